@@ -1,0 +1,41 @@
+"""Everything this library raises on purpose.
+
+::
+
+    DeidError
+    ├── InputError        one record is bad: it is quarantined, the run goes on
+    ├── SourceError       a whole input cannot be read: missing column, bad header, unreadable file
+    ├── SettingsError     a setting, key file, list or template file is wrong
+    ├── ModelError        models missing, mismatched, or an engine that failed
+    └── OutputError       the output cannot be written
+
+Messages name the input by id, line or size, say what was expected and how to mend it. They never hold note text.
+"""
+
+
+class DeidError(Exception):
+    """Any error of this library; the command line turns it into one line and an exit code."""
+
+
+class InputError(DeidError, ValueError):
+    """One record that cannot be processed. ``stage`` names where, for the quarantine file."""
+
+    def __init__(self, message: str, *, stage: str = "read") -> None:
+        super().__init__(message)
+        self.stage = stage
+
+
+class SourceError(DeidError, ValueError):
+    """An input file or folder that cannot be read as the format it claims."""
+
+
+class SettingsError(DeidError, ValueError):
+    """A setting, key, word list or template file that is wrong."""
+
+
+class ModelError(DeidError, RuntimeError):
+    """Models that are missing or do not fit this version, or an inference engine that failed."""
+
+
+class OutputError(DeidError, RuntimeError):
+    """The output cannot be written where it was asked for."""

@@ -1,0 +1,58 @@
+"""The 27 labels, their groups, the model heads they belong to, and who wins when finders disagree.
+
+Groups follow Murugadoss et al., Patterns 2021, Table 1: A is HIPAA Safe Harbor, B adds providers, C adds facilities,
+states and countries. AGE belongs to A over 89 and to C below.
+"""
+
+from typing import Final
+
+LABELS: Final[tuple[str, ...]] = (
+    "PATIENT", "DOCTOR", "USERNAME", "AGE", "DATE", "PHONE", "FAX", "EMAIL", "URL", "IPADDR", "SSN", "MEDICALRECORD",
+    "HEALTHPLAN", "ACCOUNT", "LICENSE", "VEHICLE", "DEVICE", "BIOID", "IDNUM", "STREET", "CITY", "STATE", "COUNTRY",
+    "ZIP", "HOSPITAL", "ORGANIZATION", "LOCATION-OTHER",
+)  # fmt: skip
+
+#: Head name to the labels it tags. One model head per entity class (Murugadoss et al., Supplementary Table 1).
+HEADS: Final[dict[str, tuple[str, ...]]] = {
+    "name": ("PATIENT", "DOCTOR", "USERNAME"),
+    "location": ("STREET", "CITY", "STATE", "COUNTRY", "ZIP", "LOCATION-OTHER"),
+    "organization": ("HOSPITAL", "ORGANIZATION"),
+    "age": ("AGE",),
+    "identifier": (
+        "DATE", "PHONE", "FAX", "EMAIL", "URL", "IPADDR", "SSN", "MEDICALRECORD", "HEALTHPLAN", "ACCOUNT", "LICENSE",
+        "VEHICLE", "DEVICE", "BIOID", "IDNUM",
+    ),
+}  # fmt: skip
+
+HEAD_OF: Final[dict[str, str]] = {label: head for head, labels in HEADS.items() for label in labels}
+
+_GROUP_B: Final = frozenset({"DOCTOR", "USERNAME"})
+_GROUP_C: Final = frozenset({"HOSPITAL", "STATE", "COUNTRY", "LOCATION-OTHER"})
+
+
+def group_of(label: str, *, age_years: float | None = None) -> str:
+    """Return the smallest group, ``"A"``, ``"B"`` or ``"C"``, that ``label`` belongs to.
+
+    An AGE is in A when ``age_years`` is over 89 and in C otherwise (younger ages may be kept under Safe Harbor).
+    """
+    if label == "AGE":
+        return "A" if age_years is not None and age_years > 89 else "C"
+    if label in _GROUP_C:
+        return "C"
+    return "B" if label in _GROUP_B else "A"
+
+
+#: Finder to rank; the lowest wins a conflict. ``model:<head>`` ranks by head (Murugadoss et al., Supplementary Table 1,
+#: extended).
+SOURCE_RANK: Final[dict[str, int]] = {
+    "template": 0,
+    "pattern": 1,
+    "record": 2,
+    "model:name": 3,
+    "model:location": 4,
+    "model:age": 5,
+    "model:organization": 6,
+    "model:identifier": 7,
+    "propagation": 8,
+    "pattern:weak": 9,
+}

@@ -1,0 +1,29 @@
+"""All that can be set about a pipeline, in one frozen record. Only the command line reads the environment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Operator = Literal["surrogate", "tag", "redact"]
+Engine = Literal["auto", "openvino", "onnxruntime"]
+Profile = Literal["fast", "full"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How notes are searched and rewritten. The defaults de-identify with everything that ships with the package."""
+
+    models: Path | None = None  # folder with manifest.json; None: the models installed with the package
+    use_models: bool = True  # False leaves patterns, lists and records alone: fast, and not safe on its own
+    engine: Engine = "auto"  # auto: OpenVINO on x86-64, ONNX Runtime elsewhere
+    profile: Profile = "fast"  # fast: one head per entity
+    engine_threads: int = 1  # one engine with one thread per worker beats one engine with many threads
+    batch_windows: int = 16  # model windows per engine call; never changes an answer
+    thresholds: Mapping[str, float] = field(
+        default_factory=dict
+    )  # head -> least 1 - P(O); empty: those of the manifest
+    inclusion: Path | None = None  # list of known-clean sentences; None: the packaged one
+    templates: Path | None = None  # harvested templates; None: the packaged ones
+    operator: Operator = "surrogate"
+    date_shift_days: int = 365  # dates move by -n..n days, never 0

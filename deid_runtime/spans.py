@@ -1,0 +1,79 @@
+"""The records every stage hands on: notes, sentences, spans. Only this module does arithmetic on offsets.
+
+All offsets are half-open code points of a Python ``str``. No ``repr`` here shows note text.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from deid_runtime.errors import InputError
+from deid_runtime.labels import LABELS
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One clinical note. ``patient`` is the id under which surrogates and date shifts stay the same; empty: none known.
+
+    ``extra`` carries the record's other columns, which are dropped from the output unless asked for.
+    """
+
+    id: str
+    text: str = field(repr=False)
+    patient: str = field(default="", repr=False)
+    type: str = ""
+    extra: Mapping[str, object] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PatientRecord:
+    """What the hospital's tables say of one patient: field name (``given``, ``dob``, ``mrn`` ...) to value."""
+
+    id: str = field(repr=False)
+    fields: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A labelled stretch ``[start, end)`` of one text, in code points.
+
+    ``label`` is one of :data:`deid_runtime.labels.LABELS`; ``score`` is in [0, 1]; ``sources`` names who found it, as
+    ``"pattern"``, ``"record"``, ``"model:name"`` ..., several after fusion.
+    """
+
+    start: int
+    end: int
+    label: str
+    score: float = 1.0
+    sources: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise InputError(
+                f"span [{self.start}, {self.end}) of {self.sources or 'an unnamed source'} is empty or reversed; "
+                "expected 0 <= start < end"
+            )
+        if self.label not in LABELS:
+            raise InputError(f"unknown label {self.label!r}; expected one of deid_runtime.labels.LABELS")
+
+    def shift(self, by: int) -> "Span":
+        """Return the span moved ``by`` code points to the right."""
+        return replace(self, start=self.start + by, end=self.end + by)
+
+    def overlaps(self, other: "Span") -> bool:
+        """Say whether the two share a code point."""
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A stretch ``[start, end)`` of a note; the sentences of a note tile it."""
+
+    start: int
+    end: int
+
+
+#: One row of spans per text, in order, in the offsets of that text. Rows never depend on each other.
+Detector = Callable[[Sequence[str]], list[list[Span]]]
+
+#: As :data:`Detector`, for finders that need the sentences: texts, the sentences of each text to look at; one row each.
+Tagger = Callable[[Sequence[str], Sequence[Sequence[Sentence]]], list[list[Span]]]
