@@ -1,0 +1,19 @@
+"""Gold against found: token-binary, entity and character scores, their uncertainty, and a report."""
+
+from deid_runtime.evaluation.gold import GoldNote, read_found, read_gold
+from deid_runtime.evaluation.report import Report, evaluate, render
+from deid_runtime.evaluation.significance import Difference, compare
+from deid_runtime.evaluation.tokens import Score, token_binary
+
+__all__ = [
+    "Difference",
+    "GoldNote",
+    "Report",
+    "Score",
+    "compare",
+    "evaluate",
+    "read_found",
+    "read_gold",
+    "render",
+    "token_binary",
+]

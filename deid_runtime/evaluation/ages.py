@@ -1,0 +1,46 @@
+"""How old an AGE span says somebody is: what decides between group A (over 89) and group C."""
+
+import re
+from typing import Final
+
+_ONES: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_VALUES: Final[dict[str, int]] = {
+    **{word: value for value, word in enumerate(_ONES)},
+    **{word: 10 * value for value, word in enumerate(_TENS, start=2)},
+    # A decade is its first year: "nineties" is over 89 and "eighties" is not.
+    **{word[:-1] + "ies": 10 * value for value, word in enumerate(_TENS, start=2)},
+    "fourty": 40,
+    "ninty": 90,
+}
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
+
+
+def age_years(text: str) -> float | None:
+    """Return the largest number that the text of an AGE span names, or None when it names none.
+
+    Reads ``67``, ``90s``, ``3.5``, ``ninety-two``, ``a hundred and one`` and ranges (``88-92`` is 92, because Safe
+    Harbor hides the oldest age there could be). The unit is not looked at: ages in months are small.
+    """
+    best: float | None = None
+    words: float | None = None  # the value of the run of number words so far
+    for match in _NUMBER.finditer(text.casefold()):
+        token = match[0]
+        if token[0].isdigit():
+            value, words = float(token), None
+        elif token == "hundred":
+            value = words = 100.0 * (words if words else 1.0)
+        elif token in _VALUES:
+            # "ninety two" adds up; "eighty ninety" is two numbers.
+            step = _VALUES[token]
+            joins = words is not None and words % (100 if step >= 10 else 10) == 0
+            value = words = (words or 0.0) + step if joins else float(step)
+        else:
+            if token not in ("and", "a"):
+                words = None
+            continue
+        best = value if best is None else max(best, value)
+    return best

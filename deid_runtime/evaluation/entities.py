@@ -1,0 +1,131 @@
+"""Entity and token scores as the i2b2 2014 track 1 evaluation script defines them, for comparison with papers.
+
+The definitions were read from the script itself (``evaluate.py phi``, Kotfila 2014, Apache-2.0) and written anew. Per
+note, gold and found are *sets* of keys; what is in both is a true positive:
+
+- ``strict``: same TYPE, start and end.
+- ``relaxed``: same TYPE and start, ends at most 2 code points apart (so that ``'s`` may be in or out).
+- ``token``: a span is cut into runs of ASCII letters and digits (``[a-zA-Z0-9]+``, letters and digits together, unlike
+  in :mod:`deid_runtime.evaluation.tokens`); the key of each is TYPE, start and end.
+- ``binary_strict`` and ``binary_token``: start and end alone.
+- ``hipaa_...``: the same over the TYPEs that the script counts as HIPAA's. Its pattern for IDNUM ends in a blank and so
+  never matches; IDNUM is left out here too, or figures would not compare. All ages are in.
+
+Micro averages (the track's primary figures) pool all notes. Macro averages are means over notes, where a note with
+nothing to divide by counts 0, and macro F1 is that of the two means: both as the script has it.
+
+Two differences remain: our label set has no PROFESSION, so on i2b2's own gold the script's figures have that TYPE on
+top (run it with ``--filter`` to compare); and a note without found spans counts as all missed, where the script
+skips documents that a system did not hand in.
+"""
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from deid_runtime.evaluation.gold import GoldNote
+from deid_runtime.evaluation.tokens import Score
+from deid_runtime.spans import Span
+
+HIPAA_LABELS: Final = frozenset({
+    "PATIENT", "AGE", "CITY", "STREET", "ZIP", "ORGANIZATION", "DATE", "PHONE", "FAX", "EMAIL", "SSN", "MEDICALRECORD",
+    "HEALTHPLAN", "ACCOUNT", "LICENSE", "VEHICLE", "DEVICE", "BIOID",
+})  # fmt: skip
+
+_RELAXED_CHARS: Final = 2
+_TOKEN: Final = re.compile(r"[a-zA-Z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class EntityScore:
+    """Pooled counts and the means over notes of per-note precision and recall."""
+
+    micro: Score
+    macro_precision: float
+    macro_recall: float
+
+
+class _Relaxed:
+    """A span that equals any other of its label and start whose end is near, as the script's tags do.
+
+    Not an equivalence (0-2 equals 0-4 equals 0-6), so with several gold spans at one start the outcome hangs on the
+    order of set operations, in the script as here. Spans that do not overlap never come to that.
+    """
+
+    __slots__ = ("end", "key")
+
+    def __init__(self, span: Span) -> None:
+        self.key = (span.label, span.start)
+        self.end = span.end
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Relaxed) and self.key == other.key and abs(self.end - other.end) <= _RELAXED_CHARS
+
+
+_Keys = Callable[[str, Sequence[Span]], set[Hashable]]
+
+
+def _strict(text: str, spans: Sequence[Span]) -> set[Hashable]:
+    return {(span.label, span.start, span.end) for span in spans}
+
+
+def _relaxed(text: str, spans: Sequence[Span]) -> set[Hashable]:
+    return {_Relaxed(span) for span in spans}
+
+
+def _binary_strict(text: str, spans: Sequence[Span]) -> set[Hashable]:
+    return {(span.start, span.end) for span in spans}
+
+
+def _token(text: str, spans: Sequence[Span]) -> set[Hashable]:
+    return {(span.label, *match.span()) for span in spans for match in _TOKEN.finditer(text, span.start, span.end)}
+
+
+def _binary_token(text: str, spans: Sequence[Span]) -> set[Hashable]:
+    return {match.span() for span in spans for match in _TOKEN.finditer(text, span.start, span.end)}
+
+
+_MEASURES: Final[Mapping[str, _Keys]] = {
+    "strict": _strict,
+    "relaxed": _relaxed,
+    "token": _token,
+    "binary_strict": _binary_strict,
+    "binary_token": _binary_token,
+}
+
+
+def score_entities(gold: Sequence[GoldNote], found: Mapping[str, Sequence[Span]]) -> dict[str, EntityScore]:
+    """Return each measure of the module's docstring by name, over all labels and, as ``hipaa_<name>``, over HIPAA's."""
+    pairs = [(note.text, note.spans, found.get(note.id, ())) for note in gold]
+    hipaa = [(text, _of_hipaa(marked), _of_hipaa(spans)) for text, marked, spans in pairs]
+    return {
+        prefix + name: _score([_compare(keys, *pair) for pair in chosen])
+        for prefix, chosen in (("", pairs), ("hipaa_", hipaa))
+        for name, keys in _MEASURES.items()
+    }
+
+
+def _of_hipaa(spans: Sequence[Span]) -> list[Span]:
+    return [span for span in spans if span.label in HIPAA_LABELS]
+
+
+def _compare(keys: _Keys, text: str, gold: Sequence[Span], found: Sequence[Span]) -> Score:
+    marked, claimed = keys(text, gold), keys(text, found)
+    return Score(len(marked & claimed), len(claimed - marked), len(marked - claimed))
+
+
+def _score(notes: Sequence[Score]) -> EntityScore:
+    micro = Score(
+        sum(note.true_positives for note in notes),
+        sum(note.false_positives for note in notes),
+        sum(note.false_negatives for note in notes),
+    )
+    return EntityScore(
+        micro,
+        sum(note.precision or 0.0 for note in notes) / max(len(notes), 1),
+        sum(note.recall or 0.0 for note in notes) / max(len(notes), 1),
+    )
