@@ -1,0 +1,94 @@
+"""The inclusion list: sentences known to be clean, which the models need not look at.
+
+Most sentences of a hospital's notes are repeated word for word (Murugadoss et al. 2021: 3.1 billion sentences, 700
+million distinct), so a list of frequent clean ones saves most of the work and every false alarm in them. The gate is
+exact: a sentence is on the list or not, after :func:`normalise`.
+
+File format: UTF-8, one sentence a line; blank lines and lines that start with ``#`` are skipped.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from deid_runtime.errors import SettingsError
+from deid_runtime.spans import Detector
+
+#: Longer sentences are never looked up: they do not repeat, and a note of one line must cost nothing here.
+MAX_SENTENCE_CHARS: Final = 400
+
+#: Shorter entries are refused: a line of one or two letters is a signature as often as a heading.
+MIN_LETTERS: Final = 3
+
+_MARKER: Final = re.compile(r"(?:[-*+•·\u2013\u2014>#]+|\d{1,2}[.)]|[a-z]\)|\[[ x]?\])\s+", re.IGNORECASE)
+
+
+def normalise(sentence: str) -> str:
+    """Return the form under which sentences are compared.
+
+    White space is collapsed, case folded, one leading list marker (``-``, ``•``, ``3.``, ``b)``, ``[x]``) and closing
+    ``.:;,`` are dropped. A letter with a full stop is no marker, it may be somebody's initial. Digits stay as they are:
+    ``BP 120/80`` must be listed to be known.
+    """
+    sentence = " ".join(sentence.split())
+    marker = _MARKER.match(sentence)
+    if marker is not None:
+        sentence = sentence[marker.end() :]
+    return sentence.rstrip(" .:;,").casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class InclusionList:
+    """Known-clean sentences: ``sentence in inclusion_list``. ``sha256`` is the digest of the file."""
+
+    entries: frozenset[str] = field(repr=False)
+    sha256: str
+
+    def __contains__(self, sentence: str) -> bool:
+        return len(sentence) <= MAX_SENTENCE_CHARS and normalise(sentence) in self.entries
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+def load_inclusion(path: Path | None, *, screen: Detector) -> InclusionList:
+    """Read the list at ``path``; None reads the one that ships with the package.
+
+    ``screen`` runs on every entry. Raises SettingsError, with file and line, for a file that cannot be read, an entry
+    in which ``screen`` finds an identifier, and an entry with fewer than :data:`MIN_LETTERS` letters or longer than
+    :data:`MAX_SENTENCE_CHARS`.
+    """
+    name = str(path or "inclusion.txt")
+    try:
+        data = (path or files("deid_runtime") / "data" / "inclusion.txt").read_bytes()
+        lines = data.decode("utf-8-sig").splitlines()
+    except OSError as error:
+        raise SettingsError(
+            f"inclusion list {name}: {error.strerror or 'unreadable'}; expected a UTF-8 text file"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise SettingsError(
+            f"inclusion list {name}: bad bytes at offset {error.start}; expected a UTF-8 text file"
+        ) from None
+    numbered = [(i, line.strip()) for i, line in enumerate(lines, 1) if line.strip() and line.lstrip()[0] != "#"]
+    for (number, line), found in zip(numbered, screen([line for _, line in numbered]), strict=True):
+        if found:
+            labels = ", ".join(sorted({span.label for span in found}))
+            raise SettingsError(
+                f"inclusion list {name}, line {number}: holds what looks like {labels}; remove the line"
+            )
+        if sum(character.isalpha() for character in line) < MIN_LETTERS:
+            raise SettingsError(
+                f"inclusion list {name}, line {number}: fewer than {MIN_LETTERS} letters, which may be somebody's "
+                "initials or a number; remove the line"
+            )
+        if len(line) > MAX_SENTENCE_CHARS:
+            raise SettingsError(
+                f"inclusion list {name}, line {number}: {len(line)} characters, at most "
+                f"{MAX_SENTENCE_CHARS} are looked up"
+            )
+    entries = frozenset(filter(None, (normalise(line) for _, line in numbered)))
+    return InclusionList(entries, hashlib.sha256(data).hexdigest())

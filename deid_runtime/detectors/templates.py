@@ -1,0 +1,300 @@
+"""Templates: whole sentences of one fixed form with typed slots, as machines write them.
+
+    Electronically signed by[:] {DOCTOR}[,] {credential} on {DATE} at {time}
+
+A template speaks for a sentence only when it matches all of it; then its slots are final and no model looks at the
+sentence. The file is UTF-8, one template a line; blank lines and lines that start with ``#`` are skipped. In a line:
+
+==================  ====================================================================================
+``{LABEL}``         an identifier of that label, in a form given by :data:`_IDENTIFIERS`
+``{name}``          something else, in a form given by :data:`_FREE`: ``{time}``, ``{number}``, ``{credential}``
+``[a|b]``           one of these, or nothing
+``(a|b)``           one of these
+white space         white space; beside punctuation and brackets there may be none
+full stop           one at the end of the sentence need not be written
+``\\``               takes the next character as it is
+all else            itself, in any case
+==================  ====================================================================================
+
+Every slot matches a bounded number of words, and words never give back a character, so that a sentence costs time
+linear in its length. Templates are found by their first word; one that starts with a slot is tried on every sentence.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from deid_runtime.errors import SettingsError
+from deid_runtime.labels import LABELS
+from deid_runtime.spans import Span
+
+#: Longer sentences are never matched: a template describes a line.
+MAX_SENTENCE_CHARS: Final = 400
+
+_CREDENTIAL: Final = (
+    r"(?:M\.?D\.?|D\.?O\.?|Ph\.?D\.?|M\.?B\.?B\.?S\.?|R\.?N\.?|N\.?P\.?|P\.?A\.?(?:-?C)?|FACP|FACS|FACC|FACOG|FAAP|FRCS|"
+    r"BSN|MSN|DNP|APRN|ARNP|CRNA|CNM|LPN|LVN|CNA|CNP|CCM|CMA|MA|RPA-C|CNS|EMT|EMT-P|MBChB|FRCP|FRCS|MRCP|LMT|OT|ATC|AuD|DC|ND|RRT|CRT|OTR(?:/L)?|PT|DPT|SLP|CCC-SLP|LCSW|LICSW|LMSW|MSW|Psy\.?D\.?|"
+    r"Pharm\.?D\.?|RPh|RD|RDN|LDN|D\.?D\.?S\.?|D\.?P\.?M\.?|O\.?D\.?|MPH|MS|FNP(?:-BC|-C)?|AGNP|PMHNP)"
+)
+# A name word starts with a capital, ends with a letter or the full stop of an initial, and is nobody's title or rank.
+_NOT_A_NAME: Final = (
+    rf"(?!(?:{_CREDENTIAL}|Dr|Mr|Mrs|Ms|Resident|Attending|Physician|Doctor|Nurse|Fellow|Intern|Service|Department|Dept|"
+    r"Clinic|Hospital|Center|Centre|Unit|Team|Lab|Laboratory|System|Automated|Interface|Unknown|None|Pending|Self|On|At|"
+    r"Sincerely|Regards|Respectfully|Cordially|Thanks|Thank|Yours|Best|Kind|Warm|Dear|Date|Time|Signed|Page|The|This|Staff|Provider|Transcription|Transcriptionist|Pharmacy|Radiology|Pathology|Medicine|"
+    r"Surgery|Cardiology|Neurology|Oncology|Psychiatry|Pediatrics|Phone|Fax|Tel|MRN|DOB|Sex|Age|Room|Bed)(?![^\W\d_]))"
+)
+_NAME_WORD: Final = rf"{_NOT_A_NAME}(?:[^\W\d_a-z]\.|[^\W\d_a-z](?:[^\W\d_]|['\u2019-](?=[^\W\d_]))*+)"
+_PARTICLE: Final = r"(?:(?:de la|de los|de|del|da|dos|van der|van den|van|von|la|le|ter|ten|bin|al|el|y)[ ]|d['\u2019])"
+_NAME_PART: Final = rf"(?:{_PARTICLE}?+{_NAME_WORD})"
+_SUFFIX: Final = r"(?:,? (?:Jr|Sr)\.?| (?:II|III|IV))?"
+_NAME: Final = rf"{_NAME_PART}(?:(?: {_NAME_PART}){{0,4}}|, ?{_NAME_PART}(?: {_NAME_PART}){{0,2}}){_SUFFIX}"
+_CAPITALISED: Final = r"(?:[^\W\d_a-z][\w'\u2019.&-]*+|\d{1,4}+(?:st|nd|rd|th)?+|of|the|and|for|at|in|&)"
+_PLACE: Final = rf"[^\W\d_a-z][\w'\u2019.-]*+(?: {_CAPITALISED}){{0,6}}"
+_MONTH: Final = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
+    r"Nov(?:ember)?|Dec(?:ember)?)\.?"
+)
+_WEEKDAY: Final = r"(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs?)?|Fri|Sat(?:ur)?|Sun)(?:day)?[.,]? )"
+_DATE: Final = (
+    rf"{_WEEKDAY}?(?:\d{{1,2}}[/.-]\d{{1,2}}[/.-](?:\d{{4}}|\d{{2}})|\d{{4}}[/.-]\d{{1,2}}[/.-]\d{{1,2}}|\d{{1,2}}/\d{{1,2}}|"
+    rf"{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}}[ -]{_MONTH}(?:[ -](?:\d{{4}}|\d{{2}}))?|"
+    rf"{_MONTH},? \d{{4}})"
+)
+_PHONE: Final = r"(?:\+?1[-. ])?(?:\(\d{3}\) ?|\d{3}[-. /])?\d{3}[-. ]\d{4}|\+\d{1,3}(?: \d{2,5}){2,4}|\d{10}"
+_ID: Final = r"(?=[A-Za-z-]*\d)[A-Za-z0-9](?:[A-Za-z0-9]|[-/.#](?=[A-Za-z0-9])){2,29}+"
+
+_IDENTIFIERS: Final[dict[str, str]] = dict.fromkeys(LABELS, _ID) | {
+    "PATIENT": _NAME,
+    "DOCTOR": _NAME,
+    "USERNAME": r"[A-Za-z]{1,12}+\d{0,6}+",
+    "AGE": r"\d{1,3}",
+    "DATE": _DATE,
+    "PHONE": _PHONE,
+    "FAX": _PHONE,
+    "EMAIL": r"[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,5}+",
+    "URL": r"(?:https?://|www\.)[^\s,;]{1,200}+",
+    "IPADDR": r"\d{1,3}(?:\.\d{1,3}){3}",
+    "SSN": r"(?:\d{3}|[Xx*]{3})-(?:\d{2}|[Xx*]{2})-\d{4}|\d{9}",
+    "STREET": rf"\d{{1,6}}+[A-Z]?(?: {_CAPITALISED}){{1,6}}(?:,? (?:Apt|Suite|Ste|Unit|#)\.? ?[\w-]{{1,6}})?",
+    "CITY": r"[^\W\d_a-z][^\W\d_'\u2019.-]*+(?:[ -][^\W\d_a-z][^\W\d_'\u2019.-]*+){0,3}",
+    "STATE": r"[A-Z]{2}|[A-Z][a-z]{3,12}(?: [A-Z][a-z]{3,9})?",
+    "COUNTRY": r"[A-Z][A-Za-z]{1,20}(?: [A-Z][a-z]{1,15}){0,3}",
+    "ZIP": r"\d{5}(?:-\d{4})?|[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}",
+    "HOSPITAL": _PLACE,
+    "ORGANIZATION": _PLACE,
+    "LOCATION-OTHER": r"[A-Z0-9](?:[\w-]{0,7}+(?: [\w-]{1,8}){0,2})",
+}
+
+_FREE: Final[dict[str, str]] = {
+    "time": (
+        r"(?:\d{1,2}:\d{2}(?::\d{2})?+|\d{4}|\d{1,2}(?= ?[AaPp]))(?: ?[AaPp]\.?[Mm]\.?| ?hrs?| ?h)?"
+        r"(?: ?(?:[ECMP][SD]?T|UTC|GMT))?"
+    ),
+    "number": r"\d{1,9}(?:[.,]\d{1,6})?",
+    "word": r"[^\W\d_]{1,30}+",
+    "credential": rf"{_CREDENTIAL}(?:,? {_CREDENTIAL}){{0,4}}",
+    "sex": r"(?i:male|female|man|woman|m|f|x)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One compiled template. ``labels`` names the label of each group of ``pattern``; ``first`` the first words."""
+
+    pattern: re.Pattern[str]
+    labels: tuple[str, ...]
+    first: frozenset[str] | None  # folded; None: any
+
+
+class Templates:
+    """Compiled templates. ``sha256`` is the digest of the file, ``len()`` their number."""
+
+    def __init__(self, templates: Sequence[Template], sha256: str = "") -> None:
+        self.sha256 = sha256
+        self._count = len(templates)
+        self._anywhere = [template for template in templates if template.first is None]
+        self._by_first: dict[str, list[Template]] = {}
+        for template in templates:
+            for word in template.first or ():
+                self._by_first.setdefault(word, []).append(template)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def match(self, sentence: str) -> list[Span] | None:
+        """Return the slots of the first template that matches the whole sentence, or None.
+
+        Offsets are those of ``sentence``; white space around it does not count. The list may be empty: a template
+        without an identifier matched.
+        """
+        if len(sentence) > MAX_SENTENCE_CHARS:
+            return None
+        start = len(sentence) - len(sentence.lstrip())
+        end = len(sentence.rstrip())
+        first = _FIRST_WORD.match(sentence, start)
+        candidates = self._by_first.get(first[0].casefold(), ()) if first else ()
+        for template in (*candidates, *self._anywhere):
+            match = template.pattern.fullmatch(sentence, start, end)
+            if match is not None:
+                return [
+                    Span(match.start(group), match.end(group), label, sources=("template",))
+                    for group, label in enumerate(template.labels, 1)
+                    if match[group]
+                ]
+        return None
+
+
+_FIRST_WORD: Final = re.compile(r"\w+|[^\w\s]")
+_PIECE: Final = re.compile(
+    r"\\(?P<escaped>.)|\{(?P<slot>[^{}]*)\}|(?P<mark>[\[\]()|{}\\])|(?P<space>\s+)|(?P<text>\w+|.)"
+)
+_CLOSING: Final = {"[": "]", "(": ")"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixed:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Space:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    branches: tuple[tuple["_Node", ...], ...]
+    is_optional: bool
+
+
+_Node = _Fixed | _Slot | _Space | _Choice
+
+
+def compile_template(source: str) -> Template:
+    """Compile one line of a template file.
+
+    Raises SettingsError saying what is wrong with it, without where.
+    """
+    pieces = iter(_PIECE.finditer(source.strip()))
+    nodes = _parse(pieces, closing="")[0]
+    labels: list[str] = []
+    pattern = _pattern(nodes, labels)
+    first, may_be_empty = _first_words(nodes)
+    if may_be_empty or [type(node) for node in nodes] == [_Slot]:
+        raise SettingsError("too little to go by; a template needs a word of its own or a second slot, not optional")
+    return Template(re.compile(pattern + r"\.?"), tuple(labels), first)
+
+
+def _parse(pieces: Iterator[re.Match[str]], closing: str) -> tuple[tuple[_Node, ...], ...]:
+    """Read branches up to the bracket ``closing``, or to the end when that is empty."""
+    branches: list[list[_Node]] = [[]]
+    for piece in pieces:
+        kind = piece.lastgroup or ""
+        token = piece[kind]
+        if kind == "space":
+            branches[-1].append(_Space())
+        elif kind == "slot":
+            branches[-1].append(_Slot(token))
+        elif kind != "mark":
+            branches[-1].append(_Fixed(token))
+        elif token in _CLOSING:
+            branches[-1].append(_Choice(_parse(pieces, _CLOSING[token]), is_optional=token == "["))
+        elif token == "|" and closing:
+            branches.append([])
+        elif token == closing:
+            return tuple(tuple(branch) for branch in branches)
+        else:
+            raise SettingsError(
+                f"stray {token!r} at character {piece.start() + 1}; write \\{token} for the character itself"
+            )
+    if closing:
+        raise SettingsError(f"a bracket is not closed; expected {closing!r}")
+    return (tuple(branches[0]),)
+
+
+def _pattern(nodes: Sequence[_Node], labels: list[str]) -> str:
+    """Return the regular expression of ``nodes``, adding the label of each group it opens to ``labels``."""
+    parts: list[str] = []
+    for at, node in enumerate(nodes):
+        if isinstance(node, _Fixed):
+            parts.append(f"(?i:{re.escape(node.text)})")
+        elif isinstance(node, _Slot):
+            parts.append(_slot_pattern(node.name, labels))
+        elif isinstance(node, _Choice):
+            branches = "|".join(_pattern(branch, labels) for branch in node.branches)
+            parts.append(f"(?:{branches})" + ("?" if node.is_optional else ""))
+        else:
+            is_needed = 0 < at < len(nodes) - 1 and _is_wordy(nodes[at - 1]) and _is_wordy(nodes[at + 1])
+            parts.append(r"\s++" if is_needed else r"\s*+")
+    return "".join(parts)
+
+
+def _is_wordy(node: _Node) -> bool:
+    return isinstance(node, _Slot) or (isinstance(node, _Fixed) and node.text[-1].isalnum())
+
+
+def _slot_pattern(name: str, labels: list[str]) -> str:
+    if name in _IDENTIFIERS:
+        labels.append(name)
+        return f"({_IDENTIFIERS[name]})"
+    if name in _FREE:
+        return f"(?:{_FREE[name]})"
+    raise SettingsError(f"unknown slot {{{name}}}; expected a label or one of {', '.join(sorted(_FREE))}")
+
+
+def _first_words(nodes: Sequence[_Node]) -> tuple[frozenset[str] | None, bool]:
+    """Return the folded words that a match can start with (None: any), and whether ``nodes`` can match nothing."""
+    words: frozenset[str] = frozenset()
+    for node in nodes:
+        if isinstance(node, _Space):
+            continue
+        if isinstance(node, _Slot):
+            return None, False
+        if isinstance(node, _Fixed):
+            return words | {node.text.casefold()}, False
+        may_be_empty = node.is_optional
+        for branch in node.branches:
+            branch_words, branch_may_be_empty = _first_words(branch)
+            if branch_words is None:
+                return None, False
+            words |= branch_words
+            may_be_empty |= branch_may_be_empty
+        if not may_be_empty:
+            return words, False
+    return words, True
+
+
+def load_templates(path: Path | None) -> Templates:
+    """Read and compile the file at ``path``; None reads the one that ships with the package.
+
+    Raises SettingsError, with file and line, for a file that cannot be read and for a malformed template.
+    """
+    name = str(path or "templates.txt")
+    try:
+        data = (path or files("deid_runtime") / "data" / "templates.txt").read_bytes()
+        lines = data.decode("utf-8-sig").splitlines()
+    except OSError as error:
+        raise SettingsError(
+            f"template file {name}: {error.strerror or 'unreadable'}; expected a UTF-8 text file"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise SettingsError(
+            f"template file {name}: bad bytes at offset {error.start}; expected a UTF-8 text file"
+        ) from None
+    templates: list[Template] = []
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            try:
+                templates.append(compile_template(line))
+            except SettingsError as error:
+                raise SettingsError(f"template file {name}, line {number}: {error}") from None
+    return Templates(templates, hashlib.sha256(data).hexdigest())
