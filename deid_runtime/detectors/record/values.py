@@ -1,0 +1,290 @@
+"""The dates, numbers and places of one record as regular expressions, one builder for each kind of field."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from functools import cached_property
+from typing import Final
+
+from deid_runtime.name_cues import fold, is_ordinary
+from deid_runtime.spans import Span
+
+
+@dataclass(frozen=True)
+class ValuePattern:
+    """All surface forms of one value; the group ``value``, or else the whole match, is the span.
+
+    ``needle`` is a string that a text with any of the forms holds, in its own case, in lower case, or in a row when all
+    but its digits is left out. Most values do not occur in most notes, so most patterns are never compiled.
+    """
+
+    label: str
+    source: str = field(repr=False)
+    needle: str = field(repr=False)
+    flags: int = 0
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(self.source, self.flags)
+
+    def find(self, text: str) -> Iterator[Span]:
+        """Yield a span for every place in ``text`` where the value stands."""
+        group = "value" if "value" in self._pattern.groupindex else 0
+        for match in self._pattern.finditer(text):
+            yield Span(*match.span(group), self.label, 1.0, ("record",))
+
+
+def find_values(text: str, patterns: Sequence[ValuePattern]) -> Iterator[Span]:
+    """Yield a span for every place in ``text`` where a value of ``patterns`` stands."""
+    haystacks = (text, text.lower(), "".join(_DIGITS.findall(text)))
+    for pattern in patterns:
+        if any(pattern.needle in haystack for haystack in haystacks):
+            yield from pattern.find(text)
+
+
+#: Kind of field, value, all values by kind -> patterns.
+_Builder = Callable[[str, str, Mapping[str, Sequence[str]]], Iterator[ValuePattern]]
+
+_DIGITS: Final = re.compile(r"\d+")
+_SEPARATORS: Final = r"[ .\-/()#]{0,3}"
+_MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+_DATE_FORMATS: Final = ("%Y-%m-%d", "%m/%d/%Y", "%Y/%m/%d", "%Y%m%d", "%m-%d-%Y", "%d.%m.%Y")
+#: The state alone, in capitals, is a word or a unit far too often (ME, OR, IN, PA); so it needs an address around it.
+_US_STATES: Final = (
+    "AL Alabama|AK Alaska|AZ Arizona|AR Arkansas|CA California|CO Colorado|CT Connecticut|DE Delaware|"
+    "DC District of Columbia|FL Florida|GA Georgia|HI Hawaii|ID Idaho|IL Illinois|IN Indiana|IA Iowa|KS Kansas|"
+    "KY Kentucky|LA Louisiana|ME Maine|MD Maryland|MA Massachusetts|MI Michigan|MN Minnesota|MS Mississippi|"
+    "MO Missouri|MT Montana|NE Nebraska|NV Nevada|NH New Hampshire|NJ New Jersey|NM New Mexico|NY New York|"
+    "NC North Carolina|ND North Dakota|OH Ohio|OK Oklahoma|OR Oregon|PA Pennsylvania|RI Rhode Island|"
+    "SC South Carolina|SD South Dakota|TN Tennessee|TX Texas|UT Utah|VT Vermont|VA Virginia|WA Washington|"
+    "WV West Virginia|WI Wisconsin|WY Wyoming|PR Puerto Rico|GU Guam|VI Virgin Islands|AB Alberta|"
+    "BC British Columbia|MB Manitoba|NB New Brunswick|NL Newfoundland and Labrador|NS Nova Scotia|ON Ontario|"
+    "PE Prince Edward Island|QC Quebec|SK Saskatchewan|NSW New South Wales|QLD Queensland|TAS Tasmania|VIC Victoria"
+)
+_STATE_NAMES: Final[dict[str, str]] = dict(entry.split(" ", 1) for entry in _US_STATES.split("|"))
+_STATE_CODES: Final[dict[str, str]] = {name.casefold(): code for code, name in _STATE_NAMES.items()}
+
+_CREDENTIALS: Final = frozenset({"MD", "PA", "MA", "MS", "DC"})  # codes of states that stand behind a name as often
+
+_STREET_WORDS: Final[dict[str, str]] = {
+    form: "|".join(group.split())
+    for group in (
+        "street str st", "avenue ave av", "road rd", "drive dr", "lane ln", "court ct", "boulevard blvd", "place pl",
+        "terrace terr ter", "circle cir", "highway hwy", "parkway pkwy", "square sq", "trail trl tr", "crossing xing",
+        "route rte rt", "mount mt", "saint st", "fort ft", "north n", "south s", "east e", "west w", "northeast ne",
+        "northwest nw", "southeast se", "southwest sw", "apartment apt", "suite ste", "floor fl flr", "building bldg",
+        "room rm", "number no", "county co", "heights hts", "extension ext", "alley aly", "expressway expy", "point pt",
+    )
+    for form in group.split()
+}  # fmt: skip
+_UNIT: Final = re.compile(
+    r",|\s#|\s(?=(?:apt|apartment|unit|suite|ste|floor|fl|bldg|building|room|rm|lot|trlr)\b)", re.IGNORECASE
+)
+_UNIT_WORD: Final = r"(?:apt|apartment|unit|suite|ste|no|rm|room|lot|bldg|fl|floor)"
+
+
+def value_patterns(values: Mapping[str, Sequence[str]]) -> list[ValuePattern]:
+    """Return the patterns of all fields; ``values`` maps the kind of a field to what the record has of it."""
+    return [
+        pattern
+        for kind, build in _BUILDERS.items()
+        for value in values.get(kind, ())
+        for pattern in build(kind, value, values)
+    ]
+
+
+def _birth(_kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
+    born = _parse_date(value)
+    if born is None:
+        return
+    day, month = rf"0?{born.day}", rf"0?{born.month}"
+    year = rf"(?:{born.year}|['\u2019]?{born.year % 100:02})"
+    name = _MONTHS[born.month - 1]
+    month_name = rf"(?:{name}|{name[:3]}|{name[:4]})\.?"
+    ordinal = rf"{day}(?:st|nd|rd|th)?"
+    forms = (
+        *(rf"{month}{mark}{day}{mark}{year}|{day}{mark}{month}{mark}{year}" for mark in (r"\s?/\s?", "-", r"\.")),
+        rf"{born.year}(?P<mark>[-/.]){month}(?P=mark){day}",
+        f"{born:%Y%m%d}|{born:%m%d%Y}|{born:%d%m%Y}",
+        rf"{month_name}\s{{0,2}}{ordinal},?\s{{0,2}}{year}",
+        rf"{ordinal}[\s-]{{0,2}}(?:of )?{month_name}[\s,-]{{0,2}}{year}",
+    )
+    source = rf"(?<!\d)(?<!\d[/.-])(?:{'|'.join(forms)})(?![/.-]?\d)"
+    yield ValuePattern("DATE", source, f"{born.year % 100:02}", re.IGNORECASE)
+
+
+def _parse_date(value: str) -> date | None:
+    for layout in _DATE_FORMATS:
+        try:
+            return datetime.strptime(value[:10].strip(), layout).date()
+        except ValueError:
+            continue
+    return None
+
+
+def _number(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
+    """A number of five digits or more, with any separators; letters before it and leading zeros may be missing."""
+    characters = [character for character in value if character.isalnum()]
+    digits = [character for character in characters if character.isdecimal()]
+    if len(digits) < 5:
+        if len(characters) >= 4 and digits:
+            yield ValuePattern(kind, rf"(?<!\w){re.escape(value)}(?!\w)", value.lower(), re.IGNORECASE)
+        return
+    forms = [_spaced(characters)]
+    first_digit = next(at for at, character in enumerate(characters) if character.isdecimal())
+    bare = "".join(characters[first_digit:])
+    if first_digit and sum(character.isdigit() for character in bare) >= 5:
+        forms.append(_spaced(bare))
+    trimmed = bare.lstrip("0")
+    if len(trimmed) >= 6 and trimmed != bare:
+        forms.append(_spaced(trimmed))
+    edge = r"(?<!\d)" if digits[0] == characters[0] else r"(?<![^\W_])"
+    source = rf"(?<!\d)(?<!\d[.,])(?:{edge}{'|'.join(forms)})(?![.,]?\d)"
+    yield ValuePattern(kind, source, "".join(digits).lstrip("0"), re.IGNORECASE)
+
+
+def _spaced(characters: Sequence[str]) -> str:
+    return _SEPARATORS.join(re.escape(character) for character in characters)
+
+
+def _phone(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
+    main = re.split(r"(?i)\s*(?:x|ext)", value)[0]
+    digits = [character for character in main if character.isdecimal()]
+    if len(digits) == 11 and digits[0] == "1":
+        digits = digits[1:]
+    if len(digits) < 7:
+        return
+    whole = rf"(?:\+?1{_SEPARATORS})?\(?{_spaced(digits)}" if len(digits) == 10 else rf"\+?{_spaced(digits)}"
+    local = rf"|{_spaced(digits[3:6])}[ .-]{_spaced(digits[6:])}" if len(digits) == 10 else ""
+    yield ValuePattern(kind, rf"(?<!\d)(?<!\d[.-])(?:{whole}{local})(?!\d)", "".join(digits[-7:]))
+
+
+def _last4(_kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
+    if re.fullmatch(r"\d{4}", value):
+        cue = r"(?:last\s(?:4|four)(?:\sof\sssn)?|ssn?(?:\s?\#)?|social(?:\ssecurity)?|[x*]{2}-|[x*]{4})"
+        yield ValuePattern("SSN", rf"(?<!\w){cue}[\s:(#is-]{{0,6}}(?P<value>{value})(?!\d)", value, re.IGNORECASE)
+
+
+def _email(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
+    yield ValuePattern(kind, rf"(?<![\w.+-]){re.escape(value)}(?![\w-])", value.lower(), re.IGNORECASE)
+
+
+def _street(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
+    """The address with its usual abbreviations, with or without unit and number."""
+    main, *units = [part.strip() for part in _UNIT.split(value) if part.strip()] or [""]
+    words = re.findall(r"[^\W_]+(?:['\u2019][^\W_]+)*", main)
+    if len(words) < 2 or not any(character.isdigit() for character in main):
+        return
+    unit = "".join(
+        rf"(?:,?\s{{0,2}}(?:\#|{_UNIT_WORD}\b\.?)?\s?\#?{_street_words(_unit_words(part))})?" for part in units
+    )
+    forms = [rf"{_street_words(words)}\.?{unit}"]
+    name = [word for word in words[1:] if not word.isdigit()]
+    if words[0][0].isdigit() and len(name) >= 2 and fold(name[-1]) in _STREET_WORDS and len(name[0]) > 2:
+        forms.append(_street_words(words[1:]))
+    fixed = [word.lower() for word in words[1:] if fold(word) not in _STREET_WORDS]
+    source = rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)"
+    yield ValuePattern(kind, source, max(fixed, key=len, default=""), re.IGNORECASE)
+
+
+def _unit_words(unit: str) -> list[str]:
+    words: list[str] = re.findall(r"[^\W_]+", unit)
+    return words[1:] if len(words) > 1 and re.fullmatch(_UNIT_WORD, words[0], re.IGNORECASE) else words
+
+
+def _street_words(words: Sequence[str]) -> str:
+    return r"[\s.,'\u2019-]{1,3}".join(rf"(?:{_STREET_WORDS.get(fold(word), re.escape(word))})" for word in words)
+
+
+def _city(kind: str, value: str, values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
+    """Capitalised and no word of a longer name; one that is an ordinary word only before the state or a ZIP."""
+    words = value.split()
+    if len(value) < 3:
+        return
+    after = "|".join([_state_forms(values), *map(re.escape, values.get("ZIP", ()))]).strip("|")
+    is_plain = len(words) > 1 or not is_ordinary(fold(value))
+    form = _phrase(value)
+    behind = r"(?![\w])(?!-[A-Z])(?!['\u2019]s (?:disease|syndrome|sign))"
+    if is_plain:
+        yield ValuePattern(kind, rf"(?<![\w-]){form}{behind}", words[0].lower())
+    elif after:
+        yield ValuePattern(kind, rf"(?<![\w-]){form}(?=,?\s{{1,3}}(?:{after})\b)", words[0].lower())
+    if len(words) > 1:
+        yield ValuePattern(kind, rf"(?<![\w-]){_phrase(value, as_lower=True)}(?!\w)", words[0].lower())
+
+
+def _phrase(value: str, *, as_lower: bool = False) -> str:
+    """Return a pattern for words in title case or all in capitals, or in lower case, with any spaces between."""
+    words = value.split()
+    if as_lower:
+        return r"[ \t]+".join(re.escape(word.lower()) for word in words)
+    return r"[ \t]+".join(f"(?:{re.escape(word[:1].upper() + word[1:])}|{re.escape(word.upper())})" for word in words)
+
+
+def _state_forms(values: Mapping[str, Sequence[str]]) -> str:
+    forms: list[str] = []
+    for value in values.get("STATE", ()):
+        forms += filter(None, (value, _STATE_NAMES.get(value.upper()), _STATE_CODES.get(value.casefold())))
+    return "|".join(re.escape(form) for form in dict.fromkeys(forms))
+
+
+def _state(kind: str, value: str, values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
+    code = _STATE_CODES.get(value.casefold(), value if len(value) <= 3 else "")
+    name = _STATE_NAMES.get(code.upper(), value if len(value) > 3 else "")
+    if code:
+        code = code.upper()
+        form = re.escape(code)
+        cities = "|".join(map(re.escape, values.get("CITY", ())))
+        if cities:
+            yield ValuePattern(kind, rf"(?<!\w)(?i:{cities}),?[ \t]{{1,3}}(?P<value>{form})(?!\w)", code)
+        yield ValuePattern(kind, rf"(?<![\w]){form}(?=,?[ \t]{{1,3}}\d{{5}}(?!\d))", code)
+        if code not in _CREDENTIALS:
+            yield ValuePattern(kind, rf"[A-Za-z],[ \t](?P<value>{form})(?=[\s.;)]*(?:\n|$|\d{{5}}))", code)
+    if name:
+        yield _place(kind, name)
+
+
+def _place(kind: str, value: str) -> ValuePattern:
+    return ValuePattern(kind, rf"(?<!\w){_phrase(value)}(?!\w)", value.split()[0].lower())
+
+
+def _country(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
+    if len(value) > 3:
+        yield _place(kind, value)
+
+
+def _zip(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
+    if re.fullmatch(r"\d{5}(?:-?\d{4})?", value):
+        yield ValuePattern(kind, rf"(?<![\d.,-]){value[:5]}(?:-?\d{{4}})?(?![\d%])(?![.,]\d)", value[:5])
+    elif len(value) >= 5:
+        form = r"\s?".join(map(re.escape, value.split()))
+        yield ValuePattern(kind, rf"(?<!\w){form}(?!\w)", value.split()[0].lower(), re.IGNORECASE)
+
+
+def _organization(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
+    words = value.split()
+    if len(words) > 1 or (len(value) > 3 and not is_ordinary(fold(value))):
+        yield _place(kind, value)
+
+
+_BUILDERS: Final[dict[str, _Builder]] = {
+    "birth": _birth,
+    "MEDICALRECORD": _number,
+    "ACCOUNT": _number,
+    "HEALTHPLAN": _number,
+    "SSN": _number,
+    "PHONE": _phone,
+    "FAX": _phone,
+    "last4": _last4,
+    "EMAIL": _email,
+    "STREET": _street,
+    "CITY": _city,
+    "STATE": _state,
+    "COUNTRY": _country,
+    "ZIP": _zip,
+    "ORGANIZATION": _organization,
+}
