@@ -1,0 +1,145 @@
+"""An endless, seeded stream of training batches: resampled notes and clean text, cut into windows, padded by length."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from deid_export.corpus import GoldNote
+from deid_export.gazetteers import Gazetteers
+from deid_export.model import tags_of
+from deid_export.negatives import negative_text
+from deid_export.resample import Rates, Resampler
+from deid_runtime.labels import HEAD_OF
+from deid_runtime.sentences import split_sentences
+from deid_runtime.spans import Span
+from deid_runtime.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows
+
+#: Batches have one of these widths and a row count that goes with it: CPU kernels are built anew for every new shape,
+#: which costs more than the padding.
+WIDTHS = (64, 96, WINDOW_TOKENS)
+IGNORED = -100  # target of tokens that are not the first of a word
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded rows: int64 tensors ``(rows, tokens)``; ``targets`` by head, :data:`IGNORED` where unscored."""
+
+    input_ids: Tensor
+    token_type_ids: Tensor
+    attention_mask: Tensor
+    targets: dict[str, Tensor]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamSettings:
+    """What one pass over the corpus is made of."""
+
+    seed: int = 17
+    batch_tokens: int = 2048  # padding included
+    negative_share: float = 0.18  # of windows: clean text
+    short_windows: float = 0.2  # of notes: cut into windows shorter than serving's, so that little context is met too
+    word_dropout: float = 0.04  # of words: pieces replaced by [UNK], shape kept
+    resample: bool = True
+
+
+def window_targets(window: Window, spans: Sequence[Span], heads: Sequence[str]) -> dict[str, list[int]]:
+    """Return, by head, the tag index of each word of ``window``; ``spans`` are sorted and disjoint, in note offsets."""
+    index = {head: {tag: i for i, tag in enumerate(tags_of(head))} for head in heads}
+    tags = {head: [0] * len(window.starts) for head in heads}
+    at = 0
+    for word, (start, end) in enumerate(zip(window.starts, window.ends, strict=True)):
+        while at and spans[at - 1].end > start:
+            at -= 1  # windows of one long sentence overlap
+        while at < len(spans) and spans[at].end <= start:
+            at += 1
+        if at == len(spans) or spans[at].start >= end:
+            continue
+        span = spans[at]
+        head = HEAD_OF[span.label]
+        if head in index:
+            begins = start <= span.start or word == 0 or window.ends[word - 1] <= span.start
+            tags[head][word] = index[head][f"{'B' if begins else 'I'}-{span.label}"]
+    return tags
+
+
+def collate(
+    rows: Sequence[tuple[Window, dict[str, list[int]]]],
+    encoder: WordEncoder,
+    rng: random.Random,
+    dropout: float,
+    shape: tuple[int, int],
+) -> Batch:
+    """Pad rows to ``shape``, rows by tokens, and drop words; rows that are not there stay masked and unscored."""
+    heads = list(rows[0][1])
+    ids = torch.full(shape, encoder.pad, dtype=torch.long)
+    types = torch.zeros(shape, dtype=torch.long)
+    mask = torch.zeros(shape, dtype=torch.long)
+    targets = {head: torch.full(shape, IGNORED, dtype=torch.long) for head in heads}
+    for row, (window, tags) in enumerate(rows):
+        length = len(window.ids)
+        pieces = list(window.ids)
+        if dropout:
+            ends = [*window.positions[1:], length - 1]
+            for first, last in zip(window.positions, ends, strict=True):
+                if rng.random() < dropout:
+                    pieces[first:last] = [encoder.unknown] * (last - first)
+        ids[row, :length] = torch.tensor(pieces)
+        types[row, :length] = torch.tensor(window.types)
+        mask[row, :length] = 1
+        where = torch.tensor(window.positions)
+        for head in heads:
+            targets[head][row, where] = torch.tensor(tags[head])
+    return Batch(ids, types, mask, targets)
+
+
+def stream_batches(
+    notes: Sequence[GoldNote],
+    negatives: Sequence[Sequence[str]],
+    lists: Gazetteers,
+    encoder: WordEncoder,
+    heads: Sequence[str],
+    settings: StreamSettings,
+) -> Iterator[Batch]:
+    """Yield batches for ever; the n-th batch depends on the settings alone."""
+    pass_number = 0
+    while True:
+        rng = random.Random(f"{settings.seed}-{pass_number}")
+        rates = Rates() if settings.resample else Rates(keep=1, upper_note=0, lower_note=0, joined=0, noise=0)
+        resampler = Resampler(lists, rng, rates)
+        rows: list[tuple[Window, dict[str, list[int]]]] = []
+        for note in notes:
+            text, spans = resampler.note(note) if settings.resample else (note.text, list(note.spans))
+            sentences = split_sentences(text)
+            short = rng.random() < settings.short_windows
+            room = rng.randrange(20, WINDOW_TOKENS) if short else WINDOW_TOKENS
+            if not short and sentences:  # other cuts than serving's, so that a word is not always met at one place
+                sentences = sentences[rng.randrange(min(4, len(sentences))) :]
+            windows = make_windows(text, sentences, encoder, window_tokens=room)
+            rows += [(window, window_targets(window, spans, heads)) for window in windows]
+        wanted = len(rows) * settings.negative_share / (1 - settings.negative_share)
+        while negatives and wanted > 0:
+            text = negative_text(negatives, lists, rng)
+            for window in make_windows(text, split_sentences(text), encoder):
+                rows.append((window, window_targets(window, (), heads)))
+                wanted -= 1
+        yield from _batched(rows, encoder, rng, settings)
+        pass_number += 1
+
+
+def _batched(
+    rows: list[tuple[Window, dict[str, list[int]]]], encoder: WordEncoder, rng: random.Random, settings: StreamSettings
+) -> Iterator[Batch]:
+    rng.shuffle(rows)
+    by_width: dict[int, list[tuple[Window, dict[str, list[int]]]]] = {}
+    for row in rows:
+        by_width.setdefault(next(width for width in WIDTHS if len(row[0].ids) <= width), []).append(row)
+    batches = []
+    for width, members in by_width.items():
+        count = max(1, settings.batch_tokens // width)
+        batches += [(members[first : first + count], count, width) for first in range(0, len(members), count)]
+    rng.shuffle(batches)
+    for members, count, width in batches:
+        yield collate(members, encoder, rng, settings.word_dropout, (count, width))

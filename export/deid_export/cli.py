@@ -1,0 +1,105 @@
+"""``deid-export``: train, export, quantise and check the models."""
+
+import logging
+from pathlib import Path
+
+import click
+
+_FOLDER = click.Path(exists=True, path_type=Path)
+
+
+@click.group()
+@click.option("--verbose", is_flag=True, help="Log what is done, to stderr.")
+def main(verbose: bool) -> None:
+    """Train, export and quantise the models that deid-runtime serves."""
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
+
+
+@main.command()
+@click.option(
+    "--notes", "notes", type=_FOLDER, required=True, multiple=True, help="Annotated notes: tagged .txt or .jsonl."
+)
+@click.option("--dev", type=_FOLDER, multiple=True, help="Annotated notes to watch; never trained on.")
+@click.option(
+    "--lists", type=_FOLDER, required=True, help="Folder with gazetteers/ and medical/ to resample values from."
+)
+@click.option(
+    "--negatives", type=_FOLDER, multiple=True, help=".jsonl.gz of clinical texts; screened, then learnt as clean."
+)
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), required=True, help="Folder for the models and checkpoints."
+)
+@click.option("--base", help="BERT by Hub name or folder; default: the packaged MiniLM-L6-H384.")
+@click.option(
+    "--joint-tokens", type=int, default=11_000_000, show_default=True, help="Fewer learn less; time is linear."
+)
+@click.option("--head-tokens", type=int, default=2_500_000, show_default=True, help="For the phase of separate heads.")
+@click.option("--shared-layers", type=int, default=5, show_default=True, help="Layers all heads share: more is faster.")
+@click.option("--threads", type=int, default=2, show_default=True)
+@click.option("--seed", type=int, default=17, show_default=True)
+@click.option("--no-resampling", is_flag=True, help="Learn the corpus as it stands, to measure what resampling buys.")
+def train(
+    notes: tuple[Path, ...],
+    dev: tuple[Path, ...],
+    lists: Path,
+    negatives: tuple[Path, ...],
+    out: Path,
+    base: str | None,
+    joint_tokens: int,
+    head_tokens: int,
+    shared_layers: int,
+    threads: int,
+    seed: int,
+    no_resampling: bool,
+) -> None:
+    """Fine-tune the shared encoder and the heads; run again to go on after an interruption."""
+    from deid_export.batches import StreamSettings
+    from deid_export.corpus import read_corpus
+    from deid_export.gazetteers import load_gazetteers
+    from deid_export.model import packaged_base
+    from deid_export.negatives import screened_sentences
+    from deid_export.train import Data, TrainSettings
+    from deid_export.train import train as run
+    from deid_runtime.windows import WordEncoder
+
+    base = base or packaged_base()
+    gazetteers = load_gazetteers(lists)
+    data = Data(
+        read_corpus(notes),
+        screened_sentences(negatives, gazetteers),
+        gazetteers,
+        read_corpus(dev) if dev else [],
+    )
+    settings = TrainSettings(
+        base=base,
+        joint_tokens=joint_tokens,
+        head_tokens=head_tokens,
+        shared_layers=shared_layers,
+        threads=threads,
+        seed=seed,
+    )
+    stream = StreamSettings(seed=seed, resample=not no_resampling)
+    path = run(data, WordEncoder.from_file(Path(base) / "tokenizer.json"), settings, stream, out)
+    click.echo(path)
+
+
+@main.command()
+@click.argument("trained", type=_FOLDER)
+@click.option(
+    "--notes", type=_FOLDER, required=True, multiple=True, help="The training notes: ranges are calibrated on them."
+)
+@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="Model repository to write.")
+@click.option("--base", help="Base whose tokenizer the model was trained with; default: the packaged one.")
+@click.option("--float32", is_flag=True, help="Do not quantise: four times the size, half the speed.")
+def onnx(trained: Path, notes: tuple[Path, ...], out: Path, base: str | None, float32: bool) -> None:
+    """Export TRAINED (heads.pt) to one ONNX graph and quantise it to static int8."""
+    from deid_export.assemble import assemble
+    from deid_export.corpus import read_corpus
+    from deid_export.model import packaged_base
+
+    tokenizer = Path(base or packaged_base()) / "tokenizer.json"
+    click.echo(assemble(trained, tokenizer, read_corpus(notes), out, int8=not float32))
+
+
+if __name__ == "__main__":
+    main()

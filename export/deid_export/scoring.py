@@ -1,0 +1,63 @@
+"""How well a model finds the words of annotated notes, before any rule: the score that training watches."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from deid_export.batches import window_targets
+from deid_export.corpus import GoldNote
+from deid_export.model import BranchedTagger
+from deid_runtime.sentences import split_sentences
+from deid_runtime.windows import Window, WordEncoder, make_windows
+
+
+@dataclass(frozen=True)
+class WordScores:
+    """One row per word of the notes: ``scores`` by head float32 1 - P(O), ``gold`` by head bool."""
+
+    scores: dict[str, np.ndarray]
+    gold: dict[str, np.ndarray]
+
+
+def score_words(
+    model: BranchedTagger, notes: Sequence[GoldNote], encoder: WordEncoder, *, rows: int = 32
+) -> WordScores:
+    """Run ``model`` over the serving windows of ``notes``."""
+    heads = model.shape.heads
+    scores: dict[str, list[np.ndarray]] = {head: [] for head in heads}
+    gold: dict[str, list[np.ndarray]] = {head: [] for head in heads}
+    windows: list[tuple[Window, GoldNote]] = [
+        (window, note) for note in notes for window in make_windows(note.text, split_sentences(note.text), encoder)
+    ]
+    model.eval()
+    for chunk in _chunks(sorted(windows, key=lambda pair: len(pair[0].ids)), rows):
+        width = max(len(window.ids) for window, _ in chunk)
+        ids = torch.tensor([w.ids + [encoder.pad] * (width - len(w.ids)) for w, _ in chunk])
+        types = torch.tensor([w.types + [0] * (width - len(w.ids)) for w, _ in chunk])
+        mask = torch.tensor([[1] * len(w.ids) + [0] * (width - len(w.ids)) for w, _ in chunk])
+        with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
+            logits = model(ids, types, mask)
+        for head in heads:
+            found = 1.0 - torch.softmax(logits[head].float(), dim=-1)[..., 0].numpy()
+            for row, (window, note) in enumerate(chunk):
+                scores[head].append(found[row, window.positions])
+                gold[head].append(np.array(window_targets(window, note.spans, [head])[head]) > 0)
+    model.train()
+    return WordScores(
+        {head: np.concatenate(rows_) for head, rows_ in scores.items()},
+        {head: np.concatenate(rows_) for head, rows_ in gold.items()},
+    )
+
+
+def precision_recall(words: WordScores, head: str, threshold: float) -> tuple[float, float]:
+    """Return precision and recall over words for one head at ``threshold``."""
+    found, gold = words.scores[head] >= threshold, words.gold[head]
+    hits = int((found & gold).sum())
+    return hits / max(1, int(found.sum())), hits / max(1, int(gold.sum()))
+
+
+def _chunks(items: Sequence[tuple[Window, GoldNote]], size: int) -> Iterator[Sequence[tuple[Window, GoldNote]]]:
+    for first in range(0, len(items), size):
+        yield items[first : first + size]

@@ -1,0 +1,194 @@
+"""Fine-tuning in two phases: all entities jointly, then every head's own upper layers on frozen lower ones.
+
+Both phases stream resampled windows, take AdamW steps in bf16 autocast, and write a checkpoint from which the same
+command goes on to the same result.
+"""
+
+import dataclasses
+import json
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import torch
+from torch import nn
+from tqdm import tqdm
+
+from deid_export.batches import IGNORED, Batch, StreamSettings, stream_batches
+from deid_export.corpus import GoldNote
+from deid_export.gazetteers import Gazetteers
+from deid_export.model import BranchedTagger, Shape, load_base, save
+from deid_export.scoring import precision_recall, score_words
+from deid_runtime.labels import HEADS
+from deid_runtime.windows import WordEncoder
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings:
+    """How long and how fast to learn. Token counts include padding."""
+
+    base: str
+    joint_tokens: int = 11_000_000
+    head_tokens: int = 2_500_000
+    shared_layers: int = 5
+    learning_rate: float = 3e-4
+    head_learning_rate: float = 1.5e-4
+    warm_up: float = 0.05  # share of the steps
+    weight_decay: float = 0.01
+    clip_norm: float = 1.0
+    threads: int = 2
+    checkpoint_every_s: float = 240.0
+    seed: int = 17
+
+
+@dataclass(frozen=True)
+class Data:
+    """What training reads: gold notes, clean sentences by source, lists, and dev notes to watch."""
+
+    notes: Sequence[GoldNote]
+    negatives: Sequence[Sequence[str]]
+    lists: Gazetteers
+    dev: Sequence[GoldNote]
+
+
+def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: StreamSettings, out: Path) -> Path:
+    """Train both phases and return the path of the trained model; a phase that is done is not repeated.
+
+    ``out`` receives ``joint.pt``, ``heads.pt``, a checkpoint of the phase under way and ``log.jsonl``.
+    """
+    torch.manual_seed(settings.seed)
+    torch.set_num_threads(settings.threads)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "settings.json").write_text(
+        json.dumps({"train": dataclasses.asdict(settings), "stream": dataclasses.asdict(stream)}, indent=1) + "\n"
+    )
+    encoder_model = load_base(settings.base)
+    config = {
+        key: getattr(encoder_model.config, key)
+        for key in (
+            "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+            "max_position_embeddings", "type_vocab_size", "layer_norm_eps", "hidden_act",
+        )
+    } | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}  # fmt: skip
+    model = BranchedTagger(encoder_model, Shape(settings.shared_layers, tuple(HEADS)), joint=True)
+    phases = (
+        ("joint", settings.joint_tokens, settings.learning_rate),
+        ("heads", settings.head_tokens, settings.head_learning_rate),
+    )
+    for number, (phase, tokens, rate) in enumerate(phases):
+        path = out / f"{phase}.pt"
+        if phase == "heads":
+            model.branch_out()
+            for module in (model.embeddings, model.shared):
+                module.requires_grad_(False)
+        if path.is_file():
+            model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)["state"])
+            continue
+        phase_stream = dataclasses.replace(stream, seed=stream.seed + 1000 * number)
+        _run_phase(model, data, encoder, settings, phase_stream, phase, tokens, rate, out)
+        save(model, config, path)
+        (out / f"{phase}.checkpoint.pt").unlink(missing_ok=True)
+    return out / "heads.pt"
+
+
+def _run_phase(
+    model: BranchedTagger,
+    data: Data,
+    encoder: WordEncoder,
+    settings: TrainSettings,
+    stream: StreamSettings,
+    phase: str,
+    tokens: int,
+    rate: float,
+    out: Path,
+) -> None:
+    decayed = [p for name, p in model.named_parameters() if p.requires_grad and p.ndim > 1]
+    plain = [p for name, p in model.named_parameters() if p.requires_grad and p.ndim <= 1]
+    optimizer = torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": plain, "weight_decay": 0.0}],
+        lr=rate,
+        fused=True,
+    )
+    checkpoint = out / f"{phase}.checkpoint.pt"
+    seen = step = 0
+    if checkpoint.is_file():
+        saved = torch.load(checkpoint, map_location="cpu", weights_only=True)
+        model.load_state_dict(saved["state"])
+        optimizer.load_state_dict(saved["optimizer"])
+        torch.set_rng_state(saved["rng"])
+        seen, step = saved["seen"], saved["step"]
+        _log.info("%s: going on after %d steps", phase, step)
+    batches = stream_batches(data.notes, data.negatives, data.lists, encoder, model.shape.heads, stream)
+    batches = islice(batches, step, None)
+    loss_of = nn.CrossEntropyLoss(ignore_index=IGNORED)
+    model.train()
+    started = saved_at = time.monotonic()
+    reported = seen
+    with tqdm(total=tokens, initial=seen, unit="tok", unit_scale=True, desc=phase, mininterval=10) as bar:
+        while seen < tokens:
+            batch = next(batches)
+            done = seen / tokens
+            scale = min(done / settings.warm_up, 1.0, (1.0 - done) / (1.0 - settings.warm_up))
+            for group in optimizer.param_groups:
+                group["lr"] = rate * max(scale, 0.002)
+            loss = _step(model, batch, loss_of, optimizer, settings.clip_norm)
+            count = batch.input_ids.numel()
+            seen += count
+            step += 1
+            bar.update(count)
+            bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
+            if seen - reported > tokens / 8 or seen >= tokens:
+                reported = seen
+                _report(model, data, encoder, phase, seen, step, time.monotonic() - started, out)
+            if time.monotonic() - saved_at > settings.checkpoint_every_s:
+                saved_at = time.monotonic()
+                _write_checkpoint(checkpoint, model, optimizer, seen, step)
+
+
+def _step(
+    model: BranchedTagger, batch: Batch, loss_of: nn.Module, optimizer: torch.optim.Optimizer, clip_norm: float
+) -> float:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
+    loss = sum(loss_of(logits[head].float().flatten(0, 1), target.flatten()) for head, target in batch.targets.items())
+    assert isinstance(loss, torch.Tensor)
+    loss.backward()  # type: ignore[no-untyped-call]
+    nn.utils.clip_grad_norm_([p for p in model.parameters() if p.grad is not None], clip_norm)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return float(loss.detach())
+
+
+def _report(
+    model: BranchedTagger, data: Data, encoder: WordEncoder, phase: str, seen: int, step: int, seconds: float, out: Path
+) -> None:
+    if not data.dev:
+        return
+    words = score_words(model, data.dev, encoder)
+    row: dict[str, object] = {"phase": phase, "tokens": seen, "step": step, "seconds": round(seconds)}
+    for head in model.shape.heads:
+        row[head] = {str(t): [round(v, 4) for v in precision_recall(words, head, t)] for t in (0.5, 0.2, 0.05)}
+    with (out / "log.jsonl").open("a") as log:
+        log.write(json.dumps(row) + "\n")
+
+
+def _write_checkpoint(
+    path: Path, model: BranchedTagger, optimizer: torch.optim.Optimizer, seen: int, step: int
+) -> None:
+    temporary = path.with_suffix(".tmp")
+    torch.save(
+        {
+            "state": model.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "rng": torch.get_rng_state(),
+            "seen": seen,
+            "step": step,
+        },
+        temporary,
+    )
+    temporary.replace(path)

@@ -1,0 +1,144 @@
+"""Reading annotated notes, and drawing fresh values for their spans."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from deid_export.corpus import GoldNote, corpus_digest, read_corpus
+from deid_export.gazetteers import Gazetteers, load_gazetteers
+from deid_export.negatives import carrier_sentence, negative_text, screened_sentences
+from deid_export.resample import Rates, Resampler
+from deid_runtime.errors import SourceError
+from deid_runtime.spans import Span
+from tests.export.lists import write_lists
+
+TAGGED = """%% patient id=P1 given=Alma family=Orr
+%% note id=P1-1 type="Phone note"
+<PATIENT>Alma Orr</PATIENT> (<AGE>67</AGE>) called <DATE>3/14/2019</DATE>, BP <140/90.
+Dr. <DOCTOR>ORR</DOCTOR>
+%% note id=P1-2 type=Letter
+Nothing here.
+"""
+
+
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory: pytest.TempPathFactory) -> Gazetteers:
+    return load_gazetteers(write_lists(tmp_path_factory.mktemp("lists")))
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> list[GoldNote]:
+    (tmp_path / "P1.txt").write_text(TAGGED, encoding="utf-8")
+    return read_corpus([tmp_path])
+
+
+def test_tagged_notes_become_text_and_spans(notes: list[GoldNote]) -> None:
+    first, second = notes
+
+    assert (first.id, first.patient, first.type) == ("P1-1", "P1", "Phone note")
+    assert [(s.label, first.text[s.start : s.end]) for s in first.spans] == [
+        ("PATIENT", "Alma Orr"), ("AGE", "67"), ("DATE", "3/14/2019"), ("DOCTOR", "ORR"),
+    ]  # fmt: skip
+    assert first.text.startswith("Alma Orr (67) called 3/14/2019, BP <140/90.\nDr. ORR")
+    assert second.spans == ()
+
+
+def test_json_lines_hold_the_same(tmp_path: Path, notes: list[GoldNote]) -> None:
+    path = tmp_path / "notes.jsonl"
+    rows = [
+        {"id": n.id, "patient": n.patient, "type": n.type, "text": n.text,
+         "spans": [{"start": s.start, "end": s.end, "label": s.label} for s in n.spans]}
+        for n in notes
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    assert read_corpus([path]) == notes
+    assert corpus_digest(read_corpus([path])) == corpus_digest(notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty", None, "holds no annotated note"),
+        ("bad.jsonl", "{}\n", r"bad\.jsonl:1: not an annotated note"),
+        ("bad.txt", '%% note id="x\ntext\n', r"bad\.txt:1: unbalanced quotes"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, content: str | None, message: str) -> None:
+    path = tmp_path / name
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_text(content, encoding="utf-8")
+
+    with pytest.raises(SourceError, match=message):
+        read_corpus([path])
+
+
+def test_a_variant_keeps_labels_and_the_text_between(notes: list[GoldNote], lists: Gazetteers) -> None:
+    rates = Rates(keep=0, upper_note=0, lower_note=0, joined=0, noise=0)
+    for seed in range(30):
+        text, spans = Resampler(lists, random.Random(seed), rates).note(notes[0])
+
+        assert [s.label for s in spans] == [s.label for s in notes[0].spans]
+        name, age, date, doctor = (text[s.start : s.end] for s in spans)
+        assert text == f"{name} ({age}) called {date}, BP <140/90.\nDr. {doctor}"
+        assert doctor.isupper()
+        assert doctor.lower() == name.split()[-1].lower(), "parts of a name map alike in one note"
+        assert age.isdigit()
+
+
+def test_every_rate_leaves_spans_on_their_values(notes: list[GoldNote], lists: Gazetteers) -> None:
+    for seed in range(60):
+        text, spans = Resampler(lists, random.Random(seed), Rates(joined=0.5, noise=0.1)).note(notes[0])
+
+        for span in spans:
+            value = text[span.start : span.end]
+            assert value
+            assert value == value.strip()
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["PATIENT", "DOCTOR", "USERNAME", "AGE", "DATE", "PHONE", "EMAIL", "URL", "STREET", "CITY", "STATE", "COUNTRY",
+     "ZIP",      "HOSPITAL", "ORGANIZATION", "LOCATION-OTHER", "MEDICALRECORD", "IPADDR"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "value", ["x", "A.", "12", "ÅSA-9", "St. 5", "rm 318", "jo at orr.org", "the 29th", "'08", "Fla."]
+)
+def test_odd_values_get_some_value(label: str, value: str, lists: Gazetteers) -> None:
+    note = GoldNote("n", "p", "", f"a {value} b", (Span(2, 2 + len(value), label),))
+    for seed in range(5):
+        text, [span] = Resampler(lists, random.Random(seed), Rates(keep=0)).note(note)
+
+        assert text[span.start : span.end].strip()
+        assert "\n" not in text
+
+
+def test_missing_lists_are_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"first_names_us\.csv\.gz is missing"):
+        load_gazetteers(tmp_path)
+
+
+def test_screening_keeps_only_sentences_of_known_words(tmp_path: Path, lists: Gazetteers) -> None:
+    import gzip
+
+    path = tmp_path / "samples.jsonl.gz"
+    text = (
+        "Patient denies chest pain. Seen by Dr. Quist today. Pain 3/14/2019. No fever. Zebulon was seen. "
+        "No pain at 4567."
+    )
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write(json.dumps({"text": text}) + "\n")
+
+    assert screened_sentences([path], lists) == [["Patient denies chest pain.", "No fever."]]
+
+
+def test_clean_text_is_drawn_from_the_pool(lists: Gazetteers) -> None:
+    rng = random.Random(4)
+    text = negative_text([["no fever.", "no pain."]], lists, rng)
+
+    assert "no " in text.lower()
+    assert carrier_sentence(lists, random.Random(1)) == carrier_sentence(lists, random.Random(1))
