@@ -1,0 +1,65 @@
+"""From the tags and scores of words to spans: a threshold on 1 - P(O) decides, B and I tags cut."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from deid_runtime.spans import Span
+
+_JOINING: Final = frozenset("-'’./,@:&#()_ ")
+_TRIMMED: Final = ",;:"
+
+
+def decode_words(
+    text: str,
+    starts: Sequence[int],
+    ends: Sequence[int],
+    tags: Sequence[int],
+    scores: Sequence[float],
+    names: Sequence[str],
+    threshold: float,
+    source: str,
+) -> list[Span]:
+    """Return the sorted, disjoint spans of one head in one window.
+
+    ``starts`` and ``ends`` are the words' half-open code points in ``text``; ``tags`` index ``names``, which lists
+    ``B-LABEL`` and ``I-LABEL`` (never ``O``); ``scores`` are 1 - P(O). A word is found when its score reaches
+    ``threshold``. An I tag continues the span before it when the label is the same and no word lies between, or one
+    mark of punctuation that fell below the threshold.
+    """
+    spans: list[Span] = []
+    label = ""
+    start = end = last = -1
+    best = 0.0
+    for word in [word for word, score in enumerate(scores) if score >= threshold]:
+        score = scores[word]
+        prefix, _, name = names[tags[word]].partition("-")
+        gap = word - last - 1
+        joined = (
+            label == name
+            and prefix == "I"
+            and (
+                gap == 0 or (gap == 1 and ends[last + 1] - starts[last + 1] == 1 and text[starts[last + 1]] in _JOINING)
+            )
+            and "\n" not in text[end : starts[word]]
+        )
+        if joined:
+            end = ends[word]
+            best = max(best, score)
+        else:
+            if label:
+                _close(spans, text, start, end, label, best, source)
+            label, start, end, best = name, starts[word], ends[word], score
+        last = word
+    if label:
+        _close(spans, text, start, end, label, best, source)
+    return spans
+
+
+def _close(spans: list[Span], text: str, start: int, end: int, label: str, score: float, source: str) -> None:
+    while start < end and text[start] in _TRIMMED:
+        start += 1
+    while start < end and text[end - 1] in _TRIMMED:
+        end -= 1
+    # A span without a letter or digit identifies nobody.
+    if start < end and any(char.isalnum() for char in text[start:end]):
+        spans.append(Span(start, end, label, min(1.0, score), (source,)))

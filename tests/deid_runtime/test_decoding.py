@@ -1,0 +1,50 @@
+"""From tags and scores to spans."""
+
+import pytest
+
+from deid_runtime.decoding import decode_words
+from deid_runtime.spans import Span
+from deid_runtime.words import split_words
+
+NAMES = ("B-PATIENT", "I-PATIENT", "B-DOCTOR", "I-DOCTOR")
+
+
+def decode(text: str, tags: list[int], scores: list[float], threshold: float = 0.5) -> list[tuple[str, str]]:
+    words = split_words(text)
+    starts, ends = [s for s, _ in words], [e for _, e in words]
+    spans = decode_words(text, starts, ends, tags, scores, NAMES, threshold, "model:name")
+    return [(span.label, text[span.start : span.end]) for span in spans]
+
+
+@pytest.mark.parametrize(
+    ("text", "tags", "scores", "expected"),
+    [
+        ("John Smith seen", [0, 1, 0], [0.9, 0.9, 0.1], [("PATIENT", "John Smith")]),
+        ("John Smith seen", [0, 0, 0], [0.9, 0.9, 0.1], [("PATIENT", "John"), ("PATIENT", "Smith")]),
+        ("John Smith seen", [0, 3, 0], [0.9, 0.9, 0.1], [("PATIENT", "John"), ("DOCTOR", "Smith")]),
+        ("Smith, John seen", [0, 1, 1, 0], [0.9, 0.3, 0.9, 0.1], [("PATIENT", "Smith, John")]),
+        ("Smith was John", [0, 1, 1], [0.9, 0.3, 0.9], [("PATIENT", "Smith"), ("PATIENT", "John")]),
+        ("Smith\nJohn", [0, 1], [0.9, 0.9], [("PATIENT", "Smith"), ("PATIENT", "John")]),
+        ("Smith, seen", [0, 1, 0], [0.9, 0.9, 0.1], [("PATIENT", "Smith")]),
+        ("J. seen", [2, 3, 0], [0.9, 0.9, 0.1], [("DOCTOR", "J.")]),
+        (", seen", [0, 0], [0.9, 0.1], []),
+        ("seen", [1], [0.9], [("PATIENT", "seen")]),
+    ],
+)
+def test_spans_of_tagged_words(
+    text: str, tags: list[int], scores: list[float], expected: list[tuple[str, str]]
+) -> None:
+    assert decode(text, tags, scores) == expected
+
+
+def test_a_lower_threshold_finds_all_that_a_higher_one_does() -> None:
+    text, tags, scores = "a b c d", [0, 0, 2, 0], [0.9, 0.4, 0.2, 0.6]
+    low, high = decode(text, tags, scores, 0.2), decode(text, tags, scores, 0.5)
+
+    assert set(high) < set(low)
+
+
+def test_a_span_carries_its_best_score_and_source() -> None:
+    [span] = decode_words("John Smith", [0, 5], [4, 10], [0, 1], [0.6, 0.8], NAMES, 0.5, "model:name")
+
+    assert span == Span(0, 10, "PATIENT", 0.8, ("model:name",))
