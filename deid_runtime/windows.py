@@ -46,10 +46,10 @@ class WordEncoder:
         tokenizer.no_truncation()
         self._tokenizer = tokenizer
         self._cache: dict[str, tuple[tuple[int, ...], int]] = {}
-        special = {name: tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[PAD]", "[UNK]")}
+        special: dict[str, int] = {name: tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[PAD]", "[UNK]")}
         self.cls, self.sep, self.pad, self.unknown = (special[name] for name in ("[CLS]", "[SEP]", "[PAD]", "[UNK]"))
-        self.line_break = tokenizer.token_to_id("[unused1]")
-        self.blank_line = tokenizer.token_to_id("[unused2]")
+        self.line_break: int = tokenizer.token_to_id("[unused1]")
+        self.blank_line: int = tokenizer.token_to_id("[unused2]")
 
     @classmethod
     def from_file(cls, path: Path) -> "WordEncoder":

@@ -1,0 +1,432 @@
+"""Dates with words in them: months, weekdays, ordinals, holidays, seasons; also spelled out.
+
+Many of these words are names or verbs as well (``May``, ``march``, ``sat``, ``Sunday``): each row asks for as much
+around the word as the word is ambiguous.
+"""
+
+import re
+from typing import Final
+
+from deid_runtime.detectors.patterns.context import Context, context_of
+from deid_runtime.detectors.patterns.rows import Grade, Row
+from deid_runtime.detectors.patterns.validators import is_day_of_year, is_month_day
+from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, YEAR, YEAR2, either
+
+#: The dot of an abbreviation belongs to it, the dot that ends a sentence does not.
+_DOT: Final = r"(?:\.(?=[,);:/]|,?[ \t]{0,2}['’\d]))?"
+_MONTH: Final = rf"(?:{either(MONTHS)})(?![^\W\d_]){_DOT}"
+_ORDINAL: Final = r"(?:st|nd|rd|th)"
+_UNIT: Final = (
+    r"(?:mg|mcg|ug|µg|g|kg|ml|cc|cm|mm|units?|u|iu|tabs?|tablets?|caps?|puffs?|drops?|gtts?|x|times?|hrs?|hours?|"
+    r"min(?:ute)?s?|weeks?|wks?|days?|months?|mos?|years?|yrs?|am|pm|a\.m|p\.m|mmol|meq|bpm|lbs?|pounds?|oz|percent)"
+)
+#: After two digits that shall be a year: not more of a number, no unit.
+_NOT_AMOUNT: Final = rf"(?![\w%°]|[.,:/]\d|[ ]?{_UNIT}\b)"
+_DAY_FIRST: Final = (
+    rf"\d{{1,2}}{_ORDINAL}?(?:[ \t\-/]|[ \t]de[ \t]|[ \t]of[ \t]|\.)?(?P<month>{_MONTH})"
+    rf"(?P<rest>(?:[ \t\-./,]|,[ \t]|[ \t]de[ \t])?(?:{YEAR}(?!\d)|{YEAR2}(?<!,.\d\d){_NOT_AMOUNT}))?"
+)
+_MONTH_FIRST_YEAR: Final = (
+    rf"(?:,[ \t]{{0,2}}{YEAR}(?!\d)|[ \t\-/]{{0,2}}(?:1[89]|20)\d\d(?!\d)|,?[ \t]['’‘]\d\d(?!\d)|"
+    rf"(?:[ \t/]|(?<=-\d)-|(?<=-\d\d)-)\d\d{_NOT_AMOUNT})"
+)
+
+#: Months that are English words or names too, and abbreviations that are medical ones (MAR, OCT, "dec." for decreased).
+_AMBIGUOUS_MONTHS: Final = frozenset("may mar dec sep ago oct mai jun mars".split())
+_NAME_MONTHS: Final = frozenset("may march april june august jan".split())
+_PLAIN_MONTHS: Final = frozenset("january february september october november december july".split())
+_SHORT_MONTHS: Final = frozenset("feb sept nov aug oct apr jul dec".split())
+
+
+def _is_proper(word: str, context: Context) -> bool:
+    """Say whether the word is written as a name: Title, or UPPER where all is upper case."""
+    return word.istitle() or (word.isupper() and not any(char.islower() for char in context.before + context.after))
+
+
+# --- month with a day or a year ------------------------------------------------------------------------------------
+
+_MONTH_THEN_BLANK: Final = re.compile(rf"(?i)\b(?:{either(MONTHS)})\.?[ \t]$")
+
+
+def _is_day_month(match: re.Match[str]) -> bool:
+    value = match["value"]
+    month = match["month"].rstrip(".")
+    if not is_month_day(MONTHS[month.lower()], int(value[:2] if value[:2].isdigit() else value[0])):
+        return False
+    before = match.string[max(0, match.start() - 12) : match.start()]
+    if _MONTH_THEN_BLANK.search(before) or re.search(r"[^\W\d_]-$", before):
+        return False  # "Mar 13-Mar 20" is two dates of the other order; "III-3 April" a person in a pedigree
+    if match["rest"] or re.match(r"\d\d[A-Z]{3}(?![a-z])", value):  # 01MAR, as armed forces write it
+        return True
+    if before[-1:].isalpha():
+        return False
+    # "1-2 may repeat", "5 dec" (decreased), "2 mar" (a chart): without a year the common words want a capital.
+    if month.lower() in _AMBIGUOUS_MONTHS:
+        return month.istitle() or (month.isupper() and not any(char.islower() for char in before))
+    return True
+
+
+_DAY_FIRST_ONLY: Final = frozenset("mayo mai ago ene dic mars".split())
+_BEFORE_LOWER_MONTH: Final = frozenset("on since until til till by of due in from".split()) | WEEKDAYS
+
+
+def _is_month_day_named(match: re.Match[str]) -> bool:
+    month = match["month"].rstrip(".")
+    number = MONTHS[month.lower()]
+    second = match["day2"]
+    if not is_month_day(number, int(match["day"])) or (second and not is_month_day(number, int(second))):
+        return False
+    if month.lower() in _DAY_FIRST_ONLY:
+        return False  # these languages put the day first; "Mayo 9" is a score
+    if month in ("may", "dec") and not match["year"]:
+        return context_of(match).last in _BEFORE_LOWER_MONTH
+    return True
+
+
+# --- month alone ---------------------------------------------------------------------------------------------------
+
+_PERIOD_WORDS: Final = frozenset("in since until till til last early late mid end beginning start middle month "
+                                 "through rtc next past".split()) | {
+    "end of", "beginning of", "start of", "middle of", "month of", "this past",
+}  # fmt: skip
+_MONTH_WORDS_BEFORE: Final = _PERIOD_WORDS | frozenset(
+    "by this of from thru before after every each starting beginning begin due around about previous following "
+    "during for and to or "
+    "lab labs".split()
+)
+_LOOSE: Final = frozenset("for and or to by from of".split())
+_TITLE_MONTHS: Final = either(month.title() for month in MONTHS)
+_MONTH_BESIDE: Final = re.compile(
+    rf"\b(?:{_TITLE_MONTHS})\.?(?:[ \t](?:and|or|to|through|thru|\d{{4}},?)[ \t]|[,/–-][ \t]?)$"
+)
+_BESIDE_MONTH: Final = re.compile(rf"(?:[ \t](?:and|or|to|through|thru)[ \t]|[,/–-][ \t]?)(?:{_TITLE_MONTHS})\b")
+_NOT_MONTH_AFTER: Final = re.compile(
+    r"[ \t]{1,3}(?:\d{1,4} ?(?:mg|%|mm|cm)|[A-Z][a-z]{1,16}[ \t]{1,2}(?:MD|RN|DO|PA|NP)\b)|[ \t]?[a-z]{0,20}@|['’]s\b"
+)
+
+
+def _grade_month(match: re.Match[str]) -> Grade:
+    month = match["value"].rstrip(".")
+    lower = month.lower()
+    context = context_of(match)
+    if _NOT_MONTH_AFTER.match(context.after):
+        return Grade.NO
+    proper = _is_proper(month, context)
+    if proper and (_MONTH_BESIDE.search(context.before[-20:]) or _BESIDE_MONTH.match(context.after)):
+        return Grade.SURE
+    in_period = context.last in _PERIOD_WORDS or context.two in _PERIOD_WORDS or context.before.lower().endswith("mid-")
+    expected = in_period or context.last in _MONTH_WORDS_BEFORE or context.before[-1:] in ("(", "/", "–", "-")
+    name_follows = re.match(r"[ \t]{1,3}[A-Z][a-z]", context.after) is not None
+    if lower in _PLAIN_MONTHS:
+        return Grade.SURE if expected or not month.islower() else Grade.NO
+    if lower in _NAME_MONTHS and lower != "jan":
+        if proper and in_period and not name_follows:
+            return Grade.SURE
+    elif lower in _SHORT_MONTHS and proper:
+        return (
+            Grade.SURE if expected else Grade.PROBABLE if lower not in ("oct", "dec") and not name_follows else Grade.NO
+        )
+    if name_follows or (lower in _AMBIGUOUS_MONTHS | _NAME_MONTHS and not proper):
+        return Grade.NO
+    return Grade.PROBABLE if expected and context.last not in _LOOSE else Grade.NO
+
+
+# --- weekdays ------------------------------------------------------------------------------------------------------
+
+_DAY_WORDS_BEFORE: Final = frozenset(
+    "on by til till until since next last this every from after before start starting due appt thru through of or "
+    "not and".split()
+)
+_DAY_WORD_AFTER: Final = re.compile(
+    r"(?i)[ \t]?(?:[/,&+?)–-]|and\b|thru\b|to\b|am\b|pm\b|morning|night|eve|noon|afternoon|\d{1,2}(?::\d\d)? ?[ap]m?\b)"
+)
+_SATURATION_AFTER: Final = re.compile(
+    r"(?i)[ \t]{0,2}(?:was|of|is|>|<|=|\d\d\d?\b(?![:/]))|[ \t]{0,2}(?:phone|ph\b|down|up\b|with\b|check)|/SBT"
+)
+_SUN_AFTER: Final = re.compile(r"(?i)[ \t]{0,2}(?:exposure|block|screen|burn|light|damage|protect|avoid|sens)")
+
+
+def _is_date_after_weekday(match: re.Match[str]) -> bool:
+    numbers = [int(number) for number in re.findall(r"\d+", match["rest"])]
+    if re.search(r"[^\W\d_]{3,}", match["rest"]):
+        return True
+    if match["s"] and match["s"] != "/" and re.fullmatch(r"\D*(?:\d\d\D\d\d|\d+\D\d+\D\d+)", match["rest"]) is None:
+        return False  # "Fri 9-4" are hours, "Fri, 2.5" a dose
+    return len(numbers) < 2 or is_day_of_year(*numbers[-2:] if len(numbers) == 3 and numbers[0] > 31 else numbers[:2])
+
+
+def _grade_weekday(match: re.Match[str]) -> Grade:
+    word = match["day"].rstrip(".")
+    lower = word.lower()
+    if match["rest"]:
+        sure = _is_date_after_weekday(match) and (
+            lower not in ("sat", "sun") or not word.islower() or bool(re.search(r"\d\D\d|[a-z]{3}", match["rest"]))
+        )
+        return Grade.SURE if sure else Grade.NO
+    context = context_of(match)
+    if lower in ("sat", "sats") and (
+        _SATURATION_AFTER.match(context.after)
+        or context.last in ("o2", "spo2", "ra", "air", "he", "she", "patient", "pt")
+    ):
+        return Grade.NO
+    if lower == "sun" and (_SUN_AFTER.match(context.after) or context.last == "the"):
+        return Grade.NO
+    if lower == "sunday" and re.match(r"[ \t]{1,2}School|,[ \t]{1,2}[A-Z]", context.after):
+        return Grade.NO
+    if word.islower() and lower in ("mon", "wed"):
+        return Grade.NO if re.match(r"[ \t]{1,2}[A-Z][a-z]", context.after) else Grade.PROBABLE
+    if word.islower() and lower in ("sun", "sat"):
+        likely = (
+            context.last in _DAY_WORDS_BEFORE
+            or context.before[-1:] in ("/", ",", "&", "+", "-")
+            or _DAY_WORD_AFTER.match(context.after)
+        )
+        return Grade.PROBABLE if likely else Grade.NO
+    if word.isupper() and lower in ("sun", "sat", "mon", "wed") and not _is_proper(word, context):
+        return Grade.NO
+    if lower in ("mar", "lunes") and word.islower():
+        return Grade.NO
+    return Grade.SURE
+
+
+# --- holidays ------------------------------------------------------------------------------------------------------
+
+#: Holidays that stand on their own; ``Eve``, ``Day``, ``week`` may follow.
+_HOLIDAYS: Final = (
+    r"christmas|x-?mas|thanks ?giving|t['’]?-?giving|halloween|hallowe['’]en|easter|ash wednesday|good friday|"
+    r"palm sunday|"
+    r"holy (?:week|thursday)|mlk|juneteenth|cinco de mayo|mardi gras|kwanzaa|pentecost|whitsun|michaelmas|candlemas|"
+    r"hogmanay|"
+    r"hanukkah|chanukah|passover|pesach|purim|rosh hashanah?|yom kippur|shavuot|sukkot|shabbos|shabbat|"
+    r"ramadan|eid(?: al-(?:fitr|adha))?|ashura|mawlid|diwali|deepavali|holi|lohri|navratri|vaisakhi|onam|pongal|"
+    r"losar|vesak|"
+    r"(?:lunar|chinese) new year|nowruz|norouz|songkran|obon|chuseok|seollal|matariki|naadam|tsagaan sar|"
+    r"navidad|semana santa|día de (?:los )?(?:muertos|reyes|la independencia)|black friday|cyber monday|d-day|"
+    r"new year['’]s|valentine['’]s|st\.? patrick['’]s|all saints['’]?|all souls['’]?|st\.? stephen['’]?s|three kings|"
+    r"april fools?['’]?s?"
+)
+#: Those that are something else without ``Day`` after them.
+_HOLIDAYS_WITH_DAY: Final = (
+    r"new year|mother['’]?s['’]?|father['’]?s['’]?|valentine['’]?s?|(?:st|saint)\.? patrick['’]?s?|martin luther king"
+    r"(?:,? jr\.?)?|"
+    r"presidents?['’]?s?|memorial|mem\.?|labou?r|veterans?['’]?s?['’]?|columbus|indigenous peoples?['’]?s?|"
+    r"independence|election|"
+    r"earth|groundhog|boxing|canada|australia|anzac|waitangi|bastille|victoria|victory|flag|family|remembrance|"
+    r"armistice|"
+    r"guy fawkes|bonfire|epiphany|assumption|republic|children['’]s|derby|marathon"
+)
+_LOWER_IS_WORD: Final = frozenset({"easter", "holi", "eid", "mlk", "lohri", "onam"})
+_HOLIDAY_FIRST_WORDS: Final = frozenset(
+    re.findall(
+        r"[^\W\d_]+",
+        re.sub(r"\(\?:|\)|\[[^\]]*\]|\?", " ", _HOLIDAYS + "|" + _HOLIDAYS_WITH_DAY).lower(),
+    )
+) | frozenset(
+    "xmas labour labor saint thanksgiving halloween hallowe mothers fathers valentines presidents veterans veteran "
+    "president april".split()
+)
+
+
+def _is_holiday(match: re.Match[str]) -> bool:
+    name = match["name"]
+    if name is not None:
+        if (name.lower() in _LOWER_IS_WORD and name.islower()) or name == "EID":
+            return False
+        return not re.match(r"(?i)[ -]tree|[ ](?:disease|factor)", match.string[match.end() : match.end() + 8])
+    return True
+
+
+# --- ordinals ------------------------------------------------------------------------------------------------------
+
+#: What may follow ``the 29th`` when it is a day; a noun would make it a rank, a grade, a floor.
+_AFTER_ORDINAL_DAY: Final = re.compile(
+    r"(?i)[ \t]{0,3}(?:$|[^\w \t-]|[–—]|\d|-[ \t]?\d|(?:and|at|for|to|with|w|w/|if|so|but|in|or|after|before|because|"
+    r"when|by|then|is|was|until|till|til|he|she|"
+    r"they|we|pt|please|per|from|due|on|as|noon|am|pm|through|thru|via|unless|since|no|not|will|w/o)\b|"
+    r"of[ ](?:the|this|next|each|every|last|january|february|march|april|may|june|july|august|september|october|"
+    r"november|december)\b)"
+)
+
+
+def _is_ordinal_day(match: re.Match[str]) -> bool:
+    if not 1 <= int(match["n"]) <= 31:
+        return False
+    return _AFTER_ORDINAL_DAY.match(context_of(match).after) is not None
+
+
+_SPELLED_DAY: Final = (
+    r"(?:(?:twenty|thirty)[ -](?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|first|second|third|"
+    r"fourth|fifth|sixth|"
+    r"seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|"
+    r"nineteenth|"
+    r"twentieth|thirtieth)"
+)
+_SPELLED_UNIT: Final = r"(?:one|two|three|four|five|six|seven|eight|nine)"
+_SPELLED_YEAR: Final = (
+    rf"(?:(?:nineteen|twenty)[ -](?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[ -]{_SPELLED_UNIT})?|"
+    rf"ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|oh[ -]{_SPELLED_UNIT})|"
+    rf"two thousand(?:[ -](?:and )?(?:{_SPELLED_UNIT}|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|"
+    r"eighteen|nineteen))?)"
+)
+
+
+def _is_spelled_day(match: re.Match[str]) -> bool:
+    """``May first`` is a date, ``may first try`` is not, and nobody's May is ``the second`` to do something."""
+    after = match.string[match.end() : match.end() + 8]
+    return match["month"] not in ("may", "march") and not re.match(r"(?i)[ ](?:be|week|time|try)", after)
+
+
+_MONTH_NAMES: Final = frozenset(MONTHS)
+
+ROWS: Final[tuple[Row, ...]] = (
+    Row(
+        name="date-day-month",
+        label="DATE",
+        pattern=re.compile(rf"(?<![\d/x×.])(?P<value>{_DAY_FIRST})", re.IGNORECASE),
+        digits=frozenset({1, 2}),
+        after=" \t-./x",
+        then="jfmasondeJFMASONDEtrTR",
+        check=_is_day_month,
+    ),
+    Row(
+        name="date-day-range-month",
+        label="DATE",
+        pattern=re.compile(
+            rf"(?<![\w/.\-])(?P<value>\d{{1,2}}{_ORDINAL}?)[ \t]?(?:-|–|—|&|to|and|,)[ \t]?"
+            rf"(?P<value2>\d{{1,2}}{_ORDINAL}?[ \t](?:of )?"
+            rf"(?P<month>{_MONTH})(?P<rest>,?[ \t]{YEAR}(?!\d))?)",
+            re.IGNORECASE,
+        ),
+        digits=frozenset({1, 2}),
+        after=" -–—&,x",
+        then="0-–—&,tasnr",
+        check=_is_day_month,
+    ),
+    Row(
+        name="date-month-day",
+        label="DATE",
+        pattern=re.compile(
+            rf"(?<![^\W\d_])(?P<value>(?P<month>{_MONTH})[ \t\-/]{{0,2}}(?:the )?(?P<day>\d{{1,2}})(?!\d)"
+            rf"(?:{_ORDINAL}(?!\w))?"
+            rf"(?P<year>{_MONTH_FIRST_YEAR})?)(?![\d%]|[.:/]\d|[ \t]?(?:mg|mm|cm|mcg|ml|mos?|weeks?|days?|years?)\b)"
+            rf"(?:[ \t]?(?:-|–|&|and)[ \t]?(?P<value2>(?P<day2>\d{{1,2}})(?:{_ORDINAL})?(?!\w|[.:/]\d)"
+            rf"(?:,?[ \t]{YEAR}(?!\d))?"
+            rf"(?![ \t]?{_UNIT}\b|[ \t]?[a-z]{{0,6}}[/%])))?",
+            re.IGNORECASE,
+        ),
+        words=_MONTH_NAMES,
+        check=_is_month_day_named,
+    ),
+    Row(
+        name="date-month-year",
+        label="DATE",
+        pattern=re.compile(
+            rf"(?<![^\W\d_])(?P<value>{_MONTH}[ \t]?(?:[,/\-]|of|de)?[ \t]?(?:(?:1[89]|20)\d\d(?!\d)|['’‘]\d\d(?!\d)))",
+            re.IGNORECASE,
+        ),
+        words=_MONTH_NAMES,
+    ),
+    Row(
+        name="date-year-month-day",
+        label="DATE",
+        pattern=re.compile(rf"(?<![\w/.\-])(?P<value>{YEAR}[ \-]{_MONTH}[ \-]\d{{1,2}})(?!\w)", re.IGNORECASE),
+        digits=frozenset({4}),
+        first="12",
+        after=" -",
+        then="JFMASONDjfmasond",
+    ),
+    Row(
+        name="date-month-only",
+        label="DATE",
+        pattern=re.compile(rf"(?<!\w)(?P<value>{_MONTH})(?!\w|[ \t]?\d)", re.IGNORECASE),
+        words=_MONTH_NAMES,
+        check=_grade_month,
+    ),
+    Row(
+        name="date-spelled",
+        label="DATE",
+        pattern=re.compile(
+            rf"(?<!\w)(?P<value>(?P<month>{_MONTH})[ \t](?:the[ \t])?{_SPELLED_DAY}(?:,?[ \t](?:{YEAR}|"
+            rf"{_SPELLED_YEAR}))?)(?!\w)",
+            re.IGNORECASE,
+        ),
+        words=_MONTH_NAMES,
+        check=_is_spelled_day,
+    ),
+    Row(
+        name="date-weekday",
+        label="DATE",
+        pattern=re.compile(
+            rf"(?<!\w)(?P<value>(?P<day>(?:{either(WEEKDAYS)})s?(?!\w){_DOT})"
+            rf"(?P<rest>,?[ \t]{{0,2}}(?:the )?(?:\d{{1,2}}(?P<s>[/\-.])\d{{1,2}}(?:(?P=s)(?:{YEAR}|{YEAR2}))?"
+            r"(?![\d/])|"
+            rf"{YEAR}[\-/]\d{{1,2}}[\-/]\d{{1,2}}(?!\d)|{_MONTH}[ \t\-/]{{0,2}}\d{{1,2}}(?!\d)"
+            rf"(?:{_ORDINAL}\b)?{_MONTH_FIRST_YEAR}?(?!\d)|"
+            rf"{re.sub('[?]P<[a-z]+>', '?:', _DAY_FIRST)}|\d{{1,2}}{_ORDINAL}(?!\w)))?)",
+            re.IGNORECASE,
+        ),
+        words=WEEKDAYS | frozenset(f"{day}s" for day in WEEKDAYS),
+        check=_grade_weekday,
+    ),
+    Row(
+        name="date-weekday-letters",
+        label="DATE",
+        pattern=re.compile(
+            r"(?<![\w/\-.])(?P<value>MTW(?:Th|R)F|M/Tu?/W/Th/F|M/W/F|M-W-F|M/W/Th|T/Th/Sa?|Tu/Th/Sa|Tu/W/F|MWF|TTS|"
+            r"TT[hH]S|TuThSa|"
+            r"TTh|TuTh|Tu/Th|T/Th|Tu/F|Tu/Sa|T/F|T/R|M/Th|M/F|M/W|W/F|W/Sa|M/T)(?![\w/]|-\w)"
+        ),
+        words=frozenset("m mwf tts tths t tth tu tuthsa tuth mtwthf mtwrf w".split()),
+    ),
+    Row(
+        name="date-holiday",
+        label="DATE",
+        pattern=re.compile(
+            rf"(?<!\w)(?P<value>(?:the )?(?:(?P<name>{_HOLIDAYS})(?:['’]?[ \t](?:day|eve))?|"
+            rf"(?:{_HOLIDAYS_WITH_DAY})['’]?[ \t](?:day|eve|monday))"
+            rf"(?:,?[ \t](?:{YEAR}(?!\d)|['’]\d\d(?!\d)))?)(?!\w)",
+            re.IGNORECASE,
+        ),
+        words=_HOLIDAY_FIRST_WORDS,
+        check=_is_holiday,
+    ),
+    Row(
+        name="date-fourth-of-july",
+        label="DATE",
+        pattern=re.compile(
+            rf"(?<!\w)(?P<value>(?:the[ \t])?(?:fourth|4th)[ \t]of[ \t]july(?:,?[ \t](?:{YEAR}|['’]\d\d))?)(?!\w)",
+            re.IGNORECASE,
+        ),
+        words=frozenset({"july"}),
+        lookback=16,
+        labelled=True,
+    ),
+    Row(
+        name="date-ordinal",
+        label="DATE",
+        pattern=re.compile(rf"(?<!\w)(?P<value>the[ \t](?P<n>\d{{1,2}}){_ORDINAL})(?!\w)", re.IGNORECASE),
+        words=frozenset({"the"}),
+        check=_is_ordinal_day,
+    ),
+    Row(
+        name="date-ordinal-bare",
+        label="DATE",
+        pattern=re.compile(
+            r"(?:on|by|til|till|until|since|due|before|from|next|out|rtc|back)[ \t](?P<value>"
+            rf"(?P<n>\d{{1,2}}){_ORDINAL})(?!\w)",
+            re.IGNORECASE,
+        ),
+        words=frozenset("on by til till until since due before from next out rtc back".split()),
+        check=_is_ordinal_day,
+        weak=True,
+    ),
+    Row(
+        name="date-season-year",
+        label="DATE",
+        pattern=re.compile(
+            rf"(?<!\w)(?P<value>(?:{either(SEASONS)})(?:[ \t]of)?[ \t,/]{{1,2}}(?:{YEAR}|['’]\d\d))(?!\w)",
+            re.IGNORECASE,
+        ),
+        words=SEASONS,
+    ),
+)

@@ -1,0 +1,414 @@
+"""Dates in figures: full, compact, month and day, month and year, years alone, decades.
+
+Month/day without a year looks like a fraction, a score or a ratio, and a bare year like a time of day. Those two are
+weighed by points for their own form and for what stands around them; the points were set on annotated notes.
+"""
+
+import re
+from typing import Final
+
+from deid_runtime.detectors.patterns.context import Context, context_of
+from deid_runtime.detectors.patterns.rows import Grade, Row
+from deid_runtime.detectors.patterns.validators import is_day_of_year, is_month_day
+from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, YEAR, YEAR2, either
+
+# --- whole dates ---------------------------------------------------------------------------------------------------
+
+_VERSION_BEFORE: Final = re.compile(r"(?i)(?:\bv|ver|version|software|firmware|release|rev)[ .:]{0,2}$")
+
+
+def _is_full(match: re.Match[str]) -> bool:
+    if not is_day_of_year(int(match["a"]), int(match["b"])):
+        return False
+    if match["sep"] == "." and len(match["y"]) < 4:
+        return _VERSION_BEFORE.search(match.string, max(0, match.start() - 12), match.start()) is None
+    return True
+
+
+def _is_iso(match: re.Match[str]) -> bool:
+    return is_day_of_year(int(match["m"]), int(match["d"]))
+
+
+def _is_compact(match: re.Match[str]) -> bool:
+    digits = match["value"]
+    if is_month_day(int(digits[4:6]), int(digits[6:])) and 1900 <= int(digits[:4]) <= 2199:
+        return True
+    return is_month_day(int(digits[:2]), int(digits[2:4])) and 1900 <= int(digits[4:]) <= 2199
+
+
+def _is_pair(match: re.Match[str]) -> bool:
+    return is_day_of_year(int(match["a"]), int(match["b"]))
+
+
+# --- month and day without a year ----------------------------------------------------------------------------------
+
+#: Words right before a date that hardly precede anything else with a slash in it.
+_DATE_WORDS_SURE: Final = (
+    frozenset(
+        "on since until till til thru date dated dos doi doa dod dob lmp edd edc exp expires rtc appt due adm admit "
+        "admitted admission "
+        "disch discharge discharged started scheduled rescheduled seen f/u faxed signed typed dictated printed "
+        "collected coll received "
+        "rec'd by before after effective eff start begun began stopped".split()
+    )
+    | {"week of", "wk of", "as of", "follow up"}
+    | WEEKDAYS
+)
+#: Words that often do.
+_DATE_WORDS: Final = frozenset(
+    "from through next last of for follow-up appointment d/c d/c'd dc'd dc ended held placed removed done drawn sent "
+    "given called "
+    "lvm reviewed echo mri ct cxr xr us ekg ecg eeg tte tee lab labs bx biopsy cx ucx surgery or cath scan mammo "
+    "colonoscopy egd "
+    "pap a1c hgb inr psa tsh cbc bmp cmp wbc repeat recheck sched between w/o re dd dt d t hd pod extub extubated "
+    "intub intubated "
+    "trach transferred refill refilled filled fill visited note notes letter msg message vm report and to was were "
+    "is hearing died "
+    "return returned back out off begins about home orif s/p accepted permit check".split()
+)
+#: Words right before a fraction, a score, a ratio or a setting.
+_SCORE_WORDS: Final = frozenset(
+    "pain strength motor power murmur sem hsm grade gr apgar apgars score scale mmse moca bpp ilo profusion "
+    "monofilament mf crackles "
+    "rales smokes smoke tob tobacco smoking bipap bi-pap cpap simv nph ps psv ipap reflex reflexes pupil pupils grip "
+    "grips quads "
+    "deltoid deltoids biceps triceps hip hips knee knees ankle ankles wrist wrists elbow elbows flexor flexors "
+    "extensors ehl apb fdi "
+    "fcu fdp ext df pf mmt nrs vas dyspnea itch itching headache ha va vision od os ou acuity snellen literacy adl "
+    "adls iadls katz "
+    "phq gad gcs glasgow tof culture cultures bottles bcx blood node nodes ln cores stage recall clock orientation "
+    "delay delayed "
+    "naming cincinnati histamine saline sinemet levodopa advair norco percocet vicodin oxycodone hydrocodone prograf "
+    "tacro used nights "
+    "pulse pulses bike approx drank ate eat eats eaten packed stroop sx symptoms class type figure fig needle "
+    "in step rated "
+    "rates level now cat dog horse oak grass ragweed cedar mold dust gds faq staff residents english spanish "
+    "untrained visit "
+    "session tx brca gsm x asa bp hr rr nightly r l".split()
+)
+_SCORE_AFTER: Final = re.compile(
+    r"(?i)[ \t]{0,2}(?:[\"”°%]|-?(?:ppd|pack|packs|tab|tabs|tablets?|cups?|cans?|tsp|tbsp|bottles?|glass|mile|mi|"
+    r"blocks?|dose|inch|in|"
+    r"up|way|of|cm|mm|mg|ml|oz|strength|sem|hsm|systolic|diastolic|holosystolic|murmur|words?|sessions?|cores?|"
+    r"nodes?|positive|pos|"
+    r"neg|pt|c|h|hrs?|gauge|g|ga|proximal|distal|throughout|bilat|bilaterally|bilateral|symmetric|sensory|motor|ue|"
+    r"le|rue|lue|rle|"
+    r"lle|technique|nights|days|ago|pain|feet|rest|twist|sharp|at[ ]rest|on[ ]exertion|intensity|severity|headache|"
+    r"[rl](?![ ](?:hip|knee|foot|hand|arm|leg))|quads?|abd|grip|hand|leg|prox|muscle|scap|half|share|cap|lunch|"
+    r"breakfast|dinner|"
+    r"meal|tray|scale|score|points?|correct|items?|criteria|hyp|cartridge|liter|litre|gallon|acre|ns|"
+    r"w/[ ]?(?:movement|mvmt|amb|activity|cue|drsg|dsg))(?![\w/]))"
+)
+_TIME_AFTER: Final = re.compile(
+    r"(?i)[ \t]{0,3}(?:@|at\b)?[ \t]{0,3}(?:(?:[01]\d|2[0-3])[0-5]\d\b(?![ ]?(?:mg|ml|cal|units?))|\d{1,2}[:.h]\d\d|"
+    r"\d{1,2} ?[ap]\.?m?\b|am\b|pm\b|noon|a\b|p\b)"
+)
+_JOIN: Final = r"[ \t]{0,2}(?:-|–|—|,|;|&|\+|and|to|thru|through|or)[ \t]{0,2}"
+_DATE_THEN_JOIN: Final = re.compile(rf"(?i)(?:\d{{1,2}}/\d{{1,2}}|(?:{either(MONTHS)})\.?[ ]\d{{1,2}}){_JOIN}$")
+_JOIN_THEN_DATE: Final = re.compile(rf"(?i){_JOIN}\d{{1,2}}/\d{{1,2}}(?!\d)")
+_PAIR: Final = re.compile(r"(?<![\d/.])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?![\d/])")
+_COMMON_DENOMINATORS: Final = frozenset({2, 3, 4, 5, 10})
+
+
+def _form_points(first: str, second: str) -> int:
+    """Weigh the two numbers alone: ``06/12`` and ``3/14`` are hardly anything else, ``5/5`` and ``1/2`` mostly are."""
+    a, b = int(first), int(second)
+    if "0" in (first[0], second[0]):
+        return 4
+    if b > 12 or a > b or b == 11:
+        return 2 if a > 12 else 3
+    return -2 if b in _COMMON_DENOMINATORS else 0
+
+
+def _is_fraction(pair: re.Match[str]) -> bool:
+    """Say whether two numbers can be a score but no date: ``22/30`` beside it makes ``3/15`` a score as well."""
+    a, b = int(pair["a"]), int(pair["b"])
+    return a <= b <= 60 and b > 12 and not is_day_of_year(a, b)
+
+
+def _word_points(context: Context) -> int:
+    if context.last in _DATE_WORDS_SURE or context.two in _DATE_WORDS_SURE:
+        return 4
+    if context.last in _SCORE_WORDS or context.ends_in("<>=≥≤×*^/"):
+        return -3
+    return int(context.last in _DATE_WORDS or context.ends_in("(@&,;:+["))
+
+
+def _grade_month_day(match: re.Match[str]) -> Grade:
+    if not is_day_of_year(int(match["a"]), int(match["b"])):
+        return Grade.NO
+    context = context_of(match)
+    after_date = _DATE_THEN_JOIN.search(context.before[-24:]) is not None
+    if context.before[-1:] in ("-", "–") and not after_date:
+        return Grade.NO
+    form = _form_points(match["a"], match["b"])
+    points = form + _word_points(context)
+    points += 4 * context.is_at_line_start
+    points += 4 * (_TIME_AFTER.match(context.after) is not None)
+    points += 2 * context.after.startswith(":")
+    points += 2 * (after_date or _JOIN_THEN_DATE.match(context.after) is not None)
+    if points <= 0:
+        return Grade.NO  # what follows only takes points away
+    if _SCORE_AFTER.match(context.after):
+        points -= 2 if form > 2 else 4
+    if points > 0 and any(_is_fraction(other) for other in _PAIR.finditer(f"{context.before} {context.after}")):
+        points -= 2
+    return Grade.SURE if points >= 2 else Grade.PROBABLE if points == 1 else Grade.NO
+
+
+_DASH_WORDS: Final = WEEKDAYS | frozenset(
+    "date dated exp on since until seen dos dob lmp d/c adm due sent from".split()
+)
+
+
+def _is_month_dash_day(match: re.Match[str]) -> bool:
+    """``10-14`` is mostly a range; a weekday, a label or a time of day beside it makes it a date."""
+    if not is_day_of_year(int(match["a"]), int(match["b"])):
+        return False
+    context = context_of(match)
+    padded = len(match["a"]) == 2 == len(match["b"])
+    if padded and context.is_at_line_start:
+        return _TIME_AFTER.match(context.after) is not None
+    return (
+        context.last in _DASH_WORDS
+        and (padded or int(match["b"]) > 12 or int(match["a"]) > 12)
+        and _SCORE_AFTER.match(context.after) is None
+    )
+
+
+# --- years ---------------------------------------------------------------------------------------------------------
+
+_YEAR_WORDS: Final = (
+    frozenset(
+        "in since from circa ca early late mid year summer fall spring winter autumn during between born b retired "
+        "diagnosed dx dx'd until "
+        "till til through before after of around about died quit divorced married to and d thru class".split()
+    )
+    | SEASONS
+)
+_CLOCK_WORDS: Final = frozenset(
+    "at called paged repaged notified lab labs time tod by pager page ext x rm room apt id no bleep beeper eta meal "
+    "machine heparin hep pop "
+    "approached arrived npo ebl resolved ldh ferritin seen last dose scored vitamin d code keysafe keypad safe model "
+    "lot unit # case lic "
+    "huddle foley dc'd post hydrea resp extub elbow".split()
+)
+_YEAR_NOUNS: Final = frozenset(
+    "psh pmh vaccine tdap td flu pneumovax prevnar zostavax shingrix covid appy chole cabg tkr thr tka tha c-section "
+    "cs cesarean "
+    "appendectomy cholecystectomy hysterectomy tonsillectomy surgery repair stent stents pci mi stroke cva dvt pe "
+    "colonoscopy "
+    "mammogram dexa mri ct echo bx biopsy fracture fx orif arthroplasty replacement widowed hx est exp expires "
+    "approx around "
+    "years placed by x concussion".split()
+)
+_NOT_YEAR_AFTER: Final = re.compile(
+    r"(?i)[ \t]?(?:mg|mcg|ug|g|kg|ml|l|cc|cm|mm|units?|u|iu|tabs?|x|%|°|hrs?|hours?|h|min|minutes?|weeks?|days?|am|"
+    r"pm|mmol|meq|bpm|lbs?|"
+    r"ft|feet|cal|kcal|calories|cells|copies|cgy|gy|hz|rpm|steps|meters|m|bp|hr|rn|md|np|pt|call|pain|relief|off|"
+    r"out)\b|"
+    r"[ \t]\d{3,4}\b|:\d|[\-/.]\d|[ \t]?[%+°]|-[A-Za-z]"
+)
+_STREET_AFTER: Final = re.compile(
+    r"[ \t]{1,3}(?:[NSEW]{1,2}\.?[ \t])?(?:[A-Z0-9][\w'’.]{0,16}[ \t]){1,3}(?i:St|Ave|Av|Rd|Dr|Ln|Blvd|Ct|Pl|Way|Ter|"
+    r"Cir|Pkwy|Hwy|"
+    r"Street|Avenue|Road|Drive|Lane|Boulevard|Court|Place|Terrace|Circle|Parkway|Highway)\b"
+)
+
+
+def _grade_year(match: re.Match[str]) -> Grade:
+    """Weigh a bare four-digit year against times of day, amounts and house numbers."""
+    context = context_of(match)
+    year = int(match["value"])
+    if _NOT_YEAR_AFTER.match(context.after) or _STREET_AFTER.match(context.after):
+        return Grade.NO
+    can_be_clock = year % 100 < 60 and year < 2360
+    points = 0 if can_be_clock else 2 + (1960 <= year <= 2059)
+    if can_be_clock and not 1900 <= year <= 2059:
+        points -= 2
+    if context.last in _CLOCK_WORDS and context.last not in ("by", "seen", "last"):
+        points -= 3
+    if context.ends_in("#@<>=×*^$£€~+./") and context.before[-1] == context.mark:
+        points -= 2
+    if context.last.isdigit() and context.mark.isdigit():
+        points -= 2
+    if context.last in _YEAR_WORDS:
+        points += 2
+    elif context.last in _YEAR_NOUNS or context.ends_in("([,;&-–~"):
+        points += 1
+    if context.after[:1] in ("", ")", "]") or re.match(r"[,;.](?:\s|$)|[ \t]*$", context.after):
+        points += 1
+    if 1990 <= year <= 2035:
+        points += 1
+    if context.is_at_line_start:
+        points -= 1
+    if points >= 3:
+        return Grade.SURE
+    # Times of day are mostly full fives of minutes; years are as often not.
+    return Grade.PROBABLE if points == 2 or (points == 1 and 2001 <= year <= 2029 and year % 5 != 0) else Grade.NO
+
+
+def _is_year_range(match: re.Match[str]) -> bool:
+    """``1944-45`` and ``1966-1970``, not ``1900-2230`` (a shift) or ``2010-41`` (a number)."""
+    first, second = int(match["value"]), int(match["value2"])
+    if second < 100:
+        return 0 < second - first % 100 <= 25
+    return 0 < second - first <= 75
+
+
+_ONE_TWO: Final = frozenset({1, 2})
+_FOUR: Final = frozenset({4})
+
+ROWS: Final[tuple[Row, ...]] = (
+    Row(
+        name="date-numeric",
+        label="DATE",
+        # Letters may touch it on both sides, as may a time of four digits: "seen02/20/2087NA", "07/18/21511722".
+        pattern=re.compile(
+            rf"(?<![\d/])(?<!\d\.)(?P<value>(?P<a>\d{{1,2}})(?P<sep>/)(?P<b>\d{{1,2}})/(?P<y>{YEAR}|{YEAR2}))"
+            r"(?:(?![\d/])|(?=\d{4}(?!\d)))"
+        ),
+        digits=_ONE_TWO,
+        after="/",
+        check=_is_full,
+    ),
+    Row(
+        name="date-numeric-dashed",
+        label="DATE",
+        pattern=re.compile(
+            rf"(?<![\w/])(?<!\w[.\-])(?P<value>(?P<a>\d{{1,2}})(?P<sep>[\-.])(?P<b>\d{{1,2}})(?P=sep)(?P<y>{YEAR}|"
+            rf"{YEAR2}))"
+            r"(?![\d/]|[\-.]\w)"
+        ),
+        digits=_ONE_TWO,
+        after="-.",
+        then="0",
+        check=_is_full,
+    ),
+    Row(
+        name="date-iso",
+        label="DATE",
+        pattern=re.compile(
+            rf"(?<![\d/\-])(?<!\d\.)(?P<value>{YEAR}(?P<sep>[/\-.])(?P<m>\d{{1,2}})(?P=sep)(?P<d>\d{{1,2}}))(?!\d|[/\-]\d)"
+        ),
+        digits=_FOUR,
+        after="/-.",
+        then="0",
+        check=_is_iso,
+    ),
+    Row(
+        name="date-compact",
+        label="DATE",
+        pattern=re.compile(r"(?<![\w#/.\-])(?<![#:] )(?P<value>\d{8})(?:(?![\w/\-]|[.,]\d)|(?=T\d{4}))"),
+        digits=frozenset({8}),
+        check=_is_compact,
+    ),
+    Row(
+        name="date-spaced-after-label",
+        label="DATE",
+        pattern=re.compile(
+            r"(?i:dob|d\.?o\.?b|date|dated|birth|visit)\b[ \t_:]{0,4}(?P<value>(?P<a>\d{1,2})(?P<sep>[ ])"
+            rf"(?P<b>\d{{1,2}})[ ](?P<y>{YEAR}|\d\d))(?!\d)"
+        ),
+        words=frozenset({"dob", "date", "dated", "birth", "visit", "d"}),
+        check=_is_full,
+    ),
+    Row(
+        name="date-birth-compact",
+        label="DATE",
+        pattern=re.compile(r"(?i:dob|d\.o\.b\.?)[ \t:#]{0,3}(?P<value>\d{8}|\d{6})(?!\w)"),
+        words=frozenset({"dob", "d"}),
+        labelled=True,
+    ),
+    Row(
+        name="date-month-slash-year",
+        label="DATE",
+        pattern=re.compile(rf"(?<![\d/.\-])(?P<value>(?:0?[1-9]|1[0-2])[/\-](?:{YEAR}|['’]\d\d))(?![\w/]|[\-.]\d)"),
+        digits=_ONE_TWO,
+        after="/-",
+        then="0'’",
+    ),
+    Row(
+        name="date-year-month",
+        label="DATE",
+        pattern=re.compile(rf"(?<![\w/.\-])(?P<value>{YEAR}[/\-](?:0[1-9]|1[0-2]))(?![\w/]|[\-.]\w)"),
+        digits=_FOUR,
+        after="/-",
+        then="0",
+    ),
+    Row(
+        name="date-month-slash-day",
+        label="DATE",
+        pattern=re.compile(
+            r"(?<![\d/%.])(?:(?<![^\W\d_])|(?<=[a-z]{2}))(?P<value>(?P<a>\d{1,2})/(?P<b>\d{1,2}))(?![\d/%+]|[.,]\d)"
+        ),
+        digits=_ONE_TWO,
+        after="/",
+        check=_grade_month_day,
+    ),
+    Row(
+        name="date-month-dash-day",
+        label="DATE",
+        pattern=re.compile(r"(?<![\w/.\-#])(?P<value>(?P<a>\d{1,2})-(?P<b>\d{1,2}))(?![\w/\-]|[.]\d)"),
+        digits=_ONE_TWO,
+        after="-",
+        then="0",
+        check=_is_month_dash_day,
+        weak=True,
+    ),
+    Row(
+        name="date-weekday-letter-numeric",
+        label="DATE",
+        pattern=re.compile(
+            r"(?<![^\n])(?P<value>(?:M|Tu?|W|T[hH]|R|F|Sa|Su)[ \t]{1,2}(?P<a>\d{1,2})/(?P<b>\d{1,2})(?:/\d{2,4})?)"
+            r"(?![\d/])"
+        ),
+        words=frozenset("m t tu w th r f sa su".split()),
+        check=_is_pair,
+    ),
+    Row(
+        name="date-year",
+        label="DATE",
+        pattern=re.compile(rf"(?<![\w/.:\-])(?P<value>{YEAR})(?!\w|[/.:,]\d|-\d\d?\b(?!\d))"),
+        digits=_FOUR,
+        first="12",
+        check=_grade_year,
+    ),
+    Row(
+        name="date-year-range",
+        label="DATE",
+        pattern=re.compile(
+            rf"(?<![\w/.:\-])(?P<value>{YEAR})[ \t]?[-–—][ \t]?(?P<value2>{YEAR}|(?<=[-–])\d\d(?=[),;. \n]))"
+            r"(?![\w/:\-]|\.\d)"
+        ),
+        digits=_FOUR,
+        first="12",
+        after="-–— ",
+        then="0-–— ",
+        check=_is_year_range,
+    ),
+    Row(
+        name="date-apostrophe-year",
+        label="DATE",
+        pattern=re.compile(r"(?<![\w'’])(?P<value>['’‘]\d\d(?:s\b)?)(?![\w'’]|[.:]\d)"),
+        chars="'’‘",
+    ),
+    Row(
+        name="date-decade",
+        label="DATE",
+        pattern=re.compile(r"(?<![\w/.\-])(?P<value>(?:1[89]|20)\d0['’]?s)(?!\w)"),
+        digits=_FOUR,
+        first="12",
+        after="x'’",
+        then="s",
+    ),
+    Row(
+        name="date-decade-short",
+        label="DATE",
+        pattern=re.compile(r"(?<=\bthe )(?P<value>[2-9]0['’]?s)(?!\w)"),
+        digits=frozenset({2}),
+        after="x'’",
+        then="s",
+        weak=True,
+    ),
+)

@@ -1,0 +1,228 @@
+"""What a row of the pattern table is, and how all rows are tried on a note in time linear in its length.
+
+No row scans a note on its own. Each says what its matches hang on: a word (``MRN``, ``March``), a run of digits of some
+length with certain characters after it, a code (capitals, then a digit), or a single character (``@``). One pass over
+the words, one over the digit runs and one over the codes find all such places and try only the rows that belong there,
+with ``pattern.match`` at that place (or ``search`` in a short stretch before it). As every pattern has bounded repeats,
+the work per place is bounded too.
+"""
+
+import enum
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from deid_runtime.spans import Span
+
+
+class Grade(enum.IntEnum):
+    """How sure a check is of a match."""
+
+    NO = 0
+    PROBABLE = 1  # reported as "pattern:weak"
+    SURE = 2
+
+
+#: Judges a match by what stands in it and around it (``match.string`` is the whole note). ``True`` leaves the row its
+#: own strength.
+Check = Callable[[re.Match[str]], bool | Grade]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One kind of identifier.
+
+    Groups of ``pattern`` whose names begin with ``value`` are the spans. Exactly one anchor says where it is tried:
+
+    - ``words``: at these words, lower case;
+    - ``digits``: at runs of digits of these lengths, if the character after the run is in ``after`` (``x`` for any
+      letter) and, where that is a letter, a blank or a hyphen, the letter or next character in ``then`` (``0`` for any
+      digit); empty means any. ``first`` limits the first digit to these;
+    - ``codes``: at one to eight capitals followed by a digit, perhaps with a blank or hyphen between;
+    - ``chars``: at each of these characters.
+
+    ``before`` is the set of characters one of which must precede the place. ``probe`` must match at the place.
+    ``lookback`` lets the match begin up to that many code points earlier; it must still reach the place. ``check``
+    may refuse. ``weak`` rows report as ``"pattern:weak"``. ``labelled`` rows win over those that go by form.
+    """
+
+    name: str
+    label: str
+    pattern: re.Pattern[str]
+    words: frozenset[str] = frozenset()
+    digits: frozenset[int] = frozenset()
+    first: str = ""
+    after: str = ""
+    then: str = ""
+    codes: bool = False
+    chars: str = ""
+    before: str = ""
+    probe: re.Pattern[str] | None = None
+    lookback: int = 0
+    check: Check | None = None
+    weak: bool = False
+    labelled: bool = False
+    groups: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        groups = tuple(name for name in self.pattern.groupindex if name.startswith("value"))
+        if not groups or bool(self.words) + bool(self.digits) + bool(self.chars) + self.codes != 1:
+            raise ValueError(f"row {self.name}: expected a group 'value' and exactly one kind of anchor")
+        object.__setattr__(self, "groups", groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What one row found."""
+
+    row: Row
+    start: int
+    end: int
+    weak: bool
+
+    def span(self) -> Span:
+        """Return the hit as a span, with the source that tells how sure it is."""
+        if self.weak:
+            return Span(self.start, self.end, self.row.label, 0.5, ("pattern:weak",))
+        return Span(self.start, self.end, self.row.label, 1.0, ("pattern",))
+
+
+# Runs of letters; a mixed one such as "ArrDt" or "SexAge" is tried whole first, then by its parts.
+_WORD = re.compile(r"[^\W\d_]+")
+_PART = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_LONGEST_MIXED_WORD = 40
+_DIGITS = re.compile(r"\d+")
+_LONGEST_RUN = 30  # longer runs of digits are no identifier; they are tried as if they had this length
+_CODE = re.compile(r"(?<![\w\-/.@#])[A-Z]{1,8}[ -]?(?=\d)")
+_REACH = 120  # how far past its place a row with lookback may search
+_MOST_RUN_KINDS = 20_000  # the memory of which rows belong to which surroundings starts anew at this size
+
+
+#: Tries one row at a place of a text.
+_Try = Callable[[str, int], re.Match[str] | None]
+_Tries = tuple[tuple[_Try, Row], ...]
+
+
+def _try_of(row: Row) -> _Try:
+    """Return how a row is tried: most are the bare ``match`` of their pattern, which saves a call for each place."""
+    if not (row.before or row.probe or row.lookback):
+        return row.pattern.match
+
+    def attempt(text: str, place: int) -> re.Match[str] | None:
+        if row.before and text[place - 1 : place] not in row.before:
+            return None
+        if row.probe is not None and row.probe.match(text, place) is None:
+            return None
+        if not row.lookback:
+            return row.pattern.match(text, place)
+        match = row.pattern.search(text, max(0, place - row.lookback), place + _REACH)
+        while match is not None and match.end() <= place:  # lies before the place; the next may reach it
+            match = row.pattern.search(text, match.end(), place + _REACH)
+        return match
+
+    return attempt
+
+
+class Table:
+    """The rows, indexed by what they hang on."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        names = [row.name for row in rows]
+        if len(set(names)) != len(names):
+            raise ValueError(f"row names must differ: {sorted({name for name in names if names.count(name) > 1})}")
+        self.rows = tuple(rows)
+        self._rank = {row.name: rank for rank, row in enumerate(rows)}
+        self._words: dict[str, _Tries] = {}
+        for row in rows:
+            for word in row.words:
+                self._words[word] = (*self._words.get(word, ()), (_try_of(row), row))
+        self._digit_tries = tuple((_try_of(row), row) for row in rows if row.digits)
+        self._run_kinds: dict[tuple[int, str, str], _Tries] = {}
+        self._code_tries = tuple((_try_of(row), row) for row in rows if row.codes)
+        chars = sorted({char for row in rows for char in row.chars})
+        self._chars = tuple((char, tuple((_try_of(row), row) for row in rows if char in row.chars)) for char in chars)
+
+    def find(self, text: str) -> list[Span]:
+        """Return the spans of one note, sorted and disjoint."""
+        return [hit.span() for hit in self.hits(text)]
+
+    def hits(self, text: str) -> list[Hit]:
+        """Return what :meth:`find` does, with the rows that found it: for tests and for measuring row by row."""
+        found = []
+        for tries, place in self._places(text):
+            for attempt, row in tries:
+                match = attempt(text, place)
+                if match is None:
+                    continue
+                verdict = row.check is None or row.check(match)
+                if verdict:
+                    weak = row.weak or verdict is Grade.PROBABLE
+                    for group in row.groups:
+                        start, end = match.span(group)
+                        if start < end:
+                            found.append(Hit(row, start, end, weak))
+        return self._choose(found)
+
+    def _choose(self, found: Iterable[Hit]) -> list[Hit]:
+        """Of hits that overlap keep the surer, then the labelled, the longer, the one of the earlier row."""
+
+        def order(hit: Hit) -> tuple[bool, bool, int, int, int]:
+            return hit.weak, not hit.row.labelled, hit.start - hit.end, self._rank[hit.row.name], hit.start
+
+        taken: set[int] = set()  # covered code points; hits are short, so this stays small
+        kept = []
+        for hit in sorted(found, key=order):
+            covered = range(hit.start, hit.end)
+            if taken.isdisjoint(covered):
+                taken.update(covered)
+                kept.append(hit)
+        kept.sort(key=lambda hit: hit.start)
+        return kept
+
+    def _places(self, text: str) -> Iterator[tuple[_Tries, int]]:
+        words = self._words
+        for word in _WORD.finditer(text):
+            letters = word.group()
+            lower = letters.lower()
+            tries = words.get(lower)
+            if tries is not None:
+                yield tries, word.start()
+            elif lower[1:] != letters[1:] and not letters.isupper() and len(letters) <= _LONGEST_MIXED_WORD:
+                for part in _PART.finditer(letters):
+                    tries = words.get(part.group().lower())
+                    if tries is not None:
+                        yield tries, word.start() + part.start()
+        kinds = self._run_kinds
+        for run in _DIGITS.finditer(text):
+            start, end = run.span()
+            kind = (end - start, text[start], text[end : end + 2])
+            tries = kinds.get(kind)
+            if tries is None:
+                if len(kinds) > _MOST_RUN_KINDS:
+                    kinds.clear()
+                tries = kinds[kind] = self._tries_for_run(*kind)
+            if tries:
+                yield tries, start
+        for code in _CODE.finditer(text):
+            yield self._code_tries, code.start()
+        for char, tries in self._chars:
+            place = text.find(char)
+            while place >= 0:
+                yield tries, place
+                place = text.find(char, place + 1)
+
+    def _tries_for_run(self, length: int, first: str, following: str) -> _Tries:
+        after, then = following[:1], following[1:]
+        if after.isalpha():
+            after, then = "x", after
+        elif after not in " \t-":
+            then = ""
+        then = "0" if then.isdigit() else then
+        return tuple(
+            (attempt, row)
+            for attempt, row in self._digit_tries
+            if min(length, _LONGEST_RUN) in row.digits
+            and (not row.first or first in row.first)
+            and (not row.after or (after != "" and after in row.after))
+            and (not row.then or after not in ("x", " ", "\t", "-") or (then != "" and then in row.then))
+        )
