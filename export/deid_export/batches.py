@@ -41,7 +41,7 @@ class StreamSettings:
     batch_tokens: int = 2048  # padding included
     negative_share: float = 0.18  # of windows: clean text
     short_windows: float = 0.2  # of notes: cut into windows shorter than serving's, so that little context is met too
-    word_dropout: float = 0.04  # of words: pieces replaced by [UNK], shape kept
+    word_dropout: float = 0.08  # of words: pieces replaced by [UNK], shape kept
     resample: bool = True
 
 

@@ -37,6 +37,10 @@ def main(verbose: bool) -> None:
 @click.option("--shared-layers", type=int, default=5, show_default=True, help="Layers all heads share: more is faster.")
 @click.option("--threads", type=int, default=2, show_default=True)
 @click.option("--seed", type=int, default=17, show_default=True)
+@click.option(
+    "--learning-rate", type=float, default=3e-4, show_default=True, help="Of the joint phase; too high forgets."
+)
+@click.option("--start", type=_FOLDER, help="joint.pt of an earlier training to go on from, as with notes of your own.")
 @click.option("--no-resampling", is_flag=True, help="Learn the corpus as it stands, to measure what resampling buys.")
 def train(
     notes: tuple[Path, ...],
@@ -50,6 +54,8 @@ def train(
     shared_layers: int,
     threads: int,
     seed: int,
+    learning_rate: float,
+    start: Path | None,
     no_resampling: bool,
 ) -> None:
     """Fine-tune the shared encoder and the heads; run again to go on after an interruption."""
@@ -77,6 +83,8 @@ def train(
         shared_layers=shared_layers,
         threads=threads,
         seed=seed,
+        learning_rate=learning_rate,
+        start=start,
     )
     stream = StreamSettings(seed=seed, resample=not no_resampling)
     path = run(data, WordEncoder.from_file(Path(base) / "tokenizer.json"), settings, stream, out)
@@ -99,6 +107,19 @@ def onnx(trained: Path, notes: tuple[Path, ...], out: Path, base: str | None, fl
 
     tokenizer = Path(base or packaged_base()) / "tokenizer.json"
     click.echo(assemble(trained, tokenizer, read_corpus(notes), out, int8=not float32))
+
+
+@main.command()
+@click.argument("repository", type=_FOLDER)
+@click.option("--dev", type=_FOLDER, required=True, multiple=True, help="Annotated notes, none of them trained on.")
+@click.option("--recall", type=float, required=True, help="Share of identifying tokens to find; more costs precision.")
+def calibrate(repository: Path, dev: tuple[Path, ...], recall: float) -> None:
+    """Choose the thresholds of the heads in REPOSITORY and write them into its manifest."""
+    from deid_export.calibrate import calibrate as run
+    from deid_export.corpus import read_corpus
+
+    choice = run(repository, read_corpus(dev), recall)
+    click.echo(f"precision {choice.precision:.4f}, recall {choice.recall:.4f}, thresholds {choice.thresholds}")
 
 
 if __name__ == "__main__":

@@ -98,15 +98,18 @@ class BranchedTagger(nn.Module):
         return self
 
 
-def load_base(base: str) -> BertModel:
-    """Load a BERT by Hub name or folder, and widen its token types to word shapes, initialised from type 0."""
+def load_base(base: str, *, dropout: float = 0.0) -> BertModel:
+    """Load a BERT by Hub name or folder, and widen its token types to word shapes, initialised from type 0.
+
+    ``dropout`` is that of the hidden states.
+    """
     transformers_logging.set_verbosity_error()  # it reports the pooler, which no head uses, as missing
-    # Dropout inside the encoder costs a third of a step on a CPU; dropping words of the input regularises for nothing.
+    # Attention dropout alone would cost a quarter of a step on a CPU.
     model = AutoModel.from_pretrained(
         base,
         attn_implementation="eager",
         add_pooling_layer=False,
-        hidden_dropout_prob=0.0,
+        hidden_dropout_prob=dropout,
         attention_probs_dropout_prob=0.0,
     )
     if not isinstance(model, BertModel):

@@ -76,8 +76,8 @@ _STREET_SUFFIXES = (
 ).split()
 _SUFFIX_KEYS = frozenset(s.lower().rstrip(".") for s in _STREET_SUFFIXES)
 _STREET_KEPT = frozenset(
-    "n s e w ne nw se sw north south east west apt apartment unit ste suite fl floor po box p o rr rural route lot bldg "
-    "bldg and and the of county cty state hwy highway no rm room 1st 2nd 3rd".split()
+    "n s e w ne nw se sw north south east west apt apartment unit ste suite fl floor po box p o rr rural route lot "
+    "bldg and the of county cty state hwy highway no rm room 1st 2nd 3rd".split()
 )
 _FACILITY_SHAPES = (
     "{place} General Hospital|{place} Medical Center|{saint} Hospital|{saint} Medical Center|"

@@ -41,6 +41,8 @@ class TrainSettings:
     warm_up: float = 0.05  # share of the steps
     weight_decay: float = 0.01
     clip_norm: float = 1.0
+    dropout: float = 0.1  # of hidden states
+    start: Path | None = None  # a trained model whose weights the joint phase begins with
     threads: int = 2
     checkpoint_every_s: float = 240.0
     seed: int = 17
@@ -65,9 +67,10 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
     torch.set_num_threads(settings.threads)
     out.mkdir(parents=True, exist_ok=True)
     (out / "settings.json").write_text(
-        json.dumps({"train": dataclasses.asdict(settings), "stream": dataclasses.asdict(stream)}, indent=1) + "\n"
+        json.dumps({"train": dataclasses.asdict(settings), "stream": dataclasses.asdict(stream)}, indent=1, default=str)
+        + "\n"
     )
-    encoder_model = load_base(settings.base)
+    encoder_model = load_base(settings.base, dropout=settings.dropout)
     config = {
         key: getattr(encoder_model.config, key)
         for key in (
@@ -76,6 +79,9 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
         )
     } | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}  # fmt: skip
     model = BranchedTagger(encoder_model, Shape(settings.shared_layers, tuple(HEADS)), joint=True)
+    if settings.start is not None:
+        start = torch.load(settings.start, map_location="cpu", weights_only=True)
+        model.load_state_dict(start["state"])
     phases = (
         ("joint", settings.joint_tokens, settings.learning_rate),
         ("heads", settings.head_tokens, settings.head_learning_rate),
