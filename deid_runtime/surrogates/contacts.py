@@ -1,0 +1,196 @@
+"""E-mail addresses, web addresses, log-in names and IP addresses.
+
+Hosts go to the domains reserved by RFC 2606 and RFC 6761, addresses to the ranges reserved by RFC 5737 and RFC 3849 or,
+where they were private, to private ones. Parts that hold a name known in the note or record follow that name.
+"""
+
+import ipaddress
+import re
+from collections.abc import Callable
+from typing import Final
+
+from deid_runtime.surrogates.forms import case_like, holds_text, normal_form, scramble
+from deid_runtime.surrogates.hashing import Keyed
+from deid_runtime.surrogates.lists import names, phrases
+from deid_runtime.surrogates.names import FAMILY, GIVEN, People, letter_for, stand_in
+from deid_runtime.surrogates.patient import Patient, first_free
+
+_LONGEST_CONTACT_CHARS: Final = 400
+_AT: Final = re.compile(r"\s*(?:@|[\[(]\s*at\s*[\])]|\bat\b)\s*", re.I)
+_CHUNK: Final = re.compile(r"[^\W\d_]+|\d+|[\W_]")
+_HOST: Final = re.compile(r"^(?P<scheme>[a-z][a-z0-9+.-]*://)?(?P<host>[^/?#:\s]+)(?P<rest>.*)$", re.I | re.S)
+_TOP: Final = {"com": "example.com", "org": "example.org", "net": "example.net", "edu": "example.edu"}
+_SERVICES: Final = frozenset(
+    "www my portal mychart mail webmail chart patient patients secure login app apps m visit meet rehab fax lab labs "
+    "api".split()
+)
+_PATH_WORDS: Final = frozenset(
+    """patient patients portal privacy forms form labs lab results login register activate reset help support index
+    html htm php aspx pdf img image images video join meeting j r u p t c id eh records record appointments schedule
+    billing pay contact about news info survey consent study trials trial handouts docs files download live ask
+    family monitor en es home page search view visit www http https example com org net edu gov html5 of and""".split()
+)
+_MAILBOX_WORDS: Final = frozenset(
+    """info admin office contact support help intake referral referrals records medicalrecords billing scheduling
+    schedule
+    appointments privacy compliance benefits claims hr nursing nurse nurses lab labs pharmacy clinic dispatch
+    frontdesk desk
+    mail noreply no reply donotreply privacyofficer med secs econsult research study trials registry icu ccu er ed np
+    md rn
+    dr staff team fax legal accounts service services care health master sched infusion""".split()
+)
+
+
+def replace_username(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
+    """Return the stand-in of a log-in name."""
+    if len(value) > _LONGEST_CONTACT_CHARS:
+        return scramble(patient.keyed, "user", value)
+    if not holds_text(value):
+        return value
+    return first_free(lambda n: _handle(patient, people, value, taken, n, keep=frozenset()), value, taken)
+
+
+def _handle(
+    patient: Patient, people: People, value: str, taken: frozenset[str], attempt: int, *, keep: frozenset[str]
+) -> str:
+    """Return a log-in name or the local part of an address, chunk by chunk of letters and of digits."""
+    out = []
+    for place, chunk in enumerate(_CHUNK.findall(value)):
+        if chunk.isdecimal():
+            out.append(scramble(patient.keyed, f"handle/{place}/{attempt}", chunk, identity=normal_form(value)))
+        elif not chunk[0].isalpha() or chunk.lower() in keep:
+            out.append(chunk)
+        else:
+            out.append(case_like(_handle_word(patient, people, chunk, taken, attempt), chunk))
+    return "".join(out)
+
+
+def _handle_word(patient: Patient, people: People, chunk: str, taken: frozenset[str], attempt: int) -> str:
+    form = normal_form(chunk)
+    if attempt == 0 and form:
+        roles = {**people.roles, **patient.roles}
+        known = names()
+        if form in roles and len(form) > 2:
+            return _as_handle(stand_in(patient, people, roles[form], form, taken))
+        for size in (1, 2):
+            tail = form[size:]
+            if len(tail) > 3 and roles.get(tail) == FAMILY:
+                return _initial_letters(patient, people, form[:size], tail, taken) + _as_handle(
+                    stand_in(patient, people, FAMILY, tail, taken)
+                )
+        if len(form) > 3 and (form in known.given or form in known.family):
+            return _as_handle(stand_in(patient, people, GIVEN if form in known.given else FAMILY, form, taken))
+        if len(form) > 4 and form[1:] in known.family:
+            return letter_for(patient, form[0]) + _as_handle(stand_in(patient, people, FAMILY, form[1:], taken))
+    if len(form) > 4:  # a name cut off, or one we do not know: as many letters of another
+        pool = [name for name in names().pools["english", ""] if len(name) >= len(form) - 1] or ["washingtons"]
+        name = _as_handle(patient.keyed.pick(pool, f"handle/{attempt}", form))
+        return (letter_for(patient, form[0]) + name)[: len(form)]
+    return scramble(patient.keyed, f"letters/{attempt}", chunk)
+
+
+def _initial_letters(patient: Patient, people: People, letters: str, family: str, taken: frozenset[str]) -> str:
+    for person in people.persons:
+        if family in person.family and person.given[0][0] == letters[0] and len(letters) == 1:
+            return _as_handle(stand_in(patient, people, GIVEN, person.given[0], taken))[0]
+    return "".join(letter_for(patient, char) for char in letters)
+
+
+def _as_handle(name: str) -> str:
+    return normal_form(name)
+
+
+def replace_email(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
+    """Return the stand-in of an e-mail address, its separator (``@``, ``(at)``) kept."""
+    found = _AT.search(value) if len(value) <= _LONGEST_CONTACT_CHARS else None
+    if not found:
+        return (
+            first_free(lambda n: scramble(patient.keyed, f"email/{n}", value), value, taken)
+            if holds_text(value)
+            else value
+        )
+    local, domain = value[: found.start()], value[found.end() :]
+
+    def candidate(attempt: int) -> str:
+        new_local = _handle(patient, people, local, taken, attempt, keep=_MAILBOX_WORDS)
+        return f"{new_local}{found[0]}{_domain(patient.keyed, domain, attempt)}"
+
+    return first_free(candidate, value, taken)
+
+
+def _domain(keyed: Keyed, host: str, attempt: int) -> str:
+    """Return a host under a reserved domain, of the same kind of top level and with the same service names before
+    it.
+    """
+    labels = host.lower().split(".")
+    services = []
+    while labels and labels[0] in _SERVICES:
+        services.append(labels.pop(0))
+    top = next((label for label in reversed(labels) if label in _TOP), "")
+    listed = phrases()
+    form = normal_form(".".join(label for label in labels if label not in _TOP and label != "example"))
+    word = (
+        keyed.pick(listed.firsts, f"domain first/{attempt}", form)
+        + keyed.pick(listed.features, f"domain/{attempt}", form)
+    ).lower()
+    made = ".".join([*services, word, _TOP.get(top, "example")])
+    return case_like(made, host)
+
+
+def replace_url(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
+    """Return the stand-in of a web address: scheme and words that any site has stay, all else is replaced."""
+    found = _HOST.match(value) if len(value) <= _LONGEST_CONTACT_CHARS else None
+    if not found or "." not in found["host"]:
+        return (
+            first_free(lambda n: scramble(patient.keyed, f"url/{n}", value), value, taken)
+            if holds_text(value)
+            else value
+        )
+
+    def candidate(attempt: int) -> str:
+        rest = _handle(patient, people, found["rest"], taken, attempt, keep=_PATH_WORDS)
+        return f"{found['scheme'] or ''}{_domain(patient.keyed, found['host'], attempt)}{rest}"
+
+    return first_free(candidate, value, taken)
+
+
+def replace_ip(patient: Patient, value: str, taken: frozenset[str]) -> str:
+    """Return an address that is private where the original was, and reserved for documentation elsewhere."""
+    try:
+        address = ipaddress.ip_address(value.strip())
+    except ValueError:
+        return (
+            first_free(lambda n: scramble(patient.keyed, f"ip/{n}", value), value, taken)
+            if holds_text(value)
+            else value
+        )
+    make: Callable[[int], str]
+    if isinstance(address, ipaddress.IPv4Address):
+        make = lambda attempt: _ipv4(patient.keyed, address, attempt)  # noqa: E731
+    else:
+        make = lambda attempt: _ipv6(patient.keyed, value, attempt)  # noqa: E731
+    return first_free(lambda attempt: value.replace(value.strip(), make(attempt)), value, taken)
+
+
+def _ipv4(keyed: Keyed, address: ipaddress.IPv4Address, attempt: int) -> str:
+    octets = str(address).split(".")
+    a, b, c = keyed.digest(f"ip/{attempt}", str(address))[:3]
+    last = str(1 + c % 254)
+    if octets[0] == "10":
+        return f"10.{a}.{b}.{last}"
+    if octets[0] == "172" and 16 <= int(octets[1]) < 32:
+        return f"172.{16 + a % 16}.{b}.{last}"
+    if octets[:2] == ["192", "168"]:
+        return f"192.168.{b}.{last}"
+    return ("192.0.2.", "198.51.100.", "203.0.113.")[a % 3] + last
+
+
+def _ipv6(keyed: Keyed, value: str, attempt: int) -> str:
+    stream = keyed.stream(64, f"ip/{attempt}", value.strip().lower())
+    groups = value.strip().split(":")
+    out = []
+    for place, group in enumerate(groups):
+        size = len(group.split("%")[0])
+        digits = stream[4 * (place % 16) : 4 * (place % 16) + 4].hex()[:size]
+        out.append({0: "2001", 1: "db8"}.get(place, ("1" + digits[1:]) if digits else ""))
+    return ":".join(out)

@@ -1,0 +1,249 @@
+"""Names made of words: hospitals, organisations, streets, wards and landmarks.
+
+The words that say what kind of thing it is (``Hospital``, ``Pharmacy``, ``Ave``, ``Ward``) stay, with their
+abbreviations
+and case; the run of words that tells which one it is becomes another run as long; numbers become numbers. So
+a clinic stays a clinic, and ``Wasatch Crest`` follows ``Wasatch Crest Sports Medicine`` without any table. Letters
+of an
+abbreviation follow the full name where the note has it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from deid_runtime.surrogates.calendar_words import ORDINAL_WORDS, ordinal, ordinal_ending
+from deid_runtime.surrogates.forms import case_like, holds_text, normal_form, scramble
+from deid_runtime.surrogates.lists import names, phrases
+from deid_runtime.surrogates.patient import Patient, first_free
+
+_LONGEST_PHRASE_CHARS: Final = 160
+_TOKEN: Final = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+(?:['’ʻ][^\W\d_]+)*|[\W_]", re.I)
+_ABBREVIATION: Final = re.compile(r"(?:[A-Z]\.){2,6}|[A-Z]{2,4}(?:-[A-Z]{2,4})?|[B-DF-HJ-NP-TV-Z]{5,6}|[A-Z]{2,5}\d")
+_SPECIALTY: Final = re.compile(
+    r"(?:olog(?:y|ic|ical|ists?)|iatr(?:y|ics|ists?|icians?)|therap(?:y|ies|ists?)|pathy|dont(?:ics|ists?)|dentists?|"
+    r"surge(?:ry|ons?)|internists?|genomics|genetics|hygien(?:e|ists?)|scop(?:y|ic)|graphics|optometry|opticians|rx|"
+    r"anesthesi\w*|rehabilitation|healthcare|homecare|smiles|scans?)$",
+    re.I,
+)
+_VOWEL: Final = re.compile("[AEIOUY]")
+_KEPT_ENDINGS: Final = ("RMC", "MC", "GH", "CH", "H", "PD", "FD")
+_ORDINAL_FIGURE: Final = re.compile(r"(\d+)(st|nd|rd|th)", re.I)
+
+
+def abbreviations(values: Iterable[str]) -> dict[str, str]:
+    """Return abbreviation to full name for the names in ``values`` of two words or more, first come first served."""
+    known: dict[str, str] = {}
+    for value in values:
+        words = re.findall(r"[^\W\d_]+", value[:_LONGEST_PHRASE_CHARS])
+        if len(words) > 1:
+            known.setdefault("".join(word[0] for word in words).upper(), value)
+            known.setdefault(
+                "".join(w[0] for w in words if w.lower() not in ("of", "the", "and", "at", "for")).upper(), value
+            )
+    return known
+
+
+def replace_phrase(
+    patient: Patient,
+    kind: str,
+    value: str,
+    taken: frozenset[str],
+    towns: Mapping[str, str],
+    full_names: Mapping[str, str],
+) -> str:
+    """Return the stand-in of a name made of words.
+
+    ``kind`` is ``"facility"``, ``"organization"``, ``"street"`` or ``"place"``; ``towns`` maps the normal form of
+    towns of the
+    note and record to their stand-ins; ``full_names`` is what :func:`abbreviations` found in the note.
+    """
+    if not holds_text(value):
+        return value
+    if len(value) > _LONGEST_PHRASE_CHARS:
+        return first_free(lambda n: scramble(patient.keyed, f"{kind}/{n}", value), value, taken)
+    form = normal_form(value)
+    chain = phrases().chains.get(form)
+    if chain and kind in ("facility", "organization"):
+        return first_free(lambda n: case_like(patient.keyed.pick(chain, f"chain/{n}", form), value), value, taken)
+    if kind in ("facility", "organization") and _ABBREVIATION.fullmatch(value):
+        return _replace_abbreviation(patient, kind, value, taken, towns, full_names)
+    return first_free(lambda n: _other_words(patient, kind, value, towns, n), value, taken)
+
+
+def _replace_abbreviation(
+    patient: Patient,
+    kind: str,
+    value: str,
+    taken: frozenset[str],
+    towns: Mapping[str, str],
+    full_names: Mapping[str, str],
+) -> str:
+    letters = "".join(char for char in value if char.isalpha())
+    full = full_names.get(letters)
+
+    def candidate(attempt: int) -> str:
+        if full is not None and attempt == 0:
+            words = re.findall(r"[^\W\d_]+", _other_words(patient, kind, full, towns, 0))
+            initials = "".join(word[0] for word in words).upper()
+            if len(initials) == len(letters):
+                chars = iter(initials)
+                return "".join(next(chars) if char.isalpha() else char for char in value)
+        ending = next((end for end in _KEPT_ENDINGS if letters.endswith(end) and len(letters) > len(end) + 1), "")
+        head = value[: len(value) - len(ending)] if value.endswith(ending) else value
+        return scramble(patient.keyed, f"abbreviation/{attempt}", head, identity=letters) + value[len(head) :]
+
+    return first_free(candidate, value, taken)
+
+
+def _other_words(patient: Patient, kind: str, value: str, towns: Mapping[str, str], attempt: int) -> str:
+    kept = phrases().kept["facility" if kind == "organization" else kind]
+    tokens = _TOKEN.findall(value)
+    is_kept = [_stays(token, kept, kind) or _is_road_letter(tokens, place) for place, token in enumerate(tokens)]
+    if not any(_tells(token) and not stays for token, stays in zip(tokens, is_kept, strict=True)):
+        # Nothing but words of kind (First Lutheran, Good Samaritan): the first of them has to tell then.
+        place = next(
+            (i for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2 and token.lower() != "the"), None
+        )
+        if place is None:
+            return scramble(patient.keyed, f"{kind}/{attempt}", value)
+        is_kept[place] = False
+    out: list[str] = []
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if is_kept[index] or not token[0].isalnum():
+            out.append(token)
+            index += 1
+        elif token[0].isdecimal():
+            out.append(_other_number(patient, kind, token, attempt))
+            index += 1
+        else:
+            end = _run_end(tokens, is_kept, index)
+            out.append(_other_run(patient, kind, tokens, index, end, towns, attempt))
+            index = end
+    return "".join(out)
+
+
+def _tells(token: str) -> bool:
+    return token[0].isalnum()
+
+
+def _stays(token: str, kept: frozenset[str], kind: str) -> bool:
+    if not token[0].isalpha():
+        return False
+    lower = token.lower().replace("’", "'")
+    if len(token) == 1:
+        # A letter is a ward, a flat or an initial: only compass points of streets stay.
+        return kind == "street" and (lower in "nsew" or token in "PO")
+    if kind in ("facility", "organization") and _SPECIALTY.search(lower):
+        return True
+    return lower in kept and (lower not in ORDINAL_WORDS or kind in ("facility", "organization"))
+
+
+def _is_road_letter(tokens: Sequence[str], index: int) -> bool:
+    """Say whether a letter is the I of ``I-84`` or the E of ``I-84 E``."""
+    around = (tokens[index - 2 : index], tokens[index + 1 : index + 3])
+    if tokens[index] == "I":
+        return len(around[1]) == 2 and around[1][0] in "- " and around[1][1][0].isdecimal()
+    return tokens[index] in "NSEW" and len(around[0]) == 2 and around[0][0][0].isdecimal() and around[0][1] == " "
+
+
+def _run_end(tokens: Sequence[str], is_kept: Sequence[bool], start: int) -> int:
+    """Return where the run of telling words from ``start`` ends; only spaces join them, and abbreviations stand
+    apart.
+    """
+    end = start + 1
+    if _is_short_code(tokens, start):
+        return end
+    while (
+        end + 1 < len(tokens)
+        and tokens[end] == " "
+        and tokens[end + 1][0].isalpha()
+        and not is_kept[end + 1]
+        and not _is_short_code(tokens, end + 1)
+    ):
+        end += 2
+    return end
+
+
+def _is_short_code(tokens: Sequence[str], index: int) -> bool:
+    """Say whether a token is one letter, or a few capitals among words in other case (the UT of ``UT Med Center``)."""
+    token = tokens[index]
+    if len(token) == 1:
+        return True
+    return token.isupper() and len(token) <= 4 and any(other.isalpha() and not other.isupper() for other in tokens)
+
+
+def _other_number(patient: Patient, kind: str, token: str, attempt: int) -> str:
+    found = _ORDINAL_FIGURE.fullmatch(token)
+    if found:
+        number = int(_digits(patient, kind, found[1], attempt))
+        return f"{number}{case_like(ordinal_ending(number), found[2])}"
+    return _digits(patient, kind, token, attempt)
+
+
+def _digits(patient: Patient, kind: str, digits: str, attempt: int) -> str:
+    """Return another number of as many digits, near in size where it is small: there is no 9th floor in every house."""
+    if len(digits) == 1 and digits != "0":
+        return str(1 + (int(digits) - 1 + 1 + patient.keyed.number(f"{kind} digit/{attempt}", digits) % 6) % 7)
+    return scramble(patient.keyed, f"{kind} number/{attempt}", digits)
+
+
+def _other_run(
+    patient: Patient, kind: str, tokens: Sequence[str], start: int, end: int, towns: Mapping[str, str], attempt: int
+) -> str:
+    run = "".join(tokens[start:end])
+    form = normal_form(run)
+    town = towns.get(form)
+    if town is not None and attempt == 0:
+        return case_like(town, run)
+    words = run.split(" ")
+    if len(words) == 1 and words[0].lower() in ORDINAL_WORDS:
+        number = int(_digits(patient, kind, str(ORDINAL_WORDS[words[0].lower()]), attempt))
+        return case_like(ordinal(max(1, min(number, 99))).capitalize(), run)
+    if len(words) == 1 and (
+        _is_short_code(tokens, start) or (run.isupper() and len(run) <= 3 and not _VOWEL.search(run))
+    ):
+        if run.islower():
+            return run
+        return scramble(patient.keyed, f"{kind} letters/{attempt}", run)
+    made = _phrase(patient, kind, words, tokens[:start], form, attempt)
+    cased = [case_like(new, words[min(place, len(words) - 1)]) for place, new in enumerate(made)]
+    return " ".join(cased)
+
+
+def _phrase(
+    patient: Patient, kind: str, words: Sequence[str], before: Sequence[str], form: str, attempt: int
+) -> list[str]:
+    """Return about as many telling words as ``words``, of the sort that the words around suggest."""
+    listed = phrases()
+
+    def pick(options: Sequence[str], purpose: str) -> str:
+        return patient.keyed.pick(options, f"{kind} {purpose}/{attempt}", form)
+
+    last = words[-1]
+    possessive = last[-2:] if last[-2:].lower() in ("'s", "’s") and len(last) > 3 else ""
+    previous = next((token.lower() for token in reversed(before) if token[0].isalpha()), "")
+    if previous in ("st", "saint", "ste", "san", "santa", "sainte", "st."):
+        return [pick(listed.saints, "saint") + possessive]
+    if kind == "street" and len(words) == 1:
+        return [pick(listed.streets, "name") + possessive]
+    if len(words) == 1:
+        is_person = (
+            normal_form(last.removesuffix(possessive)) in names().family
+            or possessive
+            or previous in ("and",)
+            or "&" in before
+        )
+        options = names().pools["english", ""] if is_person and kind != "place" else listed.singles
+        return [pick(options, "single") + possessive]
+    first = pick(listed.firsts, "first")
+    feature = pick([word for word in listed.features if word != first], "feature")
+    return [first, *_middle(patient, kind, words, form, attempt), feature + possessive]
+
+
+def _middle(patient: Patient, kind: str, words: Sequence[str], form: str, attempt: int) -> list[str]:
+    """Return what goes between the first and the last of more than two words: family names, at most two."""
+    pool = names().pools["english", ""]
+    return [patient.keyed.pick(pool, f"{kind} middle {n}/{attempt}", form) for n in range(min(len(words) - 2, 2))]

@@ -1,0 +1,185 @@
+"""The written form of a value: what makes two mentions the same, letter case, and filling a shape with other
+characters.
+"""
+
+import re
+import string
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+from deid_runtime.surrogates.hashing import Keyed
+
+_DROP_ASCII: Final = {code: None for code in range(128) if not chr(code).isalnum()}
+
+#: Letters that stand in for letters of the same script; upper case follows from lower case where there is one.
+_SCRIPTS: Final = (
+    (0x0370, 0x03FF, "αβγδεζηθικλμνξοπρστυφχψω"),
+    (0x0400, 0x04FF, "абвгдежзиклмнопрстуфхцчшщэюя"),
+    (0x0530, 0x058F, "աբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆ"),
+    (0x0590, 0x05FF, "אבגדהוזחטיכלמנסעפצקרשת"),
+    (0x0600, 0x06FF, "ابتثجحخدذرزسشصضطظعغفقكلمنهوي"),
+    (0x0900, 0x097F, "कखगघचछजझटठडढणतथदधनपफबभमयरलवशषसह"),
+    (0x0E00, 0x0E7F, "กขคงจชซดตถทนบปพฟมยรลวสหอ"),
+    (0x10A0, 0x10FF, "აბგდევზთიკლმნოპრსტუფქღყშჩცძწჭხჯჰ"),
+    (0x3040, 0x309F, "あいうえおかきくけこさしすせそたちつてとなにのはひふへほまみもやゆよらりるれろわ"),
+    (0x30A0, 0x30FF, "アイウエオカキクケコサシスセソタチツテトナニノハヒフヘホマミモヤユヨラリルレロワ"),
+    (0x3400, 0x9FFF, "安北成春东芳光海和红华建金军来丽林龙梅明南宁平青清秋山生石水松天文武西小新雪阳英永玉远云中"),
+    (0xAC00, 0xD7AF, (
+        "가강경고구기나남노다대도동라로마모무미민바박보부사상서선성소수신아안영"
+        "우원유윤은이인장재정조주준지진찬창하한현호홍희"
+    )),
+)  # fmt: skip
+_LOWER: Final = "abcdefghjklmnpqrstuvwxyz"  # without i and o, which read as digits in identifiers
+
+
+def normal_form(value: str) -> str:
+    """Return what mentions of one thing share: letters and digits, case folded, without accents or punctuation.
+
+    Empty when ``value`` holds neither.
+    """
+    return _short_normal_form(value) if len(value) <= 64 else _normal_form(value)
+
+
+def _normal_form(value: str) -> str:
+    if value.isascii():
+        return value.lower().translate(_DROP_ASCII)
+    decomposed = unicodedata.normalize("NFKD", value).casefold()
+    return unicodedata.normalize("NFC", "".join(char for char in decomposed if char.isalnum()))
+
+
+# Every value is normalised several times on its way; only short ones are kept, so the cache stays within some
+# megabytes.
+_short_normal_form = lru_cache(maxsize=16_384)(_normal_form)
+
+
+def holds_text(value: str) -> bool:
+    """Say whether there is any letter or digit, of any script, in ``value``."""
+    return any(char.isalnum() for char in value)
+
+
+def case_like(stand_in: str, original: str) -> str:
+    """Return ``stand_in`` in lower case or capitals where ``original`` is; else as it is, which is title case in
+    lists.
+    """
+    if original.isupper() and (len(original) > 1 or len(stand_in) == 1):
+        return stand_in.upper()
+    if original.islower():
+        return stand_in.lower()
+    return stand_in
+
+
+def title_like(stand_in: str, original: str) -> str:
+    """As :func:`case_like`, for phrases: each word of a lower-case ``stand_in`` is capitalised unless ``original``
+    is not.
+    """
+    return case_like(string.capwords(stand_in), original)
+
+
+def _letter_like(char: str, number: int) -> str:
+    if char.isascii():
+        letter = _LOWER[number % len(_LOWER)]
+        if letter == char.lower():
+            letter = _LOWER[(number + 1) % len(_LOWER)]
+        return letter.upper() if char.isupper() else letter
+    code = ord(char)
+    for first, last, letters in _SCRIPTS:
+        if first <= code <= last:
+            # The lists are bases without marks: an accented original differs from its base anyhow.
+            letter = letters[number % len(letters)]
+            if letter == char.lower():
+                letter = letters[(number + 1) % len(letters)]
+            return letter.upper() if char.isupper() and len(letter.upper()) == 1 else letter
+    letter = _LOWER[number % len(_LOWER)]
+    return letter.upper() if char.isupper() else letter
+
+
+def scramble(keyed: Keyed, purpose: str, value: str, *, identity: str | None = None) -> str:
+    """Return ``value`` with every letter replaced by another letter and every digit by a digit, all else in place.
+
+    The choice depends on ``identity`` (the normal form of ``value`` unless given), so that other spacing or case
+    changes
+    nothing. The first digit stays other than 0 unless it was; zeros before all other digits stay, as padding does.
+    Takes time linear in the length of ``value``.
+    """
+    identity = normal_form(value) if identity is None else identity
+    stream = keyed.stream(len(value), purpose, identity)
+    out: list[str] = []
+    index = 0
+    started = False
+    for char in value:
+        if not char.isalnum():
+            out.append(char)
+            continue
+        number = stream[index]
+        index += 1
+        if char.isdecimal() or char.isdigit() or char.isnumeric():
+            if not started and char == "0":
+                out.append("0")
+                continue
+            out.append(str(number % 10) if started else str(1 + number % 9))
+            started = True
+        else:
+            out.append(_letter_like(char, number))
+    return "".join(out)
+
+
+def changed(value: str) -> str:
+    """Return ``value`` with each letter and digit moved to the next: the last resort when every choice was taken."""
+    out: list[str] = []
+    for char in value:
+        if char.isdecimal():
+            out.append(str((int(char) + 1) % 10))
+        elif char.isalnum():
+            if char.isascii():
+                base = "A" if char.isupper() else "a"
+                out.append(chr((ord(char) - ord(base) + 1) % 26 + ord(base)))
+            else:
+                out.append(_letter_like(char, 7))
+        else:
+            out.append(char)
+    return "".join(out)
+
+
+def misspell(word: str, number: int) -> str:
+    """Return ``word`` with one slip of the pen inside: two letters swapped, or one left out."""
+    places = [i for i in range(1, len(word) - 1) if word[i].isalpha() and word[i + 1].isalpha()]
+    places = [i for i in places if word[i].lower() != word[i + 1].lower()]
+    if len(word) < 4 or not places:
+        return vary(word, number)
+    place = places[number % len(places)]
+    if number // 64 % 2 and len(word) > 5:
+        return word[:place] + word[place + 1 :]
+    return word[:place] + word[place + 1].lower() + word[place].lower() + word[place + 2 :]
+
+
+#: Spellings that a name can take on without looking wrong: (pattern, what it becomes).
+_VARIANTS: Final = tuple(
+    (re.compile(pattern, re.I), new)
+    for pattern, new in (
+        (r"(?<=[a-z])([bcdfglmnprst])\1(?=[a-z])", r"\1"),
+        (r"(?<=[aeiou])([lnrt])(?=[aeiouy])", r"\1\1"),
+        (r"(?<=[a-z])([lnt])$", r"\1\1"),
+        (r"(?<=[bcdfghklmnprstv])i(?=[a-z])", "y"),
+        (r"(?<=[a-z])y(?=[a-z])", "i"),
+        (r"(?<=[a-z])ck(?=[a-z])", "k"),
+        (r"(?<=[a-z])k(?=[aeiou])", "ck"),
+        (r"(?<=[a-z])ph", "f"),
+        (r"(?<=[a-z])f(?=[aeiou])", "ph"),
+        (r"(?<=[a-z])ei", "ie"),
+        (r"(?<=[a-z])ie(?=[a-z])", "ei"),
+        (r"(?<=[a-z])er$", "ar"),
+        (r"(?<=[a-z])en$", "in"),
+        (r"(?<=[a-z])on$", "en"),
+        (r"(?<=[a-z])s(?=[aeiou])", "z"),
+        (r"(?<=[a-z]{2})e$", ""),
+        (r"(?<=[bdfgklmnprtv])$", "e"),
+        (r"(?<=[a-z])a$", "ah"),
+    )
+)
+
+
+def vary(word: str, number: int) -> str:
+    """Return ``word`` in another plausible spelling (Sheppard, Shepard); with a letter more where there is none."""
+    found = [variant for pattern, new in _VARIANTS if (variant := pattern.sub(new, word, count=1)) != word]
+    return found[number % len(found)] if found else word + "aeio"[number % 4]

@@ -1,0 +1,72 @@
+"""The secret that all surrogates depend on: made once, kept in a file, never printed.
+
+A key file holds 32 random bytes as 64 hexadecimal digits and a line end, readable by its owner alone. Whoever has it
+can tell which original a surrogate stands for by trying candidates, so it is guarded like the notes themselves.
+"""
+
+import logging
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import Final
+
+from deid_runtime.errors import OutputError, SettingsError
+
+KEY_BYTES: Final = 32
+
+_logger = logging.getLogger(__name__)
+
+
+def new_key() -> bytes:
+    """Return a fresh random key of :data:`KEY_BYTES` bytes."""
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def write_key(path: Path | str) -> None:
+    """Write a fresh key to ``path``, readable and writable by the owner only.
+
+    Raises SettingsError when the file exists already (notes de-identified with a lost key can never be continued
+    consistently), OutputError when it cannot be written.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
+    except FileExistsError:
+        raise SettingsError(f"key file {path} exists already and is never overwritten; choose another name") from None
+    except OSError as error:
+        raise OutputError(f"cannot write key file {path}: {error.strerror}") from error
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(new_key().hex() + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def load_key(path: Path | str) -> bytes:
+    """Return the key in the file ``path``; warn through logging when others than its owner may read it.
+
+    Raises SettingsError when the file is missing, unreadable, or not exactly 64 hexadecimal digits.
+    """
+    try:
+        with open(path, "rb") as file:
+            # One byte more than the longest valid file: a wrong path to something huge is not read whole.
+            content = file.read(2 * KEY_BYTES + 3)
+            mode = os.fstat(file.fileno()).st_mode
+    except FileNotFoundError:
+        raise SettingsError(f"no key file {path}; make one with `deid key new {path}`") from None
+    except OSError as error:
+        raise SettingsError(f"cannot read key file {path}: {error.strerror}") from error
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        _logger.warning("key file %s can be read by other users; run `chmod 600` on it", path)
+    digits = content.strip()
+    if len(digits) != 2 * KEY_BYTES:
+        more = "at least " if len(content) > 2 * KEY_BYTES + 2 else ""
+        raise SettingsError(
+            f"key file {path} holds {more}{len(digits)} characters; "
+            f"expected {2 * KEY_BYTES} hexadecimal digits as written by `deid key new`"
+        )
+    try:
+        return bytes.fromhex(digits.decode("ascii"))
+    except ValueError:  # UnicodeDecodeError is one too
+        raise SettingsError(
+            f"key file {path} holds something else than hexadecimal digits; make a key with `deid key new`"
+        ) from None

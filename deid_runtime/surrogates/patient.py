@@ -1,0 +1,82 @@
+"""What the surrogates of one patient depend on: the key, the patient's record, the offset of the dates."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from deid_runtime.surrogates.forms import changed, normal_form
+from deid_runtime.surrogates.hashing import Keyed
+
+_CACHED_VALUES: Final = 8192
+_LONGEST_CACHED_CHARS: Final = 200
+_ATTEMPTS: Final = 24
+
+#: Fields of a record that are not identifiers by themselves and so are no bar to a stand-in.
+_NOT_IDENTIFYING: Final = frozenset({"id", "sex", "gender"})
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """One patient under one key. ``record`` maps field to value; ``cache`` only saves work, it never changes an
+    answer.
+    """
+
+    keyed: Keyed
+    offset_days: int
+    record: Mapping[str, str] = field(repr=False)
+    recorded: frozenset[str] = field(repr=False)  # normal forms of what the record holds, whole and word by word
+    roles: Mapping[str, str] = field(repr=False)  # normal form of each word of the patient's own names to its role
+    cache: dict[tuple[str, ...], str] = field(default_factory=dict, repr=False)
+
+    def remember(self, key: tuple[str, ...], make: Callable[[], str]) -> str:
+        """Return ``make()``, from the cache where it has been asked for before; ``key`` must name all it depends on."""
+        known = self.cache.get(key)
+        if known is None:
+            known = make()
+            if sum(map(len, key)) <= _LONGEST_CACHED_CHARS:
+                if len(self.cache) >= _CACHED_VALUES:
+                    self.cache.clear()
+                self.cache[key] = known
+        return known
+
+
+def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, str], date_shift_days: int) -> Patient:
+    """Return the patient whose secret is ``keyed``, with the offset that follows from it."""
+    recorded = set()
+    for name, value in record.items():
+        if name not in _NOT_IDENTIFYING:
+            recorded.add(normal_form(value))
+            recorded.update(normal_form(word) for word in value.replace("-", " ").split())
+    return Patient(keyed, offset_of(keyed, date_shift_days), dict(record), frozenset(recorded - {""}), dict(roles))
+
+
+def offset_of(keyed: Keyed, date_shift_days: int) -> int:
+    """Return an offset in ``-n..n`` days, never 0, and never a multiple of 7 unless ``n`` allows no other.
+
+    Whole weeks would leave every weekday in the notes as it is.
+    """
+    offsets = [days for days in range(-date_shift_days, date_shift_days + 1) if days % 7]
+    return keyed.pick(offsets, "offset", "")
+
+
+def first_free(candidate: Callable[[int], str], original: str, taken: frozenset[str]) -> str:
+    """Return the first of ``candidate(0)``, ``candidate(1)`` ... whose normal form is not that of ``original`` or in
+    ``taken``.
+
+    The candidates depend on the key and the value alone, so the first one, which nearly always is free, is the same in
+    every note. A later one is needed only where a note or the record itself holds the first as an original: there
+    the promise that no stand-in equals an original goes before the promise that a value has one stand-in in all notes,
+    because both can only be kept by whoever sees all notes of the patient at once (and passes them as ``avoid``).
+    When all candidates are taken, as can happen to single digits, one that at least differs from ``original`` is taken.
+    """
+    own = normal_form(original)
+    different = ""
+    for attempt in range(_ATTEMPTS):
+        found = candidate(attempt)
+        form = normal_form(found)
+        if not form or form == own:
+            continue
+        if form not in taken:
+            return found
+        different = different or found
+    return different or changed(original)

@@ -1,0 +1,34 @@
+import pytest
+
+from deid_runtime.surrogates.ages import replace_age
+
+
+@pytest.mark.parametrize(
+    ("value", "after", "expected"),
+    [
+        ("67", "yo", "67"),
+        ("89", " years", "89"),
+        ("90", "-year-old", "90+"),
+        ("104", "yo", "90+"),
+        ("3 and a half", " years", "3 and a half"),
+        ("fifty-one", "", "fifty-one"),
+        ("ninety-two", "-year-old", "ninety or older"),
+        ("NINETY-ONE", "", "NINETY OR OLDER"),
+        ("Ninety", "", "Ninety or older"),
+        ("a hundred and one", "", "ninety or older"),
+        ("hundred-and-first", " birthday", "ninetieth or later"),
+        ("95th", " birthday", "90th or later"),
+        ("60s", "", "60s"),
+        ("90s", "", "90s or older"),
+        ("nineties", "", "nineties or older"),
+        ("96", " months", "96"),
+        ("92", " days old", "92"),
+        ("69.4", "", "69.4"),
+        ("88-92", "", "88-90+"),
+        ("xyz", "", None),
+        ("4417", "", None),
+        ("", "", None),
+    ],
+)
+def test_ages(value, after, expected):
+    assert replace_age(value, after) == expected

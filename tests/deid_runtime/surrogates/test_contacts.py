@@ -1,0 +1,68 @@
+import ipaddress
+import re
+
+import pytest
+
+from tests.deid_runtime.surrogates.marked import surrogates_of
+
+RESERVED = r"(?:[a-z0-9]+\.)*(?:example|example\.(?:com|org|net|edu))"
+
+
+@pytest.mark.parametrize(
+    ("value", "pattern"),
+    [
+        ("jdoe42@hillsidemail.com", rf"[a-z]+\d\d@{RESERVED}"),
+        ("Intake@lakehealth.org", r"Intake@[a-z]+\.example\.org"),
+        ("a.b (at) inbox.net", r"[a-z]\.[a-z] \(at\) [a-z]+\.example\.net"),
+        ("teddy 90 @ inboxly.net", r"[a-z]+ \d\d @ [a-z]+\.example\.net"),
+    ],
+)
+def test_mail_addresses_go_to_reserved_domains(value, pattern):
+    [made] = surrogates_of(f"<EMAIL>{value}</EMAIL>")
+
+    assert re.fullmatch(pattern, made)
+
+
+def test_mail_and_log_in_names_follow_the_names_in_them():
+    name, mail, short, user = surrogates_of(
+        "<PATIENT>Delia Ostrander</PATIENT> <EMAIL>delia.ostrander@mailer.com</EMAIL> "
+        "<EMAIL>dostrander@mailer.com</EMAIL> <USERNAME>dostrander7</USERNAME>"
+    )
+    given, family = name.lower().split()
+
+    assert mail.startswith(f"{given}.{family}@")
+    assert short.startswith(f"{given[0]}{family}@")
+    assert mail.split("@")[1] == short.split("@")[1]
+    assert re.fullmatch(rf"{given[0]}{family}\d", user)
+
+
+@pytest.mark.parametrize(
+    ("value", "pattern"),
+    [
+        ("https://mychart.lakehealth.org/labs?id=22418", r"https://mychart\.[a-z]+\.example\.org/labs\?id=[1-9]\d{4}"),
+        ("www.ridgepeds.com", r"www\.[a-z]+\.example\.com"),
+        ("ridgepeds.co.uk/privacy", r"[a-z]+\.example/privacy"),
+    ],
+)
+def test_web_addresses_keep_their_form(value, pattern):
+    [made] = surrogates_of(f"<URL>{value}</URL>")
+
+    assert re.fullmatch(pattern, made)
+
+
+@pytest.mark.parametrize("value", ["10.8.0.17", "172.16.40.9", "192.168.1.5", "66.223.178.41", "2001:db8:44:17::9a"])
+def test_addresses_stay_private_or_become_reserved(value):
+    [made] = surrogates_of(f"<IPADDR>{value}</IPADDR>")
+
+    assert ipaddress.ip_address(made).is_private
+    assert made != value
+
+
+def test_log_in_names_keep_their_shape():
+    made = surrogates_of("<USERNAME>kbw12</USERNAME> <USERNAME>HT-27</USERNAME> <USERNAME>LTSO01</USERNAME>")
+
+    assert [re.sub(r"\d", "9", re.sub("[A-Z]", "A", re.sub("[a-z]", "a", value))) for value in made] == [
+        "aaa99",
+        "AA-99",
+        "AAAA99",
+    ]

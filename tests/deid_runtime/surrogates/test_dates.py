@@ -1,0 +1,153 @@
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deid_runtime.surrogates.dates import DateStyle, read_style, replace_date, shift_day
+
+STYLE = DateStyle(2019)
+
+
+@pytest.mark.parametrize(
+    ("value", "moved"),
+    [
+        ("March 5th, 2014", "April 14th, 2014"),
+        ("03-05-2014", "04-14-2014"),
+        ("3/5/14", "4/14/14"),
+        ("2014-03-05", "2014-04-14"),
+        ("2014/12/01", "2015/01/10"),
+        ("31/12/2018", "9/2/2019"),
+        ("23.02.2012", "03.04.2012"),
+        ("20210705", "20210814"),
+        ("02152010", "03272010"),
+        ("03MAY16", "12JUN16"),
+        ("20Jun2024", "30Jul2024"),
+        ("13FEB", "25MAR"),
+        ("02-DEC-2015", "11-JAN-2016"),
+        ("Tues 3/14/17", "Sun 4/23/17"),
+        ("Wednesday, March 15, 2017", "Monday, April 24, 2017"),
+        ("07-06-2022, Wed", "08-15-2022, Mon"),
+        ("F 3/8", "W 4/17"),
+        ("3/14", "4/23"),
+        ("12/25", "2/3"),
+        ("the 3rd of February", "the 15th of March"),
+        ("3/2017", "4/2017"),
+        ("2023-11", "2023-12"),
+        ("9/'15", "10/'15"),
+        ("10/35", "11/35"),
+        ("Feb 68", "Mar 68"),
+        ("sept. 2016", "oct. 2016"),
+        ("may 2019", "june 2019"),
+        ("MARCH", "APRIL"),
+        ("mid-March", "mid-April"),
+        ("May-June 2012", "June-July 2012"),
+        ("Dec 3 - 5", "Jan 12 - 14"),
+        ("3/14/2019 and 4/5", "4/23/2019 and 5/15"),
+        ("2019", "2019"),
+        ("'08", "'08"),
+        ("Mondays", "Saturdays"),
+        ("wed.", "mon."),
+        ("M/W/F", "M/W/S"),
+        ("MWF", "MWS"),
+        ("Mon-Thu", "Sat-Tue"),
+        ("Christmas of '18", "Groundhog Day of '19"),
+        ("T'giving 2019", "New Year's Day 2020"),
+        ("labor day wknd", "columbus day wknd"),
+        ("spring of 2018", "spring of 2018"),
+        ("fall 2013", "fall 2013"),
+        ("1980s", "1980s"),
+        ("eighties", "eighties"),
+        ("January first", "February tenth"),
+        ("third of May, sixty-two", "twelfth of June, sixty-two"),
+        ("December twenty sixth twenty twenty one", "February fourth twenty twenty two"),
+        ("eight nine fifty five", "nine eighteen fifty five"),
+        ("2019-03-14T10:22:00Z", "2019-04-23T10:22:00Z"),
+        ("3/14/2019 10:22 pm", "4/23/2019 10:22 pm"),
+        ("2023-W12", "2023-W18"),
+        ("18 de mayo de 2024", "27 de junio de 2024"),
+        ("28 avril", "7 juin"),
+        ("1O/l3/1994", "11/22/1994"),
+        ("2-29-04", "4-9-04"),
+        ("Feb 29", "Apr 9"),
+        ("Feb 30, 2019", "Apr 32, 2019"),
+        ("2/30/2019", "4/32/2019"),
+        ("00/15/2019", "00/26/2019"),
+    ],
+)  # fmt: skip
+def test_a_date_moves_by_forty_days_in_its_own_format(value, moved):
+    assert replace_date(value, 40, STYLE) == moved
+
+
+@pytest.mark.parametrize("value", ["xx--7 .", "", "9999-12-31", "Q3", "fish", "00/00/0000", "1" * 500])
+def test_what_is_no_date_is_left_to_the_caller(value):
+    moved = replace_date(value, 40, STYLE)
+
+    assert moved is None or moved != value or not value
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "moved"),
+    [
+        ("the 29th", (2019, 3), "the 8th"),
+        ("the eleventh", (2019, 3), "the twentieth"),
+        ("THE 8TH", (2019, 1), "THE 17TH"),
+        ("5", (2019, 3), "14"),
+        ("31st", (2019, 2), "10th"),
+        ("22, 2019", (2019, 3), "1, 2019"),
+    ],
+)
+def test_a_day_alone_takes_its_month_from_the_date_before(value, hint, moved):
+    assert replace_date(value, 40, STYLE, hint) == moved
+
+
+@pytest.mark.parametrize(
+    ("values", "style"),
+    [
+        (["3/4/19", "23/4/19", "2020-01-02", "5 May 2020"], DateStyle(2020, day_first=True)),
+        (["03/04/2018", "12/30/2018"], DateStyle(2018, padded=True)),
+        (["3 Jun 2017", "Sept 9"], DateStyle(2017, short_months=True)),
+        (["03 June 2017"], DateStyle(2017, padded_days=True)),
+        (["5/6/21", "7/8/21", "1/2/50"], DateStyle(2021)),
+        ([], DateStyle(2016)),
+    ],
+)
+def test_the_style_of_a_note_is_read_from_its_dates(values, style):
+    assert read_style(values, 2016) == style
+
+
+def test_an_ambiguous_date_follows_the_order_of_the_note():
+    assert replace_date("3/4/19", 1, DateStyle(2019, day_first=True)) == "4/4/19"
+    assert replace_date("3/4/19", 1, DateStyle(2019)) == "3/5/19"
+
+
+@pytest.mark.parametrize(
+    "form", ["%m/%d/%Y", "%Y-%m-%d", "%d-%b-%Y", "%B %d, %Y", "%A, %B %d, %Y", "%d %b %Y", "%m.%d.%Y"]
+)
+@settings(deadline=None, max_examples=50)
+@given(day=st.dates(date(1910, 1, 1), date(2099, 1, 1)), offset=st.integers(-365, 365))
+def test_full_dates_move_by_exactly_the_offset(form, day, offset):
+    value = day.strftime(form)
+
+    moved = replace_date(value, offset, DateStyle(2019, padded=True, short_months="%b" in form, padded_days=True))
+
+    assert moved == (day + timedelta(days=offset)).strftime(form)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(1900, 2100), st.integers(1, 12), st.integers(29, 99), st.integers(-365, 365))
+def test_impossible_days_stay_impossible(year, month, day, offset):
+    def exists(y, m, d):
+        try:
+            date(y, m, d)
+        except ValueError:
+            return False
+        return True
+
+    assert exists(*shift_day(year, month, day, offset)) is exists(year, month, day)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.text(alphabet="0123456789/-. ',:thMarchFriday", max_size=30), st.integers(-400, 400))
+def test_nothing_that_looks_like_a_date_raises(value, offset):
+    replace_date(value, offset, STYLE)

@@ -1,0 +1,56 @@
+import re
+
+import pytest
+
+from tests.deid_runtime.surrogates.marked import surrogates_of
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "pattern"),
+    [
+        ("HOSPITAL", "Wasatch Crest Sports Medicine", r"[A-Z]\w+ [A-Z]\w+ Sports Medicine"),
+        ("HOSPITAL", "Larchmere Dental", r"[A-Z]\w+ Dental"),
+        ("HOSPITAL", "ST. IGNATIUS HOSPITAL", r"ST\. [A-Z]+ HOSPITAL"),
+        ("HOSPITAL", "blue ridge neurology", r"[a-z]+ [a-z]+ neurology"),
+        ("HOSPITAL", "Magnolia Bone and Joint, LLC", r"[A-Z]\w+ Bone and Joint, LLC"),
+        ("HOSPITAL", "Midtown Kidney Ctr", r"[A-Z]\w+ Kidney Ctr"),
+        ("HOSPITAL", "Ozark Radiologists", r"[A-Z]\w+ Radiologists"),
+        ("HOSPITAL", "CVS", r"[A-Z].*"),
+        ("ORGANIZATION", "Foster & Lay", r"[A-Z][\w']+ & [A-Z][\w']+"),
+        ("ORGANIZATION", "Brookline High School", r"[A-Z][\w']+ High School"),
+        ("ORGANIZATION", "Troop 82, First Lutheran", r"Troop \d\d, [A-Z]\w+ Lutheran"),
+        ("ORGANIZATION", "Blackburn's", r"[A-Z][\w']+'s"),
+        ("ORGANIZATION", "Stickney PD", r"[A-Z][\w']+ PD"),
+        ("ORGANIZATION", "Army", r"[A-Z][\w ]+"),
+        ("STREET", "14 Quarry Hill Ct", r"[1-9]\d \w+ Hill Ct"),
+        ("STREET", "11680 SW 82nd Ter", r"[1-9]\d{4} SW \d\d(st|nd|rd|th) Ter"),
+        ("STREET", "2217 E ORMAN AVE APT 4", r"[1-9]\d{3} E [A-Z]+ AVE APT \d"),
+        ("STREET", "P.O. Box 1880", r"P\.O\. Box [1-9]\d{3}"),
+        ("STREET", "overton rd", r"[a-z]+ rd"),
+        ("LOCATION-OTHER", "4th floor, rm 318", r"\d(st|nd|rd|th) floor, rm [1-9]\d\d"),
+        ("LOCATION-OTHER", "bed 22A", r"bed [1-9]\d[A-Z]"),
+        ("LOCATION-OTHER", "Bevan Ward", r"[A-Z]\w+ Ward"),
+        ("LOCATION-OTHER", "I-84 E", r"I-[1-9]\d E"),
+        ("LOCATION-OTHER", "second floor", r"\w+ floor"),
+    ],
+)
+def test_the_kind_and_form_stay_and_the_rest_changes(label, value, pattern):
+    for patient in range(4):
+        [made] = surrogates_of(f"at <{label}>{value}</{label}>.", patient=f"p{patient}")
+        assert re.fullmatch(pattern, made)
+        assert made != value
+
+
+def test_short_mentions_and_abbreviations_follow_the_full_name():
+    full, short, letters = surrogates_of(
+        "<HOSPITAL>Harrow Creek Medical Center</HOSPITAL>, <HOSPITAL>Harrow Creek</HOSPITAL>, <HOSPITAL>HCMC</HOSPITAL>"
+    )
+
+    assert full == f"{short} Medical Center"
+    assert letters == "".join(word[0] for word in full.split())
+
+
+def test_a_town_in_a_name_follows_the_town():
+    city, hospital = surrogates_of("<CITY>Fresno</CITY>: <HOSPITAL>Fresno General Hospital</HOSPITAL>")
+
+    assert hospital == f"{city} General Hospital"

@@ -1,0 +1,179 @@
+"""Names through the front door: each test writes a note and looks at what its mentions became."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.lists import names
+from tests.deid_runtime.surrogates.marked import surrogates_of
+
+RECORD = {"given": "John", "middle": "Carl", "family": "Smith", "sex": "M", "dob": "1951-02-03", "mrn": "00441182"}
+
+
+def test_every_way_of_writing_a_patient_leads_to_the_same_other_person():
+    full, last_first, family, given_name, dotted, shouted, initials, first_initial, possessive = surrogates_of(
+        "<PATIENT>John Smith</PATIENT> <PATIENT>Smith, John C</PATIENT> Mr. <PATIENT>Smith</PATIENT> "
+        "<PATIENT>john</PATIENT> <PATIENT>J.S.</PATIENT> <PATIENT>SMITH,JOHN</PATIENT> <PATIENT>JS</PATIENT> "
+        "<PATIENT>J. Smith</PATIENT> <PATIENT>Smith's</PATIENT>",
+        RECORD,
+    )
+
+    given_part, family_part = full.split()
+    assert last_first.startswith(f"{family_part}, {given_part} ")
+    assert re.fullmatch(r"[A-Z]", last_first[-1])
+    assert family == family_part
+    assert given_name == given_part.lower()
+    assert dotted == f"{given_part[0]}.{family_part[0]}."
+    assert shouted == f"{family_part},{given_part}".upper()
+    assert initials == given_part[0] + family_part[0]
+    assert first_initial == f"{given_part[0]}. {family_part}"
+    assert possessive == f"{family_part}'s"
+
+
+def test_the_record_makes_notes_agree():
+    [in_one] = surrogates_of("<PATIENT>JS</PATIENT>", RECORD)
+    full, _ = surrogates_of("<PATIENT>John Smith</PATIENT> and <DOCTOR>Lee Ann Ortiz</DOCTOR>", RECORD)
+
+    assert in_one == "".join(word[0] for word in full.split())
+
+
+def test_john_smith_and_his_son_jack():
+    father, son, son_again = surrogates_of(
+        "<PATIENT>John Smith</PATIENT> and his son <PATIENT>Jack</PATIENT>; <PATIENT>JACK</PATIENT> agrees."
+    )
+
+    assert son not in father.split()
+    assert son_again == son.upper()
+    assert names().formal_of[normal_form(son)]  # a nickname for a nickname
+
+
+def test_ms_lopez_keeps_her_naming_culture():
+    [family] = surrogates_of("Ms. <PATIENT>Lopez</PATIENT>")
+
+    assert family in names().pools["spanish", ""]
+    assert family != "Lopez"
+
+
+def test_smith_john_c():
+    [value] = surrogates_of("<PATIENT>SMITH, JOHN C</PATIENT>")
+
+    assert re.fullmatch(r"[A-Z']+, [A-Z]+ [A-Z]", value)
+    assert value != "SMITH, JOHN C"
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [
+        ("van der Meulen", r"van der [A-Z]\w+"),
+        ("J.M. du Plessis", r"[A-Z]\.[A-Z]\. du [A-Z]\w+"),
+        ("Villarreal-Pike, Rosario", r"[A-Z]\w+-[A-Z]\w+, [A-Z]\w+"),
+        ("Robert Banks Jr.", r"[A-Z]\w+ [A-Z]\w+ Jr\."),
+        ("O'Brien", r"O'[A-Z]\w+"),
+        ("McDonald", r"Ma?c[A-Z]\w+"),
+        ("HOLLIS, BG ANA SOFIA", r"[A-Z]+, [A-Z]{2} [A-Z]+ [A-Z]+"),
+        ('DALTON, MICHAEL F ("MIKE")', r"""[A-Z']+, [A-Z]+ [A-Z] \("[A-Z]+"\)"""),
+        ("st. clair", r"st\. \w+"),
+        ("Dr. Emily Tran", r"Dr\. [A-Z]\w+ [A-Z]\w+"),
+        ("tlh", r"[a-z]{3}"),
+        ("K.", r"[A-Z]\."),
+        ("Mei-Ling Chen", r"[A-Z]\w+-[A-Z]\w+ [A-Z]\w+"),
+        ("al-Rashidi", r"al-[A-Z]\w+"),
+        ("PEMBERTON-LIU Horace", r"[A-Z']+-[A-Z']+ [A-Z][a-z]\w*"),
+    ],
+)
+def test_the_form_of_a_name_stays(value, shape):
+    [made] = surrogates_of(f"seen by <DOCTOR>{value}</DOCTOR>")
+
+    assert re.fullmatch(shape, made)
+    assert made != value
+
+
+@pytest.mark.parametrize(
+    ("value", "culture"),
+    [("Nguyen", "vietnamese"), ("Begay", "native"), ("Okafor", "igbo"), ("Warsame", "somali"), ("Kowalczyk", "polish")],
+)
+def test_family_names_keep_their_culture(value, culture):
+    [made] = surrogates_of(f"Dr. <DOCTOR>{value}</DOCTOR>")
+
+    assert names().family[normal_form(made)].pool == names().pools[culture, ""]
+
+
+@pytest.mark.parametrize(("value", "sex"), [("Margaret", "F"), ("Guadalupe", "F"), ("Darnell", "M"), ("Timothy", "M")])
+def test_given_names_keep_their_gender(value, sex):
+    [made] = surrogates_of(f"her friend <PATIENT>{value}</PATIENT>")
+
+    assert names().given[normal_form(made)].sex == sex
+
+
+def test_the_record_knows_the_sex_of_a_name_that_both_have():
+    [made] = surrogates_of("<PATIENT>Ashley</PATIENT>", {"given": "Ashley", "family": "Byrd", "sex": "M"})
+
+    assert names().given[normal_form(made)].sex == "M"
+
+
+def test_a_misspelt_name_follows_the_name_and_is_misspelt():
+    right, wrong = surrogates_of("<PATIENT>Catherine</PATIENT> ... <PATIENT>Cathreine</PATIENT>")
+
+    assert wrong != right
+    assert wrong[:1] == right[:1]
+    assert normal_form(wrong) not in names().given
+
+
+def test_an_unknown_name_becomes_one_that_is_in_no_list_either():
+    [made] = surrogates_of("Dr. <DOCTOR>Zqvorblatt</DOCTOR>")
+
+    assert normal_form(made) not in names().family
+
+
+def test_two_people_with_one_family_name_keep_it():
+    first, second = surrogates_of("<PATIENT>Amina Haddad</PATIENT>, <PATIENT>Samir Haddad</PATIENT>")
+
+    assert first.split()[1] == second.split()[1]
+    assert first.split()[0] != second.split()[0]
+
+
+def test_distinct_names_of_a_list_never_meet():
+    pool = names().pools["spanish", ""]
+    made = surrogates_of(" ".join(f"Dr. <DOCTOR>{name}</DOCTOR>" for name in pool[:40]))
+
+    assert len(set(made)) == 40
+
+
+def test_patients_differ_and_a_key_changes_everything():
+    marked = "Dr. <DOCTOR>Whitlock</DOCTOR>"
+
+    made = {surrogates_of(marked, patient=f"p{number}")[0] for number in range(20)}
+
+    assert len(made) > 15
+    assert surrogates_of(marked, key=b"z" * 32) != surrogates_of(marked)
+
+
+def test_a_name_spelled_out_is_spelled_out():
+    family, spelled = surrogates_of("Mr. <PATIENT>Souza</PATIENT>, that is <PATIENT>S-O-U-Z-A</PATIENT>")
+
+    assert spelled == "-".join(normal_form(family).upper())
+
+
+def test_labels_do_not_matter():
+    first, second = surrogates_of("<PATIENT>Ingrid Haugen</PATIENT> <DOCTOR>Ingrid Haugen</DOCTOR>")
+
+    assert first == second
+
+
+def test_native_scripts_stay_in_their_script():
+    han, cyrillic = surrogates_of("<PATIENT>李伟</PATIENT> <PATIENT>Иван Петров</PATIENT>")
+
+    assert re.fullmatch("[\u3400-\u9fff]{2}", han)
+    assert re.fullmatch("[\u0400-\u04ff]+ [\u0400-\u04ff]+", cyrillic)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(min_size=1, max_size=40).filter(lambda text: "<" not in text))
+def test_any_text_called_a_name_gets_another(value):
+    [made] = surrogates_of(f"<PATIENT>{value}</PATIENT>") if value.strip() else ["x"]
+
+    assert made
+    assert made != value or not any(map(str.isalnum, value))

@@ -1,0 +1,105 @@
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deid_runtime.surrogates.lists import places
+from deid_runtime.surrogates.numbers import dea_digit, luhn_digit, nhs_digit, npi_digit, vin_digit
+from tests.deid_runtime.surrogates.marked import surrogates_of
+
+
+def shape(value: str) -> str:
+    return re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "9", value)))
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["WB 44-17-92", "E1180047723", "0078-2231", "S19/04417-B", "fp-0022-r1", "1", "A", "7PX 1150", "{2961-AF02}"],
+)
+@pytest.mark.parametrize("label", ["MEDICALRECORD", "IDNUM", "ACCOUNT", "DEVICE", "VEHICLE", "LICENSE", "BIOID"])
+def test_codes_keep_their_shape(value, label):
+    [made] = surrogates_of(f"no. <{label}>{value}</{label}>")
+
+    assert shape(made) == shape(value)
+    assert made != value
+    assert re.match(r"\D*(0*)", made)[1] == re.match(r"\D*(0*)", value)[1]
+
+
+def test_a_number_is_the_same_under_every_label_and_spelling():
+    made = surrogates_of(
+        "MRN <MEDICALRECORD>4182-207-713</MEDICALRECORD>, <IDNUM>4182207713</IDNUM>, <ACCOUNT>4182 207713</ACCOUNT>"
+    )
+
+    assert len({re.sub(r"\D", "", value) for value in made}) == 1
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "is_valid"),
+    [
+        ("LICENSE", "1234567893", lambda v: v[0] in "12" and npi_digit(v[:-1]) == v[-1]),
+        ("LICENSE", "AB1234563", lambda v: dea_digit(v[2:-1]) == v[-1]),
+        ("MEDICALRECORD", "943 476 5919", lambda v: nhs_digit(v.replace(" ", "")[:-1]) == v[-1]),
+        ("ACCOUNT", "4111-1111-1111-1111", lambda v: luhn_digit(v.replace("-", "")[:-1]) == v[-1]),
+        ("VEHICLE", "1M8GDM9AXKP042788", lambda v: vin_digit(v) == v[8]),
+    ],
+)
+def test_check_digits_hold_where_they_held(label, value, is_valid):
+    assert is_valid(value)
+    for patient in range(12):
+        [made] = surrogates_of(f"<{label}>{value}</{label}>", patient=f"p{patient}")
+        assert is_valid(made)
+        assert made != value
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["507 555 0139", "(304) 555-0133", "410.555.0103", "1-800-555-0122", "+1 617 555 0188", "617/555-0100 x5512"],
+)
+def test_phones_keep_their_format_and_look_dialable(value):
+    for patient in range(12):
+        [made] = surrogates_of(f"call <PHONE>{value}</PHONE>", patient=f"p{patient}")
+        digits = re.sub(r"\D", "", made)
+        national = digits[1:] if digits[0] == "1" and len(digits) == 11 else digits
+        assert shape(made) == shape(value)
+        assert national[:3] in places().state_of_area_code or national[0] == "8"
+        assert national[3] not in "01"
+        assert national[4:6] != "11"
+
+
+def test_part_of_a_phone_follows_the_whole():
+    whole, seven, four = surrogates_of(
+        "<PHONE>507-555-0139</PHONE>, later <PHONE>555-0139</PHONE>, or ends <SSN>0139</SSN>"
+    )
+
+    assert whole.endswith(seven)
+    assert len(four) == 4
+
+
+def test_phones_spoken_and_abroad():
+    spoken, abroad, mobile = surrogates_of(
+        "<PHONE>five four one five five oh nine two six</PHONE> "
+        "<PHONE>+44 29 5550 0164</PHONE> <PHONE>07700 900417</PHONE>"
+    )
+
+    assert len(spoken.split()) == 9
+    assert re.fullmatch(r"\+44 \d\d \d{4} \d{4}", abroad)
+    assert re.fullmatch(r"07\d{3} \d{6}", mobile)
+
+
+def test_social_security_numbers_were_never_issued_and_their_last_four_follow():
+    whole, last = surrogates_of("SSN <SSN>489-22-4810</SSN>, last four <SSN>4810</SSN>")
+
+    assert re.fullmatch(r"9\d\d-[0-4]\d-\d{4}", whole)
+    assert whole.endswith(last)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.text(min_size=1, max_size=30).filter(lambda text: "<" not in text), st.sampled_from(["IDNUM", "PHONE", "SSN"])
+)
+def test_any_text_called_a_number_gets_another(value, label):
+    [made] = surrogates_of(f"<{label}>{value}</{label}>")
+
+    assert made
+    assert made != value or not any(map(str.isalnum, value))

@@ -1,0 +1,97 @@
+import re
+
+import pytest
+
+from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.lists import places
+from tests.deid_runtime.surrogates.marked import surrogates_of
+
+RECORD = {"given": "Rosa", "family": "Villa", "city": "Socorro", "state": "NM", "zip": "87801"}
+
+
+def test_cambridge_ma_02139():
+    for patient in range(12):
+        city, state, postal = surrogates_of(
+            "lives in <CITY>Cambridge</CITY> <STATE>MA</STATE>, <ZIP>02139</ZIP>", patient=f"p{patient}"
+        )
+        found = next(known for known in places().states if known.code == state)
+        assert state != "MA"
+        assert city in dict(found.cities)
+        assert postal[:3] == dict(found.cities)[city]
+        assert re.fullmatch(r"\d{5}", postal)
+
+
+def test_a_town_alone_follows_the_record_and_the_address():
+    alone, city, state = surrogates_of(
+        "back to <CITY>SOCORRO</CITY>. Address: <CITY>Socorro</CITY>, <STATE>New Mexico</STATE>", RECORD
+    )
+
+    assert alone == city.upper()
+    assert normal_form(city) in {normal_form(c) for s in places().states if s.name == state for c, _ in s.cities}
+
+
+@pytest.mark.parametrize(
+    ("value", "pattern"),
+    [
+        ("MA", r"[A-Z]{2}"),
+        ("mn", r"[a-z]{2}"),
+        ("Texas", r"[A-Z][a-z]+( [a-zA-Z]+)*"),
+        ("WEST VIRGINIA", r"[A-Z ]+"),
+        ("N.C.", r"[A-Z][A-Za-z. ]+"),
+        ("Mich.", r"[A-Z][A-Za-z. ]+"),
+        ("QC", r"[A-Z]{2}"),
+        ("Co. Kerry", r"Co\. [A-Z]\w+"),
+    ],
+)
+def test_states_keep_their_form(value, pattern):
+    [made] = surrogates_of(f"in <STATE>{value}</STATE>")
+
+    assert re.fullmatch(pattern, made)
+    assert made != value
+
+
+@pytest.mark.parametrize(
+    ("value", "pattern"),
+    [
+        ("Twiggs County", r"[A-Z].* County"),
+        ("County of Riverside", r"County of [A-Z].*"),
+        ("boston", r"[a-z. -]+"),
+        ("Zzyzx Corners", r"[A-Z].*"),
+    ],
+)
+def test_towns_keep_their_form(value, pattern):
+    [made] = surrogates_of(f"from <CITY>{value}</CITY>")
+
+    assert re.fullmatch(pattern, made)
+    assert made != value
+
+
+@pytest.mark.parametrize("value", ["M13 9ZZ", "H2T 2S3", "68822-1187", "2022", "3511 NP"])
+def test_postal_codes_keep_their_shape(value):
+    [made] = surrogates_of(f"<ZIP>{value}</ZIP>")
+
+    assert re.sub(r"\d", "9", re.sub("[A-Z]", "A", made)) == re.sub(r"\d", "9", re.sub("[A-Z]", "A", value))
+    assert made != value
+
+
+def test_countries_and_demonyms_stay_apart():
+    country, demonym, people, short = surrogates_of(
+        "from <COUNTRY>Kenya</COUNTRY>, a <COUNTRY>Dutch</COUNTRY> tourist, two <COUNTRY>Somalis</COUNTRY>, "
+        "now in the <COUNTRY>US</COUNTRY>"
+    )
+
+    assert country in {known.name for known in places().countries} - {"Kenya"}
+    assert demonym in {known.demonym for known in places().countries} - {"Dutch"}
+    assert people != "Somalis"
+    assert short == "UK"
+
+
+def test_an_area_code_agrees_with_the_state():
+    state, phone = surrogates_of("<STATE>New Mexico</STATE>, <PHONE>575-555-0164</PHONE>", RECORD)
+
+    assert phone[:3] in next(known.area_codes for known in places().states if known.name == state)
+
+
+def test_the_gazetteer_agrees_with_itself():
+    for state in places().states:
+        assert {zip3 for _, zip3 in state.cities} <= set(state.zip3), state.code
