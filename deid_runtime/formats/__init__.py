@@ -1,0 +1,56 @@
+"""One file per input and output format, and the table that finds them by name or suffix."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from deid_runtime.formats.delimited import read_delimited, write_delimited
+from deid_runtime.formats.i2b2 import read_i2b2, write_i2b2
+from deid_runtime.formats.jsonl import read_jsonl, write_jsonl
+from deid_runtime.formats.parquet import read_parquet, write_parquet
+from deid_runtime.formats.plain_text import read_text, write_text
+from deid_runtime.formats.records import Item, Meter, Reader, ReadOptions, Source, WriterFactory
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one format is read and written. ``is_table`` formats hold many notes a file, the others one."""
+
+    suffixes: tuple[str, ...]
+    is_table: bool
+    read: Reader
+    write: WriterFactory
+    ignored_suffixes: tuple[str, ...] = ()
+
+
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "jsonl": Format((".jsonl", ".jsonl.gz"), True, read_jsonl, write_jsonl),
+        "csv": Format((".csv",), True, read_delimited, write_delimited),
+        "parquet": Format((".parquet",), True, read_parquet, write_parquet),
+        "txt": Format((".txt",), False, read_text, write_text),
+        "i2b2": Format((".xml",), False, read_i2b2, write_i2b2),
+        # The same texts; the annotations beside them are those of the original and are not passed on.
+        "brat": Format((), False, read_text, write_text, ignored_suffixes=(".ann", ".conf")),
+    }
+)
+
+
+def format_of(name: str) -> str | None:
+    """Return the format that a file name's suffix stands for, or None."""
+    lowered = name.lower()
+    for format_name, format_ in FORMATS.items():
+        if lowered.endswith(format_.suffixes):
+            return format_name
+    return None
+
+
+def read_notes(source: Source, options: ReadOptions, meter: Meter | None = None) -> Iterator[Item]:
+    """Yield every record of one file, as a note or as unreadable, in order.
+
+    Raises SourceError when the file as a whole cannot be read.
+    """
+    return FORMATS[source.format].read(source, options, meter or Meter())
+
+
+__all__ = ["FORMATS", "Format", "format_of", "read_notes"]

@@ -1,0 +1,58 @@
+"""Lines of a binary file, plain or gzip, in bounded memory."""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from deid_runtime.errors import SourceError
+from deid_runtime.formats.records import Meter, Source
+
+BOM = b"\xef\xbb\xbf"
+_SKIP_BYTES = 2**20
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn what the system says of a file that cannot be read on into a SourceError naming it."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise SourceError(
+            f"{name}: the gzip data is damaged or cut short ({type(error).__name__}); nothing was written, "
+            "because the notes after this point are unknown. Copy the file again"
+        ) from error
+    except OSError as error:
+        raise SourceError(f"{name}: cannot be read: {error.strerror or type(error).__name__}") from error
+
+
+def read_lines(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tuple[int, bytes | None]]:
+    """Yield ``(line number from 1, line with its end)``, a byte order mark removed; None for a line over the limit.
+
+    Lines end at ``\\n`` only. Raises SourceError when the file cannot be read to its end.
+    """
+    with reading(source.name), source.path.open("rb") as stored:
+        file = cast("IO[bytes]", gzip.GzipFile(fileobj=stored, mode="rb")) if _is_gzip(source.path) else stored
+        number, before = 0, 0
+        while line := file.readline(limit_bytes + 1):
+            number += 1
+            meter.read_bytes += stored.tell() - before
+            before = stored.tell()
+            if number == 1:
+                line = line.removeprefix(BOM)
+            if len(line) <= limit_bytes or line.endswith(b"\n"):
+                yield number, line
+            else:
+                _skip_line(file)
+                yield number, None
+
+
+def _is_gzip(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
+def _skip_line(file: IO[bytes]) -> None:
+    while (part := file.readline(_SKIP_BYTES)) and not part.endswith(b"\n"):
+        pass

@@ -1,0 +1,140 @@
+"""Comma-separated values with a header line, quoted as RFC 4180 has it, in UTF-8.
+
+Quoted fields may hold line ends. Where quoting is broken nobody can tell where the next record begins, and the pieces
+of a note could pass for ids or types; so broken quoting stops the run instead of costing one record.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from deid_runtime.errors import SourceError
+from deid_runtime.formats.byte_lines import read_lines
+from deid_runtime.formats.jsonl import missing_columns
+from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, note_from_fields
+from deid_runtime.spans import Note
+
+
+def read_delimited(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
+    """Yield the notes of a file; a row with too few or too many fields is unreadable, so is one with bad bytes.
+
+    Raises SourceError for a missing column, for broken quoting and for a record over the limit.
+    """
+    rows = read_rows(source, options.record_limit_bytes, meter)
+    header = _header(source, rows)
+    check_columns(source.name, header, options)
+    for line, fields in rows:
+        position = f"{source.name}:{line}"
+        if len(fields) != len(header):
+            yield Unreadable(position, f"the row has {len(fields)} fields; the header has {len(header)}")
+        else:
+            yield note_from_fields(dict(zip(header, fields, strict=True)), options, position)
+
+
+def check_columns(name: str, header: Sequence[str], options: ReadOptions) -> None:
+    """Raise SourceError unless the columns that are needed are there, once each."""
+    needed = (*options.needed_columns, *options.keep_columns)
+    missing = [column for column in needed if column not in header]
+    if missing:
+        raise missing_columns(name, missing, list(header))
+    used = (*needed, options.patient_column, options.type_column)
+    twice = sorted({column for column in used if header.count(column) > 1})
+    if twice:
+        raise SourceError(f"{name}: column {twice[0]!r} occurs more than once; rename one")
+
+
+def read_rows(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tuple[int, list[str]]]:
+    """Yield ``(number of the first line, fields)`` of every row that is not blank, the header first.
+
+    Bytes that are not UTF-8 come out as lone surrogates, so that they spoil their own row only.
+    """
+    csv.field_size_limit(limit_bytes)
+    lines = _RecordLines(source, limit_bytes, meter)
+    parser = csv.reader(lines, strict=True)
+    while True:
+        lines.begin_record()
+        first = lines.number + 1
+        try:
+            row = next(parser, None)
+        except csv.Error as error:
+            raise SourceError(
+                f"{source.name}: broken CSV in the record that begins on line {first} ({error}); nothing was written, "
+                "because what follows cannot be told apart. Quote every field that holds a comma, quote or line end"
+            ) from None
+        if row is None:
+            return
+        if row:
+            yield first, row
+
+
+class _RecordLines:
+    """Decoded lines for the parser, with a bound on what one record may take."""
+
+    def __init__(self, source: Source, limit_bytes: int, meter: Meter) -> None:
+        self.number = 0
+        self._name = source.name
+        self._limit_bytes = limit_bytes
+        self._lines = read_lines(source, limit_bytes, meter)
+        self._record_bytes = 0
+
+    def begin_record(self) -> None:
+        self._record_bytes = 0
+
+    def __iter__(self) -> "_RecordLines":
+        return self
+
+    def __next__(self) -> str:
+        self.number, line = next(self._lines)
+        self._record_bytes += len(line) if line is not None else self._limit_bytes + 1
+        if line is None or self._record_bytes > self._limit_bytes:
+            raise SourceError(
+                f"{self._name}: the record that ends on line {self.number} or later is longer than "
+                f"{self._limit_bytes} bytes; is a quote not closed?"
+            )
+        return line.decode("utf-8", "surrogateescape")
+
+
+def _header(source: Source, rows: Iterator[tuple[int, list[str]]]) -> list[str]:
+    first = next(rows, None)
+    if first is None:
+        raise SourceError(f"{source.name}: empty; expected a header line with the column names")
+    return first[1]
+
+
+class DelimitedWriter:
+    """A header and one row a note: the input's own columns among id, patient, type, text and the kept ones."""
+
+    def __init__(self, columns: Sequence[str], options: ReadOptions, path: Path) -> None:
+        self._columns = columns
+        self._options = options
+        self._file = path.open("x", encoding="utf-8", newline="")
+        # CR and LF both end lines here, so the writer quotes every field that holds either.
+        self._rows = csv.writer(self._file, lineterminator="\r\n")
+        self._rows.writerow(columns)
+
+    def write(self, note: Note) -> None:
+        options = self._options
+        row = dict(note.extra)
+        row |= {
+            options.id_column: note.id,
+            options.patient_column: note.patient,
+            options.type_column: note.type,
+            options.text_column: note.text,
+        }
+        self._rows.writerow([row.get(column, "") for column in self._columns])
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def write_delimited(source: Source, options: ReadOptions, path: Path) -> DelimitedWriter:
+    """Open a writer with the columns of ``source`` that are passed on, in its order."""
+    header = _header(source, read_rows(source, options.record_limit_bytes, Meter()))
+    return DelimitedWriter([column for column in header if column in passed_on(options)], options, path)
+
+
+def passed_on(options: ReadOptions) -> frozenset[str]:
+    """Return the columns that a table may have in the output."""
+    return frozenset(
+        {options.id_column, options.patient_column, options.type_column, options.text_column, *options.keep_columns}
+    )

@@ -1,0 +1,99 @@
+"""i2b2/UTHealth 2014 XML: ``<deIdi2b2><TEXT>...</TEXT><TAGS>...</TAGS></deIdi2b2>``, one note a file.
+
+The TAGS of the input are somebody's annotation of the original and are never written. Files of that corpus are named
+``110-01.xml``, patient and record, so the number before the dash is the patient; other names give none.
+XML turns CRLF into LF when it is read (XML 1.0, 2.11); offsets count the text after that, as the corpus's own do.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+from deid_runtime.errors import InputError
+from deid_runtime.formats.plain_text import FileWriter, file_note_id, read_bounded
+from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, check_text
+from deid_runtime.spans import Note
+
+_ROOT = "deIdi2b2"
+_NUMBERED = re.compile(r"(\d+)-\d+")
+
+
+def read_i2b2(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
+    """Yield the one note of a file."""
+    note_id = file_note_id(source)
+    try:
+        text = parse_text(read_bounded(source, options.record_limit_bytes, meter))
+        check_text(text, "TEXT")
+        yield Note(note_id, text, _patient(source.name))
+    except InputError as error:
+        yield Unreadable(note_id, str(error))
+
+
+def parse_text(data: bytes) -> str:
+    """Return what the TEXT element holds. Raises InputError for other XML, for no XML, and for a document type.
+
+    A document type could define entities that expand without bound or name other files; no i2b2 file has one.
+    """
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    path: list[str] = []
+    parts: list[str] = []
+    texts = 0
+
+    def start(name: str, _: dict[str, str]) -> None:
+        nonlocal texts
+        path.append(name)
+        if len(path) == 1 and name != _ROOT:
+            raise InputError(f"the XML is not i2b2 2014; expected the root element {_ROOT}")
+        texts += path == [_ROOT, "TEXT"]
+
+    def end(_: str) -> None:
+        path.pop()
+
+    def characters(data: str) -> None:
+        if path == [_ROOT, "TEXT"]:
+            parts.append(data)
+
+    def doctype(*_: object) -> None:
+        raise InputError("the XML has a document type; remove it, i2b2 2014 files have none")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = characters
+    parser.StartDoctypeDeclHandler = doctype
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise InputError(f"not well-formed XML on line {error.lineno} ({expat.ErrorString(error.code)})") from None
+    except InputError:
+        raise
+    except (LookupError, ValueError):  # an encoding that is unknown, or of several bytes a character
+        raise InputError("the XML is in an encoding that cannot be read; convert it to UTF-8") from None
+    if texts != 1:
+        raise InputError(f"the XML has {texts} TEXT elements; expected one")
+    return "".join(parts)
+
+
+def _patient(name: str) -> str:
+    numbered = _NUMBERED.fullmatch(PurePosixPath(name).stem)
+    return numbered[1] if numbered else ""
+
+
+class I2b2Writer(FileWriter):
+    """Writes TEXT alone: the tags of the input described the original."""
+
+    def render(self, text: str) -> bytes:
+        # A reader of CDATA would turn a carriage return into a line feed; a character reference survives.
+        body = escape(text, {"\r": "&#13;"}) if "\r" in text else _cdata(text)
+        return f'<?xml version="1.0" encoding="UTF-8" ?>\n<{_ROOT}>\n<TEXT>{body}</TEXT>\n</{_ROOT}>\n'.encode()
+
+
+def _cdata(text: str) -> str:
+    return f"<![CDATA[{text.replace(']]>', ']]]]><![CDATA[>')}]]>"
+
+
+def write_i2b2(source: Source, options: ReadOptions, path: Path) -> I2b2Writer:
+    """Open a writer into the folder or the file ``path``."""
+    return I2b2Writer(path, PurePosixPath(source.name).suffix, is_folder=path.is_dir())

@@ -1,0 +1,124 @@
+"""JSON Lines, plain or gzip: one object a line, in UTF-8."""
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, cast
+
+from deid_runtime.errors import InputError, SourceError
+from deid_runtime.formats.byte_lines import read_lines
+from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, note_from_fields
+from deid_runtime.spans import Note
+
+#: A column that none of this many first objects has is taken for a wrong column name.
+_PROBE_OBJECTS = 100
+_GZIP_LEVEL = 6
+
+
+def read_jsonl(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
+    """Yield the notes of a file. A bad line costs that line only; blank lines are skipped.
+
+    Raises SourceError when the file cannot be read, or when none of its first objects has a column that is needed.
+    """
+    keys = _KeyProbe(source.name, options.needed_columns)
+    for number, row in read_objects(source, options.record_limit_bytes, meter):
+        position = f"{source.name}:{number}"
+        if isinstance(row, str):
+            yield Unreadable(position, row)
+        else:
+            keys.look_at(row)
+            yield note_from_fields(row, options, position)
+    keys.finish()
+
+
+def read_objects(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tuple[int, dict[str, object] | str]]:
+    """Yield ``(line number, object)`` for every line that is not blank, or the reason why it holds no object."""
+    for number, line in read_lines(source, limit_bytes, meter):
+        if line is None:
+            yield number, f"the line is longer than {limit_bytes} bytes; split the note"
+        elif line.strip():
+            yield number, _parse(line)
+
+
+def _parse(line: bytes) -> dict[str, object] | str:
+    try:
+        value = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return f"byte {error.start + 1} of the line is not UTF-8; convert the file to UTF-8"
+    except json.JSONDecodeError as error:
+        return f"the line is not valid JSON at character {error.pos + 1}; expected one object a line"
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+        return f"the line holds JSON that cannot be read ({type(error).__name__})"
+    return value if isinstance(value, dict) else "the line is JSON but no object; expected one object a line"
+
+
+class _KeyProbe:
+    """Tells a wrong column name, which would put every record into quarantine, from single bad records."""
+
+    def __init__(self, name: str, wanted: tuple[str, ...]) -> None:
+        self._name = name
+        self._missing = set(wanted)
+        self._found: dict[str, None] = {}
+        self._seen = 0
+
+    def look_at(self, row: Mapping[str, object]) -> None:
+        if self._missing and self._seen < _PROBE_OBJECTS:
+            self._seen += 1
+            self._missing -= row.keys()
+            if len(self._found) < _PROBE_OBJECTS:
+                self._found.update(dict.fromkeys(row))
+            if self._seen == _PROBE_OBJECTS:
+                self.finish()
+
+    def finish(self) -> None:
+        if self._missing and self._seen:
+            raise missing_columns(self._name, sorted(self._missing), list(self._found))
+
+
+def missing_columns(name: str, missing: list[str], found: list[str]) -> SourceError:
+    """Return the error for a file without the columns that it must have."""
+    return SourceError(
+        f"{name}: no column {' or '.join(map(repr, missing))}; found {', '.join(found[:30]) or 'none'}. "
+        "Name the columns with --id-column, --text-column, --patient-column, --type-column, --keep-column"
+    )
+
+
+class JsonlWriter:
+    """One object a line: id, patient and type where known, text, kept columns. Gzip when the name ends in ``.gz``."""
+
+    def __init__(self, options: ReadOptions, path: Path, *, compress: bool) -> None:
+        self._options = options
+        self._stored = path.open("xb")
+        # No name and no time in the header: the same notes give the same bytes.
+        self._gzip = gzip.GzipFile("", "wb", _GZIP_LEVEL, self._stored, mtime=0) if compress else None
+        self._file = cast("IO[bytes]", self._gzip) if self._gzip else self._stored
+
+    def write(self, note: Note) -> None:
+        options = self._options
+        row: dict[str, object] = {options.id_column: note.id}
+        if note.patient:
+            row[options.patient_column] = note.patient
+        if note.type:
+            row[options.type_column] = note.type
+        row[options.text_column] = note.text
+        row.update((column, value) for column, value in note.extra.items() if column not in row)
+        self._file.write(dump_line(row))
+
+    def close(self) -> None:
+        if self._gzip:
+            self._gzip.close()
+        self._stored.close()
+
+
+def dump_line(row: Mapping[str, object]) -> bytes:
+    """Return ``row`` as one line of JSON in UTF-8, its end included."""
+    try:
+        return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError("a value holds half a surrogate pair and cannot be written", stage="write") from None
+
+
+def write_jsonl(source: Source, options: ReadOptions, path: Path) -> JsonlWriter:
+    """Open a writer for the notes of ``source``; gzip as the source is, unless ``path`` says otherwise."""
+    return JsonlWriter(options, path, compress=source.name.lower().endswith(".gz"))

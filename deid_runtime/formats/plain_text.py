@@ -1,0 +1,77 @@
+"""Plain text in UTF-8, one note a file; also the texts of a brat folder, whose ``.ann`` files are left alone.
+
+The id of a note is the file's path below the folder that was given, without the suffix. Line ends and a byte order mark
+are part of the text and come out as they went in.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from deid_runtime.errors import InputError
+from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, check_text
+from deid_runtime.spans import Note
+
+
+def read_text(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
+    """Yield the one note of a file."""
+    note_id = file_note_id(source)
+    try:
+        text = decode(read_bounded(source, options.record_limit_bytes, meter))
+        check_text(text, "text")
+        yield Note(note_id, text)
+    except InputError as error:
+        yield Unreadable(note_id, str(error))
+
+
+def file_note_id(source: Source) -> str:
+    """Return the id of a note that is a file: its name without the suffix."""
+    return str(PurePosixPath(source.name).with_suffix(""))
+
+
+def read_bounded(source: Source, limit_bytes: int, meter: Meter) -> bytes:
+    """Return the bytes of a file; raise InputError when it cannot be read or is over the limit."""
+    try:
+        with source.path.open("rb") as file:
+            data = file.read(limit_bytes + 1)
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror or type(error).__name__}") from None
+    meter.read_bytes += source.size_bytes
+    if len(data) > limit_bytes:
+        raise InputError(f"the file is larger than {limit_bytes} bytes; split the note")
+    return data
+
+
+def decode(data: bytes) -> str:
+    """Return ``data`` as text; raise InputError when it is not UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"byte {error.start + 1} is not UTF-8; convert the file to UTF-8") from None
+
+
+class FileWriter:
+    """Writes each note as ``<folder>/<note id><suffix>``, or as the one file that was named."""
+
+    def __init__(self, target: Path, suffix: str, *, is_folder: bool) -> None:
+        self._target = target
+        self._suffix = suffix
+        self._is_folder = is_folder
+
+    def write(self, note: Note) -> None:
+        path = self._target
+        if self._is_folder:
+            path = self._target / f"{note.id}{self._suffix}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:
+            file.write(self.render(note.text))
+
+    def render(self, text: str) -> bytes:
+        return text.encode("utf-8")
+
+    def close(self) -> None:
+        pass
+
+
+def write_text(source: Source, options: ReadOptions, path: Path) -> FileWriter:
+    """Open a writer into the folder or the file ``path``."""
+    return FileWriter(path, PurePosixPath(source.name).suffix, is_folder=path.is_dir())

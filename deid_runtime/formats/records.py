@@ -1,0 +1,168 @@
+"""What every reader yields and every writer takes, and the checks that all records pass.
+
+A reader never decides alone that a record is lost: what it cannot turn into a :class:`~deid_runtime.spans.Note` it
+yields as :class:`Unreadable`, and the run puts that into quarantine.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from deid_runtime.errors import InputError
+from deid_runtime.spans import Note
+
+#: Longest record read into memory, in bytes; longer ones are quarantined unread.
+RECORD_LIMIT_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """Which columns hold what. Columns neither named here nor in ``keep_columns`` are dropped."""
+
+    id_column: str = "id"
+    text_column: str = "text"
+    patient_column: str = "patient"
+    type_column: str = "type"
+    keep_columns: tuple[str, ...] = ()
+    record_limit_bytes: int = RECORD_LIMIT_BYTES
+
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        """The columns that a table cannot lack: id, text, and those of patient and type that were asked for by name."""
+        defaults = ReadOptions()
+        named = [
+            column
+            for column, default in (
+                (self.patient_column, defaults.patient_column),
+                (self.type_column, defaults.type_column),
+            )
+            if column != default
+        ]
+        return (self.id_column, self.text_column, *named)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One input file: its path, its name for the operator and for the output (posix, suffix included), its format."""
+
+    path: Path
+    name: str
+    format: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A record that is no note. ``id`` is its own id, or its position (``notes.jsonl:17``) when it has none."""
+
+    id: str
+    reason: str
+    stage: str = "read"
+
+
+Item = Note | Unreadable
+
+
+@dataclass(slots=True)
+class Meter:
+    """How many bytes of the inputs have been read, as stored; readers add to it."""
+
+    read_bytes: int = 0
+
+
+class Writer(Protocol):
+    """Writes the notes of one source, in order, to where it was opened. Errors are plain ``OSError``."""
+
+    def write(self, note: Note) -> None: ...
+
+    def close(self) -> None: ...
+
+
+Reader = Callable[[Source, ReadOptions, Meter], Iterator[Item]]
+#: Source, options, and where to write: a file for the table formats, a folder or file for one note a file.
+WriterFactory = Callable[[Source, ReadOptions, Path], Writer]
+
+
+def note_from_fields(fields: Mapping[str, object], options: ReadOptions, position: str) -> Item:
+    """Turn one row into a note, or say what is wrong with it without quoting any value."""
+    identity = position
+    try:
+        identity = _id(fields, options.id_column)
+        text = _text(fields, options)
+        return Note(
+            identity,
+            text,
+            _label(fields, options.patient_column),
+            _label(fields, options.type_column),
+            _kept(fields, options.keep_columns),
+        )
+    except InputError as error:
+        return Unreadable(identity, str(error))
+
+
+def check_text(text: str, column: str) -> None:
+    """Raise InputError for text that cannot be passed on unchanged: null characters, lone surrogates."""
+    null = text.find("\0")
+    if null >= 0:
+        raise InputError(f"{column} holds a null character at offset {null}; remove it at the source")
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"{column} is not valid Unicode at offset {error.start} (bad UTF-8 bytes or half a surrogate pair); "
+                "convert the source to UTF-8"
+            ) from None
+
+
+def _id(fields: Mapping[str, object], column: str) -> str:
+    value = _scalar(fields, column)
+    if not value:
+        state = "is empty" if column in fields else "is missing"
+        raise InputError(f"{column} {state}; expected a string or an integer")
+    return value
+
+
+def _text(fields: Mapping[str, object], options: ReadOptions) -> str:
+    column = options.text_column
+    if column not in fields:
+        raise InputError(f"{column} is missing; expected a string")
+    value = fields[column]
+    if not isinstance(value, str):
+        raise InputError(f"{column} is {_type_name(value)}; expected a string")
+    if len(value) > options.record_limit_bytes:
+        raise InputError(f"{column} has {len(value)} characters; the limit is {options.record_limit_bytes}")
+    check_text(value, column)
+    return value
+
+
+def _label(fields: Mapping[str, object], column: str) -> str:
+    return _scalar(fields, column)
+
+
+def _scalar(fields: Mapping[str, object], column: str) -> str:
+    value = fields.get(column)
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        check_text(value, column)
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise InputError(f"{column} is {_type_name(value)}; expected a string or an integer")
+
+
+def _kept(fields: Mapping[str, object], columns: tuple[str, ...]) -> dict[str, object]:
+    kept = {column: fields[column] for column in columns if column in fields}
+    for column, value in kept.items():
+        if isinstance(value, str):
+            check_text(value, column)
+        elif isinstance(value, dict | list):
+            check_text(json.dumps(value, ensure_ascii=False, default=str), column)
+    return kept
+
+
+def _type_name(value: object) -> str:
+    return "null" if value is None else type(value).__name__

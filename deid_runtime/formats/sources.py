@@ -1,0 +1,108 @@
+"""From the paths on the command line to the files to read, in a fixed order."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from deid_runtime.errors import SourceError
+from deid_runtime.formats import FORMATS, format_of
+from deid_runtime.formats.records import Source
+
+_NAMED = 3  # how many file names an error lists
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The files below ``paths``. They are listed anew for each pass, so that millions of files need no list."""
+
+    paths: tuple[Path, ...]
+    format: str | None
+
+    @property
+    def is_single_file(self) -> bool:
+        """Whether there is one input, and it is a file."""
+        return len(self.paths) == 1 and not self.paths[0].is_dir()
+
+    def __iter__(self) -> Iterator[Source]:
+        """Yield every file: the paths in the order given, folders in the order of their sorted entries."""
+        for path in self.paths:
+            if path.is_dir():
+                yield from self._below(path, "")
+            else:
+                yield self._source(path, path.name)
+
+    def _below(self, folder: Path, prefix: str) -> Iterator[Source]:
+        try:
+            with os.scandir(folder) as found:
+                entries = sorted((entry.name, entry.is_dir()) for entry in found if not entry.name.startswith("."))
+        except OSError as error:
+            raise SourceError(f"{folder}: the folder cannot be read: {error.strerror}") from error
+        for name, is_folder in entries:
+            if is_folder:
+                yield from self._below(folder / name, f"{prefix}{name}/")
+            elif not self._is_ignored(folder, name):
+                yield self._source(folder / name, prefix + name)
+
+    def _is_ignored(self, folder: Path, name: str) -> bool:
+        """Say whether a file belongs to a brat folder without being a text."""
+        if not name.lower().endswith(FORMATS["brat"].ignored_suffixes):
+            return False
+        return self.format == "brat" or (self.format is None and (folder / name).with_suffix(".txt").exists())
+
+    def _source(self, path: Path, name: str) -> Source:
+        try:
+            size = path.stat().st_size
+        except OSError:
+            size = 0  # a dangling link or so; the reader says what is wrong
+        # A file name that is not UTF-8 cannot be written to JSON; its escapes can.
+        printable = name.encode("utf-8", "backslashreplace").decode("utf-8")
+        return Source(path, printable, self.format or format_of(name) or "", size)
+
+
+@dataclass(frozen=True, slots=True)
+class FileCount:
+    """How many files of one format there are, and their size as stored."""
+
+    files: int = 0
+    size_bytes: int = 0
+
+
+def find_inputs(paths: Sequence[Path], format_name: str | None = None) -> tuple[Inputs, dict[str, FileCount]]:
+    """Return the files to read and their number and size by format.
+
+    Raises SourceError for a path that does not exist, a file of unknown format (none is passed over in silence, hidden
+    files apart), tables of the same name, and for no files at all.
+    """
+    for path in paths:
+        if not path.exists():
+            raise SourceError(f"{path}: no such file or folder")
+        if path.is_fifo() and (format_name or format_of(path.name)) != "jsonl":
+            raise SourceError(f"{path}: a pipe can only be read as JSON Lines; give --format jsonl or a file")
+    inputs = Inputs(tuple(paths), format_name)
+    counts: dict[str, FileCount] = {}
+    unknown: list[str] = []
+    tables: set[str] = set()
+    for source in inputs:
+        if not source.format:
+            unknown.append(source.name)
+            continue
+        if FORMATS[source.format].is_table:
+            if source.name in tables:
+                raise SourceError(f"two inputs are called {source.name}; rename one or give their parent folder")
+            tables.add(source.name)
+        count = counts.get(source.format, FileCount())
+        counts[source.format] = FileCount(count.files + 1, count.size_bytes + source.size_bytes)
+    if unknown:
+        more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+        raise SourceError(
+            f"no known format: {', '.join(unknown[:_NAMED])}{more}; move them elsewhere or name their format with "
+            f"--format ({', '.join(FORMATS)})"
+        )
+    if not counts:
+        raise SourceError(f"{', '.join(map(str, paths))}: no notes there; expected files ending in {_known_suffixes()}")
+    return inputs, counts
+
+
+def _known_suffixes() -> str:
+    return ", ".join(suffix for format_ in FORMATS.values() for suffix in format_.suffixes)

@@ -1,0 +1,163 @@
+"""Patients' structured records from a table: JSON Lines (plain or gzip), CSV or Parquet, one patient a row.
+
+The column ``id`` holds the patient id that the notes carry; the other columns are the fields below, under their own
+name or one of the aliases, in any case, with spaces or dashes for underscores. Columns whose name starts with an
+underscore are passed over; an unknown one is an error, since a misspelt field would mean identifiers not looked for.
+All records are held in memory, in every worker: about 2 kB a patient.
+"""
+
+import datetime
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from deid_runtime.errors import SettingsError, SourceError
+from deid_runtime.formats import delimited, format_of, jsonl, parquet
+from deid_runtime.formats.records import RECORD_LIMIT_BYTES, Meter, Source
+from deid_runtime.spans import PatientRecord
+
+#: Field to its aliases.
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "given": ("given_name", "first", "first_name", "forename"),
+    "middle": ("middle_name",),
+    "family": ("family_name", "last", "last_name", "surname"),
+    "former_name": ("maiden_name",),
+    "nickname": ("preferred_name",),
+    "suffix": ("name_suffix",),
+    "name": ("full_name",),
+    "aka": ("alias",),
+    "sex": ("gender",),
+    "dob": ("birth_date", "birthdate", "date_of_birth"),
+    "mrn": ("medical_record_number",),
+    "account": ("account_number",),
+    "csn": (),
+    "member_id": ("health_plan_id",),
+    "policy": ("policy_number",),
+    "ssn": (),
+    "ssn_last4": (),
+    "phone": ("telephone", "phone_number"),
+    "mobile": ("cell", "mobile_phone", "cell_phone"),
+    "home_phone": (),
+    "work_phone": (),
+    "fax": (),
+    "email": ("e_mail", "email_address"),
+    "street": ("address", "street_address"),
+    "city": (),
+    "county": (),
+    "state": (),
+    "zip": ("postcode", "postal_code", "zip_code"),
+    "country": (),
+    "contact": ("emergency_contact",),
+    "next_of_kin": (),
+    "guardian": (),
+    "mother": (),
+    "father": (),
+    "spouse": (),
+    "pcp": (),
+    "provider": (),
+    "employer": (),
+    "school": (),
+}
+
+_FIELD_OF: Final = {alias: name for name, aliases in FIELDS.items() for alias in (name, *aliases)}
+_ID: Final = "id"
+
+
+def read_patients(path: Path) -> dict[str, PatientRecord]:
+    """Return the records by patient id.
+
+    Raises SettingsError, naming the line, for whatever is wrong: a record passed over would leave identifiers unfound.
+    """
+    records: dict[str, PatientRecord] = {}
+    for position, row in _rows(path):
+        record = _record(position, row)
+        if record.id in records:
+            raise SettingsError(f"{position}: this patient id has occurred before; give one row a patient")
+        records[record.id] = record
+    return records
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield ``(position, column to value)`` of every row."""
+    source = Source(path, path.name, format_of(path.name) or "", 0)
+    try:
+        if source.format == "jsonl":
+            for number, row in jsonl.read_objects(source, RECORD_LIMIT_BYTES, Meter()):
+                if isinstance(row, str):
+                    raise SettingsError(f"{path.name}:{number}: {row}")
+                yield f"{path.name}:{number}", row
+        elif source.format == "csv":
+            yield from _csv_rows(source)
+        elif source.format == "parquet":
+            for number, values in parquet.read_rows(source, Meter()):
+                if values is None:
+                    raise SettingsError(f"{path.name}:{number}: a value is not UTF-8")
+                yield f"{path.name}:{number}", values
+        else:
+            raise SettingsError(f"{path}: patient records are read from .jsonl, .jsonl.gz, .csv and .parquet")
+    except SourceError as error:
+        raise SettingsError(f"patient records: {error}") from error
+
+
+def _csv_rows(source: Source) -> Iterator[tuple[str, Mapping[str, object]]]:
+    header: list[str] = []
+    for number, fields in delimited.read_rows(source, RECORD_LIMIT_BYTES, Meter()):
+        position = f"{source.name}:{number}"
+        if not header:
+            header = fields
+            _fields_of(position, header)  # also when no row follows
+        elif len(fields) != len(header):
+            raise SettingsError(f"{position}: {len(fields)} fields; the header has {len(header)}")
+        else:
+            yield position, dict(zip(header, fields, strict=True))
+
+
+def _record(position: str, row: Mapping[str, object]) -> PatientRecord:
+    fields = {}
+    for column, field in _fields_of(position, row).items():
+        value = _value(position, column, row[column])
+        if value:
+            fields[field] = value
+    patient = fields.pop(_ID, "")
+    if not patient:
+        raise SettingsError(f"{position}: column 'id' is empty; expected the patient id that the notes carry")
+    return PatientRecord(patient, fields)
+
+
+def _fields_of(position: str, columns: Mapping[str, object] | list[str]) -> dict[str, str]:
+    """Return the field that each column holds; raise SettingsError for one unknown or one held twice."""
+    fields: dict[str, str] = {}
+    for column in columns:
+        if column.startswith("_"):
+            continue
+        name = column.strip().lower().replace(" ", "_").replace("-", "_")
+        field = _ID if name == _ID else _FIELD_OF.get(name)
+        if field is None:
+            raise SettingsError(
+                f"{position}: unknown column {column[:40]!r}; rename it, or start its name with _ to leave it out. "
+                f"Known: {_ID}, {', '.join(FIELDS)}"
+            )
+        if field in fields.values():
+            raise SettingsError(f"{position}: two columns hold {field!r}; start the name of one with _ to leave it out")
+        fields[column] = field
+    if _ID not in fields.values():
+        raise SettingsError(f"{position}: no column 'id'; expected the patient id that the notes carry")
+    return fields
+
+
+def _value(position: str, column: str, value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat()
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise SettingsError(f"{position}: column {column[:40]!r} is {type(value).__name__}; expected a string")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise SettingsError(f"{position}: column {column[:40]!r} is not valid UTF-8") from None
+    return value.strip()

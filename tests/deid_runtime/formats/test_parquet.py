@@ -1,0 +1,114 @@
+import datetime
+from pathlib import Path
+
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from deid_runtime.errors import SourceError
+from deid_runtime.formats import FORMATS, read_notes
+from deid_runtime.formats.records import ReadOptions, Source
+from deid_runtime.spans import Note
+from tests.deid_runtime.formats.read import faults_of, notes_of, read_all
+
+
+def write(path: Path, columns: dict[str, object]) -> Path:
+    parquet.write_table(pyarrow.table(columns), path)
+    return path
+
+
+def test_reads_rows_in_order_with_integer_ids_and_nulls(tmp_path: Path) -> None:
+    count = 300
+    path = write(
+        tmp_path / "notes.parquet",
+        {
+            "id": pyarrow.array(range(count)),
+            "secret": ["s"] * count,
+            "text": [f"note\r\n{number}" for number in range(count)],
+            "patient": pyarrow.array([None] * count, pyarrow.string()),
+            "type": pyarrow.array(["Consult"] * count).dictionary_encode(),
+        },
+    )
+
+    items = read_all(path)
+
+    assert len(items) == count
+    assert items[299] == Note("299", "note\r\n299", "", "Consult", {})
+
+
+def test_bad_values_cost_their_row_only(tmp_path: Path) -> None:
+    offsets = pyarrow.py_buffer(bytes([0, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0]))
+    texts = pyarrow.StringArray.from_buffers(4, offsets, pyarrow.py_buffer(b"ok\xe9\xe8\0go"))
+    path = write(tmp_path / "notes.parquet", {"id": ["a", "b", "c", None], "text": texts})
+
+    items = read_all(path)
+
+    assert notes_of(items) == [("a", "ok")]
+    assert faults_of(items) == [
+        ("notes.parquet:2", "a value is not UTF-8; convert the source to UTF-8"),
+        ("c", "text holds a null character at offset 0; remove it at the source"),
+        ("notes.parquet:4", "id is empty; expected a string or an integer"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        pytest.param({"id": ["a"], "body": ["b"]}, "no column 'text'; found id, body", id="missing"),
+        pytest.param({"id": ["a"], "text": [b"b"]}, "'text' is binary; expected strings", id="binary"),
+        pytest.param({"id": ["a"], "text": [1]}, "'text' is int64; expected strings", id="numbers"),
+        pytest.param({"id": [1.5], "text": ["b"]}, "'id' is double; expected strings or integers", id="float-id"),
+    ],
+)
+def test_wrong_columns_are_an_error(tmp_path: Path, columns: dict[str, object], message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        read_all(write(tmp_path / "notes.parquet", columns))
+
+
+def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
+    whole = write(tmp_path / "whole.parquet", {"id": ["a"], "text": ["b"]}).read_bytes()
+    for name, data in (("cut", whole[:-20]), ("other", b"id,text\na,b\n"), ("empty", b"")):
+        path = tmp_path / f"{name}.parquet"
+        path.write_bytes(data)
+        with pytest.raises(SourceError, match="not a Parquet file, or damaged"):
+            read_all(path)
+
+
+def test_writes_columns_types_and_nothing_else(tmp_path: Path) -> None:
+    when = datetime.date(2031, 5, 6)
+    source = write(
+        tmp_path / "notes.parquet", {"seen": [when], "id": [1], "secret": ["s"], "text": ["t"], "patient": ["p"]}
+    )
+    out = tmp_path / "out.parquet"
+    options = ReadOptions(keep_columns=("seen",))
+
+    writer = FORMATS["parquet"].write(Source(source, "notes.parquet", "parquet", 0), options, out)
+    writer.write(Note("x1", "one\r\ntwo", "p1", "", {"seen": when}))
+    writer.write(Note("x2", "", "", "", {"seen": None}))
+    writer.close()
+
+    assert parquet.read_table(out).to_pylist() == [
+        {"seen": when, "id": "x1", "text": "one\r\ntwo", "patient": "p1"},
+        {"seen": None, "id": "x2", "text": "", "patient": None},
+    ]
+    assert parquet.read_schema(out).field("seen").type == pyarrow.date32()
+
+
+def test_a_large_row_group_is_not_loaded_whole(tmp_path: Path) -> None:
+    # One row group of 64 MB as text; the pool's peak shows what the reader held.
+    pool = pyarrow.default_memory_pool()
+    path = tmp_path / "notes.parquet"
+    texts = [f"{number} " * 400 for number in range(30_000)]
+    table = pyarrow.table({"id": [str(number) for number in range(30_000)], "text": texts})
+    parquet.write_table(table, path, row_group_size=30_000, compression="snappy", use_dictionary=False)
+    size = table.nbytes
+    del table, texts
+    before = pool.bytes_allocated()
+
+    most = 0
+    for count, _ in enumerate(read_notes(Source(path, path.name, "parquet", path.stat().st_size), ReadOptions())):
+        if count % 1_000 == 0:
+            most = max(most, pool.bytes_allocated() - before)
+
+    assert size > 50_000_000
+    assert most < 20_000_000
