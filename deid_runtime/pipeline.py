@@ -1,0 +1,333 @@
+"""The way of a note through all stages; the only file that knows their order.
+
+::
+
+    sentences -> inclusion -> templates -> patterns -> record -> models
+        -> propagation -> fusion -> surrogates -> rewrite
+
+A sentence of the inclusion list or one that a template explains is not shown to the models; patterns and the record
+always see whole notes. Nothing a stage found is ever dropped.
+
+Fail closed: whatever goes wrong with a note in any stage, that note comes back as :class:`Quarantined`, with the stage
+and a reason that holds no note text, and every other note of the batch is served as if alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from time import perf_counter
+from types import TracebackType
+from typing import Final, Self
+
+from deid_runtime.detectors.inclusion import InclusionList, load_inclusion
+from deid_runtime.detectors.patterns import find_patterns
+from deid_runtime.detectors.record import find_record
+from deid_runtime.detectors.templates import Templates, load_templates
+from deid_runtime.errors import DeidError, InputError, SettingsError
+from deid_runtime.fusion import covered, fuse_spans
+from deid_runtime.propagation import propagate
+from deid_runtime.rewrite import rewrite
+from deid_runtime.sentences import split_sentences
+from deid_runtime.settings import Settings
+from deid_runtime.spans import Note, PatientRecord, Sentence, Span, Tagger
+from deid_runtime.surrogates import Surrogates
+
+#: The stages in their order; keys of :attr:`Pipeline.stage_seconds` and values of :attr:`Quarantined.stage`.
+STAGES: Final = (
+    "read", "sentences", "inclusion", "templates", "patterns", "record", "models", "propagation", "fusion",
+    "surrogates", "rewrite",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Deidentified:
+    """One note with every identifier replaced.
+
+    ``spans`` are in offsets of the original text; ``replacements`` gives, in the same order, the half-open offsets in
+    ``text`` of what stands there now.
+    """
+
+    note_id: str
+    text: str = field(repr=False)
+    note_pseudonym: str
+    patient_pseudonym: str
+    spans: tuple[Span, ...]
+    replacements: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """The identifiers of one note: sorted, disjoint spans in offsets of its text."""
+
+    note_id: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """A note that could not be processed. ``reason`` holds no note text."""
+
+    note_id: str
+    stage: str
+    reason: str
+
+
+class Pipeline:
+    """All stages, loaded once, for many batches; made by :func:`load_pipeline`. Not for use by several threads.
+
+    A context manager: leaving it frees the models.
+    """
+
+    def __init__(
+        self,
+        *,
+        inclusion: InclusionList,
+        templates: Templates,
+        tagger: Tagger | None,
+        surrogates: Surrogates | None,
+        records: Mapping[str, PatientRecord],
+        description: Mapping[str, object],
+        resources: ExitStack,
+    ) -> None:
+        self._inclusion = inclusion
+        self._templates = templates
+        self._tagger = tagger
+        self._surrogates = surrogates
+        self._records = records
+        self._description = description
+        self._resources = resources
+        self._stage_name = "read"
+        self.stage_seconds: dict[str, float] = dict.fromkeys(STAGES, 0.0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the models. The pipeline cannot be used afterwards."""
+        self._resources.close()
+
+    def describe(self) -> dict[str, object]:
+        """Return what this pipeline is made of, for a manifest: digests and settings, no secret, ready for JSON."""
+        return dict(self._description)
+
+    def detect(self, notes: Sequence[Note]) -> list[Detected | Quarantined]:
+        """Find the identifiers of every note: one outcome per note, in order, none depending on another note."""
+        return [
+            found if isinstance(found, Quarantined) else Detected(note.id, tuple(found))
+            for note, found in zip(notes, self._find_all(notes), strict=True)
+        ]
+
+    def deidentify(self, notes: Sequence[Note]) -> list[Deidentified | Quarantined]:
+        """Find and replace the identifiers of every note: one outcome per note, in order, none depending on another.
+
+        Raises SettingsError when the pipeline was loaded without a key.
+        """
+        if self._surrogates is None:
+            raise SettingsError("surrogates need a key; load the pipeline with one (`deid key new` writes one)")
+        return [
+            found if isinstance(found, Quarantined) else self._replace(note, found, self._surrogates)
+            for note, found in zip(notes, self._find_all(notes), strict=True)
+        ]
+
+    def _find_all(self, notes: Sequence[Note]) -> list[list[Span] | Quarantined]:
+        """Return the fused spans of every note, or why there are none."""
+        outcomes: list[list[Span] | Quarantined] = []
+        readable: list[Note] = []
+        with self._stage("read"):
+            for note in notes:
+                fault = _fault(note)
+                if fault:
+                    outcomes.append(Quarantined(_printable(note.id), "read", fault))
+                else:
+                    outcomes.append([])
+                    readable.append(note)
+        found = iter(self._find_readable(readable))
+        return [outcome if isinstance(outcome, Quarantined) else next(found) for outcome in outcomes]
+
+    def _find_readable(self, notes: Sequence[Note]) -> list[list[Span] | Quarantined]:
+        if not notes:
+            return []
+        try:
+            rows = self._found(notes)
+        except Exception as error:  # noqa: BLE001 - any failure, also one nobody foresaw, stops its note
+            if len(notes) == 1:
+                return [self._quarantined(notes[0], error)]
+            return [outcome for note in notes for outcome in self._find_readable([note])]
+        return [self._fused(note, row) for note, row in zip(notes, rows, strict=True)]
+
+    def _found(self, notes: Sequence[Note]) -> list[list[Span]]:
+        """Return everything the detectors find, one row per note, in note offsets, overlapping as it comes."""
+        texts = [note.text for note in notes]
+        with self._stage("sentences"):
+            sentences = [split_sentences(text) for text in texts]
+        with self._stage("inclusion"):
+            unknown = [
+                [sentence for sentence in row if text[sentence.start : sentence.end] not in self._inclusion]
+                for text, row in zip(texts, sentences, strict=True)
+            ]
+        with self._stage("templates"):
+            rows, unexplained = self._apply_templates(texts, unknown)
+        with self._stage("patterns"):
+            for row, found in zip(rows, find_patterns(texts), strict=True):
+                row.extend(found)
+        with self._stage("record"):
+            for row, note in zip(rows, notes, strict=True):
+                record = self._records.get(note.patient)
+                if record is not None:
+                    row.extend(find_record(note.text, record))
+        if self._tagger is not None:
+            with self._stage("models"):
+                for row, found in zip(rows, self._tagger(texts, unexplained), strict=True):
+                    row.extend(found)
+        return rows
+
+    def _apply_templates(
+        self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]
+    ) -> tuple[list[list[Span]], list[list[Sentence]]]:
+        """Return what the templates find in each text, and the sentences that none of them explains."""
+        rows: list[list[Span]] = []
+        unexplained: list[list[Sentence]] = []
+        for text, candidates in zip(texts, sentences, strict=True):
+            found: list[Span] = []
+            rest: list[Sentence] = []
+            for sentence in candidates:
+                spans = self._templates.match(text[sentence.start : sentence.end])
+                if spans is None:
+                    rest.append(sentence)
+                else:
+                    found.extend(span.shift(sentence.start) for span in spans)
+            rows.append(found)
+            unexplained.append(rest)
+        return rows, unexplained
+
+    def _fused(self, note: Note, found: list[Span]) -> list[Span] | Quarantined:
+        try:
+            with self._stage("propagation"):
+                found = found + propagate(note.text, found)
+            with self._stage("fusion"):
+                spans = fuse_spans(note.text, found)
+                _check_fusion(found, spans)
+        except Exception as error:  # noqa: BLE001 - as in _find_readable
+            return self._quarantined(note, error)
+        return spans
+
+    def _replace(self, note: Note, spans: list[Span], surrogates: Surrogates) -> Deidentified | Quarantined:
+        try:
+            with self._stage("surrogates"):
+                replacements = surrogates.replacements(note, spans, self._records.get(note.patient))
+                note_pseudonym = surrogates.pseudonym("note", note.id)
+                patient_pseudonym = surrogates.pseudonym("patient", note.patient) if note.patient else ""
+            with self._stage("rewrite"):
+                text, offsets = rewrite(note.text, spans, replacements)
+                _check_rewrite(note.text, spans, text, offsets)
+        except Exception as error:  # noqa: BLE001 - as in _find_readable
+            return self._quarantined(note, error)
+        return Deidentified(note.id, text, note_pseudonym, patient_pseudonym, tuple(spans), offsets)
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        """Time a stage, and remember its name for the quarantine."""
+        self._stage_name = name
+        started = perf_counter()
+        try:
+            yield
+        finally:
+            self.stage_seconds[name] += perf_counter() - started
+
+    def _quarantined(self, note: Note, error: Exception) -> Quarantined:
+        # Our own errors hold no note text; a foreign one may (a UnicodeEncodeError does), so only its class is named.
+        reason = str(error) if isinstance(error, DeidError) else f"unexpected {type(error).__name__}"
+        return Quarantined(note.id, self._stage_name, reason)
+
+
+def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str, PatientRecord]) -> Pipeline:
+    """Load lists, templates and models. Without ``key`` the pipeline can detect, not de-identify.
+
+    ``records`` maps the patient id of a note to the patient's record; patients without one are served all the same.
+
+    Raises SettingsError for a wrong list, template or setting, ModelError for models that are missing or do not fit.
+    """
+    with ExitStack() as resources:
+        inclusion = load_inclusion(settings.inclusion, screen=find_patterns)
+        templates = load_templates(settings.templates)
+        tagger: Tagger | None = None
+        models: object = None
+        if settings.use_models:
+            # The engines are heavy to import, and a pipeline of rules alone must run without them.
+            from deid_runtime.detectors.models import load_tagger
+
+            model_tagger = resources.enter_context(load_tagger(settings))
+            tagger, models = model_tagger, dict(model_tagger.manifest)
+        surrogates = None
+        if key is not None:
+            surrogates = Surrogates(key, operator=settings.operator, date_shift_days=settings.date_shift_days)
+        return Pipeline(
+            inclusion=inclusion,
+            templates=templates,
+            tagger=tagger,
+            surrogates=surrogates,
+            records=records,
+            description={
+                "models": models,
+                "engine": settings.engine,
+                "profile": settings.profile,
+                "thresholds": dict(settings.thresholds),
+                "operator": settings.operator,
+                "date_shift_days": settings.date_shift_days,
+                "inclusion": {"entries": len(inclusion), "sha256": inclusion.sha256},
+                "templates": {"entries": len(templates), "sha256": templates.sha256},
+                "patient_records": len(records),
+            },
+            resources=resources.pop_all(),
+        )
+
+
+def _fault(note: Note) -> str:
+    """Say why a note cannot be read, or nothing."""
+    for name, value in (("id", note.id), ("text", note.text), ("patient id", note.patient)):
+        if not isinstance(value, str):
+            return f"the {name} is of type {type(value).__name__}, expected str"
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            return (
+                f"the {name} holds a lone surrogate (half a character) at offset {error.start} and cannot be written "
+                "as UTF-8; decode the source again with its true encoding"
+            )
+    if "\0" in note.text:
+        # A null byte mostly means UTF-16 read as UTF-8 or a damaged file; words fall apart at it and would be missed.
+        return (
+            f"the text holds a null character at offset {note.text.index(chr(0))}, as damaged or wrongly decoded files "
+            "do; decode the source again, or remove null characters before"
+        )
+    return ""
+
+
+def _printable(note_id: object) -> str:
+    return str(note_id).encode("utf-8", "backslashreplace").decode()
+
+
+def _check_fusion(found: Sequence[Span], fused: Sequence[Span]) -> None:
+    """Raise InputError unless ``fused`` is sorted and disjoint and covers just what ``found`` covers."""
+    disjoint = all(left.end <= right.start for left, right in pairwise(fused))
+    if not disjoint or covered(fused) != covered(found):
+        raise InputError("fusion changed what is covered; this is a defect, please report it", stage="fusion")
+
+
+def _check_rewrite(before: str, spans: Sequence[Span], after: str, offsets: Sequence[tuple[int, int]]) -> None:
+    """Raise InputError unless the text between the spans, and nothing else, is the same ``before`` and ``after``."""
+    if len(spans) != len(offsets):
+        raise InputError(f"{len(spans)} spans but {len(offsets)} replacements", stage="rewrite")
+    old = new = 0
+    for span, (start, end) in zip(spans, offsets, strict=True):
+        if before[old : span.start] != after[new:start]:
+            raise InputError("text outside the spans was changed; this is a defect, please report it", stage="rewrite")
+        old, new = span.end, end
+    if before[old:] != after[new:]:
+        raise InputError("text outside the spans was changed; this is a defect, please report it", stage="rewrite")
