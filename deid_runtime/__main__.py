@@ -1,0 +1,5 @@
+"""``python -m deid_runtime`` is ``deid``."""
+
+from deid_runtime.cli import main
+
+main()

@@ -1,0 +1,484 @@
+"""The ``deid`` command: parse, build settings, call one function. Data and reports on stdout, all else on stderr.
+
+Exit codes: 0; 1 when any note was quarantined; 2 for wrong usage and for errors that stop a run; 130 when stopped by
+Ctrl-C or SIGTERM, with nothing written.
+"""
+
+# Only what --help needs is imported at the top; each command imports the rest.
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, get_args
+
+import click
+
+from deid_runtime.errors import DeidError
+from deid_runtime.labels import HEADS
+from deid_runtime.settings import Engine, Operator, Profile, Settings
+
+if TYPE_CHECKING:
+    from deid_runtime.run import RunOptions, Summary
+
+EXIT_QUARANTINED = 1
+EXIT_ERROR = 2
+EXIT_STOPPED = 130
+
+_FORMATS = ("jsonl", "csv", "parquet", "txt", "i2b2", "brat")
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_PATH = click.Path(path_type=Path)
+_EXISTING = click.Path(exists=True, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def _cores() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
+    """Return one decorator for several options, in the order of the help."""
+
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _reported(command: _Command) -> _Command:
+    """Give a command our exit codes: errors on one line, a stop signal as 130."""
+
+    @functools.wraps(command)
+    def run(*args: object, **kwargs: object) -> object:
+        try:
+            with _stop_signals():
+                return command(*args, **kwargs)
+        except DeidError as error:
+            click.echo(f"deid: {error}", err=True)
+            sys.exit(EXIT_ERROR)
+        except KeyboardInterrupt:
+            click.echo("deid: stopped; nothing was written", err=True)
+            sys.exit(EXIT_STOPPED)
+
+    return run  # type: ignore[return-value]
+
+
+@contextmanager
+def _stop_signals() -> Iterator[None]:
+    """Let SIGINT and SIGTERM raise KeyboardInterrupt, once: the clean-up that follows is not to be interrupted."""
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def stop(number: int, frame: object) -> NoReturn:
+        for each in signals:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in signals}
+    for number in signals:
+        # One that was ignored from outside, as in a shell's background job, stays so.
+        if before[number] != signal.SIG_IGN:
+            signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in signals:
+            signal.signal(number, before[number])
+
+
+def _thresholds(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """Turn ``HEAD=VALUE`` texts into thresholds by head."""
+    return dict(_threshold(value) for value in values)
+
+
+def _threshold(value: str) -> tuple[str, float]:
+    head, _, number = value.partition("=")
+    if head not in HEADS:
+        raise click.BadParameter(f"unknown head in {value!r}; expected HEAD=VALUE with one of {', '.join(HEADS)}")
+    try:
+        threshold = float(number)
+    except ValueError:
+        threshold = -1.0
+    if not 0.0 < threshold < 1.0:
+        raise click.BadParameter(f"{value!r}: expected HEAD=VALUE with a number between 0 and 1")
+    return head, threshold
+
+
+_INPUT_OPTIONS = _options(
+    click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=_EXISTING),
+    click.option(
+        "--format",
+        type=click.Choice(_FORMATS),
+        help="Read every input as this, whatever its suffix. A wrong one puts all notes into quarantine, or reads "
+        "markup as text. Default: by suffix.",
+    ),
+    click.option("--id-column", default="id", show_default=True, help="Column with the note id; ids must be unique."),
+    click.option("--text-column", default="text", show_default=True, help="Column with the text to search."),
+    click.option(
+        "--patient-column",
+        default="patient",
+        show_default=True,
+        help="Column with the patient id. Without it every note is a patient of its own: the same person gets other "
+        "stand-ins in each note, dates move by other days, and --patients finds nothing.",
+    ),
+    click.option(
+        "--type-column",
+        default="type",
+        show_default=True,
+        help="Column with the note type. It is passed on as it is, so it must not hold identifiers.",
+    ),
+    click.option(
+        "--patients",
+        type=_FILE,
+        help="Table of structured patient records (.jsonl, .jsonl.gz, .csv, .parquet): column id and any of given, "
+        "family, dob, mrn, phone, street ... What it holds is found in that patient's notes in all forms. Held in "
+        "memory in every worker, about 2 kB a patient.",
+    ),
+)
+
+_FINDING_OPTIONS = _options(
+    click.option("--models", type=_EXISTING, help="Folder with other models. Default: those of the package."),
+    click.option(
+        "--no-models",
+        is_flag=True,
+        help="Work with patterns, lists and records alone. Fast, and NOT SAFE: most names are missed.",
+    ),
+    click.option(
+        "--profile",
+        type=click.Choice(get_args(Profile)),
+        default="fast",
+        show_default=True,
+        help="fast: one model head per kind of identifier. full: all heads; finds a little more, takes longer.",
+    ),
+    click.option(
+        "--engine",
+        type=click.Choice(get_args(Engine)),
+        default="auto",
+        show_default=True,
+        help="Inference engine. Engines differ by rounding: to compare runs byte for byte, use the same one.",
+    ),
+    click.option(
+        "--threshold",
+        metavar="HEAD=VALUE",
+        callback=_thresholds,
+        multiple=True,
+        help="How sure a model head must be that a word identifies somebody, 0 to 1; may be repeated. Too high and "
+        f"identifiers stay in, too low and clinical words go. Heads: {', '.join(HEADS)}. Default: as trained.",
+    ),
+    click.option(
+        "--inclusion",
+        type=_FILE,
+        help="List of sentences known to hold no identifier, one a line. What is on it is not shown to the models: a "
+        "wrong line leaks in every note that has it. Default: the list of the package.",
+    ),
+    click.option(
+        "--templates",
+        type=_FILE,
+        help="Templates of sentences with known places for identifiers. A match is final for its sentence: too wide a "
+        "template hides what it does not name. Default: those of the package.",
+    ),
+)
+
+_RUNNING_OPTIONS = _options(
+    click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        default=_cores,
+        show_default="cores available",
+        help="Processes. Each holds its own models and patient records: more than cores, or than memory has room for, "
+        "makes it slower or gets workers killed. The output is the same for any number.",
+    ),
+    click.option(
+        "--batch-size",
+        type=click.IntRange(min=1),
+        default=32,
+        show_default=True,
+        help="Notes handed to a worker at a time. Under 8 wastes time, in the thousands memory. The output is the same "
+        "for any number.",
+    ),
+    click.option(
+        "--overwrite",
+        is_flag=True,
+        help="Replace an earlier output, its manifest and quarantine, once the new one is complete.",
+    ),
+    click.option("--quiet", is_flag=True, help="No progress and no summary on stderr; warnings and errors remain."),
+)
+
+
+def _echo_version() -> None:
+    from deid_runtime.manifest import deid_version
+
+    click.echo(f"deid {deid_version()}")
+
+
+def _version_option(context: click.Context, parameter: click.Parameter, is_wanted: bool) -> None:
+    if is_wanted and not context.resilient_parsing:
+        _echo_version()
+        context.exit()
+
+
+@click.group(
+    context_settings={"auto_envvar_prefix": "DEID", "help_option_names": ["-h", "--help"], "max_content_width": 120}
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version_option, help="Print the version."
+)
+def main() -> None:
+    """De-identify clinical notes: find every identifier and put a plausible stand-in in its place.
+
+    Every option can be given as an environment variable too: DEID_RUN_KEY for `deid run --key`, and so on.
+    """
+
+
+@main.command()
+@_INPUT_OPTIONS
+@click.option(
+    "-o",
+    "--out",
+    type=_PATH,
+    required=True,
+    help="Where to write: a file when there is one input and it is a file, else a folder. OUT.manifest.json and "
+    "OUT.quarantine.jsonl are written beside it.",
+)
+@click.option(
+    "--key",
+    type=_FILE,
+    help="Key file, from `deid key new`. The same key gives the same stand-ins in every run; whoever has it can tell "
+    "which stand-in belongs to a guessed name. Default: a random key, thrown away after the run.",
+)
+@click.option(
+    "--operator",
+    type=click.Choice(get_args(Operator)),
+    default="surrogate",
+    show_default=True,
+    help="surrogate: a plausible stand-in, so that what was missed hides among them. tag: [PATIENT] and the like. "
+    "redact: a mask. With tag and redact whatever was missed can be seen to be real.",
+)
+@click.option(
+    "--date-shift",
+    type=click.IntRange(min=1),
+    default=365,
+    show_default=True,
+    metavar="DAYS",
+    help="Dates of a patient move by one number of days from -DAYS to DAYS, never 0. A small number is easily undone.",
+)
+@click.option(
+    "--keep-ids",
+    is_flag=True,
+    help="Keep note and patient ids, and file names made of them. They identify people wherever the source is known.",
+)
+@click.option(
+    "--keep-column",
+    multiple=True,
+    metavar="NAME",
+    help="Pass this column on; may be repeated. It is NOT searched for identifiers. Other columns are dropped.",
+)
+@_FINDING_OPTIONS
+@_RUNNING_OPTIONS
+@_reported
+def run(
+    inputs: tuple[Path, ...],
+    out: Path,
+    key: Path | None,
+    operator: Operator,
+    date_shift: int,
+    keep_ids: bool,
+    keep_column: tuple[str, ...],
+    patients: Path | None,
+    **options: Any,
+) -> None:
+    """De-identify notes.
+
+    IN is one or more files or folders of .jsonl, .jsonl.gz, .csv, .parquet, .txt or i2b2 2014 .xml. OUT has the format
+    of the input with the text replaced, note and patient ids as pseudonyms, and no other columns but the type.
+
+    OUT appears when all of it is there, or not at all. Notes that could not be processed are listed in
+    OUT.quarantine.jsonl with their original ids and a reason; then the exit code is 1.
+    """
+    from deid_runtime.run import deidentify_files
+    from deid_runtime.surrogates import load_key, new_key
+
+    if key is None:
+        click.echo(
+            "deid: no --key: a random one is used and forgotten, so no other run will give the same stand-ins", err=True
+        )
+    settings = _settings(operator=operator, date_shift_days=date_shift, **options)
+    summary = deidentify_files(
+        inputs,
+        out,
+        settings,
+        _run_options(keep_ids=keep_ids, keep_column=keep_column, **options),
+        key=load_key(key) if key else new_key(),
+        records=_records(patients),
+    )
+    _conclude(summary, "written", has_records=patients is not None, quiet=options["quiet"])
+
+
+@main.command()
+@_INPUT_OPTIONS
+@click.option("-o", "--out", type=_PATH, required=True, help="JSON Lines file to write, one object a note.")
+@_FINDING_OPTIONS
+@_RUNNING_OPTIONS
+@_reported
+def detect(inputs: tuple[Path, ...], out: Path, patients: Path | None, **options: Any) -> None:
+    """Find identifiers without replacing them.
+
+    Writes {"id", "spans": [{"start", "end", "label", "score", "sources"}]} for each note: the original ids, half-open
+    offsets in code points of the original text, no text.
+    """
+    from deid_runtime.run import detect_files
+
+    settings = _settings(**options)
+    summary = detect_files(inputs, out, settings, _run_options(**options), records=_records(patients))
+    _conclude(summary, "searched", has_records=patients is not None, quiet=options["quiet"])
+
+
+@main.command()
+@click.option(
+    "--gold",
+    type=_EXISTING,
+    required=True,
+    help="Annotated notes: .jsonl with text and spans, or a file or folder of i2b2 2014 .xml or brat .ann with .txt.",
+)
+@click.option("--found", type=_EXISTING, required=True, help="Output of `deid detect`, or a format of --gold.")
+@click.option(
+    "--quarantine",
+    type=_FILE,
+    help="Notes held back, which count as missed. Default: FOUND.quarantine.jsonl, if there. Without it a gold note "
+    "that is not in FOUND is an error.",
+)
+@click.option("--json", is_flag=True, help="Print JSON instead of tables.")
+@_reported
+def evaluate(gold: Path, found: Path, quarantine: Path | None, json: bool) -> None:
+    """Compare found spans with annotated ones and print scores, without any text."""
+    from json import dumps
+
+    from deid_runtime import evaluation
+    from deid_runtime.quarantine import read_quarantine
+    from deid_runtime.staging import quarantine_path
+
+    beside = quarantine_path(found)
+    quarantine = quarantine or (beside if beside.exists() else None)
+    report = evaluation.evaluate(
+        evaluation.read_gold(gold),
+        evaluation.read_found(found),
+        quarantined=read_quarantine(quarantine) if quarantine else frozenset(),
+    )
+    click.echo(dumps(report.to_json(), indent=2) if json else evaluation.render(report), nl=json)
+
+
+@main.group("key")
+def key_group() -> None:
+    """Make keys for surrogates."""
+
+
+@key_group.command("new")
+@click.argument("file", type=_PATH)
+@_reported
+def new_key_file(file: Path) -> None:
+    """Write a new random key to FILE, readable by its owner only.
+
+    Keep it as long as further notes of the same patients may come, apart from the output. Without it, later runs give
+    other stand-ins; with it, guesses at the originals can be checked.
+    """
+    from deid_runtime.surrogates import write_key
+
+    write_key(file)
+
+
+@main.command()
+def version() -> None:
+    """Print the version."""
+    _echo_version()
+
+
+def _settings(
+    *,
+    models: Path | None,
+    no_models: bool,
+    profile: Profile,
+    engine: Engine,
+    threshold: dict[str, float],
+    inclusion: Path | None,
+    templates: Path | None,
+    operator: Operator = "surrogate",
+    date_shift_days: int = 365,
+    **_: object,
+) -> Settings:
+    if no_models:
+        click.echo("deid: WARNING: --no-models: most names and places will be MISSED; not for real notes", err=True)
+    return Settings(
+        models=models,
+        use_models=not no_models,
+        profile=profile,
+        engine=engine,
+        thresholds=threshold,
+        inclusion=inclusion,
+        templates=templates,
+        operator=operator,
+        date_shift_days=date_shift_days,
+    )
+
+
+def _run_options(
+    *,
+    id_column: str,
+    text_column: str,
+    patient_column: str,
+    type_column: str,
+    workers: int,
+    batch_size: int,
+    overwrite: bool,
+    quiet: bool,
+    keep_ids: bool = False,
+    keep_column: tuple[str, ...] = (),
+    **others: Any,
+) -> "RunOptions":
+    from deid_runtime.formats.records import ReadOptions
+    from deid_runtime.run import RunOptions
+
+    read = ReadOptions(
+        id_column=id_column,
+        text_column=text_column,
+        patient_column=patient_column,
+        type_column=type_column,
+        keep_columns=keep_column,
+    )
+    return RunOptions(
+        read=read,
+        format=others["format"],
+        workers=workers,
+        batch_size=batch_size,
+        keep_ids=keep_ids,
+        overwrite=overwrite,
+        quiet=quiet,
+    )
+
+
+def _records(patients: Path | None) -> Any:
+    from deid_runtime.patients import read_patients
+
+    return read_patients(patients) if patients else {}
+
+
+def _conclude(summary: "Summary", verb: Literal["written", "searched"], *, has_records: bool, quiet: bool) -> None:
+    """Say what came of the run, and exit with 1 when notes were held back."""
+    counts = summary.counts
+    held_back = counts.quarantined.total()
+    if has_records and counts.read and not counts.with_record:
+        click.echo(
+            "deid: WARNING: no note belongs to a patient of --patients; are --patient-column and the ids right?",
+            err=True,
+        )
+    if not quiet:
+        click.echo(f"{counts.written:,} notes {verb}, {held_back:,} quarantined; see {summary.manifest}", err=True)
+    if held_back:
+        click.echo(f"deid: {held_back:,} notes were held back: {summary.quarantine}", err=True)
+        sys.exit(EXIT_QUARANTINED)

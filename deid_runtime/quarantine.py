@@ -1,0 +1,48 @@
+"""The notes that were held back, one JSON object a line: ``{"id", "stage", "reason"}``, never text.
+
+The ids are those of the input, also where the output's are pseudonyms: the file is for whoever runs the job and mends
+the notes. Keep it with the originals.
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from deid_runtime.errors import SourceError
+from deid_runtime.formats.jsonl import dump_line, read_objects
+from deid_runtime.formats.records import RECORD_LIMIT_BYTES, Meter, Source
+
+
+class Quarantine:
+    """Writes and counts what is held back. A context manager."""
+
+    def __init__(self, path: Path) -> None:
+        # Only the owner may read original ids.
+        self._file = open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")  # noqa: SIM115
+        self.by_stage: Counter[str] = Counter()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def add(self, record_id: str, stage: str, reason: str) -> None:
+        """Hold one record back."""
+        self._file.write(dump_line({"id": record_id, "stage": stage, "reason": reason}))
+        self.by_stage[stage] += 1
+
+
+def read_quarantine(path: Path) -> frozenset[str]:
+    """Return the ids in a quarantine file. Raises SourceError when it is none."""
+    ids = set()
+    for number, row in read_objects(Source(path, path.name, "jsonl", 0), RECORD_LIMIT_BYTES, Meter()):
+        record_id = row.get("id") if isinstance(row, dict) else None
+        if not isinstance(record_id, str):
+            raise SourceError(f"{path.name}:{number}: expected a quarantine, one object with an id a line")
+        ids.add(record_id)
+    return frozenset(ids)

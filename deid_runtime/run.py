@@ -1,0 +1,284 @@
+"""From files to files: read, process in workers, write in input order, all or nothing.
+
+Every record that is read ends in the output or in the quarantine, exactly once; the counts are checked before the
+output gets its name.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from deid_runtime.batches import Batch, make_batches
+from deid_runtime.errors import InputError, SettingsError
+from deid_runtime.formats import FORMATS, format_of
+from deid_runtime.formats.records import Meter, ReadOptions, Source, Unreadable, Writer
+from deid_runtime.formats.sources import FileCount, Inputs, find_inputs
+from deid_runtime.manifest import Counts, make_manifest
+from deid_runtime.progress import progress
+from deid_runtime.quarantine import Quarantine
+from deid_runtime.settings import Settings
+from deid_runtime.spans import Note, PatientRecord
+from deid_runtime.staging import Staging, manifest_path, quarantine_path, writing
+from deid_runtime.workers import (
+    Found,
+    Outcome,
+    Rejected,
+    Rewritten,
+    Task,
+    Work,
+    open_workers,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a run reads, works and writes; none of it changes what is found in a note."""
+
+    read: ReadOptions = field(default_factory=ReadOptions)
+    format: str | None = None  # None: by the suffix of each file
+    workers: int = 1  # processes; 1 works in this one, more need a script guarded by if __name__ == "__main__"
+    batch_size: int = 32  # notes handed to a worker at a time
+    keep_ids: bool = False
+    overwrite: bool = False
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run did, and where its files are."""
+
+    out: Path
+    counts: Counts
+
+    @property
+    def manifest(self) -> Path:
+        """The manifest beside the output."""
+        return manifest_path(self.out)
+
+    @property
+    def quarantine(self) -> Path:
+        """The quarantine beside the output."""
+        return quarantine_path(self.out)
+
+
+def deidentify_files(
+    paths: Sequence[Path],
+    out: Path,
+    settings: Settings,
+    options: RunOptions,
+    *,
+    key: bytes,
+    records: Mapping[str, PatientRecord] | None = None,
+) -> Summary:
+    """Write the notes of ``paths`` to ``out`` with every identifier replaced, in the format they came in.
+
+    ``out`` is a file when there is one input and it is a file, else a folder that repeats the names of the tables below
+    the inputs, and has a file for each note that was one.
+
+    Raises SourceError, SettingsError, ModelError or OutputError; ``out`` is then as it was before.
+    """
+    inputs, files = find_inputs(paths, options.format)
+    _check_options(inputs, files, options)
+    if inputs.is_single_file:
+        _check_out_suffix(next(iter(inputs)), out)
+    work = Work(task="deidentify", settings=settings, key=key, records=records or {})
+    return _run(inputs, files, out, work, options, is_folder=not inputs.is_single_file)
+
+
+def detect_files(
+    paths: Sequence[Path],
+    out: Path,
+    settings: Settings,
+    options: RunOptions,
+    *,
+    records: Mapping[str, PatientRecord] | None = None,
+) -> Summary:
+    """Write the spans found in the notes of ``paths`` to the JSON Lines file ``out``, one object a note, ids kept.
+
+    Raises SourceError, SettingsError, ModelError or OutputError; ``out`` is then as it was before.
+    """
+    inputs, files = find_inputs(paths, options.format)
+    _check_options(inputs, files, options)
+    work = Work(task="detect", settings=settings, records=records or {})
+    return _run(inputs, files, out, work, options, is_folder=False)
+
+
+def _run(
+    inputs: Inputs, files: Mapping[str, FileCount], out: Path, work: Work, options: RunOptions, *, is_folder: bool
+) -> Summary:
+    started = datetime.now(UTC)
+    meter, counts, seconds = Meter(), Counts(), dict.fromkeys(("input", "output"), 0.0)
+    total_bytes = max(sum(count.size_bytes for count in files.values()), 1)
+    with ExitStack() as stack:
+        staging = stack.enter_context(Staging(out, inputs.paths, is_folder=is_folder, overwrite=options.overwrite))
+        report = stack.enter_context(progress(quiet=options.quiet))
+        workers = open_workers(work, options.workers)
+        stack.enter_context(workers)
+        with (
+            writing(out),
+            Quarantine(staging.quarantine) as quarantine,
+            closing(_open_sink(work.task, inputs, out, staging.body, options)) as sink,
+        ):
+            counts.quarantined = quarantine.by_stage
+            batches = make_batches(inputs, options.read, meter, options.batch_size)
+            for batch, outcomes in workers.map(_counted(batches, work.records, counts, seconds)):
+                begun = time.perf_counter()
+                _write(batch, outcomes, sink, quarantine, counts)
+                seconds["output"] += time.perf_counter() - begun
+                report(counts.written + counts.quarantined.total(), min(meter.read_bytes / total_bytes, 1.0))
+        counts.check()
+        manifest = make_manifest(
+            work.task,
+            inputs=_describe_inputs(inputs, files),
+            options=_describe_options(options),
+            pipeline=workers.describe(),
+            counts=counts,
+            started=started,
+            seconds={"input": seconds["input"], **workers.stage_seconds(), "output": seconds["output"]},
+        )
+        staging.commit(manifest)
+    return Summary(out, counts)
+
+
+def _counted(
+    batches: Iterator[Batch], records: Mapping[str, PatientRecord], counts: Counts, seconds: dict[str, float]
+) -> Iterator[Batch]:
+    """Pass batches on, counting what is read and the time that takes."""
+    while True:
+        begun = time.perf_counter()
+        batch = next(batches, None)
+        seconds["input"] += time.perf_counter() - begun
+        if batch is None:
+            return
+        for _, item in batch.entries:
+            counts.read += item is not None
+            if isinstance(item, Note):
+                counts.empty += not item.text
+                counts.with_record += item.patient in records
+        yield batch
+
+
+def _open_sink(task: Task, inputs: Inputs, out: Path, body: Path, options: RunOptions) -> "_Rewriter | _SpanFile":
+    if task == "detect":
+        return _SpanFile(body)
+    # The name that was asked for decides whether JSON Lines are compressed.
+    return _Rewriter(body, options, out.name if inputs.is_single_file and format_of(out.name) else None)
+
+
+class _Rewriter:
+    """Writes notes back in the format of their source: one writer for each table, opened as the table begins."""
+
+    def __init__(self, body: Path, options: RunOptions, name: str | None) -> None:
+        self._body = body
+        self._options = options
+        self._name = name  # of the one output file, where there is one
+        self._source: Source | None = None
+        self._writer: Writer | None = None
+
+    def begin(self, source: Source) -> None:
+        self.close()
+        self._source = source
+        path = self._body
+        if path.is_dir() and FORMATS[source.format].is_table:
+            path = path / source.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+        named = replace(source, name=self._name) if self._name else source
+        self._writer = FORMATS[source.format].write(named, self._options.read, path)
+
+    def write(self, source: Source, note: Note, outcome: Outcome) -> None:
+        assert isinstance(outcome, Rewritten)  # the task decides the kind
+        if source is not self._source:
+            self.begin(source)
+        assert self._writer
+        rewritten = replace(note, text=outcome.text)
+        if not self._options.keep_ids:
+            rewritten = replace(rewritten, id=outcome.note_pseudonym, patient=outcome.patient_pseudonym)
+        self._writer.write(rewritten)
+
+    def close(self) -> None:
+        if self._writer:
+            self._writer.close()
+            self._writer = None
+
+
+class _SpanFile:
+    """Writes found spans, one line a note, whatever the formats of the inputs."""
+
+    def __init__(self, body: Path) -> None:
+        self._file = body.open("xb")
+
+    def begin(self, source: Source) -> None:
+        pass
+
+    def write(self, source: Source, note: Note, outcome: Outcome) -> None:
+        assert isinstance(outcome, Found)
+        self._file.write(outcome.line)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _write(
+    batch: Batch, outcomes: Sequence[Outcome], sink: _Rewriter | _SpanFile, quarantine: Quarantine, counts: Counts
+) -> None:
+    remaining = iter(outcomes)
+    for source, item in batch.entries:
+        if item is None:
+            sink.begin(source)
+        elif isinstance(item, Unreadable):
+            quarantine.add(item.id, item.stage, item.reason)
+        else:
+            outcome = next(remaining)
+            if isinstance(outcome, Rejected):
+                quarantine.add(item.id, outcome.stage, outcome.reason)
+            else:
+                try:
+                    sink.write(source, item, outcome)
+                except InputError as error:
+                    quarantine.add(item.id, error.stage, str(error))
+                    continue
+                counts.written += 1
+                counts.labels.update(outcome.labels)
+
+
+def _check_options(inputs: Inputs, files: Mapping[str, FileCount], options: RunOptions) -> None:
+    if options.workers < 1 or options.batch_size < 1:
+        raise SettingsError("workers and batch size must be at least 1")
+    if options.read.keep_columns and not all(FORMATS[name].is_table for name in files):
+        raise SettingsError("--keep-column is for tables; files of one note have no columns")
+
+
+def _check_out_suffix(source: Source, out: Path) -> None:
+    """Raise SettingsError when the name of the output promises another format than the input's."""
+    promised = format_of(out.name)
+    if promised not in (None, source.format) and source.format != "brat":
+        raise SettingsError(
+            f"{out.name} looks like {promised}, but {source.name} is {source.format} and is written as it came; "
+            "give the output the suffix of the input"
+        )
+
+
+def _describe_inputs(inputs: Inputs, files: Mapping[str, FileCount]) -> dict[str, object]:
+    """Say what was read, without the names of files that are single notes: those are note ids."""
+    return {
+        "names": [path.name for path in inputs.paths if path.is_dir() or _is_table(path, inputs.format)],
+        "formats": {name: {"files": count.files, "bytes": count.size_bytes} for name, count in files.items()},
+    }
+
+
+def _is_table(path: Path, format_name: str | None) -> bool:
+    name = format_name or format_of(path.name)
+    return bool(name) and FORMATS[str(name)].is_table
+
+
+def _describe_options(options: RunOptions) -> dict[str, object]:
+    return {
+        "format": options.format,
+        "keep_ids": options.keep_ids,
+        "keep_columns": list(options.read.keep_columns),
+        "workers": options.workers,
+        "batch_size": options.batch_size,
+    }

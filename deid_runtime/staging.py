@@ -1,0 +1,149 @@
+"""Output that appears whole or not at all.
+
+Everything is written under hidden names beside the target and renamed at the end: first the body, then the quarantine,
+the manifest last. So a manifest says that all of it is there; whatever ended a run early, no half output looks whole.
+"""
+
+import json
+import os
+import secrets
+import shutil
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from deid_runtime.errors import OutputError
+
+
+def manifest_path(out: Path) -> Path:
+    """Return where the manifest of the output ``out`` lies: beside it."""
+    return out.with_name(f"{out.name}.manifest.json")
+
+
+def quarantine_path(out: Path) -> Path:
+    """Return where the quarantine of the output ``out`` lies: beside it, not in a folder that may be handed on."""
+    return out.with_name(f"{out.name}.quarantine.jsonl")
+
+
+@contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Turn what the system says of a file that cannot be written into an OutputError."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be written: {error.strerror or type(error).__name__}") from error
+
+
+class Staging:
+    """Places to write to until :meth:`commit`; leaving the context without it removes them.
+
+    ``body`` is a path where nothing is yet, or an empty folder when the output ``is_folder``; ``quarantine`` is a path.
+    """
+
+    def __init__(self, out: Path, inputs: Sequence[Path], *, is_folder: bool, overwrite: bool) -> None:
+        if out.name in ("", ".."):
+            raise OutputError(f"{out}: give the output a name of its own")
+        self._out = Path(os.path.abspath(out))
+        self._is_folder = is_folder
+        _check_place(self._out, inputs)
+        _check_free(self._out, is_folder=is_folder, overwrite=overwrite)
+        hidden = f".{self._out.name}.partial-{secrets.token_hex(4)}"
+        self.body = self._out.with_name(hidden)
+        self.quarantine = self._out.with_name(f"{hidden}.quarantine")
+        self._manifest = self._out.with_name(f"{hidden}.manifest")
+        self._replaced = self._out.with_name(f"{hidden}.replaced")
+
+    def __enter__(self) -> Self:
+        with writing(self._out):
+            if self._is_folder:
+                self.body.mkdir()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if os.path.lexists(self._replaced) and not os.path.lexists(self._out):
+            self._replaced.rename(self._out)  # what was to be replaced, when the new could not take its place
+        _remove(self.body)
+        for path in (self.quarantine, self._manifest):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+    def commit(self, manifest: Mapping[str, object]) -> None:
+        """Give everything its name. Stop signals wait until that is done."""
+        with writing(self._out):
+            self._manifest.write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+            self._flush()
+            with _signals_held():
+                # Without its manifest the old output is no longer whole; from here on it is being replaced.
+                manifest_path(self._out).unlink(missing_ok=True)
+                if os.path.lexists(self._out):
+                    self._out.rename(self._replaced)
+                # A single file whose one note is in quarantine has no body.
+                if self.body.exists():
+                    self.body.rename(self._out)
+                self.quarantine.rename(quarantine_path(self._out))
+                self._manifest.rename(manifest_path(self._out))
+                _flush_path(self._out.parent)
+        _remove(self._replaced)
+
+    def _flush(self) -> None:
+        if self._is_folder:
+            os.sync()  # one call for what may be millions of small files
+        elif self.body.exists():
+            _flush_path(self.body)
+        _flush_path(self.quarantine)
+        _flush_path(self._manifest)
+
+
+def _check_place(out: Path, inputs: Sequence[Path]) -> None:
+    """Raise OutputError for an output that is an input, lies in one or holds one."""
+    if not out.parent.is_dir():
+        raise OutputError(f"{out.parent}: no such folder; create it first")
+    target = out.resolve()
+    for path in inputs:
+        source = path.resolve()
+        if target == source or source in target.parents or target in source.parents:
+            raise OutputError(f"{out}: overlaps the input {path}; write elsewhere, inputs are never changed")
+
+
+def _check_free(out: Path, *, is_folder: bool, overwrite: bool) -> None:
+    """Raise OutputError when something is in the way that may not be replaced."""
+    if os.path.lexists(out):
+        if out.is_symlink() or out.is_dir() != is_folder:
+            raise OutputError(f"{out}: exists and is not a {'folder' if is_folder else 'file'}; choose another name")
+        # --overwrite with a mistyped folder would delete whatever is in it.
+        if is_folder and any(out.iterdir()) and not manifest_path(out).exists():
+            raise OutputError(f"{out}: exists and was not written by this program; empty it or choose another name")
+    if not overwrite:
+        for path in (out, manifest_path(out), quarantine_path(out)):
+            if os.path.lexists(path):
+                raise OutputError(f"{path}: exists; choose another name or replace it with --overwrite")
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def _flush_path(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)

@@ -1,0 +1,210 @@
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from deid_runtime.cli import main
+from deid_runtime.formats import FORMATS
+
+TEXT = "Seen on 03/04/2051, call 212-664-9182."
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.jsonl"
+    path.write_text("".join(json.dumps({"id": f"n{number}", "patient": "p", "text": TEXT}) + "\n" for number in (1, 2)))
+    return path
+
+
+def deid(*arguments: object, env: dict[str, str] | None = None) -> Result:
+    return CliRunner(env=env).invoke(main, [str(argument) for argument in arguments])
+
+
+def run(*arguments: object, **more: Any) -> Result:
+    return deid("run", "--no-models", "--workers", 1, *arguments, **more)
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_key_makes_runs_repeatable_and_is_not_shown(notes: Path, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    assert deid("key", "new", key).exit_code == 0
+
+    first = run(notes, "-o", tmp_path / "a.jsonl", "--key", key)
+    second = run(notes, "-o", tmp_path / "b.jsonl", env={"DEID_RUN_KEY": str(key)})
+    third = run(notes, "-o", tmp_path / "c.jsonl")
+
+    assert [result.exit_code for result in (first, second, third)] == [0, 0, 0]
+    assert rows_of(tmp_path / "a.jsonl") == rows_of(tmp_path / "b.jsonl") != rows_of(tmp_path / "c.jsonl")
+    assert "no --key" in third.stderr
+    assert "no --key" not in first.stderr
+    secret = key.read_text().strip()
+    assert secret not in first.output + (tmp_path / "a.jsonl.manifest.json").read_text()
+
+
+def test_data_stays_off_stdout_and_a_missing_model_is_said_aloud(notes: Path, tmp_path: Path) -> None:
+    result = run(notes, "-o", tmp_path / "out.jsonl")
+
+    assert result.stdout == ""
+    assert "WARNING: --no-models" in result.stderr
+    assert "2 notes written, 0 quarantined" in result.stderr
+    assert "2051" not in result.stderr
+
+
+def test_quarantined_notes_give_exit_code_1(notes: Path, tmp_path: Path) -> None:
+    with notes.open("a") as file:
+        file.write('{"id": "n3"}\n')
+
+    result = run(notes, "-o", tmp_path / "out.jsonl", "--quiet")
+
+    assert result.exit_code == 1
+    assert len(rows_of(tmp_path / "out.jsonl")) == 2
+    assert rows_of(tmp_path / "out.jsonl.quarantine.jsonl") == [
+        {"id": "n3", "stage": "read", "reason": "text is missing; expected a string"}
+    ]
+    assert "1 notes were held back" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--id-column", "note"], "no column 'note'; found id, patient, text", id="column"),
+        pytest.param(["--patient-column", "pid"], "no column 'pid'; found id, patient, text", id="patient-column"),
+        pytest.param(["--key", "{key}"], "key", id="key"),
+        pytest.param(["--patients", "{key}"], "patient records are read from", id="patients"),
+        pytest.param(["--threshold", "nose=0.5"], "unknown head in 'nose=0.5'", id="head"),
+        pytest.param(["--threshold", "name=1.5"], "between 0 and 1", id="threshold"),
+        pytest.param(["--threshold", "name"], "between 0 and 1", id="threshold-without-value"),
+        pytest.param(["--date-shift", "0"], "Invalid value for '--date-shift'", id="date-shift"),
+        pytest.param(["--format", "docx"], "Invalid value for '--format'", id="format"),
+        pytest.param(["--workers", "0"], "Invalid value for '--workers'", id="workers"),
+        pytest.param(["--operator", "hide"], "Invalid value for '--operator'", id="operator"),
+    ],
+)
+def test_wrong_usage_gives_exit_code_2_and_no_output(
+    notes: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    key = tmp_path / "wrong.key"
+    key.write_text("too short")
+
+    result = run(notes, "-o", tmp_path / "out.jsonl", *(argument.format(key=key) for argument in arguments))
+
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.jsonl", "wrong.key"]
+
+
+def test_missing_inputs_and_existing_outputs_give_exit_code_2(notes: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("mine")
+
+    assert run(tmp_path / "gone.jsonl", "-o", out).exit_code == 2
+    assert "--overwrite" in run(notes, "-o", out).stderr
+    assert out.read_text() == "mine"
+    assert run(notes, "-o", out, "--overwrite").exit_code == 0
+    assert len(rows_of(out)) == 2
+
+
+def test_patients_are_looked_up_and_no_match_is_said_aloud(notes: Path, tmp_path: Path) -> None:
+    patients = tmp_path / "patients.csv"
+    patients.write_text("id,given,family\nother,Ayodele,Brandtberg\n")
+
+    result = run(notes, "-o", tmp_path / "out.jsonl", "--patients", patients)
+
+    assert result.exit_code == 0
+    assert "no note belongs to a patient of --patients" in result.stderr
+
+
+def test_detect_and_evaluate(notes: Path, tmp_path: Path) -> None:
+    spans = [{"start": 8, "end": 18, "label": "DATE"}, {"start": 25, "end": 37, "label": "PHONE"}]
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text("".join(json.dumps({"id": f"n{n}", "text": TEXT, "spans": spans}) + "\n" for n in (1, 2, 3)))
+    with notes.open("a") as file:
+        file.write('{"id": "n3", "text": null}\n')
+
+    found = deid("detect", notes, "-o", tmp_path / "spans.jsonl", "--no-models", "--workers", 1)
+    tables = deid("evaluate", "--gold", gold, "--found", tmp_path / "spans.jsonl")
+    figures = deid("evaluate", "--gold", gold, "--found", tmp_path / "spans.jsonl", "--json")
+
+    assert found.exit_code == 1
+    assert [row["id"] for row in rows_of(tmp_path / "spans.jsonl")] == ["n1", "n2"]
+    assert tables.exit_code == figures.exit_code == 0, tables.output
+    assert "3 notes" in tables.stdout
+    assert json.loads(figures.stdout)["quarantined"] == 1
+    assert "2051" not in tables.output + figures.output
+
+
+def test_evaluate_without_a_note_that_was_lost_is_an_error(notes: Path, tmp_path: Path) -> None:
+    gold, found = tmp_path / "gold.jsonl", tmp_path / "found.jsonl"
+    gold.write_text('{"id": "n1", "text": "a", "spans": []}\n')
+    found.write_text("")
+
+    result = deid("evaluate", "--gold", gold, "--found", found)
+
+    assert result.exit_code == 2
+    assert "n1" in result.stderr
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    for name, command in main.commands.items():
+        yield name, command
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {sub}", each) for sub, each in command.commands.items())
+
+
+def test_every_command_and_option_has_help() -> None:
+    assert {name for name, _ in commands()} == {"run", "detect", "evaluate", "key", "key new", "version"}
+    for name, command in commands():
+        assert command.help, name
+        for parameter in command.params:
+            assert isinstance(parameter, click.Argument) or parameter.to_info_dict().get("help"), (name, parameter.name)
+
+
+def test_the_environment_variable_of_an_option_is_called_as_the_option() -> None:
+    for name, command in commands():
+        for option in (parameter for parameter in command.params if isinstance(parameter, click.Option)):
+            assert f"--{str(option.name).replace('_', '-')}" in option.opts, name
+
+
+def test_every_format_can_be_named() -> None:
+    [option] = [parameter for parameter in main.commands["run"].params if parameter.name == "format"]
+
+    assert isinstance(option.type, click.Choice)
+    assert set(option.type.choices) == set(FORMATS)
+
+
+def test_version() -> None:
+    assert deid("version").stdout == deid("--version").stdout
+    assert deid("version").stdout.startswith("deid ")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['deid', 'run', '--help']\n"
+        "from deid_runtime.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print([name for name in ('numpy', 'openvino', 'onnxruntime', 'pyarrow', 'regex', 'rich', 'tokenizers')"
+        " if name in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ}
+    )
+
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_module_is_the_command() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "deid_runtime", "version"], capture_output=True, text=True, check=True
+    )
+
+    assert result.stdout == deid("version").stdout
