@@ -1,0 +1,50 @@
+"""How much of what a person marked does ``deid detect`` find, and how much else?
+
+    python benchmarks/accuracy.py --gold gold.jsonl [--patients patients.jsonl]
+
+Method: ``deid detect`` runs on the annotated notes as a user would run it, and ``deid_runtime.evaluation`` compares
+what it wrote with the annotation; that package defines every figure. A quarantined note stops
+the benchmark.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from measuring import RESULTS, describe_file, describe_machine, describe_run, run_deid, write_results
+
+from deid_runtime.evaluation import evaluate, read_found, read_gold, render
+
+
+def main() -> None:
+    """Measure, print the report, write the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gold", type=Path, required=True, help="JSON Lines with id, text, spans, and patient for the "
+                        "intervals")  # fmt: skip
+    parser.add_argument("--patients", type=Path, help="structured records; without them the text alone must do")
+    parser.add_argument("--results", type=Path, default=RESULTS / "accuracy.json")
+    parser.add_argument("extra", nargs="*", help="further options of deid detect, after --")
+    options = parser.parse_args()
+    machine = describe_machine()
+    records = ["--patients", str(options.patients)] if options.patients else []
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "found.jsonl"
+        measured = run_deid(["detect", str(options.gold), *records, *options.extra, "--quiet"], out)
+        report = evaluate(read_gold(options.gold), read_found(out))
+    print(render(report), end="")
+    write_results(
+        options.results,
+        {
+            "question": __doc__.splitlines()[0],
+            "machine": machine,
+            "run": describe_run(measured.manifest),
+            "gold": describe_file(options.gold),
+            "patients": describe_file(options.patients) if options.patients else None,
+            "extra": options.extra,
+            "report": report.to_json(),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
