@@ -7,12 +7,22 @@ is only likely reports as ``"pattern:weak"`` and gives way to every other finder
 from collections.abc import Sequence
 from typing import Final
 
-from deid_runtime.detectors.patterns import ages, contacts, dates_named, dates_numeric, numbers, places
+from deid_runtime.detectors.patterns import ages, contacts, dates_named, dates_numeric, numbers, places, usernames
 from deid_runtime.detectors.patterns.rows import Table
 from deid_runtime.spans import Span
 
 #: Of two rows that are as sure and find as much, the earlier wins: a telephone number is also a long number.
-TABLE: Final = Table((*contacts.ROWS, *dates_numeric.ROWS, *dates_named.ROWS, *places.ROWS, *ages.ROWS, *numbers.ROWS))
+TABLE: Final = Table(
+    (
+        *contacts.ROWS,
+        *dates_numeric.ROWS,
+        *dates_named.ROWS,
+        *places.ROWS,
+        *ages.ROWS,
+        *usernames.ROWS,
+        *numbers.ROWS,
+    )
+)
 
 
 def find_patterns(texts: Sequence[str]) -> list[list[Span]]:

@@ -397,4 +397,15 @@ AGES: Cases = {
     ),
 }
 
-CASES: Cases = {**NUMBERS, **CONTACTS, **DATES, **PLACES, **AGES}
+USERNAMES: Cases = {
+    "user-name-labelled": (
+        ("User ID: «kstarling»", "login = «pt.ruiz7»", "Dictator ID: «0418»", "her user id is «tchance22» ."),
+        ("user reports pain", "login failed", "operator ID pending"),
+    ),
+    "user-code-after-role": (
+        ("Entered by «epruitt_044» from", "scribe «hpatel09»", "Operator: «mb77»", "e-sig «dburr5»", "COLL: «YCHO2»"),
+        ("signed 3/14", "collected by RN", "tech: vit D25", "released by CD4", "op note 2"),
+    ),
+}
+
+CASES: Cases = {**NUMBERS, **USERNAMES, **CONTACTS, **DATES, **PLACES, **AGES}
