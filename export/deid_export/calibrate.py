@@ -1,10 +1,9 @@
-"""Thresholds by head, chosen on annotated notes where a lower one buys the most recall for the fewest false alarms.
+"""Thresholds by head, chosen on annotated notes: the best precision that reaches the wanted recall.
 
-Everything else the pipeline finds counts first: a head is only credited with tokens that no rule found anyhow. From
-0.5 down, the next step of the head with the best ratio of gold tokens gained to false tokens gained is taken until
-the wanted recall is reached.
+The union is judged, as it is served: what rules find counts for every choice, and so does what other heads find.
 """
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,10 @@ from numpy.typing import NDArray
 from deid_export.assemble import write_manifest
 from deid_export.corpus import GoldNote
 from deid_runtime.contract import find_models, read_manifest
+from deid_runtime.detectors.inclusion import load_inclusion
 from deid_runtime.detectors.models import pad
+from deid_runtime.detectors.patterns import find_patterns
+from deid_runtime.detectors.templates import load_templates
 from deid_runtime.engines import load_engine
 from deid_runtime.errors import InputError
 from deid_runtime.evaluation.tokens import TOKEN
@@ -26,14 +28,19 @@ from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Span
 from deid_runtime.windows import WordEncoder, make_windows
 
-GRID = (0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03)
+GRID = (0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.04)
+LABEL_TOKENS = 10  # a label with fewer gold tokens is too small to be judged by itself
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """One row per token of all notes: ``gold`` and ``ruled`` (found by rules) bool, ``scores`` by head float32."""
+    """One row per token of all notes: ``gold`` and ``ruled`` (found by rules) bool, ``scores`` by head float32.
+
+    ``labels`` is the gold label, empty outside gold spans.
+    """
 
     gold: NDArray[np.bool_]
+    labels: NDArray[np.str_]
     ruled: NDArray[np.bool_]
     scores: Mapping[str, NDArray[np.float32]]
 
@@ -56,20 +63,28 @@ def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
     names = [head.name for head in manifest.heads]
     engine = load_engine(settings.engine, manifest.graph, names, settings.engine_threads)
     encoder = WordEncoder.from_file(manifest.tokenizer)
+    inclusion = load_inclusion(settings.inclusion, screen=find_patterns)
+    templates = load_templates(settings.templates)
     rules = Settings(use_models=False, inclusion=settings.inclusion, templates=settings.templates)
     with load_pipeline(rules, key=None, records={}) as pipeline:
         found = pipeline.detect([Note(note.id, note.text) for note in notes])
-    gold: list[bool] = []
+    labels: list[str] = []
     ruled: list[bool] = []
     scores: dict[str, list[float]] = {name: [] for name in names}
     for note, outcome in zip(notes, found, strict=True):
         if isinstance(outcome, Quarantined):
             raise InputError(f"note {note.id}: {outcome.reason}", stage=outcome.stage)
         tokens = [match.span() for match in TOKEN.finditer(note.text)]
-        gold += _touched(tokens, note.spans)
-        ruled += _touched(tokens, outcome.spans)
+        labels += _labels(tokens, note.spans)
+        ruled += [bool(label) for label in _labels(tokens, outcome.spans)]
         by_char = {name: np.zeros(len(note.text), dtype=np.float32) for name in names}
-        for window in make_windows(note.text, split_sentences(note.text), encoder):
+        # The windows that serving makes: of the sentences that neither the list nor a template explains.
+        unknown = [
+            sentence
+            for sentence in split_sentences(note.text)
+            if (part := note.text[sentence.start : sentence.end]) not in inclusion and templates.match(part) is None
+        ]
+        for window in make_windows(note.text, unknown, encoder):
             for name, answer in zip(names, engine(*pad([window], 1, encoder.pad)), strict=True):
                 row = answer.scores[0, window.positions]
                 for start, end, score in zip(window.starts, window.ends, row.tolist(), strict=True):
@@ -77,59 +92,65 @@ def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
         for name in names:
             scores[name] += [float(by_char[name][start:end].max()) for start, end in tokens]
     engine.close()
+    named = np.array(labels)
     return Tokens(
-        np.array(gold), np.array(ruled), {name: np.array(row, dtype=np.float32) for name, row in scores.items()}
+        named != "", named, np.array(ruled), {name: np.array(row, dtype=np.float32) for name, row in scores.items()}
     )
 
 
-def choose(tokens: Tokens, recall: float) -> Choice:
-    """Lower thresholds along :data:`GRID` until ``recall`` over tokens is reached, or the grid is used up."""
-    steps = dict.fromkeys(tokens.scores, 0)
+def choose(tokens: Tokens, recall: float, label_recall: float = 0.0) -> Choice:
+    """Return the thresholds of :data:`GRID` with the best precision among those that reach ``recall`` over all tokens.
 
-    def found(at: Mapping[str, int]) -> NDArray[np.bool_]:
+    Every label with :data:`LABEL_TOKENS` gold tokens or more must also reach ``label_recall``. All combinations are
+    tried. Where none reaches both, the one that misses least tokens is taken.
+    """
+    heads = list(tokens.scores)
+    masks = [[tokens.scores[head] >= threshold for threshold in GRID] for head in heads]
+    gold = int(tokens.gold.sum())
+    labels = [tokens.labels == label for label in np.unique(tokens.labels[tokens.gold])]
+    labels = [mask for mask in labels if mask.sum() >= LABEL_TOKENS]
+    best: tuple[tuple[bool, float, float], tuple[int, ...]] | None = None
+    for steps in itertools.product(range(len(GRID)), repeat=len(heads)):
         hits = tokens.ruled.copy()
-        for head, step in at.items():
-            hits |= tokens.scores[head] >= GRID[step]
-        return hits
-
-    hits = found(steps)
-    while (hits & tokens.gold).sum() < recall * tokens.gold.sum():
-        best: tuple[float, dict[str, int]] | None = None
-        for head, step in steps.items():
-            for further in range(step + 1, len(GRID)):  # a step may gain nothing and the one after it a lot
-                trial = steps | {head: further}
-                new = found(trial) & ~hits
-                gained, lost = int((new & tokens.gold).sum()), int((new & ~tokens.gold).sum())
-                if gained and (best is None or gained / (lost + 1) > best[0]):
-                    best = gained / (lost + 1), trial
-        if best is None:
-            break
-        steps = best[1]
-        hits = found(steps)
-    return Choice(
-        {head: GRID[step] for head, step in steps.items()},
-        float((hits & tokens.gold).sum() / max(1, hits.sum())),
-        float((hits & tokens.gold).sum() / max(1, tokens.gold.sum())),
-    )
+        for row, step in zip(masks, steps, strict=True):
+            hits |= row[step]
+        right = int((hits & tokens.gold).sum())
+        precision, reached = right / max(1, int(hits.sum())), right / max(1, gold)
+        fits = reached >= recall
+        if fits and best is not None and best[0][0] and precision <= best[0][1]:
+            continue
+        fits = fits and all((hits & mask).sum() >= label_recall * mask.sum() for mask in labels)
+        merit = (True, precision, reached) if fits else (False, reached, precision)
+        if best is None or merit > best[0]:
+            best = merit, steps
+    assert best is not None
+    (fits, first, second), steps = best
+    precision, reached = (first, second) if fits else (second, first)
+    return Choice({head: GRID[step] for head, step in zip(heads, steps, strict=True)}, precision, reached)
 
 
-def calibrate(repository: Path, notes: Sequence[GoldNote], recall: float) -> Choice:
+def calibrate(repository: Path, notes: Sequence[GoldNote], recall: float, label_recall: float) -> Choice:
     """Choose thresholds on ``notes`` and write them into the manifest of ``repository``."""
-    choice = choose(score_tokens(notes, Settings(models=repository)), recall)
+    choice = choose(score_tokens(notes, Settings(models=repository)), recall, label_recall)
     content = json.loads((repository / "manifest.json").read_text(encoding="utf-8"))
     for head in content["heads"]:
         head["threshold"] = choice.thresholds[head["name"]]
-    content["calibration"] = {"wanted_recall": recall, "precision": choice.precision, "recall": choice.recall}
+    content["calibration"] = {
+        "wanted_recall": recall,
+        "wanted_label_recall": label_recall,
+        "precision": choice.precision,
+        "recall": choice.recall,
+    }
     write_manifest(repository, content)
     return choice
 
 
-def _touched(tokens: Sequence[tuple[int, int]], spans: Sequence[Span]) -> list[bool]:
-    """Say of each token whether a span touches it; both sorted, spans disjoint."""
-    touched: list[bool] = []
+def _labels(tokens: Sequence[tuple[int, int]], spans: Sequence[Span]) -> list[str]:
+    """Return the label of the first span that touches each token, or nothing; both sorted, spans disjoint."""
+    labels: list[str] = []
     at = 0
     for start, end in tokens:
         while at < len(spans) and spans[at].end <= start:
             at += 1
-        touched.append(at < len(spans) and spans[at].start < end)
-    return touched
+        labels.append(spans[at].label if at < len(spans) and spans[at].start < end else "")
+    return labels

@@ -113,12 +113,15 @@ def onnx(trained: Path, notes: tuple[Path, ...], out: Path, base: str | None, fl
 @click.argument("repository", type=_FOLDER)
 @click.option("--dev", type=_FOLDER, required=True, multiple=True, help="Annotated notes, none of them trained on.")
 @click.option("--recall", type=float, required=True, help="Share of identifying tokens to find; more costs precision.")
-def calibrate(repository: Path, dev: tuple[Path, ...], recall: float) -> None:
+@click.option(
+    "--label-recall", type=float, default=0.0, show_default=True, help="Least share for every frequent label."
+)
+def calibrate(repository: Path, dev: tuple[Path, ...], recall: float, label_recall: float) -> None:
     """Choose the thresholds of the heads in REPOSITORY and write them into its manifest."""
     from deid_export.calibrate import calibrate as run
     from deid_export.corpus import read_corpus
 
-    choice = run(repository, read_corpus(dev), recall)
+    choice = run(repository, read_corpus(dev), recall, label_recall)
     click.echo(f"precision {choice.precision:.4f}, recall {choice.recall:.4f}, thresholds {choice.thresholds}")
 
 
