@@ -1,6 +1,6 @@
 """The model detector: windows of sentences through the heads, words over their thresholds back as spans."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from types import TracebackType
 from typing import Final, Self
@@ -15,8 +15,9 @@ from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows
 
-#: Rows are padded to one of these widths. A row's width depends on the row alone, so its answer does too.
-_WIDTHS: Final = (16, 32, 48, 64, 80, 96, 112, WINDOW_TOKENS)
+#: Rows are padded to one of these widths. A row's width depends on the row alone, so its answer does too. Batches are
+#: padded to 1, 2, 4 ... rows: engines keep kernels for every shape they meet, which costs more than the padding.
+_WIDTHS: Final = (32, 64, 96, WINDOW_TOKENS)
 _POOL_WINDOWS: Final = 512  # windows sorted by width at a time; bounds memory on long notes
 
 
@@ -69,9 +70,9 @@ class ModelTagger:
                 yield entries[first : first + self._batch_windows]
 
     def _tag(self, batch: list[tuple[int, Window]], texts: Sequence[str], rows: list[list[Span]]) -> None:
-        ids, types, mask = pad((window for _, window in batch), len(batch), self._encoder.pad)
+        ids, types, mask = pad([window for _, window in batch], self._encoder.pad)
         for (head, threshold), answer in zip(self._heads, self._engine(ids, types, mask), strict=True):
-            hit_rows = (answer.scores >= threshold).any(axis=1)
+            hit_rows = (answer.scores[: len(batch)] >= threshold).any(axis=1)
             for row in np.flatnonzero(hit_rows).tolist():
                 number, window = batch[row]
                 scores = answer.scores[row, window.positions].tolist()
@@ -113,14 +114,17 @@ def load_tagger(settings: Settings) -> ModelTagger:
     )
 
 
-def pad(windows: Iterable[Window], count: int, pad_id: int) -> tuple[Ids, Ids, Ids]:
-    """Return ids, types and mask, int32 ``(count, width)``, of windows that share one padded width."""
-    rows = list(windows)
-    width = _width(max(len(window.ids) for window in rows))
-    ids = np.full((count, width), pad_id, dtype=np.int32)
-    types = np.zeros((count, width), dtype=np.int32)
-    mask = np.zeros((count, width), dtype=np.int32)
-    for row, window in enumerate(rows):
+def pad(windows: Sequence[Window], pad_id: int) -> tuple[Ids, Ids, Ids]:
+    """Return ids, types and mask, int32 ``(rows, width)``, of windows that share one padded width.
+
+    ``rows`` is the next power of two; those behind the windows are masked and mean nothing.
+    """
+    width = _width(max(len(window.ids) for window in windows))
+    shape = 1 << (len(windows) - 1).bit_length(), width
+    ids = np.full(shape, pad_id, dtype=np.int32)
+    types = np.zeros(shape, dtype=np.int32)
+    mask = np.zeros(shape, dtype=np.int32)
+    for row, window in enumerate(windows):
         length = len(window.ids)
         ids[row, :length] = window.ids
         types[row, :length] = window.types

@@ -85,7 +85,7 @@ def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
             if (part := note.text[sentence.start : sentence.end]) not in inclusion and templates.match(part) is None
         ]
         for window in make_windows(note.text, unknown, encoder):
-            for name, answer in zip(names, engine(*pad([window], 1, encoder.pad)), strict=True):
+            for name, answer in zip(names, engine(*pad([window], encoder.pad)), strict=True):
                 row = answer.scores[0, window.positions]
                 for start, end, score in zip(window.starts, window.ends, row.tolist(), strict=True):
                     by_char[name][start:end] = np.maximum(by_char[name][start:end], score)

@@ -42,4 +42,4 @@ def _samples(notes: Sequence[GoldNote], encoder: WordEncoder, batches: int) -> l
     full = [window for window in windows if len(window.ids) > 112]
     rng.shuffle(full)
     chunks = [full[first : first + 16] for first in range(0, len(full), 16)][:batches]
-    return [dict(zip(INPUTS, pad(chunk, len(chunk), encoder.pad), strict=True)) for chunk in chunks]
+    return [dict(zip(INPUTS, pad(chunk, encoder.pad), strict=True)) for chunk in chunks]

@@ -73,9 +73,9 @@ def test_a_row_answers_alike_alone_and_in_any_batch(engine: str) -> None:
     run = load_engine(engine, manifest.graph, list(HEADS), 1)  # type: ignore[arg-type]
     rows = [window for window in windows() if len(window.ids) > 112][:6]
     assert len(rows) > 2
-    together = run(*pad(rows, len(rows), 0))
+    together = run(*pad(rows, 0))
     for number, row in enumerate(rows):
-        for all_rows, alone in zip(together, run(*pad([row], 1, 0)), strict=True):
+        for all_rows, alone in zip(together, run(*pad([row], 0)), strict=True):
             assert np.array_equal(all_rows.scores[number], alone.scores[0])
             assert np.array_equal(all_rows.tags[number], alone.tags[0])
 
@@ -95,7 +95,7 @@ def test_answers_do_not_depend_on_the_batch_size() -> None:
 def test_the_engines_agree_to_within_rounding() -> None:
     manifest = read_manifest(find_models(None))
     rows = [window for window in windows() if len(window.ids) > 112][:4]
-    inputs = pad(rows, len(rows), 0)
+    inputs = pad(rows, 0)
     openvino, onnxruntime = (
         load_engine(kind, manifest.graph, list(HEADS), 1)(*inputs) for kind in ("openvino", "onnxruntime")
     )  # type: ignore[arg-type]

@@ -42,7 +42,8 @@ ROWS: Final[tuple[Row, ...]] = (
         ),
         words=frozenset(
             "user operator op dictator dictated transcriptionist transcribed typist typed scribe keyed entered scanned "
-            "uploaded upload printed released verified collected coll signed sign e esig author tech removed opened".split()
+            "uploaded upload printed released verified collected coll signed sign e esig author tech "
+            "removed opened".split()
         ),
         check=_is_code,
         labelled=True,
