@@ -1,5 +1,6 @@
 """What the README shows runs as it stands there."""
 
+import json
 import re
 import subprocess
 import sys
@@ -35,3 +36,16 @@ def test_ten_lines():
 @pytest.mark.parametrize("path", re.findall(r"\]\(([^)#:]+)\)|bash (\S+)", README), ids=str)
 def test_what_is_named_exists(path):
     assert (ROOT / (path[0] or path[1])).exists()
+
+
+def test_figures_are_those_of_the_committed_results():
+    results = ROOT / "benchmarks" / "results"
+    groups = json.loads((results / "accuracy.json").read_text(encoding="utf-8"))["report"]["groups"]
+    sizes = json.loads((results / "throughput.json").read_text(encoding="utf-8"))["sizes"]
+    figures = README.partition("<!-- FIGURES")[2].partition("<!-- END OF FIGURES")[0]
+
+    for ratio in ("recall", "precision"):
+        assert " / ".join(f"{groups[group]['tokens'][ratio]:.3f}" for group in "ABC") in figures
+    [rate] = [size["distinct_sentences_per_second"] for size in sizes if size["notes"] == 2000]
+    assert f"| {rate:.0f} |" in figures
+    assert f"| {max(size['peak_memory_bytes'] for size in sizes) / 2**20:.0f} MiB |" in figures

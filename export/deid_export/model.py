@@ -81,19 +81,21 @@ class BranchedTagger(nn.Module):
     def forward(self, input_ids: Tensor, token_type_ids: Tensor, attention_mask: Tensor) -> dict[str, Tensor]:
         """Return logits ``(batch, tokens, tags)`` by head."""
         hidden, mask = self.encode(input_ids, token_type_ids, attention_mask)
+        branches = self._branches()
         if self.joint:
-            branches = list(self.branches.values())
-            for layer in branches[0].layers:  # one shared copy: run it once
+            for layer in next(iter(branches.values())).layers:  # one shared copy: run it once
                 hidden = layer(hidden, mask)[0]
-            return {head: b.classifier(b.dropout(hidden)) for head, b in self.branches.items()}
-        return {head: branch(hidden, mask) for head, branch in self.branches.items()}
+            return {head: branch.classifier(branch.dropout(hidden)) for head, branch in branches.items()}
+        return {head: branch(hidden, mask) for head, branch in branches.items()}
+
+    def _branches(self) -> dict[str, Branch]:
+        return {head: branch for head, branch in self.branches.items() if isinstance(branch, Branch)}
 
     def branch_out(self) -> "BranchedTagger":
         """Give every head its own copy of the upper layers; afterwards they can be tuned apart."""
         if self.joint:
-            upper = next(iter(self.branches.values())).layers
-            for branch in self.branches.values():
-                branch.layers = copy.deepcopy(upper)
+            for branch in self._branches().values():
+                branch.layers = copy.deepcopy(branch.layers)
             self.joint = False
         return self
 
