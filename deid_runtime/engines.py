@@ -107,7 +107,12 @@ class _OnnxRuntime:
         providers = [
             p for p in ("CUDAExecutionProvider", "CPUExecutionProvider") if p in onnxruntime.get_available_providers()
         ]
-        self._session = onnxruntime.InferenceSession(str(graph), options, providers=providers)
+        try:
+            self._session = onnxruntime.InferenceSession(str(graph), options, providers=providers)
+        except Exception as error:  # its errors share no class of their own; what failed is told either way
+            if type(error).__module__.startswith("onnxruntime"):
+                raise RuntimeError(type(error).__name__) from error
+            raise
         self._names = [name for head in heads for name in (f"{head}_label", f"{head}_score")]
 
     def __call__(self, ids: Ids, types: Ids, mask: Ids) -> list[TokenScores]:

@@ -3,6 +3,7 @@
 Softmax and argmax happen inside the graph, so that little leaves it: uint8 tags and float16 scores.
 """
 
+import warnings
 from pathlib import Path
 
 import torch
