@@ -44,13 +44,17 @@ def export_fused(model: BranchedTagger, path: Path) -> None:
     sample = torch.ones((2, 16), dtype=torch.int32)
     names = output_names(model)
     axes = {0: "batch", 1: "tokens"}
-    torch.onnx.export(
-        graph,
-        (sample, torch.zeros_like(sample), sample),
-        str(path),
-        input_names=list(INPUTS),
-        output_names=names,
-        dynamic_axes=dict.fromkeys((*INPUTS, *names), axes),
-        opset_version=OPSET,
-        dynamo=False,
-    )
+    with warnings.catch_warnings():
+        # The tracing exporter is deprecated, but its graphs are the ones that quantisation was measured on.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", torch.jit.TracerWarning)
+        torch.onnx.export(
+            graph,
+            (sample, torch.zeros_like(sample), sample),
+            str(path),
+            input_names=list(INPUTS),
+            output_names=names,
+            dynamic_axes=dict.fromkeys((*INPUTS, *names), axes),
+            opset_version=OPSET,
+            dynamo=False,
+        )
