@@ -155,7 +155,8 @@ _FINDING_OPTIONS = _options(
         type=click.Choice(get_args(Profile)),
         default="fast",
         show_default=True,
-        help="fast: one model head per kind of identifier. full: all heads; finds a little more, takes longer.",
+        help="fast: one model head per kind of identifier. full: every version of every head; the models that ship "
+        "have one of each, so that both find the same.",
     ),
     click.option(
         "--engine",

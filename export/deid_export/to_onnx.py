@@ -45,9 +45,8 @@ def export_fused(model: BranchedTagger, path: Path) -> None:
     names = output_names(model)
     axes = {0: "batch", 1: "tokens"}
     with warnings.catch_warnings():
-        # The tracing exporter is deprecated, but its graphs are the ones that quantisation was measured on.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", torch.jit.TracerWarning)
+        # The tracing exporter is deprecated and says so at length, but quantisation was measured on its graphs.
+        warnings.simplefilter("ignore")
         torch.onnx.export(
             graph,
             (sample, torch.zeros_like(sample), sample),
