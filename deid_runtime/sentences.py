@@ -22,10 +22,11 @@ def split_sentences(text: str) -> list[Sentence]:
     """
     sentences: list[Sentence] = []
     start = 0
+    lead = len(text) - len(text.lstrip())
     for match in _END.finditer(text):
         end = match.end()
-        if end == start or not text[start:end].strip():
-            continue  # leading white space joins the first sentence
+        if end <= lead:
+            continue  # leading white space joins the first sentence; later ones begin behind theirs
         before = match.start()
         is_line_end = match[0][0] in "\r\n"
         # Titles, initials and list numbers carry a full stop that ends nothing.

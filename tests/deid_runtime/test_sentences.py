@@ -38,7 +38,16 @@ def test_sentences_end_at_lines_and_full_stops(text: str, expected: list[str]) -
 
 
 @pytest.mark.parametrize(
-    "line", ["a. " * 33_000, "\n" * 100_000, " " * 100_000, ". " + " " * 100_000, '."' * 50_000, "Dr. A" * 20_000]
+    "line",
+    [
+        "a. " * 33_000,
+        "\n" * 100_000,
+        " " * 100_000,
+        ". " + " " * 100_000,
+        '."' * 50_000,
+        "Dr. A" * 20_000,
+        "Dr. A " * 300_000,
+    ],
 )
 def test_hostile_lines_take_linear_time(line: str) -> None:
     begun = time.process_time()
