@@ -163,6 +163,8 @@ def _grade_weekday(match: re.Match[str]) -> Grade:
             lower not in ("sat", "sun") or not word.islower() or bool(re.search(r"\d\D\d|[a-z]{3}", match["rest"]))
         )
         return Grade.SURE if sure else Grade.NO
+    if lower == "thus" or word == "sats":
+        return Grade.NO  # an adverb; oxygen saturations
     context = context_of(match)
     if lower in ("sat", "sats") and (
         _SATURATION_AFTER.match(context.after)

@@ -90,7 +90,7 @@ _SCORE_AFTER: Final = re.compile(
     r"(?i)[ \t]{0,2}(?:[\"”°%]|-?(?:ppd|pack|packs|tab|tabs|tablets?|cups?|cans?|tsp|tbsp|bottles?|glass|mile|mi|"
     r"blocks?|dose|inch|in|"
     r"up|way|of|cm|mm|mg|ml|oz|strength|sem|hsm|systolic|diastolic|holosystolic|murmur|words?|sessions?|cores?|"
-    r"nodes?|positive|pos|"
+    r"nodes?|positive|pos|achilles|patell\w+|ble|bue|mm ?hg|"
     r"neg|pt|c|h|hrs?|gauge|g|ga|proximal|distal|throughout|bilat|bilaterally|bilateral|symmetric|sensory|motor|ue|"
     r"le|rue|lue|rle|"
     r"lle|technique|nights|days|ago|pain|feet|rest|twist|sharp|at[ ]rest|on[ ]exertion|intensity|severity|headache|"
@@ -99,6 +99,8 @@ _SCORE_AFTER: Final = re.compile(
     r"meal|tray|scale|score|points?|correct|items?|criteria|hyp|cartridge|liter|litre|gallon|acre|ns|"
     r"w/[ ]?(?:movement|mvmt|amb|activity|cue|drsg|dsg))(?![\w/]))"
 )
+#: ``3/7 hx``: days of a week, weeks of a year as British notes have them.
+_DURATION_AFTER: Final = re.compile(r"(?i)[ \t]{0,2}(?:hx|h/o|history|ago)\b")
 _TIME_AFTER: Final = re.compile(
     r"(?i)[ \t]{0,3}(?:@|at\b)?[ \t]{0,3}(?:(?:[01]\d|2[0-3])[0-5]\d\b(?![ ]?(?:mg|ml|cal|units?))|\d{1,2}[:.h]\d\d|"
     r"\d{1,2} ?[ap]\.?m?\b|am\b|pm\b|noon|a\b|p\b)"
@@ -141,6 +143,8 @@ def _grade_month_day(match: re.Match[str]) -> Grade:
     after_date = _DATE_THEN_JOIN.search(context.before[-24:]) is not None
     if context.before[-1:] in ("-", "–") and not after_date:
         return Grade.NO
+    if match["b"] in ("7", "12") and _DURATION_AFTER.match(context.after):
+        return Grade.NO
     form = _form_points(match["a"], match["b"])
     points = form + _word_points(context)
     points += 4 * context.is_at_line_start
@@ -174,6 +178,19 @@ def _is_month_dash_day(match: re.Match[str]) -> bool:
         and (padded or int(match["b"]) > 12 or int(match["a"]) > 12)
         and _SCORE_AFTER.match(context.after) is None
     )
+
+
+# --- decades -------------------------------------------------------------------------------------------------------
+
+_MEASURED_BEFORE: Final = re.compile(
+    r"(?i)\b(?:pressures?|systolics?|diastolics?|sbp|bp|hr|heart|rate|tones|sats?|saturat\w+|spo2|o2|oxygen|sugars?|"
+    r"glucoses?|bgs?|pulse|maps?|ef|iq|fsbs|readings?|values?|scores?|dropp\w+|ranging|runn?ing|levels?)\b[^.;]{0,30}$"
+)
+
+
+def _is_calendar_decade(match: re.Match[str]) -> bool:
+    """``in the 80s`` is a time, but a pressure or a rate in the 80s is none."""
+    return _MEASURED_BEFORE.search(context_of(match).before) is None
 
 
 # --- years ---------------------------------------------------------------------------------------------------------
@@ -409,6 +426,7 @@ ROWS: Final[tuple[Row, ...]] = (
         digits=frozenset({2}),
         after="x'’",
         then="s",
+        check=_is_calendar_decade,
         weak=True,
     ),
 )

@@ -212,6 +212,9 @@ DATES: Cases = {
         (
             "strength 5/5",
             "pain 7/10",
+            "seen, 3/7 hx of cough",
+            "on, 2/12 history of",
+            "reflexes ok, 2/4 patellae",
             "2/6 murmur",
             "1/2 tab",
             "smokes 1/2 ppd",
@@ -235,7 +238,10 @@ DATES: Cases = {
     "date-year-range": (("«1966»-«1970»", "«1944»-«45»."), ("1900-2230", "2010-41.", "1450-1750")),
     "date-apostrophe-year": (("in «'08», and «’88»",), ("5'10", "'081", "o'08")),
     "date-decade": (("the «1980s»",), ("1985s", "1980 s")),
-    "date-decade-short": (("in the «70s» then",), ("HR 70s", "in her 70s")),
+    "date-decade-short": (
+        ("in the «70s» then",),
+        ("HR 70s", "in her 70s", "pressure in the 80s", "sats dropped into the 80s"),
+    ),
     "date-day-month": (
         ("«14 March 2017»", "«05MAR2014»", "«5-Mar-14»", "«3rd of May»", "«13/nov/2019»", "seen «12 Aug»."),
         ("1-2 may repeat", "5 dec", "32 March", "III-3 April"),
@@ -271,7 +277,7 @@ DATES: Cases = {
             "«Sat 10/8»",
             "«Thurs the 5th»",
         ),
-        ("O2 sat 95", "sun exposure", "Sunday School", "she sat up", "sats 93%"),
+        ("O2 sat 95", "sun exposure", "Sunday School", "she sat up", "sats 93%", "Thus, no change", "on thus far"),
     ),
     "date-weekday-letters": (("HD «M/W/F»", "«MWF» 9-12", "«T/Th» class"), ("CT/MRI", "M/Wx")),
     "date-holiday": (
