@@ -356,9 +356,25 @@ def detect(inputs: tuple[Path, ...], out: Path, patients: Path | None, **options
     "that is not in FOUND is an error.",
 )
 @click.option("--json", is_flag=True, help="Print JSON instead of tables.")
+@click.option(
+    "--errors",
+    type=_PATH,
+    help="Also write every error with the words around it to this new file, which only you may read. Identifiers that "
+    "gold or found has are masked; the rest is note text in clear, and what both overlooked may be among it. For "
+    "review where the notes are; delete it afterwards.",
+)
+@click.option(
+    "--context-words",
+    type=click.IntRange(min=0, max=50),
+    default=6,
+    show_default=True,
+    help="Words on each side of an error in --errors. More tells more, also to whoever should not know.",
+)
 @_reported
-def evaluate(gold: Path, found: Path, quarantine: Path | None, json: bool) -> None:
-    """Compare found spans with annotated ones and print scores, without any text."""
+def evaluate(
+    gold: Path, found: Path, quarantine: Path | None, json: bool, errors: Path | None, context_words: int
+) -> None:
+    """Compare found spans with annotated ones and print scores and kinds of errors, without any text."""
     from json import dumps
 
     from deid_runtime import evaluation
@@ -367,11 +383,19 @@ def evaluate(gold: Path, found: Path, quarantine: Path | None, json: bool) -> No
 
     beside = quarantine_path(found)
     quarantine = quarantine or (beside if beside.exists() else None)
+    annotated, detected = evaluation.read_gold(gold), evaluation.read_found(found)
     report = evaluation.evaluate(
-        evaluation.read_gold(gold),
-        evaluation.read_found(found),
-        quarantined=read_quarantine(quarantine) if quarantine else frozenset(),
+        annotated, detected, quarantined=read_quarantine(quarantine) if quarantine else frozenset()
     )
+    if errors is not None:
+        in_context = evaluation.errors_in_context(annotated, detected, context_words=context_words)
+        count = evaluation.write_errors(errors, in_context)
+        click.secho(
+            f"deid: NOTICE: {errors} holds {count:,} errors with WORDS OF THE NOTES around them, masked only where "
+            "gold or found has an identifier. Keep it inside the secure zone, delete it after review.",
+            err=True,
+            bold=True,
+        )
     click.echo(dumps(report.to_json(), indent=2) if json else evaluation.render(report), nl=json)
 
 

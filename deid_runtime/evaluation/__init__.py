@@ -1,8 +1,10 @@
 """Gold against found: token-binary, entity and character scores, their uncertainty, and a report."""
 
 from deid_runtime.evaluation.gold import GoldNote, read_found, read_gold
-from deid_runtime.evaluation.report import Report, evaluate, render
+from deid_runtime.evaluation.report import Report, evaluate
+from deid_runtime.evaluation.review import errors_in_context, write_errors
 from deid_runtime.evaluation.significance import Difference, compare
+from deid_runtime.evaluation.tables import render
 from deid_runtime.evaluation.tokens import Score, token_binary
 
 __all__ = [
@@ -11,9 +13,11 @@ __all__ = [
     "Report",
     "Score",
     "compare",
+    "errors_in_context",
     "evaluate",
     "read_found",
     "read_gold",
     "render",
     "token_binary",
+    "write_errors",
 ]

@@ -55,6 +55,7 @@ I2B2_TYPES: Final[Mapping[str, str | None]] = {
 _NOT_IDENTIFIERS: Final = frozenset(
     {"CAD", "DIABETES", "FAMILY_HIST", "HYPERLIPIDEMIA", "HYPERTENSION", "MEDICATION", "OBESE", "SMOKER"}
 )
+_SOURCE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,39}")
 _I2B2_FILE: Final = re.compile(r"(\d+)-\d+")
 
 
@@ -80,10 +81,13 @@ def read_gold(path: Path) -> list[GoldNote]:
 
 
 def read_found(path: Path) -> dict[str, list[Span]]:
-    """Read found spans by note id, from what ``deid detect`` writes or from any format of :func:`read_gold`."""
+    """Read found spans by note id, from what ``deid detect`` writes or from any format of :func:`read_gold`.
+
+    Sources are read from JSON Lines alone, scores are not read.
+    """
     if not _is_jsonl(path):
         return {note.id: list(note.spans) for note in read_gold(path)}
-    rows = [_spans_of_object(where, value) for where, value in _json_lines(path)]
+    rows = [_spans_of_object(where, value, is_found=True) for where, value in _json_lines(path)]
     _require_unique(path, (note_id for note_id, _ in rows))
     return dict(rows)
 
@@ -127,7 +131,7 @@ def _string(where: str, value: Mapping[str, Any], name: str, default: str | None
     return found
 
 
-def _spans_of_object(where: str, value: Mapping[str, Any]) -> tuple[str, list[Span]]:
+def _spans_of_object(where: str, value: Mapping[str, Any], *, is_found: bool = False) -> tuple[str, list[Span]]:
     note_id = _string(where, value, "id")
     rows = value.get("spans")
     if not isinstance(rows, list):
@@ -140,8 +144,18 @@ def _spans_of_object(where: str, value: Mapping[str, Any]) -> tuple[str, list[Sp
             raise SourceError(f"{where}: note {note_id}: each span needs 'start', 'end' and 'label'") from error
         if type(start) is not int or type(end) is not int or not isinstance(label, str):
             raise SourceError(f"{where}: note {note_id}: 'start' and 'end' must be integers and 'label' a string")
-        spans.append(Span(start, end, label))
+        sources = _sources(f"{where}: note {note_id}", row) if is_found else ()
+        spans.append(Span(start, end, label, sources=sources))
     return note_id, sorted(spans)
+
+
+def _sources(where: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return who found a span; systems other than ours may not say it."""
+    sources = row.get("sources") or []
+    # They end in reports, where free text would be a leak.
+    if not isinstance(sources, list) or not all(isinstance(name, str) and _SOURCE.fullmatch(name) for name in sources):
+        raise SourceError(f"{where}: 'sources' must be a list of names of finders, letters and digits with - _ . :")
+    return tuple(sources)
 
 
 def _gold_of_object(where: str, value: Mapping[str, Any]) -> GoldNote:

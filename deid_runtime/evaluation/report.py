@@ -1,9 +1,8 @@
-"""Everything that is measured of one run against gold, as a record, as JSON and as plain text. Holds no note text."""
+"""Everything that is measured of one run against gold, as a record and as JSON. Holds no note text."""
 
 import dataclasses
-import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from deid_runtime.errors import InputError
 from deid_runtime.evaluation.entities import EntityScore, score_entities
+from deid_runtime.evaluation.errors import Errors, count_errors
 from deid_runtime.evaluation.gold import GoldNote
 from deid_runtime.evaluation.significance import Interval, bootstrap
 from deid_runtime.evaluation.tokens import CHARACTER, CLASSES, GROUPS, OVER_89, Counts, Score, count_tokens, ratio
@@ -18,6 +18,8 @@ from deid_runtime.labels import LABELS
 from deid_runtime.spans import Span
 
 _NAMED_IDS: Final = 5  # ids listed in an error before it says how many more
+#: Properties of the records here that go into JSON beside their fields.
+_RATIOS: Final = ("precision", "recall", "f1", "share", "share_without_miss", "missed_per_1000_notes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +63,23 @@ class TypeScore:
     notes_without_miss: int
     tokens: Score
 
+    @property
+    def share_without_miss(self) -> float | None:
+        """The share of the notes in which nothing was missed."""
+        return ratio(self.notes_without_miss, self.notes)
+
+    @property
+    def missed_per_1000_notes(self) -> float | None:
+        """Missed tokens in a thousand such notes."""
+        return ratio(1_000 * self.tokens.false_negatives, self.notes)
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """Scores of found spans against gold. See the modules of this package for what each figure means.
 
-    ``misses_per_note`` maps a group to (missed tokens in a note -> number of notes), as Murugadoss et al., Table 5.
+    ``misses_per_note`` maps a group to (missed tokens in a note -> number of notes), as Murugadoss et al., Table 5;
+    ``errors`` counts missed and wrong tokens by kind.
     ``quarantined`` notes are in all figures, with nothing found in them; ``not_in_gold`` notes are in none.
     """
 
@@ -79,6 +92,7 @@ class Report:
     entities: Mapping[str, EntityScore]
     misses_per_note: Mapping[str, Mapping[int, int]]
     note_types: Mapping[str, TypeScore]
+    errors: Errors
 
     def to_json(self) -> dict[str, object]:
         """Return the report as JSON values; ratios are included and are null where there is nothing to divide by."""
@@ -133,6 +147,7 @@ def evaluate(
             group: dict(sorted(Counter(tokens.by_note(group)[:, 2].tolist()).items())) for group in GROUPS
         },
         note_types={name: _score_type(tokens.rows(types == name)) for name in sorted(set(types.tolist()))},
+        errors=count_errors(gold, found),
     )
 
 
@@ -160,88 +175,10 @@ def _plain(value: object) -> object:
     """Turn records into dicts of JSON values, with the ratios that their properties give."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        ratios = {name: _plain(getattr(value, name)) for name in ("precision", "recall", "f1") if hasattr(value, name)}
+        ratios = {name: _plain(getattr(value, name)) for name in _RATIOS if hasattr(value, name)}
         return fields | ratios
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, float):
         return round(value, 6)
     return value
-
-
-_MISS_BANDS: Final = (
-    ("0", 0, 0), ("1", 1, 1), ("2", 2, 2), ("3-5", 3, 5), ("6-10", 6, 10), ("over 10", 11, sys.maxsize),
-)  # fmt: skip
-_TYPES_SHOWN: Final = 15
-
-
-def render(report: Report) -> str:
-    """Return the report as plain text, at most 100 columns wide, ending in a line end."""
-    head = [f"{report.notes} notes of {report.patients} patients"]
-    if report.quarantined:
-        head.append(f"{report.quarantined} notes were quarantined; nothing left them, and all of it counts as missed")
-    if report.not_in_gold:
-        head.append(f"{report.not_in_gold} found notes are not in the gold set and were left out")
-    tables = (_render_groups, _render_labels, _render_entities, _render_misses, _render_types)
-    return "\n".join(head + [line for table in tables for line in ["", *table(report)]]) + "\n"
-
-
-def _render_groups(report: Report) -> Iterator[str]:
-    yield "Token-binary, 95 % intervals by bootstrap over patients; last column: recall in characters"
-    yield f"{'group':<6}{'gold':>7}{'missed':>7}{'wrong':>7}  {'precision':<24}{'recall':<24}{'F1':<8}{'chars':>8}"
-    for name, group in report.groups.items():
-        score = group.tokens
-        precision = _with_interval(score.precision, group.intervals.get("precision"))
-        recall = _with_interval(score.recall, group.intervals.get("recall"))
-        yield (
-            f"{name:<6}{score.true_positives + score.false_negatives:>7}{score.false_negatives:>7}"
-            f"{score.false_positives:>7}  {precision:<24}{recall:<24}{_figure(score.f1):<8}"
-            f"{_figure(group.characters.recall):>8}"
-        )
-
-
-def _render_labels(report: Report) -> Iterator[str]:
-    yield "Per label, in tokens: recall by gold label, precision by found label"
-    yield f"{'label':<16}{'gold':>8}{'missed':>8}{'recall':>9}{'found':>8}{'wrong':>8}{'precision':>11}"
-    for name, label in report.labels.items():
-        yield (
-            f"{name:<16}{label.gold:>8}{label.gold - label.gold_found:>8}{_figure(label.recall):>9}"
-            f"{label.found:>8}{label.found - label.found_gold:>8}{_figure(label.precision):>11}"
-        )
-
-
-def _render_entities(report: Report) -> Iterator[str]:
-    yield "As the i2b2 2014 script counts, micro averages"
-    yield f"{'measure':<22}{'precision':>11}{'recall':>9}{'F1':>9}"
-    for name, entity in report.entities.items():
-        micro = entity.micro
-        figures = f"{_figure(micro.precision):>11}{_figure(micro.recall):>9}{_figure(micro.f1):>9}"
-        yield f"{name.replace('_', ' '):<22}{figures}"
-
-
-def _render_misses(report: Report) -> Iterator[str]:
-    yield "Missed tokens per note: share of notes"
-    yield f"{'group':<8}" + "".join(f"{name:>9}" for name, _, _ in _MISS_BANDS)
-    for name, misses in report.misses_per_note.items():
-        counts = (sum(misses[missed] for missed in misses if low <= missed <= high) for _, low, high in _MISS_BANDS)
-        yield f"{name:<8}" + "".join(f"{_figure(ratio(count, report.notes)):>9}" for count in counts)
-
-
-def _render_types(report: Report) -> Iterator[str]:
-    by_size = sorted(report.note_types.items(), key=lambda item: (-item[1].notes, item[0]))
-    yield f"Per note type, group C; the {min(_TYPES_SHOWN, len(by_size))} most frequent of {len(by_size)}"
-    yield f"{'type':<40}{'notes':>7}{'no miss':>9}{'gold':>8}{'precision':>11}{'recall':>9}"
-    for name, kind in by_size[:_TYPES_SHOWN]:
-        score = kind.tokens
-        yield (
-            f"{(name or '(none)')[:38]:<40}{kind.notes:>7}{kind.notes_without_miss:>9}"
-            f"{score.true_positives + score.false_negatives:>8}{_figure(score.precision):>11}{_figure(score.recall):>9}"
-        )
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
-
-
-def _with_interval(value: float | None, interval: Interval | None) -> str:
-    return f"{_figure(value)} [{interval.low:.4f}, {interval.high:.4f}]" if interval else _figure(value)

@@ -143,6 +143,28 @@ def test_detect_and_evaluate(notes: Path, tmp_path: Path) -> None:
     assert "2051" not in tables.output + figures.output
 
 
+def test_evaluate_writes_errors_in_context_only_when_asked_and_says_so_aloud(tmp_path: Path) -> None:
+    gold, found, errors = tmp_path / "gold.jsonl", tmp_path / "found.jsonl", tmp_path / "errors.jsonl"
+    spans = [{"start": 8, "end": 18, "label": "DATE"}, {"start": 25, "end": 37, "label": "PHONE"}]
+    gold.write_text(json.dumps({"id": "n1", "text": TEXT, "spans": spans}) + "\n")
+    found.write_text(json.dumps({"id": "n1", "spans": spans[:1]}) + "\n")
+
+    plain = deid("evaluate", "--gold", gold, "--found", found)
+    asked = deid("evaluate", "--gold", gold, "--found", found, "--errors", errors, "--context-words", 1)
+    again = deid("evaluate", "--gold", gold, "--found", found, "--errors", errors)
+    to_terminal = deid("evaluate", "--gold", gold, "--found", found, "--errors", "/dev/stdout")
+
+    assert plain.exit_code == asked.exit_code == 0
+    assert "NOTICE" not in plain.stderr
+    assert plain.stdout == asked.stdout
+    assert "errors.jsonl holds 1 errors with WORDS OF THE NOTES" in asked.stderr
+    assert [row["context"] for row in rows_of(errors)] == ["call [[999-999-9999]]."]
+    assert errors.stat().st_mode & 0o777 == 0o600
+    assert again.exit_code == to_terminal.exit_code == 2
+    assert "never to the terminal" in to_terminal.stderr
+    assert "9182" not in plain.output + asked.output + again.output + to_terminal.output
+
+
 def test_evaluate_without_a_note_that_was_lost_is_an_error(notes: Path, tmp_path: Path) -> None:
     gold, found = tmp_path / "gold.jsonl", tmp_path / "found.jsonl"
     gold.write_text('{"id": "n1", "text": "a", "spans": []}\n')

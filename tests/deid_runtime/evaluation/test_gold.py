@@ -55,7 +55,17 @@ def test_found_spans_carry_no_text_and_may_have_scores(tmp_path):
         {"id": "n2", "spans": []},
     )
 
-    assert read_found(rows) == {"n1": [Span(3, 4, "CITY")], "n2": []}
+    assert read_found(rows) == {"n1": [Span(3, 4, "CITY", sources=("pattern",))], "n2": []}
+
+
+@pytest.mark.parametrize("sources", ['"Ilse"', "[7]", '["Ilse Vandermeer"]', '{"model": 1}'])
+def test_sources_are_names_of_finders(sources, tmp_path):
+    path = tmp_path / "found.jsonl"
+    path.write_text(f'{{"id": "n", "spans": [{{"start": 0, "end": 1, "label": "CITY", "sources": {sources}}}]}}')
+
+    with pytest.raises(SourceError, match="note n: 'sources' must be a list") as error:
+        read_found(path)
+    assert "Ilse" not in str(error.value)
 
 
 @pytest.mark.parametrize(

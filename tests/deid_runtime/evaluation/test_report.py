@@ -58,6 +58,8 @@ def test_misses_and_types(report):
         "Clinic note": (2, 1),
         "Letter": (1, 1),
     }
+    clinic = report.note_types["Clinic note"]
+    assert (clinic.share_without_miss, clinic.missed_per_1000_notes) == (0.5, 1000.0)
 
 
 def test_a_lost_note_is_an_error_that_names_it():
@@ -92,6 +94,7 @@ def test_json_is_plain_and_repeatable(report):
     assert value["groups"]["C"]["tokens"]["recall"] == pytest.approx(4 / 6, abs=1e-6)
     assert value["labels"]["CITY"]["recall"] is None
     assert value["misses_per_note"]["C"] == {"0": 2, "2": 1}
+    assert value["note_types"]["Letter"]["missed_per_1000_notes"] == 0.0
     assert value["groups"]["C"]["intervals"]["recall"].keys() == {"low", "high"}
     assert report.to_json() == evaluate(GOLD, FOUND, bootstrap_resamples=200).to_json()
 
@@ -100,6 +103,9 @@ def test_text_report(report):
     text = render(report)
 
     assert "3 notes of 2 patients" in text
+    rows = [line.split() for line in text.splitlines()]
+    assert ["C", "2", "0.667", "0", "0.000", "1", "0.333", *["0", "0.000"] * 3, "666.7"] in rows
+    assert ["Clinic", "note", "2", "1", "0.500", "6", "2", "1000.0", "0.8000", "0.6667"] in rows
     assert max(map(len, text.splitlines())) <= 100
     assert text.endswith("\n")
 

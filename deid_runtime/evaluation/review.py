@@ -1,0 +1,165 @@
+"""Errors one by one, in masked context, for a person to look at inside the secure zone.
+
+Every token that gold or found calls an identifier is masked by its shape, ``Xxxxx Xxxxx, 99/99/9999``, there and
+wherever its value comes again in the note; the other words of the line are kept as they stand. They are words of a real
+note that nobody checked: where both gold and found overlooked an identifier, it stands there in clear.
+"""
+
+import json
+import os
+import re
+import stat
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from deid_runtime.errors import OutputError
+from deid_runtime.evaluation.errors import Judged, Kind, is_telling, judge_tokens
+from deid_runtime.evaluation.gold import GoldNote
+from deid_runtime.evaluation.tokens import TOKEN
+from deid_runtime.spans import Span
+
+CONTEXT_WORDS: Final = 6
+#: What stands around the error itself in its context.
+OPEN, CLOSE = "[[", "]]"
+
+_LINE_ENDS: Final = "\r\n"
+_WORD: Final = re.compile(r"\S+")
+_REACH_CHARS: Final = 400  # of the line on each side; some lines are whole notes
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInContext:
+    """Neighbouring missed (or wrong) tokens of one gold (or found) span: ``[start, end)``, and the kind of each token.
+
+    ``context`` is a part of one line, masked, with the error between :data:`OPEN` and :data:`CLOSE`.
+    """
+
+    note: str
+    error: str
+    start: int
+    end: int
+    label: str
+    kinds: tuple[Kind, ...]
+    context: str = field(repr=False)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the error as JSON values."""
+        kinds = [{name: value for name, value in asdict(kind).items() if value} for kind in self.kinds]
+        return asdict(self) | {"kinds": kinds}
+
+
+def errors_in_context(
+    gold: Sequence[GoldNote], found: Mapping[str, Sequence[Span]], *, context_words: int = CONTEXT_WORDS
+) -> Iterator[ErrorInContext]:
+    """Yield the errors of every note, in its order, with at most ``context_words`` words of the line on each side.
+
+    Raises InputError when a found span ends behind its text.
+    """
+    errors = [
+        (error, token)
+        for error, tokens in zip(("missed", "wrong"), judge_tokens(gold, found), strict=True)
+        for token in tokens
+        if token.is_error
+    ]
+    errors.sort(key=lambda entry: (entry[1].note, entry[1].start))
+    for number, of_note in groupby(errors, key=lambda entry: entry[1].note):
+        note = gold[number]
+        masked = mask(note.text, [*note.spans, *found.get(note.id, ())])
+        for error, tokens in _stretches(note.text, of_note):
+            start, end = tokens[0].start, tokens[-1].end
+            yield ErrorInContext(
+                note=note.id,
+                error=error,
+                start=start,
+                end=end,
+                label=tokens[0].kind.label,
+                kinds=tuple(token.kind for token in tokens),
+                context=_context(masked, start, end, context_words),
+            )
+
+
+def write_errors(path: Path, errors: Iterable[ErrorInContext]) -> int:
+    """Write the errors to a new file that its owner alone may read, one JSON object a line; return how many.
+
+    Raises OutputError when there is something at ``path`` already, be it a terminal, a pipe or a file that others may
+    have open, and when the file cannot be written.
+    """
+    lines = [json.dumps(error.to_json(), ensure_ascii=False) + "\n" for error in errors]
+    if path.name in ("", "-"):
+        raise OutputError("errors in context are written to a file alone, never to the terminal; give it a name")
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+    except FileExistsError:
+        raise OutputError(
+            f"{path}: exists; errors in context go to a new file, which nobody else has open, never to the terminal"
+        ) from None
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or type(error).__name__}") from error
+    return len(lines)
+
+
+def mask(text: str, spans: Sequence[Span]) -> str:
+    """Return ``text`` with every token that a span touches as its shape, and every other token of the same value.
+
+    Capitals become ``X``, digits ``9``, other letters and marks ``x``; punctuation, symbols and spaces stay. The length
+    stays the same. Values that are too short to tell (as initials) are masked in the spans alone.
+    """
+    tokens = [(*match.span(), match[0].casefold()) for match in TOKEN.finditer(text)]
+    is_touched = bytearray(len(text))
+    for span in spans:
+        is_touched[span.start : span.end] = b"\1" * (span.end - span.start)
+    values = {value for start, end, value in tokens if any(is_touched[start:end]) and is_telling(value)}
+    for start, end, value in tokens:
+        if value in values or any(is_touched[start:end]):
+            is_touched[start:end] = b"\1" * (end - start)
+    return "".join(
+        _shape(character) if touched else character for character, touched in zip(text, is_touched, strict=True)
+    )
+
+
+def _shape(character: str) -> str:
+    if character.isupper():
+        return "X"
+    if character.isdecimal():
+        return "9"
+    return character if unicodedata.category(character)[0] in "PSZC" else "x"
+
+
+def _stretches(text: str, tokens: Iterable[tuple[str, Judged]]) -> Iterator[tuple[str, list[Judged]]]:
+    """Yield errors of one sort and one span with no other token and no line end between them."""
+    stretch: list[Judged] = []
+    last = ""
+    for error, token in tokens:
+        if stretch:
+            between = text[stretch[-1].end : token.start]
+            joins = error == last and token.span == stretch[-1].span and not TOKEN.search(between)
+            if not joins or any(end in between for end in _LINE_ENDS):
+                yield last, stretch
+                stretch = []
+        stretch.append(token)
+        last = error
+    if stretch:
+        yield last, stretch
+
+
+def _context(masked: str, start: int, end: int, words: int) -> str:
+    line_start = max(masked.rfind(line_end, 0, start) for line_end in _LINE_ENDS) + 1
+    ends = [at for line_end in _LINE_ENDS if (at := masked.find(line_end, end)) >= 0]
+    line_end = min(ends, default=len(masked))
+    before = _last_words(masked[max(line_start, start - _REACH_CHARS) : start], words)
+    after = _last_words(masked[end : min(line_end, end + _REACH_CHARS)][::-1], words)[::-1]
+    return f"{before}{OPEN}{masked[start:end]}{CLOSE}{after}"
+
+
+def _last_words(text: str, count: int) -> str:
+    """Return ``text`` from its ``count``-th last word on; a part of a word at its end is a word."""
+    words = [match.start() for match in _WORD.finditer(text)]
+    if not count:
+        return ""
+    return text[words[-count] :] if len(words) >= count else text.lstrip()
