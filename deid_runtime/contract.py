@@ -6,27 +6,54 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from deid_runtime.errors import ModelError
 from deid_runtime.labels import HEADS
 from deid_runtime.windows import WINDOW_TOKENS
 from deid_runtime.words import TYPE_COUNT
 
-CONTRACT_VERSION: Final = 1
+CONTRACT_VERSION: Final = 2
 #: Inputs of every graph, int32 ``(batch, tokens)``.
 INPUTS: Final = ("input_ids", "token_type_ids", "attention_mask")
 _MANIFEST: Final = "manifest.json"
 
 
 @dataclass(frozen=True)
-class Head:
-    """One head: ``tags`` are ``B-LABEL`` and ``I-LABEL`` in output order, ``threshold`` the least 1 - P(O) found."""
+class HeadVersion:
+    """One version of the head of one entity class.
+
+    ``output`` begins the names of its outputs in its graph, ``<output>_label`` and ``<output>_score``; ``tags`` are
+    ``B-LABEL`` and ``I-LABEL`` in output order.
+    """
+
+    head: str
+    version: str
+    output: str
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One graph file: an encoder and the versions of heads that read it."""
 
     name: str
-    tags: tuple[str, ...]
-    threshold: float
-    version: str
+    file: Path
+    heads: tuple[HeadVersion, ...]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Which graphs answer, and when a word is found.
+
+    ``thresholds``, by head, is the least 1 - P(O), averaged over the versions of a head. ``title_case``: windows with
+    words in capitals are read a second time as if those were in title case, by the name head alone.
+    """
+
+    name: str
+    graphs: tuple[Graph, ...]
+    thresholds: Mapping[str, float]
+    title_case: bool
 
 
 @dataclass(frozen=True)
@@ -34,9 +61,9 @@ class Manifest:
     """The checked contract of one model repository."""
 
     folder: Path
-    graph: Path
     tokenizer: Path
-    heads: tuple[Head, ...]
+    graphs: Mapping[str, Graph]
+    profiles: Mapping[str, Profile]
     content: Mapping[str, object] = field(repr=False)
 
 
@@ -57,7 +84,7 @@ def find_models(folder: Path | None) -> Path:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read and check the manifest: version, window, token types, labels, and the digests of graph and tokenizer.
+    """Read and check the manifest: version, window, token types, labels, profiles, digests of graphs and tokenizer.
 
     Raises ModelError that names both sides of the first thing that does not match.
     """
@@ -77,31 +104,49 @@ def read_manifest(folder: Path) -> Manifest:
                     f"{path}: {name} is {content[name]!r}, this version needs {expected!r}; use models exported by the "
                     "same version of deid-runtime"
                 )
-        heads = tuple(
-            Head(row["name"], tuple(row["tags"]), float(row["threshold"]), str(row["version"]))
-            for row in content["heads"]
-        )
-        graph = _checked_file(folder, content["graph"])
+        graphs = {name: _graph(folder, name, entry) for name, entry in content["graphs"].items()}
+        profiles = {name: _profile(name, entry, graphs) for name, entry in content["profiles"].items()}
         tokenizer = _checked_file(folder, content["tokenizer"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{path} lacks or misstates {error}; export the models again") from error
-    for head in heads:
-        labels = {tag.partition("-")[2] for tag in head.tags}
-        if head.name not in HEADS or labels != set(HEADS[head.name]) or not 0 < head.threshold < 1:
+    for graph in graphs.values():
+        for version in graph.heads:
+            labels = {tag.partition("-")[2] for tag in version.tags}
+            if labels != set(HEADS.get(version.head, ())):
+                raise ModelError(
+                    f"{path}: head {version.head!r} tags {sorted(labels)}, this version needs "
+                    f"{sorted(HEADS.get(version.head, ()))}"
+                )
+    for profile in profiles.values():
+        missing = set(HEADS) - {version.head for graph in profile.graphs for version in graph.heads}
+        if missing:
             raise ModelError(
-                f"{path}: head {head.name!r} tags {sorted(labels)} at threshold {head.threshold}, this version needs "
-                f"{sorted(HEADS.get(head.name, ()))} and a threshold between 0 and 1"
+                f"{path}: profile {profile.name!r} has no head for {sorted(missing)}; every entity class needs one"
             )
-    missing = set(HEADS) - {head.name for head in heads}
-    if missing:
-        raise ModelError(f"{path} has no head for {sorted(missing)}; every entity class needs one")
-    return Manifest(folder, graph, tokenizer, heads, content)
+        wrong = [head for head in HEADS if not 0 < profile.thresholds.get(head, 0) < 1]
+        if wrong:
+            raise ModelError(
+                f"{path}: profile {profile.name!r} has no threshold between 0 and 1 for {', '.join(wrong)}"
+            )
+    return Manifest(folder, tokenizer, graphs, profiles, content)
 
 
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _graph(folder: Path, name: str, entry: Mapping[str, Any]) -> Graph:
+    heads = tuple(
+        HeadVersion(row["head"], str(row["version"]), row["output"], tuple(row["tags"])) for row in entry["heads"]
+    )
+    return Graph(name, _checked_file(folder, entry), heads)
+
+
+def _profile(name: str, entry: Mapping[str, Any], graphs: Mapping[str, Graph]) -> Profile:
+    thresholds = {head: float(value) for head, value in entry["thresholds"].items()}
+    return Profile(name, tuple(graphs[graph] for graph in entry["graphs"]), thresholds, bool(entry["title_case"]))
 
 
 def _checked_file(folder: Path, entry: Mapping[str, str]) -> Path:

@@ -1,4 +1,7 @@
-"""The model detector: windows of sentences through the heads, words over their thresholds back as spans."""
+"""The model detector: windows of sentences through the heads, words over their thresholds back as spans.
+
+Where a profile has several versions of a head, their log odds are averaged; the heads vote one by one.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -7,17 +10,19 @@ from typing import Final, Self
 
 import numpy as np
 
-from deid_runtime.contract import Manifest, find_models, read_manifest
+from deid_runtime.contract import Graph, Profile, find_models, read_manifest
 from deid_runtime.decoding import decode_words
-from deid_runtime.engines import Engine, Ids, load_engine
+from deid_runtime.engines import Engine, Ids, TokenScores, load_engine
 from deid_runtime.errors import SettingsError
+from deid_runtime.labels import HEADS
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
-from deid_runtime.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows
+from deid_runtime.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows, title_case_types
 
 #: Rows are padded to one of these widths. A row's width depends on the row alone, so its answer does too. Batches are
 #: padded to 1, 2, 4 ... rows: engines keep kernels for every shape they meet, which costs more than the padding.
 _WIDTHS: Final = (32, 64, 96, WINDOW_TOKENS)
+_LEAST_SCORE: Final = np.float32(2**-12)  # scores come as float16, which has no value between this far from 1 and 1
 _POOL_WINDOWS: Final = 512  # windows sorted by width at a time; bounds memory on long notes
 
 
@@ -26,20 +31,25 @@ class ModelTagger:
 
     def __init__(
         self,
-        engine: Engine,
-        manifest: Manifest,
+        engines: Sequence[tuple[Graph, Engine]],
+        profile: Profile,
         thresholds: Mapping[str, float],
         encoder: WordEncoder,
         batch_windows: int,
+        content: Mapping[str, object],
     ) -> None:
-        self._engine = engine
-        self._heads = [(head, thresholds.get(head.name, head.threshold)) for head in manifest.heads]
+        self._engines = engines
+        self._thresholds = {head: thresholds.get(head, profile.thresholds[head]) for head in HEADS}
+        self._title_case = profile.title_case
         self._encoder = encoder
         self._batch_windows = batch_windows
+        # The versions of a head agree on their tags: the contract asks for the same labels, and the order is theirs.
+        self._tags = {version.head: version.tags for graph, _ in engines for version in graph.heads}
         self.manifest: Mapping[str, object] = {
-            **manifest.content,
-            "engine": engine.name,
-            "thresholds": {head.name: threshold for head, threshold in self._heads},
+            **content,
+            "engine": engines[0][1].name,
+            "profile": profile.name,
+            "thresholds": self._thresholds,
         }
 
     def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
@@ -70,20 +80,60 @@ class ModelTagger:
                 yield entries[first : first + self._batch_windows]
 
     def _tag(self, batch: list[tuple[int, Window]], texts: Sequence[str], rows: list[list[Span]]) -> None:
-        ids, types, mask = pad([window for _, window in batch], self._encoder.pad)
-        for (head, threshold), answer in zip(self._heads, self._engine(ids, types, mask), strict=True):
+        for head, answer in self.answers([window for _, window in batch]).items():
+            threshold = self._thresholds[head]
             hit_rows = (answer.scores[: len(batch)] >= threshold).any(axis=1)
             for row in np.flatnonzero(hit_rows).tolist():
                 number, window = batch[row]
                 scores = answer.scores[row, window.positions].tolist()
                 tags = answer.tags[row, window.positions].tolist()
                 rows[number] += decode_words(
-                    texts[number], window.starts, window.ends, tags, scores, head.tags, threshold, f"model:{head.name}"
+                    texts[number],
+                    window.starts,
+                    window.ends,
+                    tags,
+                    scores,
+                    self._tags[head],
+                    threshold,
+                    f"model:{head}",
                 )
 
+    def answers(self, windows: Sequence[Window]) -> dict[str, TokenScores]:
+        """Return what each head says of ``windows``, which share one padded width: a row each, then rows to ignore."""
+        inputs = pad(windows, self._encoder.pad)
+        answers = self._answers(*inputs)
+        if self._title_case:
+            answers["name"] = self._with_title_case(answers["name"], windows, *inputs)
+        return answers
+
+    def _answers(self, ids: Ids, types: Ids, mask: Ids) -> dict[str, TokenScores]:
+        """Return the combined answer of each head, in the order of :data:`~deid_runtime.labels.HEADS`."""
+        votes: dict[str, list[TokenScores]] = {head: [] for head in HEADS}
+        for graph, engine in self._engines:
+            for version, answer in zip(graph.heads, engine(ids, types, mask), strict=True):
+                votes[version.head].append(answer)
+        return {head: combine(answers) for head, answers in votes.items()}
+
+    def _with_title_case(
+        self, answer: TokenScores, windows: Sequence[Window], ids: Ids, types: Ids, mask: Ids
+    ) -> TokenScores:
+        """Let the name head read words in capitals once more, as if in title case; for them the higher score holds."""
+        changed = types.copy()
+        for row, window in enumerate(windows):
+            title = title_case_types(window)
+            if title is not None:
+                changed[row, : len(title)] = title
+        capitals = changed != types
+        if not capitals.any():
+            return answer
+        second = self._answers(ids, changed, mask)["name"]
+        higher = capitals & (second.scores > answer.scores)
+        return TokenScores(np.where(higher, second.tags, answer.tags), np.where(higher, second.scores, answer.scores))
+
     def close(self) -> None:
-        """Free the engine."""
-        self._engine.close()
+        """Free the engines."""
+        for _, engine in self._engines:
+            engine.close()
 
     def __enter__(self) -> Self:
         return self
@@ -100,18 +150,41 @@ def load_tagger(settings: Settings) -> ModelTagger:
     Raises ModelError when models are missing, damaged or of another version, SettingsError for a wrong threshold.
     """
     manifest = read_manifest(find_models(settings.models))
-    names = [head.name for head in manifest.heads]
+    profile = manifest.profiles.get(settings.profile)
+    if profile is None:
+        raise SettingsError(f"these models have no profile {settings.profile!r}, only {', '.join(manifest.profiles)}")
     for head, threshold in settings.thresholds.items():
-        if head not in names:
-            raise SettingsError(f"threshold for unknown head {head!r}; these models have {', '.join(names)}")
+        if head not in HEADS:
+            raise SettingsError(f"threshold for unknown head {head!r}; these models have {', '.join(HEADS)}")
         if not 0 < threshold < 1:
             raise SettingsError(f"threshold {threshold} for head {head!r} is not between 0 and 1")
     if settings.batch_windows < 1:
         raise SettingsError(f"batch_windows is {settings.batch_windows}; expected 1 or more")
-    engine = load_engine(settings.engine, manifest.graph, names, settings.engine_threads)
-    return ModelTagger(
-        engine, manifest, settings.thresholds, WordEncoder.from_file(manifest.tokenizer), settings.batch_windows
-    )
+    engines = [
+        (
+            graph,
+            load_engine(settings.engine, graph.file, [version.output for version in graph.heads],
+                        settings.engine_threads),
+        )
+        for graph in profile.graphs
+    ]  # fmt: skip
+    encoder = WordEncoder.from_file(manifest.tokenizer)
+    return ModelTagger(engines, profile, settings.thresholds, encoder, settings.batch_windows, manifest.content)
+
+
+def combine(answers: Sequence[TokenScores]) -> TokenScores:
+    """Average the scores of several versions of one head, as log odds; the tag is that of the surest.
+
+    On dev the mean of log odds was better than that of probabilities, and both better than the highest score.
+    """
+    if len(answers) == 1:
+        return answers[0]
+    scores = np.stack([answer.scores for answer in answers])
+    tags = np.stack([answer.tags for answer in answers])
+    surest = scores.argmax(axis=0)
+    bounded = np.clip(scores, _LEAST_SCORE, 1 - _LEAST_SCORE)
+    odds = np.log(bounded / (1 - bounded)).mean(axis=0)
+    return TokenScores(np.take_along_axis(tags, surest[None], axis=0)[0], 1 / (1 + np.exp(-odds)))
 
 
 def pad(windows: Sequence[Window], pad_id: int) -> tuple[Ids, Ids, Ids]:

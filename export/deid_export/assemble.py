@@ -9,58 +9,77 @@ from importlib.metadata import version
 from pathlib import Path
 
 from deid_export.corpus import GoldNote, corpus_digest
-from deid_export.model import load, tags_of
+from deid_export.model import head_of, load, tags_of, version_of
 from deid_export.quantise import quantise
 from deid_export.to_onnx import export_fused
 from deid_runtime.contract import CONTRACT_VERSION, INPUTS, read_manifest, sha256_of
+from deid_runtime.labels import HEADS
 from deid_runtime.windows import WINDOW_TOKENS, WordEncoder
 from deid_runtime.words import TYPE_COUNT
 
-GRAPH = Path("fused") / "1" / "model.onnx"
 TOKENIZER = Path("tokenizer.json")
 DEFAULT_THRESHOLD = 0.5
 
 
 def assemble(
-    trained: Path, tokenizer: Path, notes: Sequence[GoldNote], out: Path, *, head_version: str = "v0", int8: bool = True
+    trained: Sequence[Path], tokenizer: Path, notes: Sequence[GoldNote], out: Path, *, int8: bool = True
 ) -> Path:
     """Write the model repository of ``trained`` to ``out`` and return its manifest.
 
-    ``notes`` are the training notes: int8 ranges are calibrated on them, and the manifest names them by digest.
+    Each trained model becomes one graph, ``v0``, ``v1`` and so on. The profile ``fast`` is the first of them, ``full``
+    all. ``notes`` are the training notes: int8 ranges are calibrated on them, and the manifest names them by digest.
     """
-    (out / GRAPH).parent.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(tokenizer, out / TOKENIZER)
-    model = load(trained)
-    with tempfile.TemporaryDirectory() as folder:
-        exported = Path(folder) / "model.onnx"
-        export_fused(model, exported)
-        if int8:
-            quantise(exported, out / GRAPH, notes, WordEncoder.from_file(out / TOKENIZER))
-        else:
-            shutil.copyfile(exported, out / GRAPH)
+    encoder = WordEncoder.from_file(out / TOKENIZER)
+    graphs = {f"v{number}": _write_graph(path, f"v{number}", notes, encoder, out, int8=int8)
+              for number, path in enumerate(trained)}  # fmt: skip
+    thresholds = dict.fromkeys(HEADS, DEFAULT_THRESHOLD)
     content = {
         "contract": CONTRACT_VERSION,
         "window_tokens": WINDOW_TOKENS,
         "token_types": TYPE_COUNT,
         "inputs": dict.fromkeys(INPUTS, "int32 (batch, tokens)"),
-        "outputs": {"<head>_label": "uint8 (batch, tokens)", "<head>_score": "float16 (batch, tokens), 1 - P(O)"},
-        "graph": {
-            "file": GRAPH.as_posix(),
-            "sha256": sha256_of(out / GRAPH),
-            "precision": "int8" if int8 else "float32",
-        },
+        "outputs": {"<output>_label": "uint8 (batch, tokens)", "<output>_score": "float16 (batch, tokens), 1 - P(O)"},
         "tokenizer": {"file": TOKENIZER.as_posix(), "sha256": sha256_of(out / TOKENIZER)},
-        "heads": [
-            {"name": head, "version": head_version, "threshold": DEFAULT_THRESHOLD, "tags": tags_of(head)[1:]}
-            for head in model.shape.heads
-        ],
-        "shared_layers": model.shape.shared_layers,
-        "trained_weights_sha256": sha256_of(trained),
+        "graphs": graphs,
+        "profiles": {
+            "fast": {"graphs": ["v0"], "title_case": False, "thresholds": thresholds},
+            "full": {"graphs": list(graphs), "title_case": True, "thresholds": thresholds},
+        },
         "corpus_sha256": corpus_digest(notes),
         "exported": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "made_with": {name: version(name) for name in ("torch", "transformers", "onnx", "nncf")},
     }
     return write_manifest(out, content)
+
+
+def _write_graph(
+    trained: Path, name: str, notes: Sequence[GoldNote], encoder: WordEncoder, out: Path, *, int8: bool
+) -> dict[str, object]:
+    """Export and quantise one trained model; return its entry in the manifest."""
+    model = load(trained)
+    graph = Path(name) / "1" / "model.onnx"
+    (out / graph).parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        exported = Path(folder) / "model.onnx"
+        export_fused(model, exported)
+        if int8:
+            quantise(exported, out / graph, notes, encoder)
+        else:
+            shutil.copyfile(exported, out / graph)
+    return {
+        "file": graph.as_posix(),
+        "sha256": sha256_of(out / graph),
+        "precision": "int8" if int8 else "float32",
+        "layers_of_each_head": model.layers_each,
+        "trained_weights_sha256": sha256_of(trained),
+        "heads": [
+            {"head": head_of(output), "version": version_of(output) or name, "output": output,
+             "tags": tags_of(output)[1:]}
+            for output in model.shape.heads
+        ],
+    }  # fmt: skip
 
 
 def write_manifest(out: Path, content: Mapping[str, object]) -> Path:

@@ -14,12 +14,12 @@ from deid_export.negatives import negative_text
 from deid_export.resample import Rates, Resampler
 from deid_runtime.labels import HEAD_OF
 from deid_runtime.sentences import split_sentences
-from deid_runtime.spans import Span
-from deid_runtime.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows
+from deid_runtime.spans import Sentence, Span
+from deid_runtime.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows, title_case_types
 
 #: Batches have one of these widths and a row count that goes with it: CPU kernels are built anew for every new shape,
 #: which costs more than the padding.
-WIDTHS = (64, 96, WINDOW_TOKENS)
+WIDTHS = (48, 64, 80, 96, 112, WINDOW_TOKENS)
 IGNORED = -100  # target of tokens that are not the first of a word
 
 
@@ -39,10 +39,13 @@ class StreamSettings:
 
     seed: int = 17
     batch_tokens: int = 2048  # padding included
-    negative_share: float = 0.18  # of windows: clean text
+    negative_share: float = 0.24  # of windows: clean text
     short_windows: float = 0.2  # of notes: cut into windows shorter than serving's, so that little context is met too
     word_dropout: float = 0.08  # of words: pieces replaced by [UNK], shape kept
+    title_case: float = 0.1  # of notes: words in capitals are given the shape of title case, as `full` shows them again
     resample: bool = True
+    shapes: bool = True  # False: every word has token type 0, for measuring what shapes buy
+    lone_sentences: bool = False  # True: one window per sentence, for measuring what windows buy
 
 
 def window_targets(window: Window, spans: Sequence[Span], heads: Sequence[str]) -> dict[str, list[int]]:
@@ -63,6 +66,23 @@ def window_targets(window: Window, spans: Sequence[Span], heads: Sequence[str]) 
             begins = start <= span.start or word == 0 or window.ends[word - 1] <= span.start
             tags[head][word] = index[head][f"{'B' if begins else 'I'}-{span.label}"]
     return tags
+
+
+def cut_windows(
+    text: str,
+    sentences: Sequence[Sentence],
+    encoder: WordEncoder,
+    settings: StreamSettings,
+    *,
+    window_tokens: int = WINDOW_TOKENS,
+) -> Iterator[Window]:
+    """Yield the windows of one note as ``settings`` wants them; with the defaults, those of serving."""
+    groups = [[sentence] for sentence in sentences] if settings.lone_sentences else [sentences]
+    for group in groups:
+        for window in make_windows(text, group, encoder, window_tokens=window_tokens):
+            if not settings.shapes:
+                window.types = [0] * len(window.types)
+            yield window
 
 
 def collate(
@@ -102,8 +122,12 @@ def stream_batches(
     encoder: WordEncoder,
     heads: Sequence[str],
     settings: StreamSettings,
+    focus: Sequence[GoldNote] = (),
 ) -> Iterator[Batch]:
-    """Yield batches for ever; the n-th batch depends on the settings alone."""
+    """Yield batches for ever; the n-th batch depends on the settings alone.
+
+    ``focus`` are excerpts to learn in every pass beside the notes, from their first sentence on.
+    """
     pass_number = 0
     while True:
         rng = random.Random(f"{settings.seed}-{pass_number}")
@@ -117,12 +141,18 @@ def stream_batches(
             room = rng.randrange(20, WINDOW_TOKENS) if short else WINDOW_TOKENS
             if not short and sentences:  # other cuts than serving's, so that a word is not always met at one place
                 sentences = sentences[rng.randrange(min(4, len(sentences))) :]
-            windows = make_windows(text, sentences, encoder, window_tokens=room)
+            windows = list(cut_windows(text, sentences, encoder, settings, window_tokens=room))
+            if rng.random() < settings.title_case:
+                for window in windows:
+                    window.types = title_case_types(window) or window.types
             rows += [(window, window_targets(window, spans, heads)) for window in windows]
+        for note in focus:
+            text, spans = resampler.note(note) if settings.resample else (note.text, list(note.spans))
+            rows += [(w, window_targets(w, spans, heads)) for w in make_windows(text, split_sentences(text), encoder)]
         wanted = len(rows) * settings.negative_share / (1 - settings.negative_share)
         while negatives and wanted > 0:
             text = negative_text(negatives, lists, rng)
-            for window in make_windows(text, split_sentences(text), encoder):
+            for window in cut_windows(text, split_sentences(text), encoder, settings):
                 rows.append((window, window_targets(window, (), heads)))
                 wanted -= 1
         yield from _batched(rows, encoder, rng, settings)

@@ -16,19 +16,19 @@ from deid_export.assemble import write_manifest
 from deid_export.corpus import GoldNote
 from deid_runtime.contract import find_models, read_manifest
 from deid_runtime.detectors.inclusion import load_inclusion
-from deid_runtime.detectors.models import pad
+from deid_runtime.detectors.models import load_tagger
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import load_templates
-from deid_runtime.engines import load_engine
 from deid_runtime.errors import InputError
 from deid_runtime.evaluation.tokens import TOKEN
+from deid_runtime.labels import HEADS
 from deid_runtime.pipeline import Quarantined, load_pipeline
 from deid_runtime.sentences import split_sentences
-from deid_runtime.settings import Settings
+from deid_runtime.settings import Profile, Settings
 from deid_runtime.spans import Note, Span
 from deid_runtime.windows import WordEncoder, make_windows
 
-GRID = (0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.04)
+GRID = (0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.04, 0.02)
 LABEL_TOKENS = 10  # a label with fewer gold tokens is too small to be judged by itself
 
 
@@ -59,10 +59,8 @@ def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
 
     Raises InputError when a note cannot be processed.
     """
-    manifest = read_manifest(find_models(settings.models))
-    names = [head.name for head in manifest.heads]
-    engine = load_engine(settings.engine, manifest.graph, names, settings.engine_threads)
-    encoder = WordEncoder.from_file(manifest.tokenizer)
+    tagger = load_tagger(settings)
+    encoder = WordEncoder.from_file(read_manifest(find_models(settings.models)).tokenizer)
     inclusion = load_inclusion(settings.inclusion, screen=find_patterns)
     templates = load_templates(settings.templates)
     rules = Settings(use_models=False, inclusion=settings.inclusion, templates=settings.templates)
@@ -70,14 +68,14 @@ def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
         found = pipeline.detect([Note(note.id, note.text) for note in notes])
     labels: list[str] = []
     ruled: list[bool] = []
-    scores: dict[str, list[float]] = {name: [] for name in names}
+    scores: dict[str, list[float]] = {name: [] for name in HEADS}
     for note, outcome in zip(notes, found, strict=True):
         if isinstance(outcome, Quarantined):
             raise InputError(f"note {note.id}: {outcome.reason}", stage=outcome.stage)
         tokens = [match.span() for match in TOKEN.finditer(note.text)]
         labels += _labels(tokens, note.spans)
         ruled += [bool(label) for label in _labels(tokens, outcome.spans)]
-        by_char = {name: np.zeros(len(note.text), dtype=np.float32) for name in names}
+        by_char = {name: np.zeros(len(note.text), dtype=np.float32) for name in HEADS}
         # The windows that serving makes: of the sentences that neither the list nor a template explains.
         unknown = [
             sentence
@@ -85,13 +83,13 @@ def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
             if (part := note.text[sentence.start : sentence.end]) not in inclusion and templates.match(part) is None
         ]
         for window in make_windows(note.text, unknown, encoder):
-            for name, answer in zip(names, engine(*pad([window], encoder.pad)), strict=True):
+            for name, answer in tagger.answers([window]).items():
                 row = answer.scores[0, window.positions]
                 for start, end, score in zip(window.starts, window.ends, row.tolist(), strict=True):
                     by_char[name][start:end] = np.maximum(by_char[name][start:end], score)
-        for name in names:
+        for name in HEADS:
             scores[name] += [float(by_char[name][start:end].max()) for start, end in tokens]
-    engine.close()
+    tagger.close()
     named = np.array(labels)
     return Tokens(
         named != "", named, np.array(ruled), {name: np.array(row, dtype=np.float32) for name, row in scores.items()}
@@ -105,8 +103,9 @@ def choose(tokens: Tokens, recall: float, label_recall: float = 0.0) -> Choice:
     tried. Where none reaches both, the one that misses least tokens is taken.
     """
     heads = list(tokens.scores)
+    gold_tokens = int(tokens.gold.sum())
+    tokens = _undecided(tokens)
     masks = [[tokens.scores[head] >= threshold for threshold in GRID] for head in heads]
-    gold = int(tokens.gold.sum())
     labels = [tokens.labels == label for label in np.unique(tokens.labels[tokens.gold])]
     labels = [mask for mask in labels if mask.sum() >= LABEL_TOKENS]
     best: tuple[tuple[bool, float, float], tuple[int, ...]] | None = None
@@ -115,7 +114,7 @@ def choose(tokens: Tokens, recall: float, label_recall: float = 0.0) -> Choice:
         for row, step in zip(masks, steps, strict=True):
             hits |= row[step]
         right = int((hits & tokens.gold).sum())
-        precision, reached = right / max(1, int(hits.sum())), right / max(1, gold)
+        precision, reached = right / max(1, int(hits.sum())), right / max(1, gold_tokens)
         fits = reached >= recall
         if fits and best is not None and best[0][0] and precision <= best[0][1]:
             continue
@@ -129,18 +128,28 @@ def choose(tokens: Tokens, recall: float, label_recall: float = 0.0) -> Choice:
     return Choice({head: GRID[step] for head, step in zip(heads, steps, strict=True)}, precision, reached)
 
 
-def calibrate(repository: Path, notes: Sequence[GoldNote], recall: float, label_recall: float) -> Choice:
-    """Choose thresholds on ``notes`` and write them into the manifest of ``repository``."""
-    choice = choose(score_tokens(notes, Settings(models=repository)), recall, label_recall)
+def _undecided(tokens: Tokens) -> Tokens:
+    """Leave out the tokens that are not gold and that no choice finds: most of them."""
+    kept = tokens.gold | tokens.ruled
+    for scores in tokens.scores.values():
+        kept = kept | (scores >= min(GRID))
+    return Tokens(
+        tokens.gold[kept],
+        tokens.labels[kept],
+        tokens.ruled[kept],
+        {head: scores[kept] for head, scores in tokens.scores.items()},
+    )
+
+
+def calibrate(
+    repository: Path, notes: Sequence[GoldNote], profile: Profile, recall: float, label_recall: float
+) -> Choice:
+    """Choose the thresholds of ``profile`` on ``notes`` and write them into the manifest of ``repository``."""
+    choice = choose(score_tokens(notes, Settings(models=repository, profile=profile)), recall, label_recall)
     content = json.loads((repository / "manifest.json").read_text(encoding="utf-8"))
-    for head in content["heads"]:
-        head["threshold"] = choice.thresholds[head["name"]]
-    content["calibration"] = {
-        "wanted_recall": recall,
-        "wanted_label_recall": label_recall,
-        "precision": choice.precision,
-        "recall": choice.recall,
-    }
+    entry = content["profiles"][profile]
+    entry["thresholds"] = choice.thresholds
+    entry["calibrated"] = {"dev_precision": round(choice.precision, 4), "dev_recall": round(choice.recall, 4)}
     write_manifest(repository, content)
     return choice
 

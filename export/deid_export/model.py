@@ -1,7 +1,7 @@
 """A BERT encoder with one branch per entity: shared lower layers, then each head's own upper layers and classifier."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from transformers import AutoModel, BertModel
 from transformers import logging as transformers_logging
 
+from deid_export.precision import PooledDropout, pool_dropout
 from deid_runtime.labels import HEADS
 from deid_runtime.words import TYPE_COUNT
 
@@ -17,8 +18,18 @@ CLASSIFIER_DROPOUT = 0.1
 
 
 def tags_of(head: str) -> list[str]:
-    """Return the BIO tags of a head, ``O`` first, then ``B-`` and ``I-`` of each label."""
-    return ["O"] + [f"{prefix}-{label}" for label in HEADS[head] for prefix in "BI"]
+    """Return the BIO tags of a head or branch, ``O`` first, then ``B-`` and ``I-`` of each label."""
+    return ["O"] + [f"{prefix}-{label}" for label in HEADS[head_of(head)] for prefix in "BI"]
+
+
+def head_of(branch: str) -> str:
+    """Return the head that a branch is a version of: ``name`` of ``name@v2``, and of ``name``."""
+    return branch.partition("@")[0]
+
+
+def version_of(branch: str) -> str:
+    """Return the version in a branch's name: ``v2`` of ``name@v2``, nothing of ``name``."""
+    return branch.partition("@")[2]
 
 
 @dataclass(frozen=True)
@@ -35,7 +46,7 @@ class Branch(nn.Module):
     def __init__(self, layers: nn.ModuleList, hidden_size: int, tags: int, dropout: float) -> None:
         super().__init__()
         self.layers = layers
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = PooledDropout(dropout)
         self.classifier = nn.Linear(hidden_size, tags)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
@@ -91,6 +102,11 @@ class BranchedTagger(nn.Module):
     def _branches(self) -> dict[str, Branch]:
         return {head: branch for head, branch in self.branches.items() if isinstance(branch, Branch)}
 
+    @property
+    def layers_each(self) -> int:
+        """How many layers every head has for itself; none while they share all."""
+        return 0 if self.joint else len(next(iter(self._branches().values())).layers)
+
     def branch_out(self) -> "BranchedTagger":
         """Give every head its own copy of the upper layers; afterwards they can be tuned apart."""
         if self.joint:
@@ -121,7 +137,30 @@ def load_base(base: str, *, dropout: float = 0.0) -> BertModel:
     widened.weight.data = old[:1].repeat(TYPE_COUNT, 1)
     model.embeddings.token_type_embeddings = widened
     model.config.type_vocab_size = TYPE_COUNT
+    pool_dropout(model)
     return model
+
+
+def with_shared_layers(state: Mapping[str, Tensor], heads: Sequence[str], old: int, new: int) -> dict[str, Tensor]:
+    """Rename the weights of a joint model with ``old`` shared layers to those of one with ``new``; same function.
+
+    Only the names differ while the heads share all layers, so one joint training can be branched at any layer.
+    """
+    renamed: dict[str, Tensor] = {}
+    for name, value in state.items():
+        parts = name.split(".")
+        if parts[0] == "shared":
+            layer, rest = int(parts[1]), ".".join(parts[2:])
+        elif parts[0] == "branches" and parts[2] == "layers":
+            layer, rest = old + int(parts[3]), ".".join(parts[4:])
+        else:
+            renamed[name] = value
+            continue
+        if layer < new:
+            renamed[f"shared.{layer}.{rest}"] = value
+        else:
+            renamed |= {f"branches.{head}.layers.{layer - new}.{rest}": value for head in heads}
+    return renamed
 
 
 def packaged_base() -> str:

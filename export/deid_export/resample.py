@@ -110,7 +110,7 @@ _WORD = re.compile(r"[^\W\d_]+|\d+")
 class Rates:
     """How often each change is made, as a share of notes or of spans."""
 
-    keep: float = 0.2  # a note entity keeps its own value
+    keep: float = 0.25  # a note entity keeps its own value
     ambiguous_name: float = 0.08  # a name part is a word that is also a name
     world_name: float = 0.22  # a name part comes from another country's list
     misspelt_name: float = 0.04

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from deid_export.batches import window_targets
+from deid_export.batches import StreamSettings, cut_windows, window_targets
 from deid_export.corpus import GoldNote
 from deid_export.model import BranchedTagger
 from deid_runtime.sentences import split_sentences
-from deid_runtime.windows import Window, WordEncoder, make_windows
+from deid_runtime.windows import Window, WordEncoder
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,21 @@ class WordScores:
 
 
 def score_words(
-    model: BranchedTagger, notes: Sequence[GoldNote], encoder: WordEncoder, *, rows: int = 32
+    model: BranchedTagger,
+    notes: Sequence[GoldNote],
+    encoder: WordEncoder,
+    *,
+    rows: int = 32,
+    stream: StreamSettings | None = None,
 ) -> WordScores:
-    """Run ``model`` over the serving windows of ``notes``."""
+    """Run ``model`` over the serving windows of ``notes``, or over those that ``stream`` trains on."""
     heads = model.shape.heads
     scores: dict[str, list[np.ndarray]] = {head: [] for head in heads}
     gold: dict[str, list[np.ndarray]] = {head: [] for head in heads}
     windows: list[tuple[Window, GoldNote]] = [
-        (window, note) for note in notes for window in make_windows(note.text, split_sentences(note.text), encoder)
+        (window, note)
+        for note in notes
+        for window in cut_windows(note.text, split_sentences(note.text), encoder, stream or StreamSettings())
     ]
     model.eval()
     for chunk in _chunks(sorted(windows, key=lambda pair: len(pair[0].ids)), rows):

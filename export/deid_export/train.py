@@ -1,7 +1,7 @@
 """Fine-tuning in two phases: all entities jointly, then every head's own upper layers on frozen lower ones.
 
-Both phases stream resampled windows, take AdamW steps in bf16 autocast, and write a checkpoint from which the same
-command goes on to the same result.
+Both phases stream resampled windows, take AdamW steps in bfloat16, and write a checkpoint from which the same command
+goes on to the same result.
 """
 
 import dataclasses
@@ -20,8 +20,10 @@ from tqdm import tqdm
 from deid_export.batches import IGNORED, Batch, StreamSettings, stream_batches
 from deid_export.corpus import GoldNote
 from deid_export.gazetteers import Gazetteers
-from deid_export.model import BranchedTagger, Shape, load_base, save
+from deid_export.model import BranchedTagger, Shape, load_base, save, with_shared_layers
+from deid_export.precision import MasterWeights
 from deid_export.scoring import precision_recall, score_words
+from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
 from deid_runtime.windows import WordEncoder
 
@@ -56,6 +58,7 @@ class Data:
     negatives: Sequence[Sequence[str]]
     lists: Gazetteers
     dev: Sequence[GoldNote]
+    focus: Sequence[GoldNote] = ()  # excerpts to learn in every pass beside the notes, as often as they come here
 
 
 def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: StreamSettings, out: Path) -> Path:
@@ -81,7 +84,10 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
     model = BranchedTagger(encoder_model, Shape(settings.shared_layers, tuple(HEADS)), joint=True)
     if settings.start is not None:
         start = torch.load(settings.start, map_location="cpu", weights_only=True)
-        model.load_state_dict(start["state"])
+        if not start["joint"]:
+            raise InputError(f"{settings.start}: its heads have layers of their own; start from a joint.pt")
+        shared = settings.shared_layers
+        model.load_state_dict(with_shared_layers(start["state"], start["heads"], start["shared_layers"], shared))
     phases = (
         ("joint", settings.joint_tokens, settings.learning_rate),
         ("heads", settings.head_tokens, settings.head_learning_rate),
@@ -102,6 +108,28 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
     return out / "heads.pt"
 
 
+def tune_heads(
+    model: BranchedTagger,
+    data: Data,
+    encoder: WordEncoder,
+    settings: TrainSettings,
+    stream: StreamSettings,
+    phase: str,
+    out: Path,
+) -> Path:
+    """Train the branches of ``model`` on, for ``settings.head_tokens``, under frozen shared layers.
+
+    Returns the path of the checkpoint, from which an interrupted call goes on to the same weights; it is the caller's
+    to remove once the result is safe.
+    """
+    torch.manual_seed(settings.seed)
+    torch.set_num_threads(settings.threads)
+    for module in (model.embeddings, model.shared):
+        module.requires_grad_(False)
+    _run_phase(model, data, encoder, settings, stream, phase, settings.head_tokens, settings.head_learning_rate, out)
+    return out / f"{phase}.checkpoint.pt"
+
+
 def _run_phase(
     model: BranchedTagger,
     data: Data,
@@ -113,23 +141,16 @@ def _run_phase(
     rate: float,
     out: Path,
 ) -> None:
-    decayed = [p for name, p in model.named_parameters() if p.requires_grad and p.ndim > 1]
-    plain = [p for name, p in model.named_parameters() if p.requires_grad and p.ndim <= 1]
-    optimizer = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": plain, "weight_decay": 0.0}],
-        lr=rate,
-        fused=True,
-    )
+    weights = MasterWeights(model, rate=rate, weight_decay=settings.weight_decay, clip_norm=settings.clip_norm)
     checkpoint = out / f"{phase}.checkpoint.pt"
     seen = step = 0
     if checkpoint.is_file():
         saved = torch.load(checkpoint, map_location="cpu", weights_only=True)
-        model.load_state_dict(saved["state"])
-        optimizer.load_state_dict(saved["optimizer"])
+        weights.load(saved["masters"], saved["optimizer"])
         torch.set_rng_state(saved["rng"])
         seen, step = saved["seen"], saved["step"]
         _log.info("%s: going on after %d steps", phase, step)
-    batches = stream_batches(data.notes, data.negatives, data.lists, encoder, model.shape.heads, stream)
+    batches = stream_batches(data.notes, data.negatives, data.lists, encoder, model.shape.heads, stream, data.focus)
     batches = islice(batches, step, None)
     loss_of = nn.CrossEntropyLoss(ignore_index=IGNORED)
     model.train()
@@ -140,9 +161,8 @@ def _run_phase(
             batch = next(batches)
             done = seen / tokens
             scale = min(done / settings.warm_up, 1.0, (1.0 - done) / (1.0 - settings.warm_up))
-            for group in optimizer.param_groups:
-                group["lr"] = rate * max(scale, 0.002)
-            loss = _step(model, batch, loss_of, optimizer, settings.clip_norm)
+            loss = _backward(model, batch, loss_of)
+            weights.step(rate * max(scale, 0.002))
             count = batch.input_ids.numel()
             seen += count
             step += 1
@@ -150,32 +170,36 @@ def _run_phase(
             bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
             if seen - reported > tokens / 8 or seen >= tokens:
                 reported = seen
-                _report(model, data, encoder, phase, seen, step, time.monotonic() - started, out)
+                _report(model, data, encoder, stream, phase, seen, step, time.monotonic() - started, out)
             if time.monotonic() - saved_at > settings.checkpoint_every_s:
                 saved_at = time.monotonic()
-                _write_checkpoint(checkpoint, model, optimizer, seen, step)
+                _write_checkpoint(checkpoint, weights, seen, step)
+    weights.release()
 
 
-def _step(
-    model: BranchedTagger, batch: Batch, loss_of: nn.Module, optimizer: torch.optim.Optimizer, clip_norm: float
-) -> float:
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        logits = model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
+def _backward(model: BranchedTagger, batch: Batch, loss_of: nn.Module) -> float:
+    """Leave the gradients of the batch in ``model`` and return its loss."""
+    logits = model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
     loss = sum(loss_of(logits[head].float().flatten(0, 1), target.flatten()) for head, target in batch.targets.items())
     assert isinstance(loss, torch.Tensor)
     loss.backward()  # type: ignore[no-untyped-call]
-    nn.utils.clip_grad_norm_([p for p in model.parameters() if p.grad is not None], clip_norm)
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
     return float(loss.detach())
 
 
 def _report(
-    model: BranchedTagger, data: Data, encoder: WordEncoder, phase: str, seen: int, step: int, seconds: float, out: Path
+    model: BranchedTagger,
+    data: Data,
+    encoder: WordEncoder,
+    stream: StreamSettings,
+    phase: str,
+    seen: int,
+    step: int,
+    seconds: float,
+    out: Path,
 ) -> None:
     if not data.dev:
         return
-    words = score_words(model, data.dev, encoder)
+    words = score_words(model, data.dev, encoder, stream=stream)
     row: dict[str, object] = {"phase": phase, "tokens": seen, "step": step, "seconds": round(seconds)}
     for head in model.shape.heads:
         row[head] = {str(t): [round(v, 4) for v in precision_recall(words, head, t)] for t in (0.5, 0.2, 0.05)}
@@ -183,18 +207,7 @@ def _report(
         log.write(json.dumps(row) + "\n")
 
 
-def _write_checkpoint(
-    path: Path, model: BranchedTagger, optimizer: torch.optim.Optimizer, seen: int, step: int
-) -> None:
+def _write_checkpoint(path: Path, weights: MasterWeights, seen: int, step: int) -> None:
     temporary = path.with_suffix(".tmp")
-    torch.save(
-        {
-            "state": model.state_dict(),
-            "optimizer": optimizer.state_dict(),
-            "rng": torch.get_rng_state(),
-            "seen": seen,
-            "step": step,
-        },
-        temporary,
-    )
+    torch.save({**weights.state(), "rng": torch.get_rng_state(), "seen": seen, "step": step}, temporary)
     temporary.replace(path)

@@ -10,6 +10,7 @@ import pytest
 from deid_runtime.contract import find_models, read_manifest
 from deid_runtime.detectors.models import load_tagger
 from deid_runtime.errors import ModelError, SettingsError
+from deid_runtime.labels import HEADS
 from deid_runtime.settings import Settings
 
 
@@ -27,23 +28,39 @@ def edit(repository: Path, **changes: Any) -> None:
 def test_a_sound_repository_is_read(repository: Path) -> None:
     manifest = read_manifest(repository)
 
-    assert manifest.graph.is_file()
+    assert all(graph.file.is_file() for graph in manifest.graphs.values())
+    assert set(manifest.profiles) == {"fast", "full"}
     assert manifest.tokenizer.is_file()
+
+
+def fast(**changes: Any) -> dict[str, Any]:
+    """A profile section whose ``fast`` is changed."""
+    profile = {"graphs": ["v0"], "title_case": False, "thresholds": dict.fromkeys(HEADS, 0.5)}
+    return {"profiles": {"fast": profile | changes}}
+
+
+def graph(**changes: Any) -> dict[str, Any]:
+    """A graph section whose one graph is changed."""
+    folder = find_models(None)
+    entry = json.loads((folder / "manifest.json").read_text())["graphs"]["v0"]
+    return {"graphs": {"v0": entry | changes}} | fast()
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"contract": 99}, r"contract is 99, this version needs 1"),
+        ({"contract": 99}, r"contract is 99, this version needs 2"),
         ({"window_tokens": 512}, r"window_tokens is 512, this version needs 128"),
         ({"token_types": 2}, r"token_types is 2, this version needs 18"),
-        ({"heads": []}, r"no head for \['age'"),
+        (graph(heads=[]), r"profile 'fast' has no head for \['age'"),
         (
-            {"heads": [{"name": "age", "tags": ["B-DATE"], "threshold": 0.5, "version": "v0"}]},
+            graph(heads=[{"head": "age", "tags": ["B-DATE"], "output": "age", "version": "v0"}]),
             r"head 'age' tags \['DATE'\]",
         ),
-        ({"heads": [{"name": "age"}]}, r"lacks or misstates 'tags'"),
-        ({"graph": {"file": "gone.onnx", "sha256": ""}}, r"gone\.onnx is missing"),
+        (graph(heads=[{"head": "age", "version": "v0", "output": "age"}]), r"lacks or misstates 'tags'"),
+        (graph(file="gone.onnx"), r"gone\.onnx is missing"),
+        (fast(graphs=["v9"]), r"lacks or misstates 'v9'"),
+        (fast(thresholds={"age": 1.5}), r"profile 'fast' has no threshold between 0 and 1 for name, location"),
     ],
 )
 def test_what_does_not_match_is_named(repository: Path, changes: dict[str, Any], message: str) -> None:
@@ -89,10 +106,8 @@ def test_wrong_settings_are_refused(changes: dict[str, Any], message: str) -> No
 def test_a_graph_that_no_engine_can_load_is_refused(repository: Path) -> None:
     import hashlib
 
-    graph = read_manifest(repository).graph
-    graph.write_bytes(b"not a graph")
-    entry = {"file": graph.relative_to(repository).as_posix(), "sha256": hashlib.sha256(b"not a graph").hexdigest()}
-    edit(repository, graph=entry)
+    read_manifest(repository).graphs["v0"].file.write_bytes(b"not a graph")
+    edit(repository, **graph(sha256=hashlib.sha256(b"not a graph").hexdigest()))
 
     for engine in ("openvino", "onnxruntime"):
         with pytest.raises(ModelError, match=f"{engine} cannot load"):

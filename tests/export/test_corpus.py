@@ -10,7 +10,7 @@ from deid_export.corpus import GoldNote, corpus_digest, read_corpus
 from deid_export.gazetteers import Gazetteers, load_gazetteers
 from deid_export.negatives import carrier_sentence, negative_text, screened_sentences
 from deid_export.resample import Rates, Resampler
-from deid_runtime.errors import SourceError
+from deid_runtime.errors import InputError, SourceError
 from deid_runtime.spans import Span
 from tests.export.lists import write_lists
 
@@ -138,7 +138,48 @@ def test_screening_keeps_only_sentences_of_known_words(tmp_path: Path, lists: Ga
 
 def test_clean_text_is_drawn_from_the_pool(lists: Gazetteers) -> None:
     rng = random.Random(4)
-    text = negative_text([["no fever.", "no pain."]], lists, rng)
+    drawn = [negative_text([["no fever.", "no pain."]], lists, rng).lower() for _ in range(40)]
+    runs = [text for text in drawn if "no fever" in text or "no pain" in text]
 
-    assert "no " in text.lower()
+    assert 20 <= len(runs) < len(drawn)  # the others are carriers, each a line of its own
+    assert not any("\n" in text for text in drawn if text not in runs)
     assert carrier_sentence(lists, random.Random(1)) == carrier_sentence(lists, random.Random(1))
+
+
+def test_forms_may_stand_side_by_side_in_a_folder(tmp_path: Path) -> None:
+    import gzip
+
+    row = {"id": "j1", "text": "seen by Orr", "spans": [{"start": 8, "end": 11, "label": "DOCTOR"}]}
+    (tmp_path / "tagged.txt").write_text(TAGGED, encoding="utf-8")
+    with gzip.open(tmp_path / "rows.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+    (tmp_path / "ward").mkdir()
+    (tmp_path / "ward" / "b1.txt").write_text("seen by Quist", encoding="utf-8")
+    (tmp_path / "ward" / "b1.ann").write_text("T1\tDOCTOR 8 13\tQuist\nT2\tDOCTOR 8 13\tQuist\n", encoding="utf-8")
+    (tmp_path / "110-02.xml").write_text(
+        '<deIdi2b2><TEXT>Elko</TEXT><TAGS><LOCATION id="P0" start="0" end="4" TYPE="CITY" /></TAGS></deIdi2b2>',
+        encoding="utf-8",
+    )
+
+    found = {note.id: note for note in read_corpus([tmp_path])}
+
+    assert list(found) == ["110-02", "j1", "P1-1", "P1-2", "ward/b1"]
+    assert found["110-02"].patient == "110"
+    assert found["ward/b1"].spans == (Span(8, 13, "DOCTOR"),)
+
+
+@pytest.mark.parametrize(
+    ("spans", "message"),
+    [
+        ([(0, 4, "CITY"), (2, 6, "STATE")], r"note n1: spans \[0, 4\) CITY and \[2, 6\) STATE overlap"),
+        ([(0, 9, "CITY")], "note n1: a span ends at 9, behind a text of 7 code points"),
+    ],
+)
+def test_spans_that_nothing_can_be_learnt_from_are_named(
+    tmp_path: Path, spans: list[tuple[int, int, str]], message: str
+) -> None:
+    row = {"id": "n1", "text": "Elko NV", "spans": [{"start": a, "end": b, "label": c} for a, b, c in spans]}
+    (tmp_path / "n.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+
+    with pytest.raises(InputError, match=message):
+        read_corpus([tmp_path / "n.jsonl"])

@@ -24,7 +24,7 @@ from deid_export.model import BranchedTagger, Shape, load, load_base, tags_of
 from deid_export.to_onnx import FusedGraph, export_fused
 from deid_export.train import Data, TrainSettings, train
 from deid_runtime.contract import read_manifest
-from deid_runtime.detectors.models import load_tagger
+from deid_runtime.detectors.models import load_tagger, pad
 from deid_runtime.engines import load_engine
 from deid_runtime.labels import HEADS
 from deid_runtime.sentences import split_sentences
@@ -183,8 +183,29 @@ def test_the_exported_graph_answers_as_torch_does(trained: Path, tmp_path: Path)
 @pytest.fixture(scope="module")
 def repository(trained: Path, base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("repository")
-    assemble(trained, base / "tokenizer.json", gold_notes(), out)
+    assemble([trained], base / "tokenizer.json", gold_notes(), out)
     return out
+
+
+def test_two_trainings_make_a_full_profile_that_averages_them(trained: Path, base: Path, tmp_path: Path) -> None:
+    joint = trained.parent / "joint.pt"
+    assemble([trained, joint], base / "tokenizer.json", gold_notes(), tmp_path, int8=False)
+    manifest = read_manifest(tmp_path)
+    assert [graph.name for graph in manifest.profiles["fast"].graphs] == ["v0"]
+    assert [graph.name for graph in manifest.profiles["full"].graphs] == ["v0", "v1"]
+
+    window = next(make_windows("seen 3/4/2019 by Smith", split_sentences("seen 3/4/2019 by Smith"),
+                               WordEncoder.from_file(base / "tokenizer.json")))  # fmt: skip
+    with load_tagger(Settings(models=tmp_path, engine="onnxruntime", profile="full")) as tagger:
+        both = tagger.answers([window])["identifier"].scores
+    alone = [
+        load_engine("onnxruntime", graph.file, [version.output for version in graph.heads], 1)(*pad([window], 0))[4]
+        for graph in manifest.graphs.values()
+    ]
+    one, other = (np.clip(answer.scores, 2**-12, 1 - 2**-12) for answer in alone)
+    odds = np.sqrt(one / (1 - one) * other / (1 - other))
+    assert np.allclose(both, odds / (1 + odds), atol=1e-4)
+    assert not np.allclose(alone[0].scores, alone[1].scores, atol=1e-3)
 
 
 @pytest.mark.parametrize("engine", ["openvino", "onnxruntime"])
@@ -198,8 +219,8 @@ def test_the_quantised_repository_is_loaded_and_finds_what_was_learnt(repository
 
 
 def test_the_repository_is_smaller_than_float32(repository: Path, trained: Path, base: Path, tmp_path: Path) -> None:
-    assemble(trained, base / "tokenizer.json", gold_notes(), tmp_path, int8=False)
-    small, large = read_manifest(repository).graph, read_manifest(tmp_path).graph
+    assemble([trained], base / "tokenizer.json", gold_notes(), tmp_path, int8=False)
+    small, large = (read_manifest(folder).graphs["v0"].file for folder in (repository, tmp_path))
 
     assert small.stat().st_size < large.stat().st_size
 
@@ -241,4 +262,4 @@ def test_command_line_trains_and_exports(base: Path, tmp_path: Path) -> None:
     )
 
     assert result.exit_code == 0, result.output
-    assert read_manifest(tmp_path / "out").graph.is_file()
+    assert read_manifest(tmp_path / "out").graphs["v0"].file.is_file()

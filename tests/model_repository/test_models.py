@@ -3,13 +3,14 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 import pytest
 
-from deid_runtime.contract import find_models, read_manifest
+from deid_runtime.contract import Graph, find_models, read_manifest
 from deid_runtime.detectors.models import ModelTagger, load_tagger, pad
-from deid_runtime.engines import load_engine
+from deid_runtime.engines import Engine, load_engine
 from deid_runtime.labels import HEADS
 from deid_runtime.sentences import split_sentences
 from deid_runtime.settings import Settings
@@ -38,10 +39,11 @@ IDENTIFIERS = (
 CLINICAL = ("chest pain", "Troponin", "Parkinson", "Sinemet", "Vitals", "Cardiology")
 
 
-@pytest.fixture(scope="module", params=["openvino", "onnxruntime"])
+@pytest.fixture(scope="module", params=[("openvino", "fast"), ("openvino", "full"), ("onnxruntime", "fast")])
 def tagger(request: pytest.FixtureRequest) -> Iterator[ModelTagger]:
-    pytest.importorskip(request.param)
-    with load_tagger(Settings(engine=request.param)) as loaded:
+    engine, profile = request.param
+    pytest.importorskip(engine)
+    with load_tagger(Settings(engine=engine, profile=profile)) as loaded:
         yield loaded
 
 
@@ -51,10 +53,16 @@ def windows() -> list[Window]:
     return [window for text in texts for window in make_windows(text, split_sentences(text), encoder)]
 
 
-def test_every_entity_class_has_a_head_with_a_threshold() -> None:
-    manifest = read_manifest(find_models(None))
+GRAPHS = tuple(read_manifest(find_models(None)).graphs.values())
 
-    assert {head.name for head in manifest.heads} == set(HEADS)
+
+def load(kind: Literal["openvino", "onnxruntime"], graph: Graph) -> Engine:
+    return load_engine(kind, graph.file, [version.output for version in graph.heads], 1)
+
+
+def test_every_profile_has_a_head_for_every_entity_class() -> None:
+    for profile in read_manifest(find_models(None)).profiles.values():
+        assert {version.head for graph in profile.graphs for version in graph.heads} == set(HEADS)
 
 
 def test_the_models_find_names_and_places_and_leave_clinical_words(tagger: ModelTagger) -> None:
@@ -67,10 +75,10 @@ def test_the_models_find_names_and_places_and_leave_clinical_words(tagger: Model
         assert NOTE.index(word) not in found, f"{word} was tagged"
 
 
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.name)
 @pytest.mark.parametrize("engine", ["openvino", "onnxruntime"])
-def test_a_row_answers_alike_alone_and_in_any_batch(engine: str) -> None:
-    manifest = read_manifest(find_models(None))
-    run = load_engine(engine, manifest.graph, list(HEADS), 1)  # type: ignore[arg-type]
+def test_a_row_answers_alike_alone_and_in_any_batch(engine: Literal["openvino", "onnxruntime"], graph: Graph) -> None:
+    run = load(engine, graph)
     rows = [window for window in windows() if len(window.ids) > 112][:6]
     assert len(rows) > 2
     together = run(*pad(rows, 0))
@@ -80,25 +88,24 @@ def test_a_row_answers_alike_alone_and_in_any_batch(engine: str) -> None:
             assert np.array_equal(all_rows.tags[number], alone.tags[0])
 
 
-def test_answers_do_not_depend_on_the_batch_size() -> None:
+@pytest.mark.parametrize("profile", ["fast", "full"])
+def test_answers_do_not_depend_on_the_batch_size(profile: Literal["fast", "full"]) -> None:
     texts = [NOTE, NOTE.upper(), NOTE * 4, "", "short."]
     sentences = [split_sentences(text) for text in texts]
     answers = []
     for size in (1, 7, 256):
-        with load_tagger(Settings(batch_windows=size)) as tagger:
+        with load_tagger(Settings(batch_windows=size, profile=profile)) as tagger:
             answers.append(tagger(texts, sentences))
             assert answers[-1] == [tagger([t], [s])[0] for t, s in zip(texts, sentences, strict=True)]
 
     assert answers[0] == answers[1] == answers[2]
 
 
-def test_the_engines_agree_to_within_rounding() -> None:
-    manifest = read_manifest(find_models(None))
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.name)
+def test_the_engines_agree_to_within_rounding(graph: Graph) -> None:
     rows = [window for window in windows() if len(window.ids) > 112][:4]
     inputs = pad(rows, 0)
-    openvino, onnxruntime = (
-        load_engine(kind, manifest.graph, list(HEADS), 1)(*inputs) for kind in ("openvino", "onnxruntime")
-    )  # type: ignore[arg-type]
+    openvino, onnxruntime = load("openvino", graph)(*inputs), load("onnxruntime", graph)(*inputs)
 
     for one, other in zip(openvino, onnxruntime, strict=True):
         assert np.mean(np.abs(one.scores - other.scores)) < 0.02
