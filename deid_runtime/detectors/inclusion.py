@@ -26,18 +26,23 @@ MIN_LETTERS: Final = 3
 _MARKER: Final = re.compile(r"(?:[-*+•·\u2013\u2014>#]+|\d{1,2}[.)]|[a-z]\)|\[[ x]?\])\s+", re.IGNORECASE)
 
 
-def normalise(sentence: str) -> str:
-    """Return the form under which sentences are compared.
+def strip_marks(sentence: str) -> str:
+    """Return a sentence without what does not count when sentences are compared, its case apart.
 
-    White space is collapsed, case folded, one leading list marker (``-``, ``•``, ``3.``, ``b)``, ``[x]``) and closing
-    ``.:;,`` are dropped. A letter with a full stop is no marker, it may be somebody's initial. Digits stay as they are:
+    White space is collapsed, one leading list marker (``-``, ``•``, ``3.``, ``b)``, ``[x]``) and closing ``.:;,`` are
+    dropped. A letter with a full stop is no marker, it may be somebody's initial. Digits stay as they are:
     ``BP 120/80`` must be listed to be known.
     """
     sentence = " ".join(sentence.split())
     marker = _MARKER.match(sentence)
     if marker is not None:
         sentence = sentence[marker.end() :]
-    return sentence.rstrip(" .:;,").casefold()
+    return sentence.rstrip(" .:;,")
+
+
+def normalise(sentence: str) -> str:
+    """Return the form under which sentences are compared: :func:`strip_marks`, case folded."""
+    return strip_marks(sentence).casefold()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ sentence. The file is UTF-8, one template a line; blank lines and lines that sta
 
 ==================  ====================================================================================
 ``{LABEL}``         an identifier of that label, in a form given by :data:`_IDENTIFIERS`
-``{name}``          something else, in a form given by :data:`_FREE`: ``{time}``, ``{number}``, ``{credential}``
+``{name}``          something else, in a form given by :data:`FREE_SLOTS`: ``{time}``, ``{number}``, ``{credential}``
+``{number:2}``      a whole number of just so many digits; ``{number:1-3}`` of one to three
 ``[a|b]``           one of these, or nothing
 ``(a|b)``           one of these
 white space         white space; beside punctuation and brackets there may be none
@@ -17,7 +18,8 @@ all else            itself, in any case
 ==================  ====================================================================================
 
 Every slot matches a bounded number of words, and words never give back a character, so that a sentence costs time
-linear in its length. Templates are found by their first word; one that starts with a slot is tried on every sentence.
+linear in its length. Templates are found by their first word, one that starts with a slot by the longest word that it
+cannot do without; where there is none either, it is tried on every sentence.
 """
 
 import hashlib
@@ -89,16 +91,21 @@ _IDENTIFIERS: Final[dict[str, str]] = dict.fromkeys(LABELS, _ID) | {
     "LOCATION-OTHER": r"[A-Z0-9](?:[\w-]{0,7}+(?: [\w-]{1,8}){0,2})",
 }
 
-_FREE: Final[dict[str, str]] = {
+#: Slots that are no identifiers, by name: the form of each.
+FREE_SLOTS: Final[dict[str, str]] = {
     "time": (
         r"(?:\d{1,2}:\d{2}(?::\d{2})?+|\d{4}|\d{1,2}(?= ?[AaPp]))(?: ?[AaPp]\.?[Mm]\.?| ?hrs?| ?h)?"
         r"(?: ?(?:[ECMP][SD]?T|UTC|GMT))?"
     ),
+    # Unlike {time} never four digits or a bare number, which may be a year or an age.
+    "clock": r"\d{1,2}:\d{2}(?::\d{2})?+(?: ?[AaPp]\.?[Mm]\.?| ?hrs?)?(?: (?:[ECMP][SD]?T|UTC|GMT))?",
     "number": r"\d{1,9}(?:[.,]\d{1,6})?",
     "word": r"[^\W\d_]{1,30}+",
     "credential": rf"{_CREDENTIAL}(?:,? {_CREDENTIAL}){{0,4}}",
     "sex": r"(?i:male|female|man|woman|m|f|x)",
 }
+#: The slots of numbers with a given count of digits, ``{number:2}`` and ``{number:1-3}``.
+_NUMBER: Final = re.compile(r"number:([1-9])(?:-([1-9]))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +115,7 @@ class Template:
     pattern: re.Pattern[str]
     labels: tuple[str, ...]
     first: frozenset[str] | None  # folded; None: any
+    anchor: str = ""  # a folded word that every match holds, where ``first`` is None; empty: none
 
 
 class Templates:
@@ -115,15 +123,21 @@ class Templates:
 
     def __init__(self, templates: Sequence[Template], sha256: str = "") -> None:
         self.sha256 = sha256
-        self._count = len(templates)
-        self._anywhere = [template for template in templates if template.first is None]
-        self._by_first: dict[str, list[Template]] = {}
-        for template in templates:
-            for word in template.first or ():
-                self._by_first.setdefault(word, []).append(template)
+        self._templates = tuple(templates)
+        self._by_first: dict[str, list[int]] = {}
+        self._by_anchor: dict[str, list[int]] = {}
+        self._anywhere: list[int] = []
+        for number, template in enumerate(templates):
+            if template.first is not None:
+                for word in template.first:
+                    self._by_first.setdefault(word, []).append(number)
+            elif template.anchor:
+                self._by_anchor.setdefault(template.anchor, []).append(number)
+            else:
+                self._anywhere.append(number)
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._templates)
 
     def match(self, sentence: str) -> list[Span] | None:
         """Return the slots of the first template that matches the whole sentence, or None.
@@ -131,24 +145,44 @@ class Templates:
         Offsets are those of ``sentence``; white space around it does not count. The list may be empty: a template
         without an identifier matched.
         """
+        return next((spans for _, spans in self.matches(sentence)), None)
+
+    def matches(self, sentence: str) -> Iterator[tuple[int, list[Span]]]:
+        """Yield the number, from 0, and the slots of every template that matches, as :meth:`match`, the first first.
+
+        Those found by their first word come first, the others after them; both in the order of the file.
+        """
         if len(sentence) > MAX_SENTENCE_CHARS:
-            return None
+            return
         start = len(sentence) - len(sentence.lstrip())
         end = len(sentence.rstrip())
-        first = _FIRST_WORD.match(sentence, start)
-        candidates = self._by_first.get(first[0].casefold(), ()) if first else ()
-        for template in (*candidates, *self._anywhere):
+        for number in self._candidates(sentence, start):
+            template = self._templates[number]
             match = template.pattern.fullmatch(sentence, start, end)
             if match is not None:
-                return [
-                    Span(match.start(group), match.end(group), label, sources=("template",))
-                    for group, label in enumerate(template.labels, 1)
-                    if match[group]
-                ]
-        return None
+                yield (
+                    number,
+                    [
+                        Span(match.start(group), match.end(group), label, sources=("template",))
+                        for group, label in enumerate(template.labels, 1)
+                        if match[group]
+                    ],
+                )
+
+    def _candidates(self, sentence: str, start: int) -> Iterator[int]:
+        first = _FIRST_WORD.match(sentence, start)
+        if first:
+            yield from self._by_first.get(first[0].casefold(), ())
+        if self._by_anchor:
+            words = {word.casefold() for word in _WORDS.findall(sentence)}
+            anchored = [number for word in words & self._by_anchor.keys() for number in self._by_anchor[word]]
+            yield from sorted(anchored + self._anywhere)
+        else:
+            yield from self._anywhere
 
 
 _FIRST_WORD: Final = re.compile(r"\w+|[^\w\s]")
+_WORDS: Final = re.compile(r"\w+")
 _PIECE: Final = re.compile(
     r"\\(?P<escaped>.)|\{(?P<slot>[^{}]*)\}|(?P<mark>[\[\]()|{}\\])|(?P<space>\s+)|(?P<text>\w+|.)"
 )
@@ -191,7 +225,12 @@ def compile_template(source: str) -> Template:
     first, may_be_empty = _first_words(nodes)
     if may_be_empty or [type(node) for node in nodes] == [_Slot]:
         raise SettingsError("too little to go by; a template needs a word of its own or a second slot, not optional")
-    return Template(re.compile(pattern + r"\.?"), tuple(labels), first)
+    return Template(re.compile(pattern + r"\.?"), tuple(labels), first, "" if first else _anchor(nodes))
+
+
+def escape(text: str) -> str:
+    """Return ``text`` as it must be written in a template to stand for itself."""
+    return re.sub(r"[\[\]()|{}\\]|^#", r"\\\g<0>", text)
 
 
 def _parse(pieces: Iterator[re.Match[str]], closing: str) -> tuple[tuple[_Node, ...], ...]:
@@ -246,9 +285,14 @@ def _slot_pattern(name: str, labels: list[str]) -> str:
     if name in _IDENTIFIERS:
         labels.append(name)
         return f"({_IDENTIFIERS[name]})"
-    if name in _FREE:
-        return f"(?:{_FREE[name]})"
-    raise SettingsError(f"unknown slot {{{name}}}; expected a label or one of {', '.join(sorted(_FREE))}")
+    if name in FREE_SLOTS:
+        return f"(?:{FREE_SLOTS[name]})"
+    number = _NUMBER.fullmatch(name)
+    if number is not None and number[1] <= (number[2] or number[1]):
+        return rf"(?:\d{{{number[1]},{number[2] or number[1]}}}+)"
+    raise SettingsError(
+        f"unknown slot {{{name}}}; expected a label or one of {', '.join(sorted((*FREE_SLOTS, 'number:1-3')))}"
+    )
 
 
 def _first_words(nodes: Sequence[_Node]) -> tuple[frozenset[str] | None, bool]:
@@ -271,6 +315,19 @@ def _first_words(nodes: Sequence[_Node]) -> tuple[frozenset[str] | None, bool]:
         if not may_be_empty:
             return words, False
     return words, True
+
+
+def _anchor(nodes: Sequence[_Node]) -> str:
+    """Return the longest word that stands by itself in every match, folded; empty when there is none."""
+    words = [""]
+    for at, node in enumerate(nodes):
+        if isinstance(node, _Fixed) and _WORDS.fullmatch(node.text):
+            beside = (*nodes[max(0, at - 1) : at], *nodes[at + 1 : at + 2])
+            if all(
+                isinstance(other, _Space) or (isinstance(other, _Fixed) and not _is_wordy(other)) for other in beside
+            ):
+                words.append(node.text.casefold())
+    return max(words, key=len)
 
 
 def load_templates(path: Path | None) -> Templates:

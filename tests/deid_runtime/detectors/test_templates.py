@@ -3,7 +3,7 @@ import time
 import pytest
 from hypothesis import given, settings
 
-from deid_runtime.detectors.templates import Templates, compile_template, load_templates
+from deid_runtime.detectors.templates import MAX_SENTENCE_CHARS, Templates, compile_template, escape, load_templates
 from deid_runtime.errors import SettingsError
 from tests.strategies import texts
 
@@ -43,6 +43,15 @@ def values(templates, sentence):
         pytest.param("By {DOCTOR}", "By Attending Physician", None, id="a-role-is-no-name"),
         pytest.param("Age {AGE} {sex}", "Age 39 F", [("39", "AGE")], id="free-slot"),
         pytest.param("Fax: {FAX}", "Fax: (212) 867-4410", [("(212) 867-4410", "FAX")], id="fax"),
+        pytest.param("Rass {number:2}", "Rass 12.", [], id="two-digits"),
+        pytest.param("Rass {number:2}", "Rass 1", None, id="not-fewer-digits"),
+        pytest.param("Rass {number:1-2}", "Rass 123", None, id="not-more-digits"),
+        pytest.param("Rass {number:1-2}", "Rass 1.5", None, id="whole-numbers"),
+        pytest.param("At {clock} seen", "At 2:20 p.m. seen", [], id="clock"),
+        pytest.param("At {clock} seen", "At 2031 seen", None, id="a-year-is-no-clock-time"),
+        pytest.param("{DATE} {clock} rass {number:1}", "3/4/31 14:20 RASS 2", [("3/4/31", "DATE")], id="by-its-anchor"),
+        pytest.param("{DATE} rass[ score]", "3/4/31 rass score", [("3/4/31", "DATE")], id="anchor-before-a-choice"),
+        pytest.param("{DATE}rass", "3/4/31rass", [("3/4/31", "DATE")], id="no-anchor-where-words-run-together"),
     ],
 )
 def test_matching(template, sentence, expected):
@@ -53,6 +62,8 @@ def test_matching(template, sentence, expected):
     ("template", "message"),
     [
         ("Seen by {DOCTER}", "unknown slot {DOCTER}"),
+        ("Rass {number:0}", "unknown slot {number:0}"),
+        ("Rass {number:3-2}", "unknown slot {number:3-2}"),
         ("Seen [by {DOCTOR}", "not closed"),
         ("Seen by {DOCTOR}]", "stray ']' at character 17"),
         ("Seen by {DOCTOR", "stray '{'"),
@@ -70,6 +81,23 @@ def test_a_malformed_template_is_refused_with_its_line(tmp_path, template, messa
 
     assert str(error.value).startswith(f"template file {path}, line 3: ")
     assert message in str(error.value)
+
+
+@given(texts.filter(lambda text: text.strip() and len(text) <= MAX_SENTENCE_CHARS))
+def test_escaped_text_stands_for_itself(text):
+    text = " ".join(text.split())
+    template = compile_template(escape(text) + " {DATE}")
+
+    assert template.pattern.fullmatch(f"{text} 3/4/2031")
+
+
+def test_every_template_that_matches_is_told_the_first_first():
+    templates = Templates(
+        [compile_template(line) for line in ("{DATE} seen", "{DATE} [was ]seen", "3/4 seen", "3/4 (seen|read)")]
+    )
+
+    assert [number for number, _ in templates.matches("3/4 seen")] == [2, 3, 0, 1]
+    assert templates.match("3/4 seen") == []
 
 
 def test_a_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path):

@@ -1,0 +1,58 @@
+"""Lists of diseases and drugs: sentences that hold one are harvested although they are not among the most frequent."""
+
+import gzip
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from deid_runtime.errors import SourceError
+
+_WORD: Final = re.compile(r"[^\W_]+")
+#: Shorter terms are abbreviations that mean many things.
+MIN_LETTERS: Final = 3
+
+
+class TermList:
+    """Terms of one or more words; found as whole words, in any case, whatever stands between the words."""
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        self._by_first: dict[str, set[tuple[str, ...]]] = {}
+        for term in terms:
+            words = tuple(_words(term))
+            if sum(map(len, words)) >= MIN_LETTERS:
+                self._by_first.setdefault(words[0], set()).add(words)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_first.values()))
+
+    def is_in(self, sentence: str) -> bool:
+        """Say whether ``sentence`` holds a term."""
+        words = _words(sentence)
+        return any(
+            tuple(words[at : at + len(term)]) == term
+            for at, word in enumerate(words)
+            for term in self._by_first.get(word, ())
+        )
+
+
+def read_terms(paths: Sequence[Path]) -> TermList:
+    """Read files of one term a line, plain or ``.gz``; blank lines and lines that start with ``#`` are skipped.
+
+    Raises SourceError for a file that cannot be read.
+    """
+    terms: list[str] = []
+    for path in paths:
+        try:
+            data = path.read_bytes()
+            text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
+        except (OSError, EOFError, UnicodeDecodeError) as error:
+            raise SourceError(
+                f"{path}: expected a list of terms in UTF-8, one a line ({type(error).__name__})"
+            ) from None
+        terms += [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    return TermList(terms)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
