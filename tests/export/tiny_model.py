@@ -1,0 +1,60 @@
+"""A trained model file with a very small real BERT and random weights, and invented notes that it can learn."""
+
+from pathlib import Path
+
+import torch
+from transformers import BertConfig, BertModel
+
+from deid_export.corpus import GoldNote, parse_tagged
+from deid_export.model import BranchedTagger, Shape, load_base, save
+from deid_runtime.labels import HEADS
+from tests.deid_runtime.test_windows import small_tokenizer
+
+LINES = (
+    "pt <PATIENT>alma orr</PATIENT>, age <AGE>67</AGE>, seen <DATE>3/14/2019</DATE> by dr. <DOCTOR>quist</DOCTOR>.",
+    "lives at <STREET>14 quarry st</STREET>, <CITY>elko</CITY>.\nworks at <ORGANIZATION>falk foods</ORGANIZATION>.",
+    "admitted to <HOSPITAL>elko general</HOSPITAL>, mrn <MEDICALRECORD>0044178</MEDICALRECORD>.",
+    "no fever today.",
+)
+
+
+def annotated(count: int = 12, *, first: int = 0) -> list[GoldNote]:
+    """Return notes ``n<number>`` of the lines above in turning order."""
+    notes = []
+    for number in range(first, first + count):
+        turn = number % len(LINES)
+        text, spans = parse_tagged("\n".join((*LINES[turn:], *LINES[:turn], f"visit {number} ended.")))
+        notes.append(GoldNote(f"n{number}", f"p{number}", "Letter", text, spans))
+    return notes
+
+
+def write_base(folder: Path) -> Path:
+    """Write a BERT of two layers and a tokenizer of letters, as Hugging Face lays them out, and return the folder."""
+    tokenizer = small_tokenizer()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=tokenizer.get_vocab_size(),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+    )
+    BertModel(config).save_pretrained(folder)
+    return folder
+
+
+def write_trained(path: Path, base: Path, *, joint: bool = False) -> Path:
+    """Write a ``heads.pt`` of random weights: one shared layer, one of each head's own."""
+    torch.manual_seed(1)
+    encoder = load_base(str(base))
+    config = {
+        key: getattr(encoder.config, key)
+        for key in (
+            "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+            "max_position_embeddings", "type_vocab_size", "layer_norm_eps", "hidden_act",
+        )
+    } | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}  # fmt: skip
+    model = BranchedTagger(encoder, Shape(1, tuple(HEADS)), joint=True)
+    save(model if joint else model.branch_out(), config, path)
+    return path
