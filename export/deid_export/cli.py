@@ -2,8 +2,18 @@
 
 import logging
 from pathlib import Path
+from typing import Literal
 
 import click
+
+from deid_export.cli_baseline import baseline
+from deid_export.cli_corpus_card import corpus_card
+from deid_export.cli_corpus_check import corpus_check
+from deid_export.cli_corpus_convert import corpus_convert
+from deid_export.cli_harvest import harvest
+from deid_export.cli_iterate import iterate, versions
+from deid_export.cli_review import review
+from deid_export.cli_select import corrections, select
 
 _FOLDER = click.Path(exists=True, path_type=Path)
 
@@ -92,15 +102,18 @@ def train(
 
 
 @main.command()
-@click.argument("trained", type=_FOLDER)
+@click.argument("trained", type=_FOLDER, nargs=-1, required=True)
 @click.option(
     "--notes", type=_FOLDER, required=True, multiple=True, help="The training notes: ranges are calibrated on them."
 )
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="Model repository to write.")
 @click.option("--base", help="Base whose tokenizer the model was trained with; default: the packaged one.")
 @click.option("--float32", is_flag=True, help="Do not quantise: four times the size, half the speed.")
-def onnx(trained: Path, notes: tuple[Path, ...], out: Path, base: str | None, float32: bool) -> None:
-    """Export TRAINED (heads.pt) to one ONNX graph and quantise it to static int8."""
+def onnx(trained: tuple[Path, ...], notes: tuple[Path, ...], out: Path, base: str | None, float32: bool) -> None:
+    """Export each of TRAINED (joint.pt or heads.pt) to one ONNX graph in static int8.
+
+    The profile `fast` runs the first of them, `full` all.
+    """
     from deid_export.assemble import assemble
     from deid_export.corpus import read_corpus
     from deid_export.model import packaged_base
@@ -113,16 +126,31 @@ def onnx(trained: Path, notes: tuple[Path, ...], out: Path, base: str | None, fl
 @click.argument("repository", type=_FOLDER)
 @click.option("--dev", type=_FOLDER, required=True, multiple=True, help="Annotated notes, none of them trained on.")
 @click.option("--recall", type=float, required=True, help="Share of identifying tokens to find; more costs precision.")
+@click.option("--profile", type=click.Choice(["fast", "full"]), default="fast", show_default=True)
 @click.option(
     "--label-recall", type=float, default=0.0, show_default=True, help="Least share for every frequent label."
 )
-def calibrate(repository: Path, dev: tuple[Path, ...], recall: float, label_recall: float) -> None:
-    """Choose the thresholds of the heads in REPOSITORY and write them into its manifest."""
+def calibrate(
+    repository: Path, dev: tuple[Path, ...], recall: float, profile: Literal["fast", "full"], label_recall: float
+) -> None:
+    """Choose the thresholds of a profile of REPOSITORY and write them into its manifest."""
     from deid_export.calibrate import calibrate as run
     from deid_export.corpus import read_corpus
 
-    choice = run(repository, read_corpus(dev), recall, label_recall)
+    choice = run(repository, read_corpus(dev), profile, recall, label_recall)
     click.echo(f"precision {choice.precision:.4f}, recall {choice.recall:.4f}, thresholds {choice.thresholds}")
+
+
+main.add_command(baseline)
+main.add_command(corpus_card)
+main.add_command(corpus_check)
+main.add_command(corpus_convert)
+main.add_command(harvest)
+main.add_command(review)
+main.add_command(iterate)
+main.add_command(versions)
+main.add_command(select)
+main.add_command(corrections)
 
 
 if __name__ == "__main__":
