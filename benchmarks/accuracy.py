@@ -1,6 +1,6 @@
 """How much of what a person marked does ``deid detect`` find, and how much else?
 
-    python benchmarks/accuracy.py --gold gold.jsonl [--patients patients.jsonl]
+    python benchmarks/accuracy.py --gold gold.jsonl [--profile full] [--patients patients.jsonl]
 
 Method: ``deid detect`` runs on the annotated notes as a user would run it, and ``deid_runtime.evaluation`` compares
 what it wrote with the annotation; that package defines every figure. A quarantined note stops
@@ -22,18 +22,20 @@ def main() -> None:
     parser.add_argument("--gold", type=Path, required=True, help="JSON Lines with id, text, spans, and patient for the "
                         "intervals")  # fmt: skip
     parser.add_argument("--patients", type=Path, help="structured records; without them the text alone must do")
-    parser.add_argument("--results", type=Path, default=RESULTS / "accuracy.json")
+    parser.add_argument("--profile", choices=("fast", "full"), default="fast")
+    parser.add_argument("--results", type=Path, help="default: accuracy_<profile>.json")
     parser.add_argument("extra", nargs="*", help="further options of deid detect, after --")
     options = parser.parse_args()
     machine = describe_machine()
     records = ["--patients", str(options.patients)] if options.patients else []
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "found.jsonl"
-        measured = run_deid(["detect", str(options.gold), *records, *options.extra, "--quiet"], out)
+        profile = ["--profile", options.profile]
+        measured = run_deid(["detect", str(options.gold), *profile, *records, *options.extra, "--quiet"], out)
         report = evaluate(read_gold(options.gold), read_found(out))
     print(render(report), end="")
     write_results(
-        options.results,
+        options.results or RESULTS / f"accuracy_{options.profile}.json",
         {
             "question": __doc__.splitlines()[0],
             "machine": machine,

@@ -93,6 +93,12 @@ def test_the_wheel_holds_the_packages_their_data_and_the_licence(wheel):
     ]
 
 
+def test_the_wheel_holds_no_notes(wheel):
+    held = zipfile.ZipFile(wheel).namelist()
+
+    assert not [name for name in held if "corpus/notes" in name or name.endswith("-001.txt")]
+
+
 def test_the_wheel_holds_the_models(wheel):
     shipped = [
         path for path in (ROOT / "model_repository").rglob("*") if path.is_file() and "__pycache__" not in path.parts

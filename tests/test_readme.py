@@ -40,12 +40,14 @@ def test_what_is_named_exists(path):
 
 def test_figures_are_those_of_the_committed_results():
     results = ROOT / "benchmarks" / "results"
-    groups = json.loads((results / "accuracy.json").read_text(encoding="utf-8"))["report"]["groups"]
     sizes = json.loads((results / "throughput.json").read_text(encoding="utf-8"))["sizes"]
     figures = README.partition("<!-- FIGURES")[2].partition("<!-- END OF FIGURES")[0]
 
-    for ratio in ("recall", "precision"):
-        assert " / ".join(f"{groups[group]['tokens'][ratio]:.3f}" for group in "ABC") in figures
+    for profile in ("fast", "full"):
+        report = json.loads((results / f"accuracy_{profile}.json").read_text(encoding="utf-8"))["report"]
+        for ratio in ("recall", "precision"):
+            ratios = " / ".join(f"{report['groups'][group]['tokens'][ratio]:.3f}" for group in "ABC")
+            assert f"{ratio}, group A / B / C, `{profile}` | {ratios} |" in figures
     [rate] = [size["distinct_sentences_per_second"] for size in sizes if size["notes"] == 2000]
     assert f"| {rate:.0f} |" in figures
     assert f"| {max(size['peak_memory_bytes'] for size in sizes) / 2**20:.0f} MiB |" in figures

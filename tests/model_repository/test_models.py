@@ -65,6 +65,12 @@ def test_every_profile_has_a_head_for_every_entity_class() -> None:
         assert {version.head for graph in profile.graphs for version in graph.heads} == set(HEADS)
 
 
+def test_the_models_fit_in_80_megabytes() -> None:
+    folder = find_models(None)
+
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 80_000_000
+
+
 def test_the_models_find_names_and_places_and_leave_clinical_words(tagger: ModelTagger) -> None:
     [spans] = tagger([NOTE], [split_sentences(NOTE)])
     found = {index for span in spans for index in range(span.start, span.end)}
