@@ -117,7 +117,7 @@ class ModelTagger:
     def _with_title_case(
         self, answer: TokenScores, windows: Sequence[Window], ids: Ids, types: Ids, mask: Ids
     ) -> TokenScores:
-        """Let the name head read words in capitals once more, as if in title case; for them the higher score holds."""
+        """Let the name head read words in capitals once more, as if in title case, and average what it says of them."""
         changed = types.copy()
         for row, window in enumerate(windows):
             title = title_case_types(window)
@@ -126,9 +126,8 @@ class ModelTagger:
         capitals = changed != types
         if not capitals.any():
             return answer
-        second = self._answers(ids, changed, mask)["name"]
-        higher = capitals & (second.scores > answer.scores)
-        return TokenScores(np.where(higher, second.tags, answer.tags), np.where(higher, second.scores, answer.scores))
+        both = combine([answer, self._answers(ids, changed, mask)["name"]])
+        return TokenScores(np.where(capitals, both.tags, answer.tags), np.where(capitals, both.scores, answer.scores))
 
     def close(self) -> None:
         """Free the engines."""

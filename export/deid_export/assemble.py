@@ -45,7 +45,7 @@ def assemble(
         "graphs": graphs,
         "profiles": {
             "fast": {"graphs": ["v0"], "title_case": False, "thresholds": thresholds},
-            "full": {"graphs": list(graphs), "title_case": True, "thresholds": thresholds},
+            "full": {"graphs": list(graphs), "title_case": False, "thresholds": thresholds},
         },
         "corpus_sha256": corpus_digest(notes),
         "exported": datetime.datetime.now(datetime.UTC).date().isoformat(),
