@@ -21,7 +21,7 @@ from measuring import RESULTS, describe_machine, write_results
 from scores import head_scores, union_scores
 
 from deid_export.batches import StreamSettings
-from deid_export.corpus import read_corpus
+from deid_export.corpus import corpus_digest, read_corpus
 from deid_export.gazetteers import load_gazetteers
 from deid_export.model import load, packaged_base
 from deid_export.negatives import screened_sentences
@@ -87,9 +87,7 @@ def main() -> None:
             seed=options.seed,
         )
         out = options.work / str(number)
-        begun = time.perf_counter()
         trained = train(data, encoder, settings, stream, out)
-        seconds = time.perf_counter() - begun
         model = load(trained if separate else out / "joint.pt")
         times = []
         for _ in range(TIMED_RUNS):
@@ -100,7 +98,7 @@ def main() -> None:
             "name": row.name,
             **union_scores(words),
             "heads": {head: head_scores(words, head) for head in HEADS},
-            "train_seconds": round(seconds, 1),
+            "trained_tokens": options.head_tokens if separate else options.tokens,
             "dev_seconds": round(statistics.median(times), 2),
         }
         rows.append(result)
@@ -111,6 +109,7 @@ def main() -> None:
             "question": __doc__.splitlines()[0],
             "machine": machine,
             "torch": torch.__version__,
+            "corpus_sha256": corpus_digest(data.notes),
             "settings": {name: getattr(options, name) for name in ("tokens", "head_tokens", "seed", "threads")},
             "dev_words": len(next(iter(words.gold.values()))),
             "rows": rows,
