@@ -51,3 +51,14 @@ def test_figures_are_those_of_the_committed_results():
     [rate] = [size["distinct_sentences_per_second"] for size in sizes if size["notes"] == 2000]
     assert f"| {rate:.0f} |" in figures
     assert f"| {max(size['peak_memory_bytes'] for size in sizes) / 2**20:.0f} MiB |" in figures
+
+
+def test_the_ablation_table_is_that_of_the_committed_results():
+    rows = json.loads((ROOT / "benchmarks" / "results" / "ablation.json").read_text(encoding="utf-8"))["rows"]
+    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    table = text.partition("<!-- ABLATION")[2].partition("<!-- END OF ABLATION")[0]
+
+    for row in rows:
+        scores = " | ".join(f"{row[name]:.3f}" for name in ("precision", "recall", "recall_at_floor"))
+        cost = row["dev_seconds"] / rows[0]["dev_seconds"]
+        assert f"| {row['name']} | {scores} | {row['average_precision']:.4f} | {cost:.1f} |" in table
