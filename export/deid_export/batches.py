@@ -148,7 +148,8 @@ def stream_batches(
             rows += [(window, window_targets(window, spans, heads)) for window in windows]
         for note in focus:
             text, spans = resampler.note(note) if settings.resample else (note.text, list(note.spans))
-            rows += [(w, window_targets(w, spans, heads)) for w in make_windows(text, split_sentences(text), encoder)]
+            windows = list(cut_windows(text, split_sentences(text), encoder, settings))
+            rows += [(window, window_targets(window, spans, heads)) for window in windows]
         wanted = len(rows) * settings.negative_share / (1 - settings.negative_share)
         while negatives and wanted > 0:
             text = negative_text(negatives, lists, rng)

@@ -27,7 +27,12 @@ def main(verbose: bool) -> None:
 
 @main.command()
 @click.option(
-    "--notes", "notes", type=_FOLDER, required=True, multiple=True, help="Annotated notes: tagged .txt or .jsonl."
+    "--notes",
+    "notes",
+    type=_FOLDER,
+    required=True,
+    multiple=True,
+    help="Annotated notes: tagged .txt, .jsonl, i2b2 .xml, brat .ann.",
 )
 @click.option("--dev", type=_FOLDER, multiple=True, help="Annotated notes to watch; never trained on.")
 @click.option(

@@ -19,7 +19,7 @@ def corpus_card(notes: tuple[Path, ...], update: Path | None) -> None:
 
     Each of NOTES is one part of the corpus, such as train and dev, and gets a column.
     """
-    from deid_export.cli_harvest import errors_in_one_line
+    from deid_export.cli_errors import errors_in_one_line
     from deid_export.corpus_card import card_tables, with_tables
 
     with errors_in_one_line():

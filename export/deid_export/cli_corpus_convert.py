@@ -25,7 +25,7 @@ _EXISTING = click.Path(exists=True, path_type=Path)
 def corpus_convert(notes: tuple[Path, ...], out: Path, form: str, patients: Path | None) -> None:
     """Write annotated NOTES, as tagged text, JSON Lines, i2b2 XML or brat, into the folder OUT in another form."""
     from deid_export.annotations import give_out
-    from deid_export.cli_harvest import errors_in_one_line
+    from deid_export.cli_errors import errors_in_one_line
     from deid_export.corpus import read_corpus, read_records
     from deid_runtime.formats.jsonl import dump_line
     from deid_runtime.spans import Note

@@ -1,13 +1,13 @@
 """``deid-export harvest``: from notes to review files."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from deid_runtime.errors import DeidError
+from deid_export.cli_errors import errors_in_one_line
 from deid_runtime.settings import Engine, Profile
 
 if TYPE_CHECKING:
@@ -20,15 +20,6 @@ _EXISTING = click.Path(exists=True, path_type=Path)
 INCLUSION_FILE = "inclusion.review.jsonl"
 TEMPLATES_FILE = "templates.review.jsonl"
 SUMMARY_FILE = "harvest.json"
-
-
-@contextmanager
-def errors_in_one_line() -> Iterator[None]:
-    """Turn our errors into one line and exit code 1."""
-    try:
-        yield
-    except DeidError as error:
-        raise click.ClickException(str(error)) from error
 
 
 @click.command()

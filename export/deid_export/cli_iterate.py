@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deid_export.cli_harvest import errors_in_one_line
+from deid_export.cli_errors import errors_in_one_line
 from deid_runtime.labels import HEADS
 
 if TYPE_CHECKING:

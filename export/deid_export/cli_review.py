@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from deid_export.cli_harvest import errors_in_one_line
+from deid_export.cli_errors import errors_in_one_line
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 

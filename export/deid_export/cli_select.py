@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from deid_export.cli_harvest import errors_in_one_line
+from deid_export.cli_errors import errors_in_one_line
 from deid_runtime.settings import Engine, Profile
 
 if TYPE_CHECKING:
