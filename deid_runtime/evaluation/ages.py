@@ -29,7 +29,7 @@ def age_years(text: str) -> float | None:
     words: float | None = None  # the value of the run of number words so far
     for match in _NUMBER.finditer(text.casefold()):
         token = match[0]
-        if token[0].isdigit():
+        if token[0].isdecimal():
             value, words = float(token), None
         elif token == "hundred":
             value = words = 100.0 * (words if words else 1.0)
