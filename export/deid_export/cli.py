@@ -10,6 +10,7 @@ from deid_export.cli_baseline import baseline
 from deid_export.cli_corpus_card import corpus_card
 from deid_export.cli_corpus_check import corpus_check
 from deid_export.cli_corpus_convert import corpus_convert
+from deid_export.cli_errors import errors_in_one_line
 from deid_export.cli_harvest import harvest
 from deid_export.cli_iterate import iterate, versions
 from deid_export.cli_review import review
@@ -144,6 +145,31 @@ def calibrate(
 
     choice = run(repository, read_corpus(dev), profile, recall, label_recall)
     click.echo(f"precision {choice.precision:.4f}, recall {choice.recall:.4f}, thresholds {choice.thresholds}")
+
+
+@main.command()
+@click.argument("graph", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Model file to write."
+)
+@click.option("--base", help="Base that the model was trained from; default: the packaged one.")
+@click.option(
+    "--shared-layers",
+    type=click.IntRange(min=0),
+    help="Give each head its own copy of the layers above these, as `iterate --trained` wants it. Default: the heads "
+    "share all, as `train --start` wants it.",
+)
+def restore(graph: Path, out: Path, base: str | None, shared_layers: int | None) -> None:
+    """Turn GRAPH, model.onnx of a model repository, back into a model file, to train it on with notes of your own.
+
+    Heads that were exported with layers of their own cannot be read back.
+    """
+    from deid_export.from_onnx import restore as run
+    from deid_export.model import packaged_base
+
+    with errors_in_one_line():
+        run(graph, base or packaged_base(), out, shared_layers=shared_layers)
+    click.echo(out)
 
 
 main.add_command(baseline)

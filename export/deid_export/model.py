@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModel, BertModel
+from transformers import AutoModel, BertConfig, BertModel
 from transformers import logging as transformers_logging
 
 from deid_export.precision import PooledDropout, pool_dropout
@@ -15,6 +15,12 @@ from deid_runtime.labels import HEADS
 from deid_runtime.words import TYPE_COUNT
 
 CLASSIFIER_DROPOUT = 0.1
+
+#: What a model file keeps of its base's configuration.
+_SIZES = (
+    "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+    "max_position_embeddings", "type_vocab_size", "layer_norm_eps", "hidden_act",
+)  # fmt: skip
 
 
 def tags_of(head: str) -> list[str]:
@@ -175,6 +181,14 @@ def packaged_base() -> str:
     return str(Path(spec.submodule_search_locations[0]) / "model")
 
 
+def config_to_save(config: BertConfig) -> dict[str, object]:
+    """Return what :func:`save` keeps of ``config``: the sizes, and no dropout, which is for training alone."""
+    return {name: getattr(config, name) for name in _SIZES} | {
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+    }
+
+
 def save(model: BranchedTagger, base_config: Mapping[str, object], path: Path) -> None:
     """Write weights and shape; read back by :func:`load`."""
     torch.save(
@@ -194,8 +208,6 @@ def load(path: Path, *, attention: str = "eager") -> BranchedTagger:
 
     ``attention`` is the transformers implementation: ``"sdpa"`` trains fastest, ``"eager"`` exports to plain operators.
     """
-    from transformers import BertConfig
-
     saved = torch.load(path, map_location="cpu", weights_only=True)
     config = BertConfig(**saved["config"])
     config._attn_implementation = attention

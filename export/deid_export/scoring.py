@@ -9,6 +9,7 @@ import torch
 from deid_export.batches import StreamSettings, cut_windows, window_targets
 from deid_export.corpus import GoldNote
 from deid_export.model import BranchedTagger
+from deid_export.precision import autocast
 from deid_runtime.sentences import split_sentences
 from deid_runtime.windows import Window, WordEncoder
 
@@ -44,7 +45,7 @@ def score_words(
         ids = torch.tensor([w.ids + [encoder.pad] * (width - len(w.ids)) for w, _ in chunk])
         types = torch.tensor([w.types + [0] * (width - len(w.ids)) for w, _ in chunk])
         mask = torch.tensor([[1] * len(w.ids) + [0] * (width - len(w.ids)) for w, _ in chunk])
-        with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.inference_mode(), autocast():
             logits = model(ids, types, mask)
         for head in heads:
             found = 1.0 - torch.softmax(logits[head].float(), dim=-1)[..., 0].numpy()

@@ -1,7 +1,7 @@
 """Fine-tuning in two phases: all entities jointly, then every head's own upper layers on frozen lower ones.
 
-Both phases stream resampled windows, take AdamW steps in bfloat16, and write a checkpoint from which the same command
-goes on to the same result.
+Both phases stream resampled windows, take AdamW steps, in bfloat16 where the CPU has it, and write a checkpoint from
+which the same command goes on to the same result.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ from tqdm import tqdm
 from deid_export.batches import IGNORED, Batch, StreamSettings, stream_batches
 from deid_export.corpus import GoldNote
 from deid_export.gazetteers import Gazetteers
-from deid_export.model import BranchedTagger, Shape, load_base, save, with_shared_layers
+from deid_export.model import BranchedTagger, Shape, config_to_save, load_base, save, with_shared_layers
 from deid_export.precision import MasterWeights
 from deid_export.scoring import precision_recall, score_words
 from deid_runtime.errors import InputError
@@ -74,13 +74,7 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
         + "\n"
     )
     encoder_model = load_base(settings.base, dropout=settings.dropout)
-    config = {
-        key: getattr(encoder_model.config, key)
-        for key in (
-            "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-            "max_position_embeddings", "type_vocab_size", "layer_norm_eps", "hidden_act",
-        )
-    } | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}  # fmt: skip
+    config = config_to_save(encoder_model.config)
     model = BranchedTagger(encoder_model, Shape(settings.shared_layers, tuple(HEADS)), joint=True)
     if settings.start is not None:
         start = torch.load(settings.start, map_location="cpu", weights_only=True)

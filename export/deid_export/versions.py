@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from deid_export.model import BranchedTagger, load
-from deid_export.precision import pool_dropout
+from deid_export.precision import autocast, pool_dropout
 from deid_export.registry import folder_of, read_registry
 from deid_runtime.engines import Ids, TokenScores
 from deid_runtime.errors import ModelError
@@ -176,7 +176,7 @@ class TorchEngine:
 
     def __call__(self, ids: Ids, types: Ids, mask: Ids) -> list[TokenScores]:
         inputs = [torch.from_numpy(array).long() for array in (ids, types, mask)]
-        with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.inference_mode(), autocast():
             logits = self._model(*inputs)
         answers = []
         for branch in self._model.shape.heads:

@@ -10,7 +10,7 @@ from deid_export.precision import MasterWeights, PooledDropout, pool_dropout
 def regression(rate: float, steps: int) -> tuple[nn.Linear, float]:
     torch.manual_seed(0)
     model = nn.Linear(8, 1)
-    weights = MasterWeights(model, rate=rate, weight_decay=0.0, clip_norm=1.0)
+    weights = MasterWeights(model, rate=rate, weight_decay=0.0, clip_norm=1.0, dtype=torch.bfloat16)
     x = torch.randn(256, 8)
     y = x.sum(dim=1, keepdim=True)
     loss = torch.tensor(0.0)
@@ -39,7 +39,7 @@ def test_what_is_frozen_is_given_back_as_it_was() -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
     model[0].requires_grad_(False)
     kept = model[0].weight.clone()
-    weights = MasterWeights(model, rate=0.1, weight_decay=0.1, clip_norm=1.0)
+    weights = MasterWeights(model, rate=0.1, weight_decay=0.1, clip_norm=1.0, dtype=torch.bfloat16)
     model(torch.ones(2, 4, dtype=torch.bfloat16)).sum().backward()
     weights.step(0.1)
     weights.release()

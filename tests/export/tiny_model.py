@@ -6,7 +6,7 @@ import torch
 from transformers import BertConfig, BertModel
 
 from deid_export.corpus import GoldNote, parse_tagged
-from deid_export.model import BranchedTagger, Shape, load_base, save
+from deid_export.model import BranchedTagger, Shape, config_to_save, load_base, save
 from deid_runtime.labels import HEADS
 from tests.deid_runtime.test_windows import small_tokenizer
 
@@ -48,13 +48,6 @@ def write_trained(path: Path, base: Path, *, joint: bool = False) -> Path:
     """Write a ``heads.pt`` of random weights: one shared layer, one of each head's own."""
     torch.manual_seed(1)
     encoder = load_base(str(base))
-    config = {
-        key: getattr(encoder.config, key)
-        for key in (
-            "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-            "max_position_embeddings", "type_vocab_size", "layer_norm_eps", "hidden_act",
-        )
-    } | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}  # fmt: skip
     model = BranchedTagger(encoder, Shape(1, tuple(HEADS)), joint=True)
-    save(model if joint else model.branch_out(), config, path)
+    save(model if joint else model.branch_out(), config_to_save(encoder.config), path)
     return path

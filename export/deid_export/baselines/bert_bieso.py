@@ -26,6 +26,7 @@ from deid_export.batches import IGNORED, WIDTHS, Batch, collate
 from deid_export.corpus import GoldNote
 from deid_export.gazetteers import Gazetteers, load_gazetteers
 from deid_export.model import CLASSIFIER_DROPOUT, load_base
+from deid_export.precision import autocast
 from deid_export.resample import Rates, Resampler
 from deid_runtime.errors import ModelError
 from deid_runtime.fusion import fuse_spans
@@ -79,7 +80,7 @@ class BertBieso(nn.Module):
 
     def loss(self, batch: Batch) -> Tensor:
         """Return the mean cross-entropy of a word."""
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with autocast():
             logits = self(batch.input_ids, batch.token_type_ids, batch.attention_mask)
         return nn.functional.cross_entropy(
             logits.float().flatten(0, 1), batch.targets[_HEAD].flatten(), ignore_index=IGNORED
@@ -116,7 +117,7 @@ class BertDetector:
     @torch.inference_mode()
     def _tag(self, windows: Sequence[Window]) -> list[list[int]]:
         batch = _pad(windows, self._encoder)
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with autocast():
             logits = self._model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
         words = max(len(window.positions) for window in windows)
         positions = torch.tensor([window.positions + [0] * (words - len(window.positions)) for window in windows])

@@ -22,6 +22,7 @@ from deid_runtime.evaluation.ages import age_years
         pytest.param("88-92", 92, id="a-range-counts-as-its-oldest"),
         pytest.param("eighty to ninety", 90, id="two-numbers-do-not-add-up"),
         pytest.param("twelve thirteen", 13, id="neither-do-these"),
+        pytest.param("²", None, id="a-superscript-is-a-digit-but-no-number"),
         pytest.param("geriatric", None, id="no-number"),
         pytest.param("", None, id="empty"),
     ],
