@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from deid_runtime.contract import INPUTS
 from deid_runtime.errors import ModelError
 
 Ids = NDArray[np.int32]
+Array = NDArray[Any]
+EngineKind = Literal["auto", "openvino", "onnxruntime"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +38,39 @@ class Engine(Protocol):
         """Free the graph."""
 
 
-def load_engine(
-    kind: Literal["auto", "openvino", "onnxruntime"], graph: Path, heads: Sequence[str], threads: int
-) -> Engine:
+class Session(Protocol):
+    """Runs one graph, whole or a part of one, on arrays in the order it was loaded with."""
+
+    name: str
+
+    def __call__(self, *arrays: Array) -> list[Array]:
+        """Return one array per output, the caller's to keep."""
+
+    def close(self) -> None:
+        """Free the graph."""
+
+
+def load_engine(kind: EngineKind, graph: Path, heads: Sequence[str], threads: int) -> Engine:
     """Load ``graph`` with outputs ``<head>_label`` and ``<head>_score`` for each of ``heads``.
 
     ``auto`` is OpenVINO on x86-64, where it is twice as fast, and ONNX Runtime elsewhere or without OpenVINO.
 
     Raises ModelError when the engine is not installed or cannot take the graph.
     """
-    makers: dict[str, Callable[[Path, Sequence[str], int], Engine]] = {
+    outputs = [name for head in heads for name in (f"{head}_label", f"{head}_score")]
+    return _Heads(load_session(kind, graph, INPUTS, outputs, threads))
+
+
+def load_session(kind: EngineKind, graph: Path, inputs: Sequence[str], outputs: Sequence[str], threads: int) -> Session:
+    """Load ``graph`` to be called with ``inputs`` and to answer with ``outputs``, in their order; see `load_engine`."""
+    makers: dict[str, Callable[[Path, Sequence[str], Sequence[str], int], Session]] = {
         "openvino": _OpenVino,
         "onnxruntime": _OnnxRuntime,
     }
     if kind == "auto":
         kind = "openvino" if platform.machine().lower() in {"x86_64", "amd64"} and _has_openvino() else "onnxruntime"
     try:
-        return makers[kind](graph, heads, threads)
+        return makers[kind](graph, inputs, outputs, threads)
     except ImportError as error:
         raise ModelError(f"the engine {kind} is not installed ({error.name}); pip install {kind}") from error
     except RuntimeError as error:  # both engines raise it, or a subclass, for a graph they cannot load
@@ -65,10 +83,25 @@ def _has_openvino() -> bool:
     return importlib.util.find_spec("openvino") is not None
 
 
+class _Heads:
+    """The :class:`Engine` of a whole graph."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.name = session.name
+
+    def __call__(self, ids: Ids, types: Ids, mask: Ids) -> list[TokenScores]:
+        out = self._session(ids, types, mask)
+        return [TokenScores(label, score.astype(np.float32)) for label, score in zip(out[::2], out[1::2], strict=True)]
+
+    def close(self) -> None:
+        self._session.close()
+
+
 class _OpenVino:
     name = "openvino"
 
-    def __init__(self, graph: Path, heads: Sequence[str], threads: int) -> None:
+    def __init__(self, graph: Path, inputs: Sequence[str], outputs: Sequence[str], threads: int) -> None:
         # Importing openvino reports the import to its makers unless its telemetry package is absent.
         sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
         import openvino
@@ -84,11 +117,12 @@ class _OpenVino:
             config["INFERENCE_PRECISION_HINT"] = "bf16"
         self._model = core.compile_model(core.read_model(graph), "CPU", config)
         self._request = self._model.create_infer_request()
-        self._outputs = [(self._model.output(f"{head}_label"), self._model.output(f"{head}_score")) for head in heads]
+        self._inputs = inputs
+        self._outputs = [self._model.output(name) for name in outputs]
 
-    def __call__(self, ids: Ids, types: Ids, mask: Ids) -> list[TokenScores]:
-        result = self._request.infer(dict(zip(INPUTS, (ids, types, mask), strict=True)), share_inputs=True)
-        return [TokenScores(result[label].copy(), result[score].astype(np.float32)) for label, score in self._outputs]
+    def __call__(self, *arrays: Array) -> list[Array]:
+        result = self._request.infer(dict(zip(self._inputs, arrays, strict=True)), share_inputs=True)
+        return [result[output].copy() for output in self._outputs]
 
     def close(self) -> None:
         del self._request, self._model, self._outputs
@@ -97,7 +131,7 @@ class _OpenVino:
 class _OnnxRuntime:
     name = "onnxruntime"
 
-    def __init__(self, graph: Path, heads: Sequence[str], threads: int) -> None:
+    def __init__(self, graph: Path, inputs: Sequence[str], outputs: Sequence[str], threads: int) -> None:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
@@ -113,11 +147,11 @@ class _OnnxRuntime:
             if type(error).__module__.startswith("onnxruntime"):
                 raise RuntimeError(type(error).__name__) from error
             raise
-        self._names = [name for head in heads for name in (f"{head}_label", f"{head}_score")]
+        self._inputs = inputs
+        self._outputs = list(outputs)
 
-    def __call__(self, ids: Ids, types: Ids, mask: Ids) -> list[TokenScores]:
-        out = self._session.run(self._names, dict(zip(INPUTS, (ids, types, mask), strict=True)))
-        return [TokenScores(label, score.astype(np.float32)) for label, score in zip(out[::2], out[1::2], strict=True)]
+    def __call__(self, *arrays: Array) -> list[Array]:
+        return self._session.run(self._outputs, dict(zip(self._inputs, arrays, strict=True)))  # type: ignore[no-any-return]
 
     def close(self) -> None:
         del self._session

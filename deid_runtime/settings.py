@@ -1,13 +1,25 @@
 """All that can be set about a pipeline, in one frozen record. Only the command line reads the environment."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from deid_runtime.detectors.models import LoadedTagger
 
 Operator = Literal["surrogate", "tag", "redact"]
+Dates = Literal["shift", "year"]
 Engine = Literal["auto", "openvino", "onnxruntime"]
 Profile = Literal["fast", "full"]
+
+
+class Server(Protocol):
+    """A server that runs the models: :class:`deid_client.settings.ServerSettings`. Picklable, for workers."""
+
+    def connect(self, settings: "Settings") -> "AbstractContextManager[LoadedTagger]":
+        """Return a tagger that asks the server. Raises ModelError when the server or its models will not do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +28,7 @@ class Settings:
 
     models: Path | None = None  # folder with manifest.json; None: the models installed with the package
     use_models: bool = True  # False leaves patterns, lists and records alone: fast, and not safe on its own
+    server: Server | None = None  # who runs the models; None: an engine in this process
     engine: Engine = "auto"  # auto: OpenVINO on x86-64, ONNX Runtime elsewhere
     profile: Profile = "fast"  # fast: one head per entity
     engine_threads: int = 1  # one engine with one thread per worker beats one engine with many threads
@@ -27,3 +40,6 @@ class Settings:
     templates: Path | None = None  # harvested templates; None: the packaged ones
     operator: Operator = "surrogate"
     date_shift_days: int = 365  # dates move by -n..n days, never 0
+    offsets: Path | None = None  # table of days by patient, in place of offsets that follow from the key
+    dates: Dates = "shift"  # year: only the years of dates stay
+    safe_harbor: bool = False  # as surrogates/safe_harbor.py says: years, ZIP to three digits, states kept

@@ -68,6 +68,7 @@ class WordEncoder:
         self._cache: dict[str, tuple[tuple[int, ...], int]] = {}
         special: dict[str, int] = {name: tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[PAD]", "[UNK]")}
         self.cls, self.sep, self.pad, self.unknown = (special[name] for name in ("[CLS]", "[SEP]", "[PAD]", "[UNK]"))
+        self.vocabulary: int = tokenizer.get_vocab_size()  # every id is below it
         self.line_break: int = tokenizer.token_to_id("[unused1]")
         self.blank_line: int = tokenizer.token_to_id("[unused2]")
 

@@ -3,14 +3,14 @@
 Where a profile has several versions of a head, their log odds are averaged; the heads vote one by one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from deid_runtime.contract import Graph, Profile, find_models, read_manifest
+from deid_runtime.contract import Graph, Manifest, Profile, find_models, read_manifest
 from deid_runtime.decoding import decode_words
 from deid_runtime.engines import Engine, Ids, TokenScores, load_engine
 from deid_runtime.errors import SettingsError
@@ -23,7 +23,21 @@ from deid_runtime.windows import WINDOW_TOKENS, Window, WordEncoder, make_window
 #: padded to 1, 2, 4 ... rows: engines keep kernels for every shape they meet, which costs more than the padding.
 _WIDTHS: Final = (32, 64, 96, WINDOW_TOKENS)
 _LEAST_SCORE: Final = np.float32(2**-12)  # scores come as float16, which has no value between this far from 1 and 1
-_POOL_WINDOWS: Final = 512  # windows sorted by width at a time; bounds memory on long notes
+
+#: Windows that share one padded width, each with the number of the text it comes from.
+Batch = list[tuple[int, Window]]
+
+
+class LoadedTagger(Protocol):
+    """A :data:`~deid_runtime.spans.Tagger` with its models, wherever they run.
+
+    ``manifest`` is that of the models with what was chosen of them, ready for JSON; no restart changes it.
+    """
+
+    manifest: Mapping[str, object]
+
+    def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
+        """Return one row of spans per text, in order. Raises ModelError when the models do not answer."""
 
 
 class ModelTagger:
@@ -39,17 +53,15 @@ class ModelTagger:
         content: Mapping[str, object],
     ) -> None:
         self._engines = engines
-        self._thresholds = {head: thresholds.get(head, profile.thresholds[head]) for head in HEADS}
+        self._decoder = SpanDecoder([graph for graph, _ in engines], profile, thresholds)
         self._title_case = profile.title_case
         self._encoder = encoder
         self._batch_windows = batch_windows
-        # The versions of a head agree on their tags: the contract asks for the same labels, and the order is theirs.
-        self._tags = {version.head: version.tags for graph, _ in engines for version in graph.heads}
         self.manifest: Mapping[str, object] = {
             **content,
             "engine": engines[0][1].name,
             "profile": profile.name,
-            "thresholds": self._thresholds,
+            "thresholds": self._decoder.thresholds,
         }
 
     def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
@@ -58,45 +70,11 @@ class ModelTagger:
         ``sentences`` are those of each text to look at, in order; neighbours among them share windows.
         """
         rows: list[list[Span]] = [[] for _ in texts]
-        windows = (
-            (number, window)
-            for number, (text, chosen) in enumerate(zip(texts, sentences, strict=True))
-            for window in make_windows(text, chosen, self._encoder)
-        )
-        while pool := list(islice(windows, _POOL_WINDOWS)):
-            for batch in self._batches(pool):
-                self._tag(batch, texts, rows)
+        for batch in make_batches(texts, sentences, self._encoder, lambda width: self._batch_windows):
+            self._decoder.decode(batch, self.answers([window for _, window in batch]), texts, rows)
         for row in rows:
             row.sort()
         return rows
-
-    def _batches(self, pool: list[tuple[int, Window]]) -> Iterator[list[tuple[int, Window]]]:
-        """Yield windows of one padded width together, at most ``batch_windows`` a time."""
-        by_width: dict[int, list[tuple[int, Window]]] = {}
-        for entry in pool:
-            by_width.setdefault(_width(len(entry[1].ids)), []).append(entry)
-        for entries in by_width.values():
-            for first in range(0, len(entries), self._batch_windows):
-                yield entries[first : first + self._batch_windows]
-
-    def _tag(self, batch: list[tuple[int, Window]], texts: Sequence[str], rows: list[list[Span]]) -> None:
-        for head, answer in self.answers([window for _, window in batch]).items():
-            threshold = self._thresholds[head]
-            hit_rows = (answer.scores[: len(batch)] >= threshold).any(axis=1)
-            for row in np.flatnonzero(hit_rows).tolist():
-                number, window = batch[row]
-                scores = answer.scores[row, window.positions].tolist()
-                tags = answer.tags[row, window.positions].tolist()
-                rows[number] += decode_words(
-                    texts[number],
-                    window.starts,
-                    window.ends,
-                    tags,
-                    scores,
-                    self._tags[head],
-                    threshold,
-                    f"model:{head}",
-                )
 
     def answers(self, windows: Sequence[Window]) -> dict[str, TokenScores]:
         """Return what each head says of ``windows``, which share one padded width: a row each, then rows to ignore."""
@@ -118,16 +96,10 @@ class ModelTagger:
         self, answer: TokenScores, windows: Sequence[Window], ids: Ids, types: Ids, mask: Ids
     ) -> TokenScores:
         """Let the name head read words in capitals once more, as if in title case, and average what it says of them."""
-        changed = types.copy()
-        for row, window in enumerate(windows):
-            title = title_case_types(window)
-            if title is not None:
-                changed[row, : len(title)] = title
-        capitals = changed != types
-        if not capitals.any():
+        changed = with_title_case(types, windows)
+        if changed is None:
             return answer
-        both = combine([answer, self._answers(ids, changed, mask)["name"]])
-        return TokenScores(np.where(capitals, both.tags, answer.tags), np.where(capitals, both.scores, answer.scores))
+        return second_look(answer, self._answers(ids, changed, mask)["name"], changed != types)
 
     def close(self) -> None:
         """Free the engines."""
@@ -143,8 +115,59 @@ class ModelTagger:
         self.close()
 
 
+class SpanDecoder:
+    """From what the heads of a profile say of a batch to spans: the part that needs no engine."""
+
+    def __init__(self, graphs: Sequence[Graph], profile: Profile, thresholds: Mapping[str, float]) -> None:
+        self.thresholds = {head: thresholds.get(head, profile.thresholds[head]) for head in HEADS}
+        # The versions of a head agree on their tags: the contract asks for the same labels, and the order is theirs.
+        self._tags = {version.head: version.tags for graph in graphs for version in graph.heads}
+
+    def decode(
+        self, batch: Batch, answers: Mapping[str, TokenScores], texts: Sequence[str], rows: Sequence[list[Span]]
+    ) -> None:
+        """Add the spans that ``answers``, by head, hold for ``batch`` to the row of each window's text, unsorted."""
+        for head, answer in answers.items():
+            threshold = self.thresholds[head]
+            hit_rows = (answer.scores[: len(batch)] >= threshold).any(axis=1)
+            for row in np.flatnonzero(hit_rows).tolist():
+                number, window = batch[row]
+                scores = answer.scores[row, window.positions].tolist()
+                tags = answer.tags[row, window.positions].tolist()
+                rows[number].extend(
+                    decode_words(
+                        texts[number],
+                        window.starts,
+                        window.ends,
+                        tags,
+                        scores,
+                        self._tags[head],
+                        threshold,
+                        f"model:{head}",
+                    )
+                )
+
+
 def load_tagger(settings: Settings) -> ModelTagger:
     """Load the models that ``settings`` names.
+
+    Raises ModelError when models are missing, damaged or of another version, SettingsError for a wrong threshold.
+    """
+    manifest, profile = choose_profile(settings)
+    engines = [
+        (
+            graph,
+            load_engine(settings.engine, graph.file, [version.output for version in graph.heads],
+                        settings.engine_threads),
+        )
+        for graph in profile.graphs
+    ]  # fmt: skip
+    encoder = WordEncoder.from_file(manifest.tokenizer)
+    return ModelTagger(engines, profile, settings.thresholds, encoder, settings.batch_windows, manifest.content)
+
+
+def choose_profile(settings: Settings) -> tuple[Manifest, Profile]:
+    """Read the manifest that ``settings`` names, and return it with the profile chosen.
 
     Raises ModelError when models are missing, damaged or of another version, SettingsError for a wrong threshold.
     """
@@ -159,16 +182,28 @@ def load_tagger(settings: Settings) -> ModelTagger:
             raise SettingsError(f"threshold {threshold} for head {head!r} is not between 0 and 1")
     if settings.batch_windows < 1:
         raise SettingsError(f"batch_windows is {settings.batch_windows}; expected 1 or more")
-    engines = [
-        (
-            graph,
-            load_engine(settings.engine, graph.file, [version.output for version in graph.heads],
-                        settings.engine_threads),
-        )
-        for graph in profile.graphs
-    ]  # fmt: skip
-    encoder = WordEncoder.from_file(manifest.tokenizer)
-    return ModelTagger(engines, profile, settings.thresholds, encoder, settings.batch_windows, manifest.content)
+    return manifest, profile
+
+
+def make_batches(
+    texts: Sequence[str],
+    sentences: Sequence[Sequence[Sentence]],
+    encoder: WordEncoder,
+    most_rows: Callable[[int], int],
+) -> Iterator[Batch]:
+    """Yield the windows of the given sentences of each text in batches of one width, each as soon as it is full.
+
+    ``most_rows`` gives the windows a batch of a width may hold. At most one batch of each width is held back.
+    """
+    filling: dict[int, Batch] = {}
+    for number, (text, chosen) in enumerate(zip(texts, sentences, strict=True)):
+        for window in make_windows(text, chosen, encoder):
+            width = width_of(len(window.ids))
+            batch = filling.setdefault(width, [])
+            batch.append((number, window))
+            if len(batch) >= most_rows(width):
+                yield filling.pop(width)
+    yield from filling.values()
 
 
 def combine(answers: Sequence[TokenScores]) -> TokenScores:
@@ -191,7 +226,7 @@ def pad(windows: Sequence[Window], pad_id: int) -> tuple[Ids, Ids, Ids]:
 
     ``rows`` is the next power of two; those behind the windows are masked and mean nothing.
     """
-    width = _width(max(len(window.ids) for window in windows))
+    width = width_of(max(len(window.ids) for window in windows))
     shape = 1 << (len(windows) - 1).bit_length(), width
     ids = np.full(shape, pad_id, dtype=np.int32)
     types = np.zeros(shape, dtype=np.int32)
@@ -204,5 +239,22 @@ def pad(windows: Sequence[Window], pad_id: int) -> tuple[Ids, Ids, Ids]:
     return ids, types, mask
 
 
-def _width(length: int) -> int:
+def with_title_case(types: Ids, windows: Sequence[Window]) -> Ids | None:
+    """Return ``types`` as if the words in capitals of ``windows`` were in title case; None where there are none."""
+    changed = types.copy()
+    for row, window in enumerate(windows):
+        title = title_case_types(window)
+        if title is not None:
+            changed[row, : len(title)] = title
+    return changed if (changed != types).any() else None
+
+
+def second_look(first: TokenScores, second: TokenScores, changed: NDArray[np.bool_]) -> TokenScores:
+    """Return the ``first`` answer, averaged with the ``second`` where the token types were ``changed``."""
+    both = combine([first, second])
+    return TokenScores(np.where(changed, both.tags, first.tags), np.where(changed, both.scores, first.scores))
+
+
+def width_of(length: int) -> int:
+    """Return the padded width of a window of ``length`` tokens."""
     return next(width for width in _WIDTHS if length <= width)

@@ -1,0 +1,106 @@
+"""Whether a server has the models of the local manifest. Asked on every new connection: a server may have changed."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tritonclient.grpc import model_config_pb2
+
+from deid_runtime.contract import CONTRACT_VERSION, Graph, Manifest
+from deid_runtime.errors import ModelError
+from deid_runtime.windows import WINDOW_TOKENS
+
+_DEPTH: Final = 3  # ensembles of ensembles
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """A model that will be asked: the outputs that it must have, by name, with their type as the protocol calls it."""
+
+    model: str
+    outputs: Mapping[str, str]
+
+
+async def check_models(
+    endpoint: str,
+    needed: Mapping[str, Needed],
+    manifest: Manifest,
+    rows: int,
+    config_of: Callable[[str], Awaitable[model_config_pb2.ModelConfig]],
+) -> None:
+    """Compare the configuration of every model in ``needed``, and of those an ensemble consists of, with ``manifest``.
+
+    Raises ModelError that names both sides of the first thing that does not match, and what ``config_of`` raises.
+    """
+    for each in needed.values():
+        config = await config_of(each.model)
+        if 0 < config.max_batch_size < rows or config.max_batch_size == 0:
+            raise ModelError(
+                f"{endpoint}: model {each.model} takes {config.max_batch_size} rows a request, this client sends up to "
+                f"{rows}; ask for fewer (request_rows), or write the server's model repository anew"
+            )
+        has = {output.name: model_config_pb2.DataType.Name(output.data_type) for output in config.output}
+        for name, kind in each.outputs.items():
+            if has.get(name) != f"TYPE_{kind}":
+                raise ModelError(
+                    f"{endpoint}: output {name} of model {each.model} is {has.get(name, 'missing')}, expected "
+                    f"TYPE_{kind}; write the server's model repository anew with this version of deid-runtime"
+                )
+        await _check_digests(endpoint, each.model, config, manifest, config_of, _DEPTH)
+
+
+async def _check_digests(
+    endpoint: str,
+    model: str,
+    config: model_config_pb2.ModelConfig,
+    manifest: Manifest,
+    config_of: Callable[[str], Awaitable[model_config_pb2.ModelConfig]],
+    depth: int,
+) -> None:
+    has = {name: value.string_value for name, value in config.parameters.items()}
+    steps = {step.model_name for step in config.ensemble_scheduling.step}
+    if "graph_sha256" in has or not steps:
+        _compare(endpoint, model, has, manifest)
+    if steps and depth == 0:
+        raise ModelError(f"{endpoint}: model {model} is an ensemble of ensembles beyond {_DEPTH} levels")
+    for step in sorted(steps):
+        await _check_digests(endpoint, step, await config_of(step), manifest, config_of, depth - 1)
+
+
+def _compare(endpoint: str, model: str, has: Mapping[str, str], manifest: Manifest) -> None:
+    """Compare the parameters of one model; ``graph`` and ``graph_sha256`` may list several graphs, with commas."""
+    names = has.get("graph", "").split(",")
+    graphs = [manifest.graphs[name] for name in names if name in manifest.graphs]
+    if len(graphs) < len(names):
+        raise ModelError(
+            f"{endpoint}: model {model} says it is of graph {has.get('graph', '')!r:.40}, the manifest in "
+            f"{manifest.folder} has {', '.join(manifest.graphs)}; use a repository that `deid-export repository` wrote "
+            "from these models"
+        )
+    content: Any = manifest.content
+    for name, expected in (
+        ("contract_version", str(CONTRACT_VERSION)),
+        ("window_tokens", str(WINDOW_TOKENS)),
+        ("tokenizer_sha256", content["tokenizer"]["sha256"]),
+        ("graph_sha256", ",".join(content["graphs"][graph.name]["sha256"] for graph in graphs)),
+    ):
+        if has.get(name) != expected:
+            raise ModelError(
+                f"{endpoint}: {name} of model {model} is {has.get(name, 'missing')!r:.160}, the manifest in "
+                f"{manifest.folder} has {expected!r}; use the same models on both sides (--models)"
+            )
+    if not all(_has_tags(graph, has.get("labels", "")) for graph in graphs):
+        raise ModelError(
+            f"{endpoint}: model {model} has other labels, or another order of them, than the manifest in "
+            f"{manifest.folder}; use the same models on both sides (--models)"
+        )
+
+
+def _has_tags(graph: Graph, labels: str) -> bool:
+    """Say whether ``labels``, JSON from the output of a head to its tags, has those of every head of ``graph``."""
+    try:
+        given = json.loads(labels)
+        return all(given.get(version.output) == list(version.tags) for version in graph.heads)
+    except (AttributeError, ValueError):
+        return False

@@ -1,0 +1,112 @@
+"""The way from ordinary code to the service: one event loop in one thread, closed with its owner."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+from tritonclient.grpc import model_config_pb2
+
+from deid_client.agreement import check_models
+from deid_client.metrics import ClientMetrics
+from deid_client.routes import Router, Votes
+from deid_client.service import Service
+from deid_client.settings import ServerSettings
+from deid_client.tensors import Array
+from deid_runtime.contract import INPUTS, Manifest, Profile
+from deid_runtime.errors import ModelError
+from deid_runtime.labels import HEADS
+
+_Result = TypeVar("_Result")
+_CLOSE_SECONDS: Final = 5.0
+
+
+class Connection:
+    """A service that has the models of one profile. Threads may share it, processes may not. A context manager.
+
+    Raises ModelError when no server answers or one has other models.
+    """
+
+    def __init__(
+        self, settings: ServerSettings, manifest: Manifest, profile: Profile, metrics: ClientMetrics | None = None
+    ) -> None:
+        self.settings = settings
+        self.metrics = metrics or ClientMetrics()
+        self._router = Router(settings.route, profile.graphs, len(profile.graphs) == len(manifest.graphs))
+        needed = self._router.needed(title_case=profile.title_case)
+
+        async def check(endpoint: str, config_of: Callable[[str], Awaitable[model_config_pb2.ModelConfig]]) -> None:
+            await check_models(endpoint, needed, manifest, settings.request_rows, config_of)
+
+        async def open_service() -> Service:
+            service = Service(settings, check, self.metrics)
+            try:
+                await service.open()
+            except BaseException:
+                await service.close()
+                raise
+            return service
+
+        self._process = os.getpid()
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(_ignore)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="deid-client", daemon=True)
+        self._thread.start()
+        try:
+            self._service: Service | None = self._run(open_service()).result()
+        except BaseException:
+            self._stop()
+            raise
+
+    def ask(self, inputs: tuple[Array, Array, Array], heads: tuple[str, ...] = tuple(HEADS)) -> Future[Votes]:
+        """Ask for ``heads``; ``inputs`` are ids, types and mask, int32 ``(rows, tokens)``. Returns at once.
+
+        The future raises ModelError when the service gives no good answer.
+        """
+        if self._service is None or os.getpid() != self._process:
+            raise ModelError("the connection is closed, or was opened by another process; load the pipeline anew here")
+        self.metrics.tokens.inc(inputs[0].size)
+        named = dict(zip(INPUTS, inputs, strict=True))
+        return self._run(self._router.ask(self._service.infer, named, heads))
+
+    def close(self) -> None:
+        """Close all connections and end the thread. Questions under way are cancelled."""
+        service, self._service = self._service, None
+        if service is not None and os.getpid() == self._process:
+            self._run(_end(service)).result(_CLOSE_SECONDS)
+            self._stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, coroutine: Coroutine[object, object, _Result]) -> Future[_Result]:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_CLOSE_SECONDS)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+
+async def _end(service: Service) -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    await service.close()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _ignore(loop: asyncio.AbstractEventLoop, context: object) -> None:
+    """Take note of nothing: what fails reaches its caller, and the loop's own report would show arguments.
+
+    gRPC also reports a BlockingIOError here, without consequence, where a process has several event loops.
+    """

@@ -1,0 +1,188 @@
+"""One server: its channel, its health, and whether it has been seen to hold the right models."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from time import monotonic
+from typing import Final
+
+import grpc
+from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
+
+from deid_client.errors import CallError, Verdict, is_cancelled
+from deid_client.settings import ServerSettings, Tls
+from deid_client.stream import Stream
+from deid_runtime.errors import ModelError, SettingsError
+
+_CHECK_SECONDS: Final = 5.0
+_MISMATCH_SECONDS: Final = 10.0  # how long a server with wrong models is left alone
+_HEADER_SECONDS: Final = 60.0  # how long headers read from a file are used
+_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", 64 * 2**20),
+    ("grpc.max_send_message_length", 64 * 2**20),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+    ("grpc.enable_retries", 0),  # they are ours to count
+)
+
+#: Compares the models of one endpoint, by its name and a function to their configuration, with the local manifest.
+Check = Callable[[str, Callable[[str], Awaitable[model_config_pb2.ModelConfig]]], Awaitable[None]]
+
+
+class Endpoint:
+    """One server, used by one event loop."""
+
+    def __init__(self, name: str, settings: ServerSettings, check: Check) -> None:
+        self.name = name
+        self.in_flight = 0
+        self.streams_opened = 0
+        self.mismatch: ModelError | None = None
+        self.failure: CallError | None = None  # the last one, None after a success
+        self.retry_at = 0.0  # on the monotonic clock; until then it is left alone
+        self.unchecked = asyncio.Event()  # set while it is not known to have the right models
+        self.unchecked.set()
+        self._settings = settings
+        self._check = check
+        self._failures = 0
+        self._was_lost = False
+        self._channel: grpc.aio.Channel | None = None
+        self._stub: service_pb2_grpc.GRPCInferenceServiceStub | None = None
+        self._metadata: tuple[tuple[str, str], ...] = ()
+        self._metadata_until = 0.0
+        self._stream: Stream | None = None
+        self._watcher: asyncio.Task[None] | None = None
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether the last that was heard of it was good."""
+        return self.failure is None and self.mismatch is None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be asked now."""
+        return not self.unchecked.is_set() and self.retry_at <= monotonic()
+
+    async def check(self) -> None:
+        """Connect and compare the models. Raises CallError, and ModelError for other models."""
+        stub, metadata = self._connected(), self._headers()
+
+        async def config_of(model: str) -> model_config_pb2.ModelConfig:
+            request = service_pb2.ModelConfigRequest(name=model)
+            answer = await stub.ModelConfig(request, timeout=_CHECK_SECONDS, metadata=metadata)
+            return answer.config
+
+        self._was_lost = False
+        try:
+            await self._check(self.name, config_of)
+        except grpc.aio.AioRpcError as error:
+            failure = CallError.of(self.name, error)
+            self.failed(failure)
+            if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED:
+                await self.close()  # a connection that is dead without knowing it is best made anew
+            raise failure from None
+        except ModelError as error:
+            self.mismatch = error
+            self.retry_at = monotonic() + _MISMATCH_SECONDS
+            raise
+        self.mismatch = None
+        if not self._was_lost:
+            self.unchecked.clear()
+
+    async def infer(self, request: service_pb2.ModelInferRequest, seconds: float) -> service_pb2.ModelInferResponse:
+        """Send one request to an endpoint. Raises CallError."""
+        stub = self._connected()
+        self.in_flight += 1
+        try:
+            if self._settings.is_streaming:
+                if self._stream is None or not self._stream.is_open:
+                    self._stream = Stream(self.name, stub, self._headers())
+                    self.streams_opened += 1
+                return await self._stream.infer(request, seconds)
+            return await stub.ModelInfer(request, timeout=seconds, metadata=self._headers())
+        except grpc.aio.AioRpcError as error:
+            raise CallError.of(self.name, error) from None
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
+            raise CallError(self.name, grpc.StatusCode.CANCELLED, Verdict.TRANSIENT) from None
+        finally:
+            self.in_flight -= 1
+
+    def succeeded(self) -> None:
+        """Take note of a good answer."""
+        self._failures = 0
+        self.failure = None
+        self.retry_at = 0.0
+
+    def failed(self, failure: CallError) -> None:
+        """Take note of a failed call: leave the endpoint alone for a while, longer each time."""
+        if failure.verdict is not Verdict.TRANSIENT:
+            return
+        self.failure = failure
+        if failure.code is not grpc.StatusCode.RESOURCE_EXHAUSTED:
+            self.unchecked.set()
+        now = monotonic()
+        if now < self.retry_at:
+            return  # one of several requests that met the same failure
+        self._failures = min(self._failures + 1, 32)
+        self.retry_at = now + self.pause(self._failures)
+
+    def pause(self, failures: int) -> float:
+        """Return the seconds to wait after that many failures in a row, at least one; partly by chance."""
+        pause = self._settings.first_pause_seconds * 2.0 ** (failures - 1)
+        return min(pause, self._settings.longest_pause_seconds) * random.uniform(0.5, 1.0)
+
+    async def close(self) -> None:
+        """Close the connection. It is opened again when it is needed."""
+        self.unchecked.set()
+        channel, self._channel = self._channel, None
+        stream, self._stream = self._stream, None
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher.cancel()
+            with suppress(asyncio.CancelledError):
+                await watcher
+        if stream is not None:
+            await stream.close()
+        if channel is not None:
+            await channel.close()
+
+    def _connected(self) -> service_pb2_grpc.GRPCInferenceServiceStub:
+        if self._channel is None:
+            self._channel = _open_channel(self.name, self._settings.tls)
+            self._stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
+            self._watcher = asyncio.create_task(self._watch(self._channel), name=f"connection to {self.name}")
+        return self._stub
+
+    def _headers(self) -> tuple[tuple[str, str], ...]:
+        if monotonic() >= self._metadata_until:
+            self._metadata = self._settings.metadata()
+            self._metadata_until = monotonic() + _HEADER_SECONDS
+        return self._metadata
+
+    async def _watch(self, channel: grpc.aio.Channel) -> None:
+        """Forget what the check said when the connection is lost: what answers next may be another server."""
+        state = channel.get_state()
+        while state is not grpc.ChannelConnectivity.SHUTDOWN:
+            await channel.wait_for_state_change(state)
+            was, state = state, channel.get_state()
+            if was is grpc.ChannelConnectivity.READY:
+                self._was_lost = True
+                self.unchecked.set()
+
+
+def _open_channel(name: str, tls: Tls | None) -> grpc.aio.Channel:
+    if tls is None:
+        return grpc.aio.insecure_channel(name, options=_OPTIONS)
+    files = (tls.roots, tls.key, tls.certificate)
+    try:
+        contents = [path.read_bytes() if path else None for path in files]
+    except OSError as error:
+        raise SettingsError(
+            f"{error.filename} cannot be read ({error.strerror}); expected a PEM file for TLS"
+        ) from None
+    credentials = grpc.ssl_channel_credentials(*contents)
+    options = [*_OPTIONS, *([("grpc.ssl_target_name_override", tls.server_name)] if tls.server_name else [])]
+    return grpc.aio.secure_channel(name, credentials, options=options)

@@ -1,0 +1,108 @@
+"""What can go wrong with a call, and what to do about it: gRPC status to verdict, in one table.
+
+::
+
+    CallError          one call to one endpoint; never leaves this package
+    └── BadAnswerError       an answer came, but not one to what was asked
+"""
+
+import asyncio
+import enum
+from collections.abc import Mapping
+from typing import Final
+
+import grpc
+
+from deid_runtime.errors import ModelError
+
+
+class Verdict(enum.Enum):
+    """What a failed call means for the request."""
+
+    TRANSIENT = "transient"  # the endpoint is away or overloaded: wait, try again until the deadline
+    FAULT = "fault"  # the endpoint is there and failed: a few more tries, elsewhere if possible
+    FATAL = "fatal"  # trying again cannot help
+
+
+VERDICTS: Final[Mapping[grpc.StatusCode, Verdict]] = {
+    grpc.StatusCode.OK: Verdict.FAULT,  # a stream that ended well before its answers came is handled as UNAVAILABLE
+    grpc.StatusCode.CANCELLED: Verdict.TRANSIENT,
+    grpc.StatusCode.UNKNOWN: Verdict.TRANSIENT,  # what a proxy or a dying server sends
+    grpc.StatusCode.INVALID_ARGUMENT: Verdict.FATAL,
+    grpc.StatusCode.DEADLINE_EXCEEDED: Verdict.TRANSIENT,
+    grpc.StatusCode.NOT_FOUND: Verdict.TRANSIENT,  # a model that is being reloaded; else the next check tells
+    grpc.StatusCode.ALREADY_EXISTS: Verdict.FAULT,
+    grpc.StatusCode.PERMISSION_DENIED: Verdict.FATAL,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: Verdict.TRANSIENT,
+    grpc.StatusCode.FAILED_PRECONDITION: Verdict.FAULT,
+    grpc.StatusCode.ABORTED: Verdict.TRANSIENT,
+    grpc.StatusCode.OUT_OF_RANGE: Verdict.FATAL,
+    grpc.StatusCode.UNIMPLEMENTED: Verdict.FATAL,
+    grpc.StatusCode.INTERNAL: Verdict.FAULT,  # a model that failed
+    grpc.StatusCode.UNAVAILABLE: Verdict.TRANSIENT,
+    grpc.StatusCode.DATA_LOSS: Verdict.TRANSIENT,
+    grpc.StatusCode.UNAUTHENTICATED: Verdict.FATAL,
+}
+
+#: INTERNAL is also what gRPC says of a broken connection; its own words tell the two apart.
+_BROKEN: Final = (
+    "RST_STREAM",
+    "GOAWAY",
+    "stream removed",
+    "Stream removed",
+    "connection",
+    "Connection",
+    "Received http2",
+)
+#: On a stream Triton answers with words alone. These are of a server that is overloaded or stops.
+_OVERLOADED: Final = ("maximum queue size", "timeout expired", "Server is stopping", "not ready", "unavailable")
+
+_REMEDIES: Final[Mapping[grpc.StatusCode, str]] = {
+    grpc.StatusCode.UNAUTHENTICATED: "; give it an authorisation header",
+    grpc.StatusCode.PERMISSION_DENIED: "; give it an authorisation header that may use these models",
+    grpc.StatusCode.UNIMPLEMENTED: "; it does not speak the KServe v2 protocol, is the port that of gRPC?",
+    grpc.StatusCode.INVALID_ARGUMENT: "; it takes the request for malformed, are its models of this version?",
+}
+
+
+class CallError(Exception):
+    """One call to one endpoint failed. The message holds the status and no words of the server, which may quote."""
+
+    def __init__(self, endpoint: str, code: grpc.StatusCode, verdict: Verdict) -> None:
+        super().__init__(f"{endpoint} answered {code.name}{_REMEDIES.get(code, '')}")
+        self.code = code
+        self.verdict = verdict
+
+    @classmethod
+    def of(cls, endpoint: str, error: grpc.aio.AioRpcError) -> "CallError":
+        """Judge an error of gRPC."""
+        code = error.code()
+        verdict = VERDICTS[code]
+        if code is grpc.StatusCode.INTERNAL and any(word in (error.details() or "") for word in _BROKEN):
+            verdict = Verdict.TRANSIENT
+        return cls(endpoint, code, verdict)
+
+    @classmethod
+    def of_stream(cls, endpoint: str, message: str) -> "CallError":
+        """Judge the words that stand for an answer on a stream."""
+        if any(word in message for word in _OVERLOADED):
+            return cls(endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
+        return cls(endpoint, grpc.StatusCode.INTERNAL, Verdict.FAULT)
+
+
+class BadAnswerError(CallError):
+    """An answer that does not fit the request. ``fault`` says in what, in names and numbers only."""
+
+    def __init__(self, endpoint: str, fault: str) -> None:
+        super().__init__(endpoint, grpc.StatusCode.OK, Verdict.FAULT)
+        self.args = (f"{endpoint} gave a wrong answer: {fault}",)
+
+
+def is_cancelled() -> bool:
+    """Say, on a CancelledError, whether it is this task that is to end, or a call whose connection was closed."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+class ServiceDownError(ModelError):
+    """No endpoint answers."""

@@ -1,0 +1,199 @@
+"""One service behind several endpoints: every question is asked until it is answered well, or is given up loudly.
+
+A failed call leaves its endpoint alone for a while and goes to another one. When a question is given up and no
+endpoint is healthy, the service counts as down: further questions fail at once, until a look in the background finds
+an endpoint with the right models. The first question after that is a trial, so that a service which only looks alive
+does not cost a deadline a note.
+"""
+
+import asyncio
+import itertools
+import logging
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from time import monotonic
+from typing import Final, TypeVar
+
+from deid_client.endpoint import Check, Endpoint
+from deid_client.errors import BadAnswerError, CallError, ServiceDownError, Verdict
+from deid_client.metrics import ClientMetrics
+from deid_client.settings import ServerSettings
+from deid_client.tensors import Array, Question
+from deid_runtime.errors import DeidError, ModelError
+
+_LOG: Final = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
+
+
+class Service:
+    """All endpoints. Lives in one event loop; :class:`~deid_client.connection.Connection` is its way out of it."""
+
+    def __init__(self, settings: ServerSettings, check: Check, metrics: ClientMetrics) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._endpoints = [Endpoint(name, settings, check) for name in settings.endpoints]
+        self._turns = itertools.count()
+        self._last_turn = dict.fromkeys(settings.endpoints, -1)
+        self._slots = asyncio.Semaphore(settings.requests_in_flight)
+        self._request_ids = (f"{os.urandom(8).hex()}-{number}" for number in itertools.count())
+        self._down: str | None = None  # why further questions fail at once
+        self._is_trial = False
+        self._changed = asyncio.Event()  # set, and replaced, when an endpoint has been looked at
+        self._keepers: list[asyncio.Task[None]] = []
+
+    async def open(self) -> None:
+        """Wait for a first endpoint. Raises ModelError when none comes in time, or any has other models."""
+        until = monotonic() + self._settings.connect_seconds
+        results = await asyncio.gather(*(each.check() for each in self._endpoints), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException) and not isinstance(result, CallError):
+                raise result
+        self._keepers = [asyncio.create_task(self._keep(each), name=f"keep {each.name}") for each in self._endpoints]
+        while not any(each.is_ready for each in self._endpoints):
+            for each in self._endpoints:
+                if each.mismatch:
+                    raise each.mismatch
+                if each.failure and each.failure.verdict is Verdict.FATAL:
+                    raise ModelError(str(each.failure))
+            if monotonic() >= until:
+                raise ServiceDownError(
+                    f"no server answers after {self._settings.connect_seconds:g} s: "
+                    f"{'; '.join(str(each.failure) for each in self._endpoints)}. Is it running (`deid serve`), are "
+                    "host and port right?"
+                )
+            await self._wait_for_change(until)
+
+    async def infer(self, question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
+        """Ask ``question`` until ``parse`` accepts an answer.
+
+        Raises ModelError when no endpoint answers until the deadline, or several answers were wrong.
+        """
+        self._metrics.queued.inc()
+        try:
+            await self._slots.acquire()
+        finally:
+            self._metrics.queued.dec()
+        try:
+            with self._metrics.in_flight.track_inprogress():
+                answer = await self._ask(question, parse)
+        except ModelError:
+            self._metrics.requests.labels("failed").inc()
+            raise
+        finally:
+            self._slots.release()
+        self._metrics.requests.labels("answered").inc()
+        return answer
+
+    async def _ask(self, question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
+        until = monotonic() + self._settings.batch_seconds
+        calls = faults = 0
+        last: Endpoint | None = None
+        failure: CallError | None = None
+        while True:
+            endpoint = await self._choose(until, last, failure)
+            if calls:
+                self._metrics.retries.inc()
+                self._metrics.failovers.inc(endpoint is not last)
+            calls += 1
+            last = endpoint
+            try:
+                answer = await self._call(endpoint, question, parse, until)
+            except CallError as failed:
+                failure = failed
+                endpoint.failed(failure)
+            else:
+                endpoint.succeeded()
+                self._is_trial = False
+                return answer
+            if failure.verdict is Verdict.FATAL:
+                raise ModelError(str(failure))
+            if failure.verdict is Verdict.FAULT:
+                faults += 1
+                if faults >= self._settings.fault_attempts:
+                    raise ModelError(f"{failure}; so did {faults - 1} calls before. See the server's log")
+                await asyncio.sleep(endpoint.pause(faults))
+            elif self._is_trial:
+                raise self._gone(f"{failure}, after it had come back")
+
+    async def _call(
+        self,
+        endpoint: Endpoint,
+        question: Question,
+        parse: Callable[[str, Mapping[str, Array]], _Answer],
+        until: float,
+    ) -> _Answer:
+        request = question.request(next(self._request_ids))
+        began, streams = monotonic(), endpoint.streams_opened
+        status = "OK"
+        try:
+            answer = await endpoint.infer(request, min(self._settings.call_seconds, max(until - began, 0.001)))
+            self._metrics.call_seconds.observe(monotonic() - began)
+            return parse(endpoint.name, question.read(endpoint.name, answer, request.id))
+        except CallError as failure:
+            status = "BAD_ANSWER" if isinstance(failure, BadAnswerError) else failure.code.name
+            raise
+        finally:
+            self._metrics.calls.labels(endpoint.name, status).inc()
+            if endpoint.streams_opened > streams:
+                self._metrics.reconnects.labels(endpoint.name).inc(endpoint.streams_opened - streams)
+
+    async def _choose(self, until: float, avoid: Endpoint | None, failure: CallError | None) -> Endpoint:
+        """Return an endpoint that can be asked, the least busy one, and another than ``avoid`` if there is one."""
+        while True:
+            if self._down is not None:
+                raise ServiceDownError(self._down)
+            ready = [each for each in self._endpoints if each.is_ready]
+            if ready:
+                chosen = min(ready, key=lambda each: (each is avoid, each.in_flight, self._last_turn[each.name]))
+                self._last_turn[chosen.name] = next(self._turns)
+                return chosen
+            if all(each.mismatch for each in self._endpoints):
+                raise self._gone(str(self._endpoints[0].mismatch))
+            if monotonic() >= until:
+                reason = failure or next((each.failure for each in self._endpoints if each.failure), None)
+                raise self._gone(f"given up after {self._settings.batch_seconds:g} s: {reason}")
+            await self._wait_for_change(until)
+
+    async def _wait_for_change(self, until: float) -> None:
+        """Wait until an endpoint has been looked at or one that is left alone may be asked again, or ``until``."""
+        pauses = [each.retry_at for each in self._endpoints if not each.unchecked.is_set()]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(min([until, *pauses]) - monotonic(), 0.0)):
+                await self._changed.wait()
+
+    async def _keep(self, endpoint: Endpoint) -> None:
+        """Look at an endpoint whenever it is not known to have the right models."""
+        while True:
+            await endpoint.unchecked.wait()
+            await asyncio.sleep(max(endpoint.retry_at - monotonic(), 0.0))
+            try:
+                await endpoint.check()
+            except CallError as failure:
+                if failure.verdict is not Verdict.TRANSIENT:
+                    await asyncio.sleep(self._settings.longest_pause_seconds)
+            except DeidError as error:
+                _LOG.warning("an endpoint is left out: %s", error)
+                endpoint.retry_at = max(endpoint.retry_at, monotonic() + self._settings.longest_pause_seconds)
+            else:
+                if self._down is not None:
+                    _LOG.warning("the service is back: %s", endpoint.name)
+                    self._down, self._is_trial = None, True
+                    self._metrics.is_down.set(0)
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+    def _gone(self, reason: str) -> ServiceDownError:
+        """Count the service as down, unless an endpoint is healthy, and return the error to raise."""
+        self._is_trial = False
+        if self._down is None and not any(each.is_healthy for each in self._endpoints):
+            _LOG.warning("the service is down: %s", reason)
+            self._down = f"the service is down: {reason}"
+            self._metrics.is_down.set(1)
+        return ServiceDownError(reason)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for keeper in self._keepers:
+            keeper.cancel()
+        await asyncio.gather(*(each.close() for each in self._endpoints))

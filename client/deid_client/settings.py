@@ -1,0 +1,119 @@
+"""All that can be set about the connection to a server, in one frozen record that workers take with them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from deid_runtime.errors import ModelError, SettingsError
+from deid_runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from deid_client.tagger import TritonTagger
+
+#: fused: one request a graph. ensemble: the server's own chain of encoder and heads. separate: encoder and every head
+#: asked one by one, which is only of use to measure what the other two save.
+Route = Literal["fused", "ensemble", "separate"]
+
+DEFAULT_PORT: Final = 8001
+_LOOPBACK: Final = ("localhost", "127.", "[::1]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tls:
+    """Encryption of the connection. With ``certificate`` and ``key`` the client proves who it is, too (mutual TLS)."""
+
+    roots: Path | None = None  # PEM file of trusted authorities; None: those that gRPC ships
+    certificate: Path | None = None  # PEM file, the chain of the client
+    key: Path | None = field(default=None, repr=False)  # PEM file
+    server_name: str | None = None  # name in the server's certificate, where it is not that of the endpoint
+
+    def __post_init__(self) -> None:
+        if (self.certificate is None) != (self.key is None):
+            raise SettingsError("mutual TLS needs both a certificate and its key; one of them is missing")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerSettings:
+    """Where the models run and how they are asked. None of it changes an answer. Seconds are wall-clock seconds."""
+
+    endpoints: tuple[str, ...]  # host:port of gRPC; several are used in turn, and one stands in for another
+    is_streaming: bool = False  # one bidirectional stream an endpoint in place of one call a request
+    route: Route = "fused"
+    request_tokens: int = 4096  # most tokens a request, padding included: windows times their width
+    request_rows: int = 64  # most windows a request; the server's max_batch_size must allow them
+    requests_in_flight: int = 4  # of one process; what is behind them waits
+    call_seconds: float = 30.0  # deadline of one call
+    batch_seconds: float = 120.0  # deadline of one batch of windows, all calls and pauses together
+    connect_seconds: float = 30.0  # how long to wait for a first server when loading
+    fault_attempts: int = 3  # calls, on other endpoints where there are any, for an answer that is wrong
+    first_pause_seconds: float = 0.1  # after a failed call; doubles with each further one, less a random part
+    longest_pause_seconds: float = 5.0
+    tls: Tls | None = None
+    authorization: str | None = field(default=None, repr=False)  # value of the header, such as "Bearer ..."
+    authorization_file: Path | None = None  # file that holds it, read anew every minute
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "endpoints", tuple(_endpoint(name) for name in self.endpoints))
+        if not self.endpoints or len(set(self.endpoints)) < len(self.endpoints):
+            raise SettingsError("expected one or more different endpoints, as in --server host:8001,host2:8001")
+        for name in ("request_tokens", "request_rows", "requests_in_flight", "fault_attempts"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}; expected 1 or more")
+        for name in (
+            "call_seconds", "batch_seconds", "connect_seconds", "first_pause_seconds", "longest_pause_seconds",
+        ):  # fmt: skip
+            if getattr(self, name) <= 0:
+                raise SettingsError(f"{name} is {getattr(self, name)}; expected more than 0")
+        if (self.authorization or self.authorization_file) and self.open_endpoints:
+            raise SettingsError(
+                f"an authorisation header would go to {', '.join(self.open_endpoints)} unencrypted; use TLS"
+            )
+
+    @property
+    def open_endpoints(self) -> tuple[str, ...]:
+        """The endpoints on other machines to which nothing is encrypted."""
+        return () if self.tls else tuple(name for name in self.endpoints if not name.startswith(_LOOPBACK))
+
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """Return the headers of a call. Raises SettingsError when the authorisation file cannot be read."""
+        value = self.authorization
+        if self.authorization_file is not None:
+            try:
+                value = self.authorization_file.read_text(encoding="ascii").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                raise SettingsError(
+                    f"{self.authorization_file} cannot be read as an authorisation header ({type(error).__name__})"
+                ) from None
+        if value and not (value.isascii() and value.isprintable()):
+            raise SettingsError("the authorisation header is not one line of printable ASCII")
+        return (("authorization", value),) if value else ()
+
+    def describe(self) -> Mapping[str, object]:
+        """Return what a run's manifest says of the server: no secret, and nothing that a restart changes."""
+        return {
+            "endpoints": list(self.endpoints),
+            "route": self.route,
+            "stream": self.is_streaming,
+            "tls": self.tls is not None,
+        }
+
+    def connect(self, settings: Settings) -> "TritonTagger":
+        """Connect, check that the server has the models of ``settings``, and return a tagger that asks it.
+
+        Raises ModelError when no server answers or one has other models, SettingsError for a wrong setting.
+        """
+        try:
+            from deid_client.tagger import load_tagger
+        except (ImportError, RuntimeError) as error:  # tritonclient turns the one into the other
+            raise ModelError(f"--server needs more libraries ({error}); pip install 'deid-runtime[client]'") from error
+        return load_tagger(settings, self)
+
+
+def _endpoint(name: str) -> str:
+    host, _, port = name.strip().rpartition(":")
+    if not host or name.strip().endswith("]"):
+        host, port = name.strip(), str(DEFAULT_PORT)
+    if not port.isdecimal() or not 0 < int(port) < 65536 or not host or (":" in host and not host.startswith("[")):
+        raise SettingsError(f"endpoint {name!r}; expected HOST:PORT, as in 127.0.0.1:8001 or [::1]:8001")
+    return f"{host}:{port}"

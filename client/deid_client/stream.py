@@ -1,0 +1,85 @@
+"""Many requests over one bidirectional stream: answers come in any order and find their request by its id."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+import grpc
+from tritonclient.grpc import service_pb2, service_pb2_grpc
+
+from deid_client.errors import CallError, Verdict, is_cancelled
+
+_Answered = asyncio.Future[service_pb2.ModelInferResponse]
+
+
+class Stream:
+    """One open stream to one endpoint. It ends with its connection; whoever waits then is told to ask again."""
+
+    def __init__(
+        self, endpoint: str, stub: service_pb2_grpc.GRPCInferenceServiceStub, metadata: Sequence[tuple[str, str]]
+    ) -> None:
+        self._endpoint = endpoint
+        self._call = stub.ModelStreamInfer(metadata=tuple(metadata))
+        self._waiting: dict[str, _Answered] = {}
+        self._writing = asyncio.Lock()
+        self._reader = asyncio.create_task(self._read(), name=f"stream of {endpoint}")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether further requests can be sent."""
+        return not self._reader.done()
+
+    async def infer(self, request: service_pb2.ModelInferRequest, seconds: float) -> service_pb2.ModelInferResponse:
+        """Send one request and return its answer. Raises CallError."""
+        answered: _Answered = asyncio.get_running_loop().create_future()
+        self._waiting[request.id] = answered
+        try:
+            async with asyncio.timeout(seconds):
+                async with self._writing:
+                    await self._call.write(request)
+                return await answered
+        except TimeoutError:
+            raise CallError(self._endpoint, grpc.StatusCode.DEADLINE_EXCEEDED, Verdict.TRANSIENT) from None
+        except grpc.aio.AioRpcError as error:
+            raise CallError.of(self._endpoint, error) from None
+        except asyncio.InvalidStateError:  # gRPC's word for writing to a stream that has ended
+            raise CallError(self._endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT) from None
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
+            raise CallError(self._endpoint, grpc.StatusCode.CANCELLED, Verdict.TRANSIENT) from None
+        finally:
+            # An answer that comes later finds nobody and is dropped.
+            del self._waiting[request.id]
+            answered.cancel()
+
+    async def _read(self) -> None:
+        failure = CallError(self._endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
+        try:
+            async for message in self._call:
+                answer = message.infer_response
+                answered = self._waiting.get(answer.id)
+                if message.error_message:
+                    failed = CallError.of_stream(self._endpoint, message.error_message)
+                    if not answer.id:  # it says of no request that it failed, so it may be any
+                        failure = failed
+                        break
+                    if answered is not None and not answered.done():
+                        answered.set_exception(failed)
+                elif answered is not None and not answered.done():
+                    answered.set_result(answer)
+        except grpc.aio.AioRpcError as error:
+            failure = CallError.of(self._endpoint, error)
+            if failure.verdict is Verdict.FAULT:  # it is the stream that failed, not a request
+                failure = CallError(self._endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
+        finally:
+            self._call.cancel()
+            for answered in self._waiting.values():
+                if not answered.done():
+                    answered.set_exception(CallError(self._endpoint, failure.code, failure.verdict))
+
+    async def close(self) -> None:
+        """End the stream; requests under way fail."""
+        self._reader.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._reader

@@ -1,0 +1,176 @@
+"""The detector whose models run on a server. Its answers are those of the engine in this process, to the last bit."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deid_client.connection import Connection
+from deid_client.metrics import ClientMetrics
+from deid_client.routes import Votes
+from deid_client.settings import ServerSettings
+from deid_runtime.contract import Manifest, Profile
+from deid_runtime.detectors.models import (
+    Batch,
+    SpanDecoder,
+    choose_profile,
+    combine,
+    make_batches,
+    pad,
+    second_look,
+    with_title_case,
+)
+from deid_runtime.engines import TokenScores
+from deid_runtime.labels import HEADS
+from deid_runtime.settings import Settings
+from deid_runtime.spans import Sentence, Span
+from deid_runtime.windows import WordEncoder
+
+#: Batches asked for but not decoded, for each request in flight: the next is ready when a place becomes free.
+_BATCHES_AHEAD: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A batch on its way, and its second look where there is one: which ``(rows, tokens)`` changed, and the answer."""
+
+    batch: Batch
+    votes: Future[Votes]
+    changed: NDArray[np.bool_] | None = field(default=None, repr=False)
+    second: Future[Votes] | None = None
+
+    def cancel(self) -> None:
+        for future in (self.votes, self.second):
+            if future is not None:
+                future.cancel()
+
+
+class TritonTagger:
+    """A :data:`~deid_runtime.spans.Tagger`, as :class:`~deid_runtime.detectors.models.ModelTagger`; one per thread.
+
+    Several taggers may share a connection. A context manager: leaving it closes the connection if it is the tagger's.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        manifest: Manifest,
+        profile: Profile,
+        thresholds: Mapping[str, float],
+        *,
+        owns_connection: bool = True,
+    ) -> None:
+        self._connection = connection
+        self._owns_connection = owns_connection
+        self._decoder = SpanDecoder(profile.graphs, profile, thresholds)
+        self._title_case = profile.title_case
+        self._encoder = WordEncoder.from_file(manifest.tokenizer)
+        self._most_pending = connection.settings.requests_in_flight * _BATCHES_AHEAD
+        self.manifest: Mapping[str, object] = {
+            **manifest.content,
+            "engine": "server",
+            "server": connection.settings.describe(),
+            "profile": profile.name,
+            "thresholds": self._decoder.thresholds,
+        }
+
+    def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
+        """Return one row of spans per text, sorted, in its offsets; spans of different heads may overlap.
+
+        ``sentences`` are those of each text to look at, in order; neighbours among them share windows. Windows are sent
+        while later ones are made, a bounded number at a time.
+
+        Raises ModelError when the service does not answer all of them well.
+        """
+        rows: list[list[Span]] = [[] for _ in texts]
+        pending: deque[_Pending] = deque()
+        try:
+            for batch in make_batches(texts, sentences, self._encoder, self._most_rows):
+                pending.append(self._ask(batch))
+                while pending and (len(pending) >= self._most_pending or pending[0].votes.done()):
+                    self._take(pending, texts, rows)
+            while pending:
+                self._take(pending, texts, rows)
+        finally:
+            for each in pending:
+                each.cancel()
+        for row in rows:
+            row.sort()
+        return rows
+
+    def _most_rows(self, width: int) -> int:
+        settings = self._connection.settings
+        return max(1, min(settings.request_rows, settings.request_tokens // width))
+
+    def _ask(self, batch: Batch) -> _Pending:
+        windows = [window for _, window in batch]
+        ids, types, mask = (array[: len(windows)] for array in pad(windows, self._encoder.pad))
+        votes = self._connection.ask((ids, types, mask))
+        self._connection.metrics.windows.inc(len(windows))
+        titled = with_title_case(types, windows) if self._title_case else None
+        if titled is None:
+            return _Pending(batch, votes)
+        changed: NDArray[np.bool_] = titled != types
+        # A row's answer does not depend on the others, so only the rows that changed are asked for again.
+        rows = changed.any(axis=1)
+        second = self._connection.ask((ids[rows], titled[rows], mask[rows]), ("name",))
+        return _Pending(batch, votes, changed, second)
+
+    def _take(self, pending: deque[_Pending], texts: Sequence[str], rows: Sequence[list[Span]]) -> None:
+        """Wait for the oldest batch and add its spans to ``rows``."""
+        oldest = pending[0]
+        answers = _combined(oldest.votes.result())
+        if oldest.second is not None and oldest.changed is not None:
+            answers["name"] = _looked_twice(answers["name"], oldest.changed, _combined(oldest.second.result())["name"])
+        self._decoder.decode(oldest.batch, answers, texts, rows)
+        pending.popleft()
+
+    def close(self) -> None:
+        """Close the connection, unless it is shared."""
+        if self._owns_connection:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def load_tagger(settings: Settings, server: ServerSettings, metrics: ClientMetrics | None = None) -> TritonTagger:
+    """Connect to ``server`` and check that it has the models that ``settings`` names.
+
+    Raises ModelError when models are missing here or differ there or no server answers, SettingsError for a wrong
+    setting.
+    """
+    manifest, profile = choose_profile(settings)
+    connection = Connection(server, manifest, profile, metrics)
+    try:
+        return TritonTagger(connection, manifest, profile, settings.thresholds)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _combined(votes: Votes) -> dict[str, TokenScores]:
+    """Return the combined answer of each head that was asked, in the order of the heads."""
+    by_head: dict[str, list[TokenScores]] = {head: [] for head in HEADS}
+    for version, answer in votes:
+        by_head[version.head].append(answer)
+    return {head: combine(answers) for head, answers in by_head.items() if answers}
+
+
+def _looked_twice(first: TokenScores, changed: NDArray[np.bool_], second: TokenScores) -> TokenScores:
+    """Put the ``second`` look, of the rows that ``changed``, into the ``first``."""
+    rows = changed.any(axis=1)
+    both = second_look(TokenScores(first.tags[rows], first.scores[rows]), second, changed[rows])
+    tags, scores = first.tags.copy(), first.scores.copy()
+    tags[rows], scores[rows] = both.tags, both.scores
+    return TokenScores(tags, scores)

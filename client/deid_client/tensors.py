@@ -1,0 +1,102 @@
+"""Arrays to requests and answers to arrays: the only place that knows bytes. Answers are checked, never trusted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from tritonclient.grpc import service_pb2
+
+from deid_client.errors import BadAnswerError
+from deid_runtime.contract import HeadVersion
+from deid_runtime.engines import TokenScores
+
+Array = NDArray[np.generic]
+
+#: Little-endian, as the protocol has it.
+_DTYPES: Final[Mapping[str, np.dtype[np.generic]]] = {
+    "INT32": np.dtype("<i4"),
+    "UINT8": np.dtype("u1"),
+    "FP16": np.dtype("<f2"),
+    "FP32": np.dtype("<f4"),
+}
+_NAMES: Final = {dtype: name for name, dtype in _DTYPES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A tensor that is asked for. ``shape`` is all of it, the rows of the batch included."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request to one model, as often as it takes to be answered. Asking twice does no harm."""
+
+    model: str
+    inputs: Mapping[str, Array]
+    outputs: Sequence[Output]
+
+    def request(self, request_id: str) -> service_pb2.ModelInferRequest:
+        """Return the message to send."""
+        request = service_pb2.ModelInferRequest(model_name=self.model, id=request_id)
+        for name, array in self.inputs.items():
+            request.inputs.add(name=name, datatype=_NAMES[array.dtype], shape=array.shape)
+            request.raw_input_contents.append(array.tobytes())
+        for output in self.outputs:
+            request.outputs.add(name=output.name)
+        return request
+
+    def read(self, endpoint: str, answer: service_pb2.ModelInferResponse, request_id: str) -> dict[str, Array]:
+        """Return the outputs by name. Raises BadAnswerError unless they are what was asked for."""
+        if answer.id != request_id or answer.model_name != self.model:
+            raise BadAnswerError(endpoint, f"it is one of another request, or of model {answer.model_name!r:.80}")
+        if len(answer.outputs) != len(self.outputs) or len(answer.raw_output_contents) != len(self.outputs):
+            raise BadAnswerError(
+                endpoint,
+                f"{len(answer.outputs)} outputs with {len(answer.raw_output_contents)} contents came from "
+                f"{self.model}, expected {len(self.outputs)}",
+            )
+        came = {
+            output.name: (output.datatype, tuple(output.shape), content)
+            for output, content in zip(answer.outputs, answer.raw_output_contents, strict=True)
+        }
+        arrays = {}
+        for output in self.outputs:
+            if output.name not in came:
+                raise BadAnswerError(endpoint, f"{self.model} gave no output {output.name}")
+            dtype, shape, content = came[output.name]
+            if (dtype, shape) != (output.dtype, output.shape):
+                raise BadAnswerError(
+                    endpoint,
+                    f"output {output.name} of {self.model} is {dtype:.16} {list(shape)[:8]}, "
+                    f"expected {output.dtype} {list(output.shape)}",
+                )
+            size = _DTYPES[dtype].itemsize * int(np.prod(shape))
+            if len(content) != size:
+                raise BadAnswerError(
+                    endpoint, f"output {output.name} of {self.model} has {len(content)} bytes, expected {size}"
+                )
+            arrays[output.name] = np.frombuffer(content, _DTYPES[dtype]).reshape(shape)
+        return arrays
+
+
+def head_outputs(version: HeadVersion, shape: tuple[int, ...], suffix: str = "") -> tuple[Output, Output]:
+    """Return the two outputs of one head, tags and scores, for inputs of ``shape`` ``(rows, tokens)``."""
+    name = version.output + suffix
+    return Output(f"{name}_label", "UINT8", shape), Output(f"{name}_score", "FP16", shape)
+
+
+def head_scores(endpoint: str, version: HeadVersion, arrays: Mapping[str, Array], suffix: str = "") -> TokenScores:
+    """Return what one head says. Raises BadAnswerError for a tag it does not have and a score that is not in 0 to 1."""
+    tags: NDArray[np.uint8] = arrays[f"{version.output}{suffix}_label"].astype(np.uint8, copy=False)
+    scores = arrays[f"{version.output}{suffix}_score"].astype(np.float32)
+    if tags.size and int(tags.max()) >= len(version.tags):
+        raise BadAnswerError(endpoint, f"head {version.output} has {len(version.tags)} tags, {int(tags.max())} came")
+    if not ((scores >= 0) & (scores <= 1)).all():  # also false for what is no number
+        raise BadAnswerError(endpoint, f"head {version.output} gave a score that is not a number from 0 to 1")
+    return TokenScores(tags, scores)

@@ -1,0 +1,86 @@
+"""What the tests of the client share: engines, notes, and what the embedded engine says of them."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deid_client.settings import ServerSettings
+from deid_runtime.contract import find_models, read_manifest
+from deid_runtime.detectors.models import ModelTagger, choose_profile
+from deid_runtime.sentences import split_sentences
+from deid_runtime.settings import Settings
+from deid_runtime.spans import Note, Sentence, Span
+from deid_runtime.windows import WordEncoder
+from tests.client.fault_server import FaultServer, Models
+
+ROOT = Path(__file__).resolve().parents[2]
+_TEXTS = (
+    "Ms. Halvorsen, 87, seen 3/11/2019 by Dr. Lindqvist in Dundas.\nCall 507-882-4417 if the cough is back.\n",
+    "PATIENT: IMOGEN THACKERAY\nMRN 8841207\nAdmitted from Lakeview Regional Medical Center with chest pain.\n" * 3,
+    "BP 120/80, no fever.",
+    "Daughter Priya Raman works at Harmon Steel. Lives on 22 Alder Court, Millbrook, WI 53119. Seen with Dr. Osei.\n"
+    * 4,
+    "",
+)
+
+
+@pytest.fixture(scope="session")
+def models() -> Models:
+    return Models(read_manifest(find_models(None)))
+
+
+@pytest.fixture(scope="session")
+def texts() -> Sequence[str]:
+    return _TEXTS
+
+
+@pytest.fixture(scope="session")
+def sentences() -> Sequence[Sequence[Sentence]]:
+    return [split_sentences(text) for text in _TEXTS]
+
+
+@pytest.fixture(scope="session")
+def notes() -> list[Note]:
+    return [Note(f"n{number}", text, f"p{number % 2}") for number, text in enumerate(_TEXTS)]
+
+
+@pytest.fixture(scope="session")
+def expected(models: Models, sentences: Sequence[Sequence[Sentence]]) -> dict[str, list[list[Span]]]:
+    """What the embedded engine finds, by profile."""
+    found = {profile: embedded(models, Settings(profile=profile))(_TEXTS, sentences) for profile in ("fast", "full")}
+    assert any(found["fast"])
+    return found
+
+
+@pytest.fixture(scope="session")
+def asking() -> Callable[..., ServerSettings]:
+    """Makes settings for small requests and short waits."""
+
+    def make(*servers: FaultServer, **changes: Any) -> ServerSettings:
+        settings: dict[str, Any] = {
+            "request_tokens": 256,
+            "call_seconds": 20.0,
+            "batch_seconds": 120.0,
+            "connect_seconds": 20.0,
+            "first_pause_seconds": 0.02,
+            "longest_pause_seconds": 0.2,
+            **changes,
+        }
+        return ServerSettings(endpoints=tuple(server.address for server in servers), **settings)
+
+    return make
+
+
+def embedded(models: Models, settings: Settings) -> ModelTagger:
+    """Return the tagger that runs the engines in this process; they are shared, so it is not to be closed."""
+    manifest, profile = choose_profile(settings)
+    engines = [(graph, models.engine(graph)) for graph in profile.graphs]
+    encoder = WordEncoder.from_file(manifest.tokenizer)
+    return ModelTagger(engines, profile, settings.thresholds, encoder, 16, manifest.content)
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,146 @@
+"""A service that is down or has other models: said once, loudly, and not paid for with a deadline a note."""
+
+import time
+from contextlib import suppress
+
+import grpc
+import pytest
+
+from deid_client.errors import VERDICTS, Verdict
+from deid_runtime.errors import ModelError
+from deid_runtime.settings import Settings
+from tests.client import fault_server as faults
+from tests.client.fault_server import FaultServer, abort
+
+SETTINGS = Settings()
+
+
+def test_every_status_of_grpc_has_a_verdict():
+    assert set(VERDICTS) == set(grpc.StatusCode)
+    assert all(isinstance(verdict, Verdict) for verdict in VERDICTS.values())
+
+
+def test_no_server_at_all_is_an_error_that_names_it(models, asking):
+    server = FaultServer(models)
+    server.stop()
+
+    with pytest.raises(ModelError, match=rf"{server.address}.*deid serve"):
+        asking(server, connect_seconds=0.3).connect(SETTINGS)
+
+
+def test_a_server_that_comes_late_is_waited_for(models, asking, texts, sentences, expected):
+    server = FaultServer(models)
+    server.stop_for(0.5)
+    time.sleep(0.1)
+
+    with server, asking(server).connect(SETTINGS) as tagger:
+        assert tagger(texts, sentences) == expected["fast"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("contract_version", "1"),
+        ("graph", "v7"),
+        ("graph_sha256", "0" * 64),
+        ("tokenizer_sha256", ""),
+        ("labels", '{"name": ["B-PATIENT"]}'),
+        ("labels", "no json"),
+    ],
+)
+def test_other_models_are_refused(models, asking, name, value):
+    with FaultServer(models) as good, FaultServer(models) as bad:
+        bad.parameters[name] = value
+        with pytest.raises(ModelError, match=bad.address) as raised:
+            asking(good, bad).connect(SETTINGS)
+
+    assert "manifest" in str(raised.value)
+
+
+def test_a_server_that_comes_back_with_other_models_is_not_asked(models, asking, texts, sentences, expected):
+    with (
+        FaultServer(models) as good,
+        FaultServer(models) as bad,
+        asking(good, bad).connect(SETTINGS) as tagger,
+    ):
+        bad.stop()
+        bad.parameters["graph_sha256"] = "0" * 64
+        bad.asked.clear()
+        bad.start()
+        for _ in range(5):
+            assert tagger(texts, sentences) == expected["fast"]
+        assert not bad.asked
+
+
+def test_the_only_server_that_comes_back_with_other_models_is_an_error(models, asking, texts, sentences):
+    with FaultServer(models) as server, asking(server).connect(SETTINGS) as tagger:
+        server.stop()
+        server.parameters["graph_sha256"] = "0" * 64
+        server.asked.clear()
+        server.start()
+        with pytest.raises(ModelError, match="graph_sha256"):
+            tagger(texts, sentences)
+        assert not server.asked
+
+
+def test_a_dead_service_costs_one_deadline_and_is_found_again(models, asking, texts, sentences, expected):
+    with FaultServer(models) as server, asking(server, batch_seconds=1.5).connect(SETTINGS) as tagger:
+        server.stop()
+        began = time.monotonic()
+        with pytest.raises(ModelError, match="given up after 1.5 s"):
+            tagger(texts, sentences)
+        for _ in range(20):
+            with pytest.raises(ModelError, match="the service is down"):
+                tagger(texts, sentences)
+        assert time.monotonic() - began < 21 * 1.5 / 2
+
+        server.start()
+        found = None
+        until = time.monotonic() + 60
+        while found is None and time.monotonic() < until:
+            with suppress(ModelError):
+                found = tagger(texts, sentences)
+            time.sleep(0.05)
+        assert found == expected["fast"]
+
+
+def test_a_service_that_only_looks_alive_costs_one_call_after_its_deadline(models, asking, texts, sentences):
+    with (
+        FaultServer(models, always=abort(grpc.StatusCode.UNAVAILABLE)) as server,
+        asking(server, batch_seconds=0.5).connect(SETTINGS) as tagger,
+    ):
+        with pytest.raises(ModelError):
+            tagger(texts, sentences)
+        began = time.monotonic()
+        calls = len(server.asked)
+        while time.monotonic() - began < 1.0:
+            with pytest.raises(ModelError):
+                tagger(texts, sentences)
+            time.sleep(0.01)
+        # Each time it seemed to be back a few were tried; without that, a deadline's worth would have been.
+        assert len(server.asked) - calls < 60
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        (grpc.StatusCode.UNAUTHENTICATED, "authorisation"),
+        (grpc.StatusCode.INVALID_ARGUMENT, "malformed"),
+    ],
+)
+def test_what_cannot_be_mended_is_not_tried_again(models, asking, texts, sentences, code, remedy):
+    with FaultServer(models, always=abort(code)) as server, asking(server).connect(SETTINGS) as tagger:
+        with pytest.raises(ModelError, match=remedy):
+            tagger(texts, sentences)
+        time.sleep(0.1)
+        assert len({request for request, _ in server.asked}) == len(server.asked) <= 4
+
+
+def test_a_hanging_server_is_left_for_another(models, asking, texts, sentences, expected):
+    with (
+        FaultServer(models, always=faults.slow(6.0)) as hanging,
+        FaultServer(models) as good,
+        asking(hanging, good, call_seconds=2.0).connect(SETTINGS) as tagger,
+    ):
+        assert tagger(texts, sentences) == expected["fast"]
+        assert hanging.asked

@@ -1,0 +1,75 @@
+"""Settings of the connection: endpoints, headers, what must not be shown or sent."""
+
+import pickle
+
+import pytest
+
+from deid_client.settings import ServerSettings, Tls
+from deid_runtime.errors import SettingsError
+
+SECRET = "Bearer 9f2c-not-to-be-seen"
+
+
+@pytest.mark.parametrize(
+    ("given", "endpoint"),
+    [
+        ("127.0.0.1:9001", "127.0.0.1:9001"),
+        ("triton", "triton:8001"),
+        (" triton.lab:8001 ", "triton.lab:8001"),
+        ("[::1]", "[::1]:8001"),
+        ("[::1]:9001", "[::1]:9001"),
+    ],
+)
+def test_endpoints(given, endpoint):
+    assert ServerSettings(endpoints=(given,)).endpoints == (endpoint,)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [(), ("",), (":8001",), ("host:",), ("host:0",), ("host:70000",), ("host:x",), ("::1",), ("host", "host:8001")],
+)
+def test_wrong_endpoints(given):
+    with pytest.raises(SettingsError):
+        ServerSettings(endpoints=given)
+
+
+@pytest.mark.parametrize("name", ["request_tokens", "requests_in_flight", "call_seconds", "batch_seconds"])
+def test_numbers_must_be_positive(name):
+    with pytest.raises(SettingsError, match=name):
+        ServerSettings(endpoints=("host",), **{name: 0})
+
+
+def test_a_header_goes_over_tls_or_to_this_machine_alone(tmp_path):
+    with pytest.raises(SettingsError, match=r"triton:8001.*TLS"):
+        ServerSettings(endpoints=("localhost", "triton"), authorization=SECRET)
+
+    for settings in (
+        ServerSettings(endpoints=("triton",), authorization=SECRET, tls=Tls()),
+        ServerSettings(endpoints=("127.0.0.1",), authorization=SECRET),
+    ):
+        assert settings.metadata() == (("authorization", SECRET),)
+    assert ServerSettings(endpoints=("triton",)).open_endpoints == ("triton:8001",)
+
+
+def test_secrets_are_not_shown_and_go_to_workers():
+    settings = ServerSettings(endpoints=("localhost",), authorization=SECRET)
+
+    assert SECRET not in repr(settings) + str(settings.describe())
+    assert pickle.loads(pickle.dumps(settings)).metadata() == settings.metadata()
+
+
+def test_the_header_can_stand_in_a_file(tmp_path):
+    file = tmp_path / "token"
+    settings = ServerSettings(endpoints=("localhost",), authorization_file=file)
+    with pytest.raises(SettingsError, match="token"):
+        settings.metadata()
+    file.write_text(f"{SECRET}\n")
+    assert settings.metadata() == (("authorization", SECRET),)
+    file.write_text("two\nlines")
+    with pytest.raises(SettingsError, match="one line"):
+        settings.metadata()
+
+
+def test_mutual_tls_needs_both_files(tmp_path):
+    with pytest.raises(SettingsError, match="missing"):
+        Tls(certificate=tmp_path / "client.pem")
