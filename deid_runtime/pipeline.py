@@ -14,6 +14,7 @@ and a reason that holds no note text, and every other note of the batch is serve
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import pairwise
 from time import perf_counter
@@ -26,6 +27,7 @@ from deid_runtime.detectors.record import find_record
 from deid_runtime.detectors.templates import Templates, load_templates
 from deid_runtime.errors import DeidError, InputError, SettingsError
 from deid_runtime.fusion import covered, fuse_spans
+from deid_runtime.offsets import read_offsets
 from deid_runtime.propagation import propagate
 from deid_runtime.rewrite import rewrite
 from deid_runtime.sentences import split_sentences
@@ -111,6 +113,13 @@ class Pipeline:
     def close(self) -> None:
         """Free the models. The pipeline cannot be used afterwards."""
         self._resources.close()
+
+    def with_surrogates(self, surrogates: Surrogates) -> "Pipeline":
+        """Return a pipeline with these ``surrogates``. It shares all else with this one, which must outlive it."""
+        other = copy(self)
+        other._surrogates = surrogates
+        other._resources = ExitStack()
+        return other
 
     def describe(self) -> dict[str, object]:
         """Return what this pipeline is made of, for a manifest: digests and settings, no secret, ready for JSON."""
@@ -262,11 +271,19 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
             # The engines are heavy to import, and a pipeline of rules alone must run without them.
             from deid_runtime.detectors.models import load_tagger
 
-            model_tagger = resources.enter_context(load_tagger(settings))
+            server = settings.server
+            model_tagger = resources.enter_context(server.connect(settings) if server else load_tagger(settings))
             tagger, models = model_tagger, dict(model_tagger.manifest)
         surrogates = None
         if key is not None:
-            surrogates = Surrogates(key, operator=settings.operator, date_shift_days=settings.date_shift_days)
+            surrogates = Surrogates(
+                key,
+                operator=settings.operator,
+                date_shift_days=settings.date_shift_days,
+                offsets=read_offsets(settings.offsets) if settings.offsets else None,
+                dates=settings.dates,
+                safe_harbor=settings.safe_harbor,
+            )
         return Pipeline(
             inclusion=inclusion,
             templates=templates,
@@ -275,11 +292,14 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
             records=records,
             description={
                 "models": models,
-                "engine": settings.engine,
+                "engine": "server" if settings.server else settings.engine,
                 "profile": settings.profile,
                 "thresholds": dict(settings.thresholds),
                 "operator": settings.operator,
                 "date_shift_days": settings.date_shift_days,
+                "offsets_given": settings.offsets is not None,
+                "dates": settings.dates,
+                "safe_harbor": settings.safe_harbor,
                 "inclusion": {"entries": len(inclusion), "sha256": inclusion.sha256},
                 "templates": {"entries": len(templates), "sha256": templates.sha256},
                 "patient_records": len(records),

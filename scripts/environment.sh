@@ -13,18 +13,31 @@ find_python() {
     return 1
 }
 
-# Debian splits venv off into a package of its own, which a bare system lacks.
-install_venv_module() {
-    local version package
-    version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-    package="python$version-venv"
+version_of() {
+    "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'
+}
+
+# install_package PACKAGE WHAT: Debian splits parts of Python off into packages of their own, which a bare system lacks.
+install_package() {
+    local package=$1
     if [ "$(id -u)" != 0 ] || ! command -v apt-get > /dev/null; then
-        echo "Python's venv module is missing; install it as root and try again: apt-get install $package" >&2
+        echo "Python's $2 is missing; install it as root and try again: apt-get install $package" >&2
         return 1
     fi
     echo "== installing $package"
     apt-get update --quiet=2
     DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends "$package" > /dev/null
+}
+
+# install_shared_python PYTHON: the inference server loads Python as a library.
+install_shared_python() {
+    local version
+    version=$(version_of "$1")
+    "$1" - "libpython$version.so.1.0" 2> /dev/null << 'EOF' || install_package "libpython$version" "shared library"
+import ctypes, pathlib, sys, sysconfig
+beside = pathlib.Path(sysconfig.get_config_var("LIBDIR"), sys.argv[1])
+ctypes.CDLL(str(beside) if beside.exists() else sys.argv[1])
+EOF
 }
 
 make_environment() {
@@ -33,7 +46,7 @@ make_environment() {
         return
     fi
     python=$(find_python)
-    "$python" -c 'import ensurepip, venv' 2> /dev/null || install_venv_module "$python"
+    "$python" -c 'import ensurepip, venv' 2> /dev/null || install_package "python$(version_of "$python")-venv" "venv module"
     rm -rf "$1"
     "$python" -m venv "$1"
 }

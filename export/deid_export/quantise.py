@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 
 from deid_export.corpus import GoldNote
 from deid_runtime.contract import INPUTS
@@ -32,7 +33,7 @@ def quantise(source: Path, target: Path, notes: Sequence[GoldNote], encoder: Wor
     onnx.save(quantised, target)
 
 
-def _samples(notes: Sequence[GoldNote], encoder: WordEncoder, batches: int) -> list[dict[str, np.ndarray]]:
+def _samples(notes: Sequence[GoldNote], encoder: WordEncoder, batches: int) -> list[dict[str, NDArray[np.int32]]]:
     rng = random.Random(0)
     windows = [
         window

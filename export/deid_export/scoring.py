@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from deid_export.batches import StreamSettings, cut_windows, window_targets
 from deid_export.corpus import GoldNote
@@ -18,8 +19,8 @@ from deid_runtime.windows import Window, WordEncoder
 class WordScores:
     """One row per word of the notes: ``scores`` by head float32 1 - P(O), ``gold`` by head bool."""
 
-    scores: dict[str, np.ndarray]
-    gold: dict[str, np.ndarray]
+    scores: dict[str, NDArray[np.float32]]
+    gold: dict[str, NDArray[np.bool_]]
 
 
 def score_words(
@@ -32,8 +33,8 @@ def score_words(
 ) -> WordScores:
     """Run ``model`` over the serving windows of ``notes``, or over those that ``stream`` trains on."""
     heads = model.shape.heads
-    scores: dict[str, list[np.ndarray]] = {head: [] for head in heads}
-    gold: dict[str, list[np.ndarray]] = {head: [] for head in heads}
+    scores: dict[str, list[NDArray[np.float32]]] = {head: [] for head in heads}
+    gold: dict[str, list[NDArray[np.bool_]]] = {head: [] for head in heads}
     windows: list[tuple[Window, GoldNote]] = [
         (window, note)
         for note in notes
@@ -48,7 +49,7 @@ def score_words(
         with torch.inference_mode(), autocast():
             logits = model(ids, types, mask)
         for head in heads:
-            found = 1.0 - torch.softmax(logits[head].float(), dim=-1)[..., 0].numpy()
+            found: NDArray[np.float32] = (1.0 - torch.softmax(logits[head].float(), dim=-1)[..., 0]).numpy()
             for row, (window, note) in enumerate(chunk):
                 scores[head].append(found[row, window.positions])
                 gold[head].append(np.array(window_targets(window, note.spans, [head])[head]) > 0)

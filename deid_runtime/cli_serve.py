@@ -1,0 +1,193 @@
+"""``deid serve``: the inference server on this machine, in one command."""
+
+import ipaddress
+import logging
+import signal
+import sys
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from deid_runtime.cli_exits import EXIT_ERROR
+from deid_runtime.errors import DeidError, SettingsError
+from deid_runtime.settings import Engine, Operator, Profile
+
+if TYPE_CHECKING:
+    from deid_runtime.serving.server import Server
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PORT = click.IntRange(1, 65535)
+
+
+@click.command()
+@click.option(
+    "--repository",
+    type=_FOLDER,
+    help="Serve this folder, written by `deid-export repository --backend python`. It settles --models, --profile, "
+    "--operator, --date-shift, --engine and --instances. Default: one made of the models, removed at the end.",
+)
+@click.option("--models", type=_FOLDER, help="Folder with other models. Default: those of the package.")
+@click.option(
+    "--keys",
+    type=_FOLDER,
+    help="Folder of key files NAME.key, from `deid key new`. Requests to the model `deidentify` name one of them; "
+    "whoever reaches the server can use them all. Without it `deidentify` refuses every note.",
+)
+@click.option(
+    "--patients",
+    type=_FILE,
+    help="Table of structured patient records for `deidentify`, as for `deid run`. Held in memory.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on. NOT a loopback address, and others can send notes and read answers in clear unless "
+    "--tls-cert is given too.",
+)
+@click.option("--grpc-port", type=_PORT, default=8001, show_default=True, help="For `deid run --server` and others.")
+@click.option("--http-port", type=_PORT, default=8000, show_default=True, help="For requests in JSON, and for probes.")
+@click.option("--metrics-port", type=_PORT, default=8002, show_default=True, help="Prometheus metrics at /metrics.")
+@click.option(
+    "--tls-cert",
+    type=_FILE,
+    help="Certificate (PEM) for gRPC, with --tls-key. HTTP and metrics have no TLS: they then stay on 127.0.0.1.",
+)
+@click.option("--tls-key", type=_FILE, help="Private key (PEM) of --tls-cert.")
+@click.option(
+    "--tls-client-ca", type=_FILE, help="Take only clients with a certificate that this authority (PEM) has signed."
+)
+@click.option(
+    "--profile",
+    type=click.Choice(get_args(Profile)),
+    default="fast",
+    show_default=True,
+    help="Of `deidentify`, as of `deid run`.",
+)
+@click.option(
+    "--operator",
+    type=click.Choice(get_args(Operator)),
+    default="surrogate",
+    show_default=True,
+    help="Of `deidentify`, as of `deid run`.",
+)
+@click.option(
+    "--date-shift",
+    type=click.IntRange(min=1),
+    default=365,
+    show_default=True,
+    metavar="DAYS",
+    help="Of `deidentify`, as of `deid run`.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(get_args(Engine)),
+    default="auto",
+    show_default=True,
+    help="Inference engine. Answers equal those of `deid run` with the same one.",
+)
+@click.option(
+    "--instances",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes for each model, one core and about 300 MB each. More than cores makes it slower.",
+)
+@click.option("--verbose", is_flag=True, help="Show all that the server logs, not its errors alone.")
+def serve(
+    repository: Path | None,
+    models: Path | None,
+    keys: Path | None,
+    patients: Path | None,
+    host: str,
+    grpc_port: int,
+    http_port: int,
+    metrics_port: int,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_client_ca: Path | None,
+    profile: Profile,
+    operator: Operator,
+    date_shift: int,
+    engine: Engine,
+    instances: int,
+    verbose: bool,
+) -> None:
+    """Serve the models on this machine until stopped (Ctrl-C or SIGTERM); needs `pip install 'deid-runtime[serve]'`.
+
+    The server is Triton: any client of the KServe v2 protocol can use it, and `deid run --server HOST:PORT` does. A
+    crashed server is started again. Nothing of what it is sent is logged or kept.
+    """
+    from tempfile import TemporaryDirectory
+
+    from deid_runtime.contract import find_models, read_manifest
+    from deid_runtime.serving.graph_models import ServingOptions
+    from deid_runtime.serving.installation import find_installation
+    from deid_runtime.serving.note_models import NoteOptions
+    from deid_runtime.serving.repository import write_repository
+    from deid_runtime.serving.server import ServerOptions, Tls
+    from deid_runtime.serving.supervisor import supervise
+
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="deid: %(message)s")
+    stop = _stop_event()
+    try:
+        if (tls_cert is None) != (tls_key is None) or (tls_client_ca and not tls_cert):
+            raise SettingsError("--tls-cert and --tls-key go together, and --tls-client-ca with both")
+        _warn_if_open(host, has_tls=tls_cert is not None)
+        installation = find_installation()
+        with ExitStack() as resources:
+            if repository is None:
+                repository = Path(resources.enter_context(TemporaryDirectory(prefix="deid-serve-"))) / "repository"
+                notes = NoteOptions(
+                    profile=profile, operator=operator, date_shift_days=date_shift, engine=engine, instances=instances
+                )
+                graphs = ServingOptions(instances=instances, engine=engine)
+                write_repository(read_manifest(find_models(models)), repository, graphs, notes)
+            environment = {"DEID_SERVE_KEYS": keys, "DEID_SERVE_PATIENTS": patients}
+            options = ServerOptions(
+                repository=repository,
+                host=host,
+                http_port=http_port,
+                grpc_port=grpc_port,
+                metrics_port=metrics_port,
+                tls=Tls(tls_cert, tls_key, tls_client_ca) if tls_cert and tls_key else None,
+                environment={name: str(path.resolve()) if path else "" for name, path in environment.items()},
+            )
+            supervise(installation, options, stop, _say_ready)
+    except DeidError as error:
+        click.echo(f"deid: {error}", err=True)
+        sys.exit(EXIT_ERROR)
+    click.echo("deid: the server is stopped", err=True)
+
+
+def _stop_event() -> threading.Event:
+    """Return an event that SIGINT and SIGTERM set."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # One that was ignored from outside, as in a shell's background job, stays so.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: stop.set())
+    return stop
+
+
+def _warn_if_open(host: str, *, has_tls: bool) -> None:
+    try:
+        is_loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        raise SettingsError(f"--host {host!r} is not an IP address; expected one as 127.0.0.1 or 0.0.0.0") from None
+    if not is_loopback and not has_tls:
+        click.echo(
+            f"deid: WARNING: whoever reaches {host} can use this server, and notes travel in clear; give --tls-cert, "
+            "--tls-key and --tls-client-ca, or put a proxy with TLS and authorisation before it",
+            err=True,
+        )
+
+
+def _say_ready(server: "Server") -> None:
+    options = server.options
+    places = f"gRPC {options.grpc}, HTTP {options.http}, metrics {options.metrics}/metrics"
+    click.echo(f"deid: ready: {places} (process {server.pid})", err=True)

@@ -1,0 +1,60 @@
+"""Keys by name: what a client may say is which of the server's keys to use, never a key and never a path."""
+
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from deid_runtime.errors import InputError, SettingsError
+from deid_runtime.surrogates import Surrogates, load_key
+
+KEY_SUFFIX: Final = ".key"
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
+_CACHED: Final = 32
+
+
+class KeyFolder:
+    """The keys ``NAME.key`` of one folder, read when first asked for and again when their file has changed."""
+
+    def __init__(self, folder: Path | None, make: Callable[[bytes], Surrogates]) -> None:
+        self._folder = folder
+        self._make = make
+        self._cache: OrderedDict[str, tuple[tuple[int, int, int], Surrogates]] = OrderedDict()
+
+    def surrogates(self, name: str) -> Surrogates:
+        """Return the surrogates of the key called ``name``.
+
+        Raises InputError, which doesn't repeat the name: a client in error may have sent a key.
+        """
+        if self._folder is None:
+            raise InputError(
+                "this server has no keys; start it with a folder of them (`deid serve --keys FOLDER`)",
+                stage="surrogates",
+            )
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                "the key name is not one: expected 1 to 64 letters, digits, _ and -; send the name of a key in the "
+                "server's key folder, never a key",
+                stage="surrogates",
+            )
+        path = self._folder / (name + KEY_SUFFIX)
+        try:
+            state = os.stat(path)
+            version = (state.st_mtime_ns, state.st_ino, state.st_size)
+            known = self._cache.get(name)
+            if known is None or known[0] != version:
+                known = version, self._make(load_key(path))
+        except (OSError, SettingsError) as error:
+            raise InputError(
+                f"the server cannot use a key of that name ({type(error).__name__}); ask whoever runs it for the "
+                f"names, or add NAME{KEY_SUFFIX}, made by `deid key new`, to its key folder",
+                stage="surrogates",
+            ) from None
+        self._cache[name] = known
+        self._cache.move_to_end(name)
+        while len(self._cache) > _CACHED:
+            self._cache.popitem(last=False)
+        return known[1]

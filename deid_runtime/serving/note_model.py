@@ -1,0 +1,162 @@
+"""The python backend of Triton for whole notes: the pipeline of ``deid run``, one note a request.
+
+Keys and patient records come from the server's environment: ``DEID_SERVE_KEYS`` names a folder of key files,
+``DEID_SERVE_PATIENTS`` a table of patient records, both as ``deid serve`` takes them.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deid_runtime.errors import DeidError, InputError, SettingsError
+from deid_runtime.patients import read_patients
+from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
+from deid_runtime.serving.keys import KeyFolder
+from deid_runtime.serving.note_models import NOTE_INPUTS, NOTE_OUTPUTS
+from deid_runtime.settings import Settings
+from deid_runtime.spans import Note
+from deid_runtime.surrogates import Surrogates
+
+KEYS_VARIABLE: Final = "DEID_SERVE_KEYS"
+PATIENTS_VARIABLE: Final = "DEID_SERVE_PATIENTS"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One de-identified note; ``spans`` and ``pseudonyms`` are JSON.
+
+    ``spans`` lists start, end, label, score and sources, in half-open code points of the original text.
+    """
+
+    text: str = field(repr=False)
+    spans: str
+    pseudonyms: str
+
+
+class NoteService:
+    """De-identifies one note after the other with the key that each asks for."""
+
+    def __init__(self, pipeline: Pipeline, keys: KeyFolder, max_note_bytes: int) -> None:
+        self._pipeline = pipeline
+        self._keys = keys
+        self._max_note_bytes = max_note_bytes
+
+    def deidentify(self, text: bytes, note_id: bytes, patient: bytes, key: bytes) -> Answer:
+        """Return the answer to one request; all inputs are UTF-8. Raises InputError that names the stage."""
+        if len(text) > self._max_note_bytes:
+            raise InputError(
+                f"the note has {len(text):,} bytes, this server takes {self._max_note_bytes:,}; split it, or have "
+                "max_note_bytes raised in the server's configuration",
+                stage="read",
+            )
+        note = Note(_decoded("note_id", note_id), _decoded("text", text), _decoded("patient", patient))
+        surrogates = self._keys.surrogates(_decoded("key", key))
+        [outcome] = self._pipeline.with_surrogates(surrogates).deidentify([note])
+        if isinstance(outcome, Quarantined):
+            raise InputError(outcome.reason, stage=outcome.stage)
+        spans = [
+            {
+                "start": span.start,
+                "end": span.end,
+                "label": span.label,
+                "score": round(span.score, 4),
+                "sources": span.sources,
+            }
+            for span in outcome.spans
+        ]
+        pseudonyms = {"note": outcome.note_pseudonym, "patient": outcome.patient_pseudonym}
+        return Answer(outcome.text, json.dumps(spans), json.dumps(pseudonyms))
+
+    def close(self) -> None:
+        """Free the models."""
+        self._pipeline.close()
+
+
+def load_note_service(parameters: Mapping[str, str], models: Path, environment: Mapping[str, str]) -> NoteService:
+    """Load what the ``parameters`` of a model's configuration and the server's ``environment`` ask for.
+
+    Raises SettingsError for a missing key folder or a wrong table of patients, ModelError for models that do not fit.
+    """
+    keys = environment.get(KEYS_VARIABLE)
+    patients = environment.get(PATIENTS_VARIABLE)
+    if keys and not Path(keys).is_dir():
+        raise SettingsError(f"the key folder {keys} is not a folder; make it, and keys in it with `deid key new`")
+    settings = Settings(
+        models=models,
+        profile=parameters["profile"],  # type: ignore[arg-type]
+        engine=parameters["engine"],  # type: ignore[arg-type]
+        engine_threads=int(parameters["engine_threads"]),
+        operator=parameters["operator"],  # type: ignore[arg-type]
+        date_shift_days=int(parameters["date_shift_days"]),
+    )
+
+    def make(key: bytes) -> Surrogates:
+        return Surrogates(key, operator=settings.operator, date_shift_days=settings.date_shift_days)
+
+    records = read_patients(Path(patients)) if patients else {}
+    pipeline = load_pipeline(settings, key=None, records=records)
+    return NoteService(pipeline, KeyFolder(Path(keys) if keys else None, make), int(parameters["max_note_bytes"]))
+
+
+def _decoded(name: str, value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"the {name} is not valid UTF-8 at byte {error.start}; encode it so, from its true encoding", stage="read"
+        ) from None
+
+
+class TritonPythonModel:
+    """What Triton calls. Its requests and responses are those of ``triton_python_backend_utils``."""
+
+    def initialize(self, args: dict[str, str]) -> None:
+        """Load the pipeline. An error here ends the loading of the model, with its message in the server's log."""
+        # Only the server's own process has it.
+        import triton_python_backend_utils as triton
+
+        self._triton: Any = triton
+        config = json.loads(args["model_config"])
+        parameters = {name: entry["string_value"] for name, entry in config["parameters"].items()}
+        self._service = load_note_service(parameters, Path(args["model_repository"]).parent, os.environ)
+
+    def execute(self, requests: Sequence[Any]) -> list[Any]:
+        """Answer every request, in order; a bad one fails alone."""
+        return [self._respond(request) for request in requests]
+
+    def _respond(self, request: Any) -> Any:
+        triton = self._triton
+        try:
+            inputs = [bytes(triton.get_input_tensor_by_name(request, name).as_numpy().item()) for name in NOTE_INPUTS]
+            answer = self._service.deidentify(*inputs)
+        except DeidError as error:
+            stage = error.stage if isinstance(error, InputError) else "read"
+            return triton.InferenceResponse(
+                error=triton.TritonError(f"not de-identified, stage {stage}: {error}", triton.TritonError.INVALID_ARG)
+            )
+        except Exception as error:  # noqa: BLE001 - its message may hold note text, and must reach neither log nor client
+            return triton.InferenceResponse(
+                error=triton.TritonError(
+                    f"not de-identified: unexpected {type(error).__name__}", triton.TritonError.INTERNAL
+                )
+            )
+        wanted = set(request.requested_output_names())
+        values = {"text": answer.text, "spans": answer.spans, "pseudonyms": answer.pseudonyms}
+        return triton.InferenceResponse(
+            output_tensors=[triton.Tensor(name, strings(values[name])) for name in NOTE_OUTPUTS if name in wanted]
+        )
+
+    def finalize(self) -> None:
+        """Free the models, when the model is unloaded."""
+        self._service.close()
+
+
+def strings(value: str) -> NDArray[np.object_]:
+    """Return a text as Triton wants one: an array of one UTF-8 string."""
+    return np.array([value.encode("utf-8")], dtype=np.object_)

@@ -1,0 +1,116 @@
+"""Writes the folder that a Triton server serves: a model a folder, beside the manifest and the tokenizer.
+
+The folder is complete in itself, and is a model repository of ours too: ``deid run --models`` takes it.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from deid_runtime.contract import Manifest
+from deid_runtime.errors import OutputError
+from deid_runtime.serving.graph_models import MASK_FILE, GraphModels, ServingOptions
+from deid_runtime.serving.installation import PATH_VARIABLE
+from deid_runtime.serving.model_config import ModelConfig
+from deid_runtime.serving.note_models import NOTES, NOTES_STREAM, NoteOptions, note_models
+from deid_runtime.serving.rows import WIDTHS
+
+GRAPH_FILE: Final = "model.onnx"
+
+#: Triton loads this file in a process that ignores PYTHONPATH; where nothing is set, the package is installed.
+_MODEL_PY: Final = '''\
+"""{purpose}"""
+
+import os
+import sys
+
+sys.path += [path for path in os.environ.get("{variable}", "").split(os.pathsep) if path not in ("", *sys.path)]
+
+from deid_runtime.serving.{module} import TritonPythonModel  # noqa: E402
+
+__all__ = ["TritonPythonModel"]
+'''
+_TOKEN_MODEL: Final = _MODEL_PY.format(
+    purpose="Serves this folder's graph with the engine of deid_runtime.", variable=PATH_VARIABLE, module="token_model"
+)
+_NOTE_MODELS: Final = {
+    NOTES: _MODEL_PY.format(
+        purpose="De-identifies notes with the pipeline of deid_runtime.", variable=PATH_VARIABLE, module="note_model"
+    ),
+    NOTES_STREAM: _MODEL_PY.format(
+        purpose="De-identifies streams of notes.", variable=PATH_VARIABLE, module="note_stream"
+    ),
+}
+
+
+def write_repository(manifest: Manifest, out: Path, options: ServingOptions, notes: NoteOptions) -> None:
+    """Write the models that need nothing but the graphs as they are: each whole graph, and those for whole notes.
+
+    ``deid-export repository`` writes these and the parts of each graph. Raises OutputError when ``out`` exists and
+    holds something, or cannot be written.
+    """
+    with repository_folder(manifest, out):
+        models = GraphModels(manifest, options)
+        for graph in manifest.graphs.values():
+            write_graph_model(out, models.whole(graph), graph.file)
+        write_note_models(out, notes)
+
+
+@contextmanager
+def repository_folder(manifest: Manifest, out: Path) -> Iterator[None]:
+    """Make ``out`` with the manifest and the tokenizer, which Triton passes over; the block writes the models.
+
+    Raises OutputError when ``out`` exists and holds something, or cannot be written.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OutputError(f"{out} exists already; name a new or empty folder, a server may be reading this one")
+    content: Any = manifest.content
+    graphs = {name: {**entry, "file": f"{name}/1/{GRAPH_FILE}"} for name, entry in content["graphs"].items()}
+    tokenizer = {**content["tokenizer"], "file": manifest.tokenizer.name}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(manifest.tokenizer, out / manifest.tokenizer.name)
+        text = json.dumps({**content, "graphs": graphs, "tokenizer": tokenizer}, indent=2)
+        (out / "manifest.json").write_text(text + "\n", encoding="utf-8")
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write the repository {out}: {error.strerror}") from error
+
+
+def write_graph_model(
+    out: Path, config: ModelConfig, graph: Path, *, variants: Mapping[str, ModelConfig] | None = None
+) -> None:
+    """Write the folder of one model: configuration, a copy of the graph, ``model.py`` where the backend is python.
+
+    ``variants`` are further configurations of it, which a server picks by name with ``--model-config-name``.
+    """
+    folder = write_config(out, config, variants=variants)
+    shutil.copyfile(graph, folder / GRAPH_FILE)
+    if config.backend == "python":
+        (folder / "model.py").write_text(_TOKEN_MODEL, encoding="utf-8")
+    if any(each.file for warmup in config.warmup for each in warmup.inputs):
+        (out / config.name / "warmup").mkdir()
+        for width in WIDTHS:
+            np.ones(width, np.int32).tofile(out / config.name / "warmup" / MASK_FILE.format(width=width))
+
+
+def write_note_models(out: Path, options: NoteOptions) -> None:
+    """Write the folders of the models that serve whole notes."""
+    for config in note_models(options):
+        (write_config(out, config) / "model.py").write_text(_NOTE_MODELS[config.name], encoding="utf-8")
+
+
+def write_config(out: Path, config: ModelConfig, *, variants: Mapping[str, ModelConfig] | None = None) -> Path:
+    """Write the ``config.pbtxt`` of a model, and return its version folder, which ensembles leave empty."""
+    folder = out / config.name / "1"
+    folder.mkdir(parents=True)
+    (out / config.name / "config.pbtxt").write_text(config.text(), encoding="ascii")
+    for name, variant in (variants or {}).items():
+        (out / config.name / "configs").mkdir(exist_ok=True)
+        (out / config.name / "configs" / f"{name}.pbtxt").write_text(variant.text(), encoding="ascii")
+    return folder

@@ -1,0 +1,144 @@
+"""Rows of many requests through one graph, with answers that depend on each row alone.
+
+Requests of a dynamic batch differ in width, and may pad their rows further than needed. Every row is run at the padded
+width of its own length, and the rows of a call are padded in number to a power of two, both as the embedded engine does
+(:mod:`deid_runtime.detectors.models`): so a row gets the same bytes from either, whatever stands beside it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deid_runtime.detectors.models import width_of
+from deid_runtime.engines import Array
+from deid_runtime.errors import InputError
+from deid_runtime.windows import WINDOW_TOKENS
+
+#: Every width a row may be run at, narrowest first.
+WIDTHS: Final = tuple(sorted({width_of(length) for length in range(1, WINDOW_TOKENS + 1)}))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the ids of a request must stay below."""
+
+    vocabulary: int
+    token_types: int
+
+
+def check_tokens(ids: Array, types: Array, mask: Array, limits: Limits) -> None:
+    """Raise InputError unless the three are int32 ``(rows, tokens)`` of one shape that the graph can take.
+
+    The message holds names, shapes and limits, never a value.
+    """
+    named = (("input_ids", ids), ("token_type_ids", types), ("attention_mask", mask))
+    for name, array in named:
+        _check_shape(name, array, np.dtype(np.int32), 2)
+        if array.shape != ids.shape:
+            raise InputError(
+                f"{name} has shape {list(array.shape)}, input_ids {list(ids.shape)}; expected the same for all inputs",
+                stage="models",
+            )
+    for (name, array), limit in zip(named, (limits.vocabulary, limits.token_types, 2), strict=True):
+        # As unsigned numbers, negative ones are far over every limit.
+        if (array.view(np.uint32) >= limit).any():
+            raise InputError(f"{name} has a value outside 0..{limit - 1}", stage="models")
+
+
+def check_hidden(hidden: Array, size: int) -> None:
+    """Raise InputError unless ``hidden`` is float32 ``(rows, tokens, size)``."""
+    _check_shape("hidden", hidden, np.dtype(np.float32), 3)
+    if hidden.shape[2] != size:
+        raise InputError(f"hidden has shape {list(hidden.shape)}, expected {size} values a token", stage="models")
+
+
+def _check_shape(name: str, array: Array, data_type: np.dtype[np.generic], dimensions: int) -> None:
+    if array.dtype != data_type:
+        raise InputError(f"{name} is {array.dtype}, expected {data_type}", stage="models")
+    if array.ndim != dimensions or not array.shape[0] or not 1 <= array.shape[1] <= WINDOW_TOKENS:
+        raise InputError(
+            f"{name} has shape {list(array.shape)}, expected {dimensions} dimensions with at least one row and "
+            f"1 to {WINDOW_TOKENS} tokens; longer texts go in several windows",
+            stage="models",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of several requests, one array per input, ``(rows, WINDOW_TOKENS, ...)``, padded at the end.
+
+    ``lengths`` counts the tokens of each row, ``sizes`` gives ``(rows, tokens)`` of each request.
+    """
+
+    arrays: tuple[Array, ...] = field(repr=False)
+    lengths: NDArray[np.intp] = field(repr=False)
+    sizes: tuple[tuple[int, int], ...]
+
+
+def join_tokens(requests: Sequence[Sequence[Array]], pad_id: int) -> Rows:
+    """Join checked requests of ids, types and mask. A row is as long as its mask says: up to the last 1."""
+    ids, types, mask = (_stack([request[index] for request in requests]) for index in range(3))
+    lengths = WINDOW_TOKENS - np.argmax(mask[:, ::-1], axis=1)
+    lengths[~mask.any(axis=1)] = 0
+    # What a client left behind its rows must not matter, so it is overwritten by what the embedded engine has there.
+    beyond = np.arange(WINDOW_TOKENS) >= lengths[:, None]
+    ids[beyond] = pad_id
+    types[beyond] = 0
+    sizes = tuple((request[0].shape[0], request[0].shape[1]) for request in requests)
+    return Rows((ids, types, mask), lengths, sizes)
+
+
+def join_hidden(requests: Sequence[Sequence[Array]]) -> Rows:
+    """Join checked requests of hidden states. They carry no mask: a row is as long as its request is wide."""
+    sizes = tuple((array.shape[0], array.shape[1]) for [array] in requests)
+    lengths = np.repeat([tokens for _, tokens in sizes], [rows for rows, _ in sizes]).astype(np.intp)
+    return Rows((_stack([array for [array] in requests]),), lengths, sizes)
+
+
+def _stack(arrays: Sequence[Array]) -> Array:
+    rows = sum(len(array) for array in arrays)
+    out = np.zeros((rows, WINDOW_TOKENS, *arrays[0].shape[2:]), arrays[0].dtype)
+    first = 0
+    for array in arrays:
+        out[first : first + len(array), : array.shape[1]] = array
+        first += len(array)
+    return out
+
+
+def run_rows(session: Callable[..., list[Array]], rows: Rows, pad_id: int, call_rows: int) -> list[list[Array]]:
+    """Return one list of outputs per request, each ``(rows, tokens, ...)``; zeros behind the end of a row.
+
+    ``session`` takes the arrays of ``rows`` cut to a width and is given at most ``call_rows`` rows at a time.
+    """
+    widths = np.asarray(WIDTHS)[np.searchsorted(WIDTHS, rows.lengths)]
+    outputs: list[Array] = []
+    for width in np.unique(widths).tolist():
+        chosen = np.flatnonzero(widths == width)
+        for first in range(0, len(chosen), call_rows):
+            part = chosen[first : first + call_rows]
+            answers = session(*_call(rows.arrays, part, width, pad_id))
+            if not outputs:
+                outputs = [np.zeros((len(widths), WINDOW_TOKENS, *each.shape[2:]), each.dtype) for each in answers]
+            for output, answer in zip(outputs, answers, strict=True):
+                output[part, :width] = answer[: len(part)]
+    ends = np.cumsum([count for count, _ in rows.sizes]).tolist()
+    return [
+        [np.ascontiguousarray(output[end - count : end, :tokens]) for output in outputs]
+        for end, (count, tokens) in zip(ends, rows.sizes, strict=True)
+    ]
+
+
+def _call(arrays: Sequence[Array], part: NDArray[np.intp], width: int, pad_id: int) -> list[Array]:
+    """Return the chosen rows of every array at ``width``, padded in number to a power of two."""
+    count = 1 << (len(part) - 1).bit_length()
+    out = []
+    for number, array in enumerate(arrays):
+        padded = np.zeros((count, width, *array.shape[2:]), array.dtype)
+        if number == 0 and array.ndim == 2:  # ids, of which 0 need not be the padding
+            padded[len(part) :] = pad_id
+        padded[: len(part)] = array[part, :width]
+        out.append(padded)
+    return out

@@ -1,0 +1,118 @@
+"""``deid-export repository``: the folder that an inference server serves."""
+
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from deid_export.cli_errors import errors_in_one_line
+from deid_runtime.serving.graph_models import GraphBackend, ServingOptions
+from deid_runtime.serving.note_models import NoteOptions
+from deid_runtime.settings import Operator, Profile
+
+_DEFAULT = ServingOptions()
+_NOTES = NoteOptions()
+
+
+@click.command()
+@click.argument("source", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="New or empty folder to write.")
+@click.option(
+    "--backend",
+    type=click.Choice(get_args(GraphBackend)),
+    default=_DEFAULT.backend,
+    show_default=True,
+    help="python: the engine of `deid run`, on processors; answers are those of `deid run`, byte for byte. onnxruntime "
+    "and tensorrt: on a GPU, in NVIDIA's container; answers differ by rounding.",
+)
+@click.option(
+    "--instances",
+    type=click.IntRange(min=1),
+    default=_DEFAULT.instances,
+    show_default=True,
+    help="Copies of each model that run at once. More than cores, or than GPU memory has room for, makes it slower.",
+)
+@click.option(
+    "--max-batch-size",
+    type=click.IntRange(min=1),
+    default=_DEFAULT.max_batch_size,
+    show_default=True,
+    help="Most rows the server joins, and most rows of one request. More needs more memory and lets each row wait.",
+)
+@click.option(
+    "--max-queue-delay",
+    type=click.IntRange(min=0),
+    metavar="MICROSECONDS",
+    default=_DEFAULT.max_queue_delay_us,
+    show_default=True,
+    help="How long a row waits for others to join. 0 sends lone rows at once; long delays add to every answer.",
+)
+@click.option(
+    "--max-queue-size",
+    type=click.IntRange(min=1),
+    default=_DEFAULT.max_queue_size,
+    show_default=True,
+    help="Requests that may wait; more are refused at once, and clients try again. Large queues hide an overload.",
+)
+@click.option(
+    "--queue-timeout",
+    type=click.IntRange(min=1),
+    metavar="MICROSECONDS",
+    default=_DEFAULT.queue_timeout_us,
+    show_default=True,
+    help="A request that waited this long is refused.",
+)
+@click.option(
+    "--ragged/--no-ragged",
+    default=_DEFAULT.is_ragged,
+    show_default=True,
+    help="Backend python: join rows of different widths. Without it only rows of one width make a batch.",
+)
+@click.option(
+    "--profile",
+    type=click.Choice(get_args(Profile)),
+    default=_NOTES.profile,
+    show_default=True,
+    help="Of the model `deidentify`, as of `deid run`.",
+)
+@click.option(
+    "--operator",
+    type=click.Choice(get_args(Operator)),
+    default=_NOTES.operator,
+    show_default=True,
+    help="Of the model `deidentify`, as of `deid run`.",
+)
+def repository(
+    source: Path,
+    out: Path,
+    backend: GraphBackend,
+    instances: int,
+    max_batch_size: int,
+    max_queue_delay: int,
+    max_queue_size: int,
+    queue_timeout: int,
+    ragged: bool,
+    profile: Profile,
+    operator: Operator,
+) -> None:
+    """Write the models of SOURCE, a folder of `deid-export onnx`, as a repository for the Triton inference server.
+
+    It holds every graph whole and cut into encoder and heads, ensembles of these, and `deidentify`, which takes whole
+    notes. `deid serve --repository` serves one of backend python; docker/README.md says how to serve it in a container.
+    """
+    from deid_export.repository import write_full_repository
+    from deid_runtime.contract import read_manifest
+
+    options = ServingOptions(
+        backend=backend,
+        instances=instances,
+        max_batch_size=max_batch_size,
+        preferred_sizes=tuple(size for size in _DEFAULT.preferred_sizes if size <= max_batch_size) or (max_batch_size,),
+        max_queue_delay_us=max_queue_delay,
+        max_queue_size=max_queue_size,
+        queue_timeout_us=queue_timeout,
+        is_ragged=ragged,
+    )
+    with errors_in_one_line():
+        write_full_repository(read_manifest(source), out, options, NoteOptions(profile=profile, operator=operator))
+    click.echo(out)

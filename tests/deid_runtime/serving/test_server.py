@@ -1,0 +1,202 @@
+"""The server from the wheel: on the loopback alone, started again when killed, stopped without a trace."""
+
+import dataclasses
+import ipaddress
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from deid_runtime.contract import find_models, read_manifest
+from deid_runtime.errors import ModelError, SettingsError
+from deid_runtime.serving.graph_models import GraphModels, ServingOptions
+from deid_runtime.serving.repository import repository_folder, write_graph_model
+from deid_runtime.serving.server import Server, Tls
+from deid_runtime.serving.supervisor import RestartPolicy
+from tests.deid_runtime.serving.requests import grpc, note_inputs, token_inputs, tokens, windows
+from tests.running_server import KEY_NAME, ServedFolder, installation, started, supervised
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def small_folder(tmp_path_factory: pytest.TempPathFactory) -> ServedFolder:
+    """A repository of one model that starts fast."""
+    installation()
+    folder = tmp_path_factory.mktemp("small")
+    served = ServedFolder(folder / "repository", folder)
+    manifest = read_manifest(find_models(None))
+    with repository_folder(manifest, served.repository):
+        graph = manifest.graphs["v0"]
+        config = GraphModels(manifest, ServingOptions(call_rows=1)).whole(graph)
+        write_graph_model(served.repository, config, graph.file)
+    return served
+
+
+def processes(server: Server) -> list[psutil.Process]:
+    """Return the server's process and those of its models."""
+    parent = psutil.Process(server.pid)
+    return [parent, *parent.children(recursive=True)]
+
+
+def shared_memory(pid: int) -> set[str]:
+    """Return the files that servers started by a process hold in common with their models' processes."""
+    return {path.name for path in Path("/dev/shm").glob(f"deid_{pid}_*")}
+
+
+def test_it_listens_on_the_loopback_alone(triton: Server) -> None:
+    listening = {
+        (ipaddress.ip_address(connection.laddr.ip.removeprefix("::ffff:")), connection.laddr.port)
+        for process in processes(triton)
+        for connection in process.net_connections(kind="inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+
+    options = triton.options
+    assert all(address.is_loopback for address, _ in listening)
+    assert {port for _, port in listening} == {options.http_port, options.grpc_port, options.metrics_port}
+
+
+def test_a_killed_server_is_started_again_on_its_ports_and_a_stopped_one_leaves_nothing(
+    small_folder: ServedFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = shared_memory(os.getpid())
+    options = small_folder.options()
+
+    with supervised(options, RestartPolicy(first_delay_s=0.1, poll_s=0.1)) as state:
+        first = state.server
+        family = processes(first)
+        os.kill(first.pid, signal.SIGKILL)
+        second = state.wait_started(2)
+        assert second.pid != first.pid
+        assert second.is_ready()
+        assert not [process for process in family if process.is_running()]
+        family = processes(second)
+
+    assert "was ended by signal 9; it is started again in 0.1 s" in caplog.text
+    assert second.exit_code() == 0
+    assert not [process for process in family if process.is_running()]
+    assert shared_memory(os.getpid()) == before
+
+
+def test_a_server_that_lost_the_process_of_a_model_is_started_again(
+    small_folder: ServedFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    with supervised(small_folder.options(), RestartPolicy(first_delay_s=0.1, poll_s=0.1)) as state:
+        _, model = processes(state.server)
+        model.kill()
+        second = state.wait_started(2)
+        with grpc.InferenceServerClient(second.options.grpc) as client:
+            assert client.infer("v0", token_inputs(tokens(windows()[:1], 128)))
+
+    assert "lost the process of a model; it is started again" in caplog.text
+
+
+def test_the_command_serves_until_it_is_told_to_stop(small_folder: ServedFolder) -> None:
+    installation()
+    options = small_folder.options()
+    command = [sys.executable, "-m", "deid_runtime", "serve", "--repository", str(small_folder.repository)]
+    for name, port in (("grpc", options.grpc_port), ("http", options.http_port), ("metrics", options.metrics_port)):
+        command += [f"--{name}-port", str(port)]
+
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stderr is not None
+        ready = process.stderr.readline()
+        family = psutil.Process(process.pid).children(recursive=True)
+        held = shared_memory(process.pid)
+        process.send_signal(signal.SIGTERM)
+        _, rest = process.communicate(timeout=60)
+
+    assert f"ready: gRPC {options.grpc}, HTTP {options.http}" in ready
+    assert "the server is stopped" in rest
+    assert process.returncode == 0
+    assert len(family) == 2
+    assert held
+    assert not [child for child in family if child.is_running()]
+    assert not shared_memory(process.pid)
+
+
+def test_the_server_ends_with_a_command_that_is_killed(small_folder: ServedFolder) -> None:
+    code = (
+        "import sys, time; from tests.running_server import *; from pathlib import Path\n"
+        "served = ServedFolder(Path(sys.argv[1]), Path(sys.argv[2]))\n"
+        "with Server(installation(), served.options()) as server: print(server.pid, flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", code, str(small_folder.repository), str(small_folder.keys)]
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        server = psutil.Process(int(process.stdout.readline()))
+        process.kill()
+
+    assert server.wait(timeout=60) is not None or not server.is_running()
+
+
+def make_certificate(folder: Path) -> Tls:
+    """Write a certificate of its own for localhost, which is its own authority too."""
+    openssl = shutil.which("openssl") or pytest.skip("openssl is not installed")
+    tls = Tls(folder / "cert.pem", folder / "key.pem", folder / "cert.pem")
+    names = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
+    files = ("-keyout", str(tls.key), "-out", str(tls.certificate))
+    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names, *files]
+    subprocess.run(command, check=True, capture_output=True)
+    return tls
+
+
+def test_with_mutual_tls_only_a_client_with_a_certificate_is_served(small_folder: ServedFolder, tmp_path: Path) -> None:
+    tls = make_certificate(tmp_path)
+    options = dataclasses.replace(small_folder.options(), tls=tls)
+    files = {"root_certificates": str(tls.certificate)}
+    own = {"private_key": str(tls.key), "certificate_chain": str(tls.certificate)}
+
+    with started(options):
+        with grpc.InferenceServerClient(options.grpc, ssl=True, **files, **own) as client:
+            assert client.is_model_ready("v0")
+        for others in ({"ssl": True, **files}, {}):
+            with (
+                grpc.InferenceServerClient(options.grpc, **others) as client,
+                pytest.raises(grpc.InferenceServerException, match="UNAVAILABLE"),
+            ):
+                client.is_model_ready("v0")
+
+
+def test_a_taken_port_is_told_with_its_option(triton: Server) -> None:
+    with pytest.raises(SettingsError, match=rf"127.0.0.1:{triton.options.http_port} for HTTP .*--http-port"):
+        Server(installation(), triton.options)
+
+
+def test_a_model_that_cannot_be_loaded_is_told(small_folder: ServedFolder, tmp_path: Path) -> None:
+    shutil.copytree(small_folder.repository, tmp_path / "repository")
+    (tmp_path / "repository" / "v0" / "1" / "model.onnx").write_bytes(b"not a graph")
+    options = ServedFolder(tmp_path / "repository", tmp_path).options()
+
+    with pytest.raises(ModelError, match="failed to load 'v0' .*export the models again"), started(options):
+        pass
+
+
+def test_no_text_reaches_the_log(triton: Server, caplog: pytest.LogCaptureFixture) -> None:
+    secret = "Zebulonsky"
+    caplog.set_level(logging.DEBUG)
+
+    with grpc.InferenceServerClient(triton.options.grpc) as client:
+        good = {"note_id": [secret], "patient": [secret], "key": [KEY_NAME]}
+        assert client.infer("deidentify", note_inputs(text=[f"Mr. {secret} was seen."], **good))
+        for text, key in ((f"Mr. {secret}\0", KEY_NAME), (f"Mr. {secret}".encode() + b"\xff", KEY_NAME), ("x", secret)):
+            with pytest.raises(grpc.InferenceServerException) as error:
+                client.infer("deidentify", note_inputs(text=[text], note_id=[secret], patient=[secret], key=[key]))
+            assert secret not in error.value.message()
+        bad = tokens(windows()[:1], 128)
+        bad[0][0, 1] = 987_654
+        with pytest.raises(grpc.InferenceServerException) as error:
+            client.infer("v0", token_inputs(bad))
+        assert "987654" not in error.value.message()
+
+    assert secret not in caplog.text
+    assert "987654" not in caplog.text
+    assert not [line for line in triton.log_tail if secret in line]

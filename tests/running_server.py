@@ -1,0 +1,117 @@
+"""The real inference server for tests: started from the wheel on free ports of the loopback."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from deid_runtime.contract import find_models, read_manifest
+from deid_runtime.serving.graph_models import ServingOptions
+from deid_runtime.serving.installation import Installation, find_installation
+from deid_runtime.serving.note_models import NoteOptions
+from deid_runtime.serving.repository import write_repository
+from deid_runtime.serving.server import Server, ServerOptions
+from deid_runtime.serving.supervisor import RestartPolicy, supervise
+from deid_runtime.surrogates import write_key
+
+KEY_NAME = "study"
+
+
+@dataclass(frozen=True)
+class ServedFolder:
+    """A repository to serve with a folder that holds the key :data:`KEY_NAME`."""
+
+    repository: Path
+    keys: Path
+
+    def options(self) -> ServerOptions:
+        """Return options with three free ports."""
+        http, grpc, metrics = free_ports(3)
+        return ServerOptions(
+            repository=self.repository,
+            http_port=http,
+            grpc_port=grpc,
+            metrics_port=metrics,
+            environment={"DEID_SERVE_KEYS": str(self.keys)},
+        )
+
+
+def installation() -> Installation:
+    """Return the installed server; skip the test where the extra ``serve`` is not installed."""
+    pytest.importorskip("pytriton")
+    return find_installation()
+
+
+def write_served_folder(folder: Path) -> ServedFolder:
+    """Write the packaged models and a key into ``folder``."""
+    served = ServedFolder(folder / "repository", folder / "keys")
+    write_repository(read_manifest(find_models(None)), served.repository, ServingOptions(), NoteOptions())
+    served.keys.mkdir()
+    write_key(served.keys / f"{KEY_NAME}.key")
+    return served
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports of the loopback that nobody listens on now."""
+    with ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+@contextmanager
+def started(options: ServerOptions) -> Iterator[Server]:
+    """Start one server, wait until it is ready, stop it at the end."""
+    with Server(installation(), options) as server:
+        server.wait_ready()
+        yield server
+
+
+class Supervised:
+    """The servers of one supervision, in the order they became ready; the last runs now."""
+
+    def __init__(self) -> None:
+        self.servers: list[Server] = []
+        self._changed = threading.Condition()
+
+    @property
+    def server(self) -> Server:
+        """The server that runs now or ran last."""
+        return self.servers[-1]
+
+    def add(self, server: Server) -> None:
+        """Note that a server has become ready."""
+        with self._changed:
+            self.servers.append(server)
+            self._changed.notify_all()
+
+    def wait_started(self, times: int, timeout_s: float = 120) -> Server:
+        """Wait until servers have become ready so many times in all; return the last."""
+        deadline = time.monotonic() + timeout_s
+        with self._changed:
+            while len(self.servers) < times:
+                if not self._changed.wait(deadline - time.monotonic()):
+                    raise TimeoutError(f"{len(self.servers)} of {times} starts after {timeout_s} s")
+            return self.server
+
+
+@contextmanager
+def supervised(options: ServerOptions, policy: RestartPolicy) -> Iterator[Supervised]:
+    """Run a server that is started again when it is killed; wait for the first start, stop it at the end."""
+    stop = threading.Event()
+    state = Supervised()
+    found = installation()
+    thread = threading.Thread(target=supervise, args=(found, options, stop, state.add, policy))
+    thread.start()
+    try:
+        state.wait_started(1)
+        yield state
+    finally:
+        stop.set()
+        thread.join()
