@@ -7,14 +7,13 @@ All records are held in memory, in every worker: about 2 kB a patient.
 """
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from deid_runtime.errors import SettingsError, SourceError
-from deid_runtime.formats import delimited, format_of, jsonl, parquet
-from deid_runtime.formats.records import RECORD_LIMIT_BYTES, Meter, Source
+from deid_runtime.errors import SettingsError
 from deid_runtime.spans import PatientRecord
+from deid_runtime.tables import read_table
 
 #: Field to its aliases.
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -69,47 +68,12 @@ def read_patients(path: Path) -> dict[str, PatientRecord]:
     Raises SettingsError, naming the line, for whatever is wrong: a record passed over would leave identifiers unfound.
     """
     records: dict[str, PatientRecord] = {}
-    for position, row in _rows(path):
+    for position, row in read_table(path, "patient records", _fields_of):
         record = _record(position, row)
         if record.id in records:
             raise SettingsError(f"{position}: this patient id has occurred before; give one row a patient")
         records[record.id] = record
     return records
-
-
-def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield ``(position, column to value)`` of every row."""
-    source = Source(path, path.name, format_of(path.name) or "", 0)
-    try:
-        if source.format == "jsonl":
-            for number, row in jsonl.read_objects(source, RECORD_LIMIT_BYTES, Meter()):
-                if isinstance(row, str):
-                    raise SettingsError(f"{path.name}:{number}: {row}")
-                yield f"{path.name}:{number}", row
-        elif source.format == "csv":
-            yield from _csv_rows(source)
-        elif source.format == "parquet":
-            for number, values in parquet.read_rows(source, Meter()):
-                if values is None:
-                    raise SettingsError(f"{path.name}:{number}: a value is not UTF-8")
-                yield f"{path.name}:{number}", values
-        else:
-            raise SettingsError(f"{path}: patient records are read from .jsonl, .jsonl.gz, .csv and .parquet")
-    except SourceError as error:
-        raise SettingsError(f"patient records: {error}") from error
-
-
-def _csv_rows(source: Source) -> Iterator[tuple[str, Mapping[str, object]]]:
-    header: list[str] = []
-    for number, fields in delimited.read_rows(source, RECORD_LIMIT_BYTES, Meter()):
-        position = f"{source.name}:{number}"
-        if not header:
-            header = fields
-            _fields_of(position, header)  # also when no row follows
-        elif len(fields) != len(header):
-            raise SettingsError(f"{position}: {len(fields)} fields; the header has {len(header)}")
-        else:
-            yield position, dict(zip(header, fields, strict=True))
 
 
 def _record(position: str, row: Mapping[str, object]) -> PatientRecord:
@@ -124,7 +88,7 @@ def _record(position: str, row: Mapping[str, object]) -> PatientRecord:
     return PatientRecord(patient, fields)
 
 
-def _fields_of(position: str, columns: Mapping[str, object] | list[str]) -> dict[str, str]:
+def _fields_of(position: str, columns: Mapping[str, object] | Sequence[str]) -> dict[str, str]:
     """Return the field that each column holds; raise SettingsError for one unknown or one held twice."""
     fields: dict[str, str] = {}
     for column in columns:

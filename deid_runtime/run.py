@@ -6,12 +6,13 @@ output gets its name.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from deid_runtime.batches import Batch, make_batches
+from deid_runtime.crosswalk import CrosswalkWriter
 from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.formats import FORMATS, format_of
 from deid_runtime.formats.records import Meter, ReadOptions, Source, Unreadable, Writer
@@ -44,6 +45,8 @@ class RunOptions:
     keep_ids: bool = False
     overwrite: bool = False
     quiet: bool = False
+    crosswalk: Path | None = None  # where to write which surrogate stands for which original, encrypted
+    crosswalk_keys: tuple[str, ...] = ()  # public keys it is encrypted to
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,13 @@ def deidentify_files(
     _check_options(inputs, files, options)
     if inputs.is_single_file:
         _check_out_suffix(next(iter(inputs)), out)
-    work = Work(task="deidentify", settings=settings, key=key, records=records or {})
+    work = Work(
+        task="deidentify",
+        settings=settings,
+        key=key,
+        records=records or {},
+        with_crosswalk=options.crosswalk is not None,
+    )
     return _run(inputs, files, out, work, options, is_folder=not inputs.is_single_file)
 
 
@@ -113,20 +122,23 @@ def _run(
     meter, counts, seconds = Meter(), Counts(), dict.fromkeys(("input", "output"), 0.0)
     total_bytes = max(sum(count.size_bytes for count in files.values()), 1)
     with ExitStack() as stack:
-        staging = stack.enter_context(Staging(out, inputs.paths, is_folder=is_folder, overwrite=options.overwrite))
+        staging = stack.enter_context(
+            Staging(out, inputs.paths, is_folder=is_folder, overwrite=options.overwrite, crosswalk=options.crosswalk)
+        )
         report = stack.enter_context(progress(quiet=options.quiet))
         workers = open_workers(work, options.workers)
         stack.enter_context(workers)
         with (
             writing(out),
             Quarantine(staging.quarantine) as quarantine,
+            _open_crosswalk(staging.crosswalk, options) as crosswalk,
             closing(_open_sink(work.task, inputs, out, staging.body, options)) as sink,
         ):
             counts.quarantined = quarantine.by_stage
             batches = make_batches(inputs, options.read, meter, options.batch_size)
             for batch, outcomes in workers.map(_counted(batches, work.records, counts, seconds)):
                 begun = time.perf_counter()
-                _write(batch, outcomes, sink, quarantine, counts)
+                _write(batch, outcomes, sink, crosswalk, quarantine, counts)
                 seconds["output"] += time.perf_counter() - begun
                 report(counts.written + counts.quarantined.total(), min(meter.read_bytes / total_bytes, 1.0))
         counts.check()
@@ -159,6 +171,10 @@ def _counted(
                 counts.empty += not item.text
                 counts.with_record += item.patient in records
         yield batch
+
+
+def _open_crosswalk(path: Path | None, options: RunOptions) -> "CrosswalkWriter | nullcontext[None]":
+    return CrosswalkWriter(path, options.crosswalk_keys) if path else nullcontext()
 
 
 def _open_sink(task: Task, inputs: Inputs, out: Path, body: Path, options: RunOptions) -> "_Rewriter | _SpanFile":
@@ -222,7 +238,12 @@ class _SpanFile:
 
 
 def _write(
-    batch: Batch, outcomes: Sequence[Outcome], sink: _Rewriter | _SpanFile, quarantine: Quarantine, counts: Counts
+    batch: Batch,
+    outcomes: Sequence[Outcome],
+    sink: _Rewriter | _SpanFile,
+    crosswalk: CrosswalkWriter | None,
+    quarantine: Quarantine,
+    counts: Counts,
 ) -> None:
     remaining = iter(outcomes)
     for source, item in batch.entries:
@@ -240,6 +261,8 @@ def _write(
                 except InputError as error:
                     quarantine.add(item.id, error.stage, str(error))
                     continue
+                if crosswalk and isinstance(outcome, Rewritten):
+                    crosswalk.add(outcome.crosswalk)
                 counts.written += 1
                 counts.labels.update(outcome.labels)
 
@@ -249,6 +272,8 @@ def _check_options(inputs: Inputs, files: Mapping[str, FileCount], options: RunO
         raise SettingsError("workers and batch size must be at least 1")
     if options.read.keep_columns and not all(FORMATS[name].is_table for name in files):
         raise SettingsError("--keep-column is for tables; files of one note have no columns")
+    if (options.crosswalk is None) != (not options.crosswalk_keys):
+        raise SettingsError("a crosswalk needs a file to write and a public key: --crosswalk and --crosswalk-key")
 
 
 def _check_out_suffix(source: Source, out: Path) -> None:
@@ -281,4 +306,5 @@ def _describe_options(options: RunOptions) -> dict[str, object]:
         "keep_columns": list(options.read.keep_columns),
         "workers": options.workers,
         "batch_size": options.batch_size,
+        "crosswalk_keys": list(options.crosswalk_keys),
     }

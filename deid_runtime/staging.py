@@ -40,10 +40,19 @@ def writing(out: Path) -> Iterator[None]:
 class Staging:
     """Places to write to until :meth:`commit`; leaving the context without it removes them.
 
-    ``body`` is a path where nothing is yet, or an empty folder when the output ``is_folder``; ``quarantine`` is a path.
+    ``body`` is a path where nothing is yet, or an empty folder when the output ``is_folder``; ``quarantine`` is a path,
+    and ``crosswalk`` one beside the file that was asked for, None without.
     """
 
-    def __init__(self, out: Path, inputs: Sequence[Path], *, is_folder: bool, overwrite: bool) -> None:
+    def __init__(
+        self,
+        out: Path,
+        inputs: Sequence[Path],
+        *,
+        is_folder: bool,
+        overwrite: bool,
+        crosswalk: Path | None = None,
+    ) -> None:
         if out.name in ("", ".."):
             raise OutputError(f"{out}: give the output a name of its own")
         self._out = Path(os.path.abspath(out))
@@ -55,6 +64,12 @@ class Staging:
         self.quarantine = self._out.with_name(f"{hidden}.quarantine")
         self._manifest = self._out.with_name(f"{hidden}.manifest")
         self._replaced = self._out.with_name(f"{hidden}.replaced")
+        self.crosswalk: Path | None = None
+        self._crosswalk_to: Path | None = None
+        if crosswalk is not None:
+            self._crosswalk_to = Path(os.path.abspath(crosswalk))
+            _check_crosswalk(self._crosswalk_to, self._out, inputs, overwrite=overwrite)
+            self.crosswalk = self._crosswalk_to.with_name(f".{crosswalk.name}.partial-{secrets.token_hex(4)}")
 
     def __enter__(self) -> Self:
         with writing(self._out):
@@ -68,7 +83,9 @@ class Staging:
         if os.path.lexists(self._replaced) and not os.path.lexists(self._out):
             self._replaced.rename(self._out)  # what was to be replaced, when the new could not take its place
         _remove(self.body)
-        for path in (self.quarantine, self._manifest):
+        for path in (self.quarantine, self._manifest, self.crosswalk):
+            if path is None:
+                continue
             with suppress(OSError):
                 path.unlink(missing_ok=True)
 
@@ -86,6 +103,9 @@ class Staging:
                 if self.body.exists():
                     self.body.rename(self._out)
                 self.quarantine.rename(quarantine_path(self._out))
+                if self.crosswalk and self._crosswalk_to:
+                    self.crosswalk.rename(self._crosswalk_to)
+                    _flush_path(self._crosswalk_to.parent)
                 self._manifest.rename(manifest_path(self._out))
                 _flush_path(self._out.parent)
         _remove(self._replaced)
@@ -122,6 +142,18 @@ def _check_free(out: Path, *, is_folder: bool, overwrite: bool) -> None:
         for path in (out, manifest_path(out), quarantine_path(out)):
             if os.path.lexists(path):
                 raise OutputError(f"{path}: exists; choose another name or replace it with --overwrite")
+
+
+def _check_crosswalk(crosswalk: Path, out: Path, inputs: Sequence[Path], *, overwrite: bool) -> None:
+    """Raise OutputError for a crosswalk that is one of the other files, would be handed on, or is in the way."""
+    _check_place(crosswalk, inputs)
+    target, other = crosswalk.resolve(), out.resolve()
+    if target in (other, *(beside(other) for beside in (manifest_path, quarantine_path))) or other in target.parents:
+        raise OutputError(f"{crosswalk}: the crosswalk must not be the output or lie in it; write it elsewhere")
+    if crosswalk.is_dir() or crosswalk.is_symlink():
+        raise OutputError(f"{crosswalk}: exists and is not a file; choose another name")
+    if os.path.lexists(crosswalk) and not overwrite:
+        raise OutputError(f"{crosswalk}: exists; choose another name or replace it with --overwrite")
 
 
 def _remove(path: Path) -> None:

@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
 from deid_runtime.batches import Batch
+from deid_runtime.crosswalk import crosswalk_line
 from deid_runtime.errors import DeidError, ModelError
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
@@ -46,6 +47,7 @@ class Work:
     settings: Settings
     key: bytes | None = field(default=None, repr=False)
     records: Mapping[str, PatientRecord] = field(default_factory=dict, repr=False)
+    with_crosswalk: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Rewritten:
     note_pseudonym: str
     patient_pseudonym: str
     labels: Mapping[str, int]
+    crosswalk: bytes = field(default=b"", repr=False)  # originals in clear: never to be written as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +80,20 @@ class Rejected:
 Outcome = Rewritten | Found | Rejected
 
 
-def process(pipeline: "Pipeline", task: Task, notes: Sequence[Note]) -> list[Outcome]:
+def process(pipeline: "Pipeline", task: Task, notes: Sequence[Note], *, with_crosswalk: bool = False) -> list[Outcome]:
     """Return one outcome a note, in order."""
     from deid_runtime.pipeline import Deidentified, Detected
 
-    def outcome_of(result: "Deidentified | Detected | Quarantined") -> Outcome:
+    def outcome_of(note: Note, result: "Deidentified | Detected | Quarantined") -> Outcome:
         if isinstance(result, Deidentified):
-            return Rewritten(result.text, result.note_pseudonym, result.patient_pseudonym, _count(result.spans))
+            line = crosswalk_line(note, result) if with_crosswalk else b""
+            return Rewritten(result.text, result.note_pseudonym, result.patient_pseudonym, _count(result.spans), line)
         if isinstance(result, Detected):
             return Found(_span_line(result.note_id, result.spans), _count(result.spans))
         return Rejected(result.stage, result.reason)
 
     results = pipeline.deidentify(notes) if task == "deidentify" else pipeline.detect(notes)
-    return [outcome_of(result) for _, result in zip(notes, results, strict=True)]
+    return [outcome_of(note, result) for note, result in zip(notes, results, strict=True)]
 
 
 def _count(spans: Sequence[Span]) -> dict[str, int]:
@@ -117,7 +121,7 @@ class InProcess:
         # Loaded here rather than at the top: the parent of worker processes needs no engine.
         from deid_runtime.pipeline import load_pipeline
 
-        self._task = work.task
+        self._work = work
         self._pipeline = load_pipeline(work.settings, key=work.key, records=work.records)
 
     def __enter__(self) -> Self:
@@ -131,7 +135,7 @@ class InProcess:
     def map(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Outcome]]]:
         """Yield every batch with the outcomes of its notes, in order."""
         for batch in batches:
-            yield batch, process(self._pipeline, self._task, batch.notes)
+            yield batch, process(self._pipeline, self._work.task, batch.notes, with_crosswalk=self._work.with_crosswalk)
 
     def describe(self) -> dict[str, object]:
         """Return what the pipeline says of itself."""
@@ -377,7 +381,7 @@ def _serve(pipe: "Connection[object, object]", work: Work) -> None:
         pipe.send(_Ready(pipeline.describe()))
         while True:
             notes: list[Note] = pipe.recv()  # type: ignore[assignment]
-            outcomes = process(pipeline, work.task, notes)
+            outcomes = process(pipeline, work.task, notes, with_crosswalk=work.with_crosswalk)
             pipe.send(_Answer(outcomes, dict(pipeline.stage_seconds)))
 
 

@@ -10,12 +10,21 @@ from deid_runtime.surrogates.calendar_words import DECADE_WORDS, NUMBER_WORDS, O
 from deid_runtime.surrogates.forms import case_like
 
 _OLDEST_KEPT: Final = 89
+_OLDEST_KNOWN: Final = 130
 _LONGEST_AGE_CHARS: Final = 60
-_FIGURES: Final = re.compile(r"(?<![\d.])(\d+)(?:[.,]\d+)?(st|nd|rd|th|['’]?s)?", re.I)
+_FIGURES: Final = re.compile(r"(?<![\d.])(\d+)(?:[.,]\d+|[½¼¾⅓⅔])?(st|nd|rd|th|['’]?s)?", re.I)
 _WORDS: Final = re.compile(r"[^\W\d_]+")
-#: What makes a number of something other than years, right after the span.
-_SMALLER_UNIT: Final = re.compile(r"[\s-]*(?:months?|mos?|weeks?|wks?|days?|hours?|hrs?|h|d|w|m)\b", re.I)
-_GLUE: Final = frozenset({"and", "a", "half", "quarter", "hundred", "about", "years", "year", "old", "yo", "y", "o"})
+#: What makes a number of something other than years, right after it. Single letters do not: ``92 M`` is a man, and
+#: ``95 w/`` and ``91 h/o`` go on with what he has.
+_SMALLER_UNIT: Final = re.compile(r"[\s-]*(?:months?|mos?|weeks?|wks?|days?|hours?|hrs?)\b", re.I)
+_GLUE: Final = frozenset(
+    """and a half quarter hundred about years year old yo y o f m yrs yr age aged early mid late in the her his their
+    over under nearly almost around approximately approx or to plus
+    ½ ¼ ¾ ⅓ ⅔""".split()
+)
+
+
+_UNITS: Final = frozenset("months month mo mos weeks week wk wks days day d w m yrs yr hours hrs".split())
 
 
 def _number_in_words(words: list[str]) -> int | None:
@@ -32,6 +41,19 @@ def _number_in_words(words: list[str]) -> int | None:
     return total if seen else None
 
 
+def ages_over_89(value: str, after: str) -> tuple[int, ...]:
+    """Return the ages in years over 89 that ``value`` holds; ``after`` is the text that follows it."""
+    value = value[:_LONGEST_AGE_CHARS]
+    if _FIGURES.search(value):
+        found = [
+            int(match[1]) for match in _FIGURES.finditer(value) if not _SMALLER_UNIT.match(value[match.end() :] + after)
+        ]
+    else:
+        in_words = _number_in_words(_WORDS.findall(value.lower()))
+        found = [] if in_words is None or _SMALLER_UNIT.match(after) else [in_words]
+    return tuple(age for age in found if _OLDEST_KEPT < age <= _OLDEST_KNOWN)
+
+
 def replace_age(value: str, after: str) -> str | None:
     """Return ``value`` or its form of 90 and over; ``after`` is the text that follows it. None when it is no age."""
     if len(value) > _LONGEST_AGE_CHARS:
@@ -43,17 +65,10 @@ def replace_age(value: str, after: str) -> str | None:
     if figures:
         if len(_FIGURES.findall(value)) > 2 or any(word not in _GLUE and word not in _UNITS for word in words):
             return None
-        number = int(figures[1])
-        ages = [int(found[0]) for found in _FIGURES.findall(value)]
-        if max(ages) <= _OLDEST_KEPT or _SMALLER_UNIT.match(after):
+        numbers = [int(match[1]) for match in _FIGURES.finditer(value)]
+        if max(numbers) <= _OLDEST_KEPT:
             return value
-        if max(ages) > 130:
-            return None
-        number = next(age for age in ages if age > _OLDEST_KEPT)
-        found = next(match for match in _FIGURES.finditer(value) if int(match[1]) == number)
-        ending = (found[2] or "").lower()
-        stand_in = "90th or later" if ending in ("st", "nd", "rd", "th") else "90s or older" if ending else "90+"
-        return value[: found.start()] + case_like(stand_in, value if ending else "x") + value[found.end() :]
+        return None if max(numbers) > _OLDEST_KNOWN else _FIGURES.sub(lambda match: _grouped(match, after), value)
     in_words = _number_in_words(words)
     if in_words is None:
         return None
@@ -69,4 +84,11 @@ def replace_age(value: str, after: str) -> str | None:
     return case_like(stand_in.capitalize() if value[:1].isupper() else stand_in, value)
 
 
-_UNITS: Final = frozenset("months month mo mos weeks week wk wks days day d w m yrs yr hours hrs".split())
+def _grouped(match: re.Match[str], after: str) -> str:
+    """Return one age in figures, in the form of 90 and over where it is one."""
+    if int(match[1]) <= _OLDEST_KEPT or _SMALLER_UNIT.match(match.string[match.end() :] + after):
+        return match[0]
+    ending = match[2] or ""
+    if not ending:
+        return "90+"
+    return case_like("90s or older" if ending.lower().endswith("s") else "90th or later", ending)

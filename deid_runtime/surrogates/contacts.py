@@ -12,7 +12,8 @@ from typing import Final
 from deid_runtime.surrogates.forms import case_like, holds_text, normal_form, scramble
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import names, phrases
-from deid_runtime.surrogates.names import FAMILY, GIVEN, People, letter_for, stand_in
+from deid_runtime.surrogates.name_parts import FAMILY
+from deid_runtime.surrogates.names import People, letter_for, stand_in
 from deid_runtime.surrogates.patient import Patient, first_free
 
 _LONGEST_CONTACT_CHARS: Final = 400
@@ -71,17 +72,17 @@ def _handle_word(patient: Patient, people: People, chunk: str, taken: frozenset[
         roles = {**people.roles, **patient.roles}
         known = names()
         if form in roles and len(form) > 2:
-            return _as_handle(stand_in(patient, people, roles[form], form, taken))
+            return _as_handle(stand_in(patient, people, form, taken))
         for size in (1, 2):
             tail = form[size:]
             if len(tail) > 3 and roles.get(tail) == FAMILY:
                 return _initial_letters(patient, people, form[:size], tail, taken) + _as_handle(
-                    stand_in(patient, people, FAMILY, tail, taken)
+                    stand_in(patient, people, tail, taken)
                 )
         if len(form) > 3 and (form in known.given or form in known.family):
-            return _as_handle(stand_in(patient, people, GIVEN if form in known.given else FAMILY, form, taken))
+            return _as_handle(stand_in(patient, people, form, taken))
         if len(form) > 4 and form[1:] in known.family:
-            return letter_for(patient, form[0]) + _as_handle(stand_in(patient, people, FAMILY, form[1:], taken))
+            return letter_for(patient, form[0]) + _as_handle(stand_in(patient, people, form[1:], taken))
     if len(form) > 4:  # a name cut off, or one we do not know: as many letters of another
         pool = [name for name in names().pools["english", ""] if len(name) >= len(form) - 1] or ["washingtons"]
         name = _as_handle(patient.keyed.pick(pool, f"handle/{attempt}", form))
@@ -92,7 +93,7 @@ def _handle_word(patient: Patient, people: People, chunk: str, taken: frozenset[
 def _initial_letters(patient: Patient, people: People, letters: str, family: str, taken: frozenset[str]) -> str:
     for person in people.persons:
         if family in person.family and person.given[0][0] == letters[0] and len(letters) == 1:
-            return _as_handle(stand_in(patient, people, GIVEN, person.given[0], taken))[0]
+            return _as_handle(stand_in(patient, people, person.given[0], taken))[0]
     return "".join(letter_for(patient, char) for char in letters)
 
 

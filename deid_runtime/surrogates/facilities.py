@@ -9,7 +9,8 @@ abbreviation follow the full name where the note has it.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from deid_runtime.surrogates.calendar_words import ORDINAL_WORDS, ordinal, ordinal_ending
@@ -26,6 +27,8 @@ _SPECIALTY: Final = re.compile(
     r"anesthesi\w*|rehabilitation|healthcare|homecare|smiles|scans?)$",
     re.I,
 )
+_LOWER_CASE_LETTERS: Final = 3  # longer words in lower case are words
+_SKIPPED: Final = frozenset({"of", "the", "and", "at", "for"})  # words that abbreviations leave out
 _VOWEL: Final = re.compile("[AEIOUY]")
 _KEPT_ENDINGS: Final = ("RMC", "MC", "GH", "CH", "H", "PD", "FD")
 _ORDINAL_FIGURE: Final = re.compile(r"(\d+)(st|nd|rd|th)", re.I)
@@ -38,25 +41,24 @@ def abbreviations(values: Iterable[str]) -> dict[str, str]:
         words = re.findall(r"[^\W\d_]+", value[:_LONGEST_PHRASE_CHARS])
         if len(words) > 1:
             known.setdefault("".join(word[0] for word in words).upper(), value)
-            known.setdefault(
-                "".join(w[0] for w in words if w.lower() not in ("of", "the", "and", "at", "for")).upper(), value
-            )
+            known.setdefault("".join(word[0] for word in words if word.lower() not in _SKIPPED).upper(), value)
     return known
 
 
-def replace_phrase(
-    patient: Patient,
-    kind: str,
-    value: str,
-    taken: frozenset[str],
-    towns: Mapping[str, str],
-    full_names: Mapping[str, str],
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What is known around a name: ``town`` returns the stand-in of a town, else None; ``full_names`` maps letters to
+    the name they are the first letters of, as :func:`abbreviations` found it.
+    """
+
+    town: Callable[[str], str | None] = field(repr=False)
+    full_names: Mapping[str, str] = field(repr=False)
+
+
+def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str], around: Around) -> str:
     """Return the stand-in of a name made of words.
 
-    ``kind`` is ``"facility"``, ``"organization"``, ``"street"`` or ``"place"``; ``towns`` maps the normal form of
-    towns of the
-    note and record to their stand-ins; ``full_names`` is what :func:`abbreviations` found in the note.
+    ``kind`` is ``"facility"``, ``"organization"``, ``"street"`` or ``"place"``.
     """
     if not holds_text(value):
         return value
@@ -66,37 +68,35 @@ def replace_phrase(
     chain = phrases().chains.get(form)
     if chain and kind in ("facility", "organization"):
         return first_free(lambda n: case_like(patient.keyed.pick(chain, f"chain/{n}", form), value), value, taken)
-    if kind in ("facility", "organization") and _ABBREVIATION.fullmatch(value):
-        return _replace_abbreviation(patient, kind, value, taken, towns, full_names)
-    return first_free(lambda n: _other_words(patient, kind, value, towns, n), value, taken)
+    letters = value.upper() if len(value) <= _LOWER_CASE_LETTERS else value  # mta is MTA
+    if kind in ("facility", "organization") and _ABBREVIATION.fullmatch(letters):
+        return first_free(lambda n: _other_letters(patient, kind, value, around, n), value, taken)
+    return first_free(lambda n: _other_words(patient, kind, value, around, n), value, taken)
 
 
-def _replace_abbreviation(
-    patient: Patient,
-    kind: str,
-    value: str,
-    taken: frozenset[str],
-    towns: Mapping[str, str],
-    full_names: Mapping[str, str],
-) -> str:
-    letters = "".join(char for char in value if char.isalpha())
-    full = full_names.get(letters)
-
-    def candidate(attempt: int) -> str:
-        if full is not None and attempt == 0:
-            words = re.findall(r"[^\W\d_]+", _other_words(patient, kind, full, towns, 0))
-            initials = "".join(word[0] for word in words).upper()
-            if len(initials) == len(letters):
-                chars = iter(initials)
-                return "".join(next(chars) if char.isalpha() else char for char in value)
-        ending = next((end for end in _KEPT_ENDINGS if letters.endswith(end) and len(letters) > len(end) + 1), "")
-        head = value[: len(value) - len(ending)] if value.endswith(ending) else value
-        return scramble(patient.keyed, f"abbreviation/{attempt}", head, identity=letters) + value[len(head) :]
-
-    return first_free(candidate, value, taken)
+def _first_letters(name: str, *, is_short: bool) -> str:
+    words = re.findall(r"[^\W\d_]+", name)
+    return "".join(word[0] for word in words if not is_short or word.lower() not in _SKIPPED).upper()
 
 
-def _other_words(patient: Patient, kind: str, value: str, towns: Mapping[str, str], attempt: int) -> str:
+def _other_letters(patient: Patient, kind: str, value: str, around: Around, attempt: int) -> str:
+    """Return the stand-in of an abbreviation: the first letters of that of the full name, where that is known."""
+    letters = "".join(char for char in value if char.isalpha()).upper()
+    full = around.full_names.get(letters)
+    if full is not None and attempt == 0:
+        made = _other_words(patient, kind, full, Around(around.town, {}), 0)
+        initials = _first_letters(made, is_short=_first_letters(full, is_short=False) != letters)
+        if len(initials) == len(letters):
+            chars = iter(initials)
+            return "".join(case_like(next(chars), char) if char.isalpha() else char for char in value)
+        if value.isalpha():  # a town of two words for one of one
+            return case_like(initials, value)
+    ending = next((end for end in _KEPT_ENDINGS if letters.endswith(end) and len(letters) > len(end) + 1), "")
+    head = value[: len(value) - len(ending)] if value.endswith(ending) else value
+    return scramble(patient.keyed, f"abbreviation/{attempt}", head, identity=letters) + value[len(head) :]
+
+
+def _other_words(patient: Patient, kind: str, value: str, around: Around, attempt: int) -> str:
     kept = phrases().kept["facility" if kind == "organization" else kind]
     tokens = _TOKEN.findall(value)
     is_kept = [_stays(token, kept, kind) or _is_road_letter(tokens, place) for place, token in enumerate(tokens)]
@@ -120,7 +120,7 @@ def _other_words(patient: Patient, kind: str, value: str, towns: Mapping[str, st
             index += 1
         else:
             end = _run_end(tokens, is_kept, index)
-            out.append(_other_run(patient, kind, tokens, index, end, towns, attempt))
+            out.append(_other_run(patient, kind, tokens, index, end, around, attempt))
             index = end
     return "".join(out)
 
@@ -191,22 +191,24 @@ def _digits(patient: Patient, kind: str, digits: str, attempt: int) -> str:
 
 
 def _other_run(
-    patient: Patient, kind: str, tokens: Sequence[str], start: int, end: int, towns: Mapping[str, str], attempt: int
+    patient: Patient, kind: str, tokens: Sequence[str], start: int, end: int, around: Around, attempt: int
 ) -> str:
     run = "".join(tokens[start:end])
     form = normal_form(run)
-    town = towns.get(form)
-    if town is not None and attempt == 0:
+    town = around.town(run) if attempt == 0 and kind != "street" else None
+    if town is not None:
         return case_like(town, run)
     words = run.split(" ")
     if len(words) == 1 and words[0].lower() in ORDINAL_WORDS:
         number = int(_digits(patient, kind, str(ORDINAL_WORDS[words[0].lower()]), attempt))
         return case_like(ordinal(max(1, min(number, 99))).capitalize(), run)
     if len(words) == 1 and (
-        _is_short_code(tokens, start) or (run.isupper() and len(run) <= 3 and not _VOWEL.search(run))
+        _is_short_code(tokens, start) or (run.isupper() and len(run) <= 5 and not _VOWEL.search(run))
     ):
         if run.islower():
             return run
+        if kind in ("facility", "organization") and len(run) > 1:
+            return _other_letters(patient, kind, run, around, attempt)
         return scramble(patient.keyed, f"{kind} letters/{attempt}", run)
     made = _phrase(patient, kind, words, tokens[:start], form, attempt)
     cased = [case_like(new, words[min(place, len(words) - 1)]) for place, new in enumerate(made)]

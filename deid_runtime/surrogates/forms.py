@@ -44,7 +44,8 @@ def normal_form(value: str) -> str:
 def _normal_form(value: str) -> str:
     if value.isascii():
         return value.lower().translate(_DROP_ASCII)
-    decomposed = unicodedata.normalize("NFKD", value).casefold()
+    # The Turkish letter without a dot has the capital of the one with: both are one, as capitals make them.
+    decomposed = unicodedata.normalize("NFKD", value).casefold().replace("ı", "i")
     return unicodedata.normalize("NFC", "".join(char for char in decomposed if char.isalnum()))
 
 

@@ -50,20 +50,21 @@ class Keyed:
         stream = self.stream(4 * size, purpose, "")
         return sorted(range(size), key=lambda i: (stream[4 * i : 4 * i + 4], i))
 
-    def permute(self, index: int, size: int, purpose: str) -> int:
+    def permute(self, index: int, size: int, purpose: str, rounds: int = _ROUNDS) -> int:
         """Return where a keyed permutation of ``range(size)`` takes ``index``.
 
-        Distinct entries of a list so get distinct stand-ins, which plain hashing could not promise. A four-round
-        balanced Feistel network on the next even power of two, walked until it falls inside the list (Black and
-        Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
+        Distinct entries of a list so get distinct stand-ins, which plain hashing could not promise. A balanced Feistel
+        network on the next even power of two, walked until it falls inside the list (Black and Rogaway, "Ciphers with
+        Arbitrary Finite Domains", 2002). ``size`` is at most 2**512.
         """
         half = max(1, ((size - 1).bit_length() + 1) // 2)
         mask = (1 << half) - 1
+        width = max(4, (half + 7) // 8)
         while True:
             left, right = index >> half, index & mask
-            for round_number in range(_ROUNDS):
+            for round_number in range(rounds):
                 mixed = self.digest(purpose, f"{size}/{round_number}/{right}")
-                left, right = right, left ^ (int.from_bytes(mixed[:4], "big") & mask)
+                left, right = right, left ^ (int.from_bytes(mixed[:width], "big") & mask)
             index = left << half | right
             if index < size:
                 return index

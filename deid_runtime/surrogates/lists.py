@@ -2,8 +2,10 @@
 is from.
 """
 
+import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -12,7 +14,15 @@ from typing import Final
 from deid_runtime.surrogates.forms import normal_form
 
 _FOLDER: Final = "data/surrogates"
-_LEAST_BUCKET: Final = 8  # shorter lists are joined to their culture's plain one: too few stand-ins to hide among
+_LEAST_POOL: Final = 8  # fewer would be too few to hide among
+_ENGLISH: Final = {"english rare": "any english", "english": "any english"}
+#: Where a name is in both kinds of lists and too few others are for the same cultures, which kind it rather is.
+_RARE_AS_GIVEN: Final = frozenset({"english rare"})
+_COMMON_GIVEN: Final = frozenset({"english", "spanish"})
+_COMMON_FAMILIES: Final = frozenset({"english", "spanish"})
+_SYLLABIC: Final = ("korean", "chinese")  # cultures of given names of two syllables, often joined by a hyphen
+_OTHER_KIND: Final = {"given": "family", "family": "given"}
+_NAME_FORM: Final = re.compile(r"[A-Z][a-z]?['’](?=[A-Z])|Ma?c(?=[A-Z])|St\.? (?=[A-Z])")
 
 
 def read_rows(name: str) -> Iterator[list[str]]:
@@ -29,6 +39,7 @@ class Listed:
 
     pool: tuple[str, ...] = field(repr=False)
     index: int
+    culture: str
     sex: str = ""
 
 
@@ -36,15 +47,27 @@ class Listed:
 class Names:
     """Given and family names by naming culture.
 
-    ``given`` and ``family`` map a normal form to its pool; ``pools`` maps (culture, sex) to given names and
-    (culture, "") to family names, for names that are in no list.
+    ``given`` and ``family`` map a normal form to its pool: the same one for a name of both kinds, as long as enough
+    others are of both for the same cultures, so that a word has one stand-in whatever it is taken for. Pools are
+    disjoint, and the names of one share culture, sex and form (``O'``, ``Mc``, hyphen, two letters) as far as there are
+    enough. ``pools`` maps (culture, sex) to given names and (culture, "") to family names, for names in no list;
+    (culture, "-F") and (culture, "-M") to given names of two syllables.
     """
 
     given: Mapping[str, Listed]
     family: Mapping[str, Listed]
     pools: Mapping[tuple[str, str], tuple[str, ...]]
+    rather_family: frozenset[str]  # of the names in both lists, those that mostly are family names
+    syllables: Mapping[str, frozenset[str]]  # culture of hyphenated given names -> normal forms of their parts
     formal_of: Mapping[str, str]  # normal form of a nickname -> that of the formal name
     nicknames: Mapping[str, tuple[str, ...]]  # normal form of a formal name -> its nicknames
+
+    def listed(self, form: str, *, is_family: bool | None = None) -> Listed | None:
+        """Return the place of a name among family or given names, or among those where it rather belongs."""
+        if is_family is None:
+            is_family = form in self.rather_family
+        first, second = (self.family, self.given) if is_family else (self.given, self.family)
+        return first.get(form) or second.get(form)
 
 
 def _name_rows() -> Iterator[tuple[str, str, str, str]]:
@@ -57,48 +80,159 @@ def _name_rows() -> Iterator[tuple[str, str, str, str]]:
         yield "family", name, culture, ""
 
 
+def form_of_name(name: str) -> str:
+    """Return the form that a stand-in of ``name`` must have: what it starts with, a hyphen, or that it is short."""
+    found = _NAME_FORM.match(name)
+    if found:
+        return found[0].replace("’", "'").lower().replace("mac", "mc")
+    return (
+        "-" if "-" in name else "'" if "'" in name or "’" in name else "2" if len(name) == 2 and name.isascii() else ""
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Claimed:
+    """A name with the culture and sex it is listed for as a given name, and the culture as a family name."""
+
+    name: str
+    culture: str  # as a given name, or empty
+    sex: str
+    family_culture: str  # as a family name, or empty
+
+
+def _claimed_names(nicknames: Mapping[str, tuple[str, str]]) -> dict[str, _Claimed]:
+    given: dict[str, tuple[str, str, str]] = {}
+    family: dict[str, tuple[str, str]] = {}
+    # Names with nicknames stand in for each other, so that the nickname has something to follow.
+    for form, (name, sex) in nicknames.items():
+        given[form] = (name, "nicknamed", sex)
+    for kind, name, culture, sex in _name_rows():
+        if kind == "given":
+            given.setdefault(normal_form(name), (name, culture, sex))
+        else:
+            family.setdefault(normal_form(name), (name, culture))
+    claimed = {}
+    for form in (*given, *(form for form in family if form not in given)):
+        name, culture, sex = given.get(form, ("", "", ""))
+        claimed[form] = _Claimed(name or family[form][0], culture, sex, family[form][1] if form in family else "")
+    return claimed
+
+
+def _pool_keys(claimed: _Claimed) -> Iterator[tuple[str, ...]]:
+    """Yield what a name shares with the other names of its pool, the closest likeness first."""
+    form, sex, given, family = form_of_name(claimed.name), claimed.sex, claimed.culture, claimed.family_culture
+    if form == "2":
+        # Names and initials of two letters cannot be told apart: their stand-ins have two letters too.
+        yield "two letters", family, given, sex
+        yield ("two letters", family) if family else ("two letters", given, sex)
+        yield ("two letters", "family") if family else ("two letters", sex)
+        yield ("two letters",)
+    elif given and family:
+        yield "either", given, sex, family, form
+        yield "either", _ENGLISH.get(given, given), sex, _ENGLISH.get(family, family), form
+        if given != "nicknamed":
+            rare = given in _RARE_AS_GIVEN or sex == "U" or (family in _COMMON_FAMILIES and given not in _COMMON_GIVEN)
+            yield ("family", family, form) if rare else ("given", given, sex, form)
+        yield "either", given, sex, form
+    if given:
+        yield "given", given, sex, form
+        if sex == "U":
+            yield "given", given, "F", form
+    else:
+        yield "family", family, form
+    if form not in ("", "2", "-"):
+        yield "any culture", form, sex
+
+
 @cache
 def names() -> Names:
     """Return the name lists."""
     formal_of: dict[str, str] = {}
     nicknames: dict[str, tuple[str, ...]] = {}
-    # Names with nicknames stand in for each other, so that the nickname has something to follow.
-    culture_of: dict[tuple[str, str], tuple[str, str, str]] = {}
+    formal: dict[str, tuple[str, str]] = {}
     for name, sex, short in read_rows("nicknames.tsv"):
         nicknames[normal_form(name)] = tuple(short.split(","))
-        culture_of["given", normal_form(name)] = (name, "nicknamed", sex)
+        formal[normal_form(name)] = (name, sex)
         for nickname in short.split(","):
             formal_of.setdefault(normal_form(nickname), normal_form(name))
-    for kind, name, culture, sex in _name_rows():
-        culture_of.setdefault((kind, normal_form(name)), (name, culture, sex))
-
+    claimed = _claimed_names(formal)
     not_offered = frozenset(_column("not_offered.txt"))
-    buckets: dict[tuple[str, str, str, bool], list[str]] = {}
-    for (kind, form), (name, culture, sex) in culture_of.items():
+    key_of = _pool_keys_of(claimed, not_offered)
+    members: dict[tuple[str, ...], list[str]] = {}
+    for form, key in key_of.items():
         if form not in not_offered:
-            buckets.setdefault((kind, culture, sex, "-" in name), []).append(name)
-    for (kind, culture, sex, hyphen), members in list(buckets.items()):
-        if hyphen and len(members) < _LEAST_BUCKET:
-            buckets.setdefault((kind, culture, sex, False), []).extend(members)
-            del buckets[kind, culture, sex, hyphen]
-    for (kind, culture, sex, hyphen), members in list(buckets.items()):
-        if sex == "U" and len(members) < _LEAST_BUCKET:
-            buckets.setdefault((kind, culture, "F", hyphen), []).extend(members)
-            del buckets[kind, culture, sex, hyphen]
+            members.setdefault(key, []).append(claimed[form].name)
+    every_pool = {key: tuple(sorted(together)) for key, together in members.items()}
+    pools = _pools_by_culture(every_pool)
+    given, family = _places_in_pools(claimed, key_of, every_pool, pools)
+    hyphenated = {culture: pools[culture, "-F"] + pools[culture, "-M"] for culture in _SYLLABIC}
+    syllables = {
+        culture: frozenset(normal_form(part) for name in pool for part in name.split("-"))
+        for culture, pool in hyphenated.items()
+    }
+    rather_family = frozenset(form for form, key in key_of.items() if key[0] == "family" and claimed[form].culture)
+    return Names(given, family, pools, rather_family, syllables, formal_of, nicknames)
 
-    index: dict[str, dict[str, Listed]] = {"given": {}, "family": {}}
+
+def _pools_by_culture(every_pool: Mapping[tuple[str, ...], tuple[str, ...]]) -> dict[tuple[str, str], tuple[str, ...]]:
     pools: dict[tuple[str, str], tuple[str, ...]] = {}
-    for (kind, culture, sex, hyphen), members in buckets.items():
-        pool = tuple(sorted(members))
-        for place, name in enumerate(pool):
-            index[kind][normal_form(name)] = Listed(pool, place, sex)
-        if not hyphen:
-            pools[culture, sex if kind == "given" else ""] = pool
-    for (kind, form), (_, culture, sex) in culture_of.items():
-        if form in not_offered:
-            pool = pools.get((culture, sex)) or pools["english", "F" if kind == "given" else ""]
-            index[kind][form] = Listed(pool, zlib.crc32(form.encode()) % len(pool), sex)
-    return Names(index["given"], index["family"], pools, formal_of, nicknames)
+    for key, pool in every_pool.items():
+        if key[0] in ("given", "family") and key[-1] == "":
+            pools[key[1], key[2] if key[0] == "given" else ""] = pool
+        elif key[0] == "given" and key[1] in _SYLLABIC and key[-1] == "-":
+            pools[key[1], "-" + key[2]] = pool
+    return pools
+
+
+def _places_in_pools(
+    claimed: Mapping[str, _Claimed],
+    key_of: Mapping[str, tuple[str, ...]],
+    every_pool: Mapping[tuple[str, ...], tuple[str, ...]],
+    pools: Mapping[tuple[str, str], tuple[str, ...]],
+) -> tuple[dict[str, Listed], dict[str, Listed]]:
+    """Return the places of given names and of family names.
+
+    A name that is in no pool, or as the other of its two kinds, has a place by hash in the pool of its culture.
+    """
+    own_places = {name: place for pool in every_pool.values() for place, name in enumerate(pool)}
+    given: dict[str, Listed] = {}
+    family: dict[str, Listed] = {}
+    for form, claim in claimed.items():
+        key = key_of.get(form, ("",))
+        for kind, places_of, culture, sex in (
+            ("given", given, claim.culture, claim.sex),
+            ("family", family, claim.family_culture, ""),
+        ):
+            if not culture:
+                continue
+            plain = pools.get((culture, sex)) or pools["english", "F" if kind == "given" else ""]
+            pool = plain if key[0] in ("", _OTHER_KIND[kind]) else every_pool[key]
+            place = own_places.get(claim.name, -1)
+            if not (0 <= place < len(pool) and pool[place] == claim.name):
+                place = zlib.crc32(form.encode()) % len(pool)
+            places_of[form] = Listed(pool, place, culture, claim.sex)
+    return given, family
+
+
+def _pool_keys_of(claimed: Mapping[str, _Claimed], not_offered: Container[str]) -> dict[str, tuple[str, ...]]:
+    """Return the key of the pool of each name: of its likenesses the closest that enough names on offer share.
+
+    Names that share none with enough others (hyphens in a culture with few) have no pool.
+    """
+    key_of: dict[str, tuple[str, ...]] = {}
+    left = {form: list(_pool_keys(name)) for form, name in claimed.items()}
+    while left:
+        sizes = Counter(key for form, key in key_of.items() if form not in not_offered)
+        sizes.update(keys[0] for form, keys in left.items() if form not in not_offered)
+        for form, keys in list(left.items()):
+            if sizes[keys[0]] >= _LEAST_POOL:
+                key_of[form] = keys[0]
+                del left[form]
+            else:
+                del keys[0]
+                if not keys:
+                    del left[form]
+    return key_of
 
 
 @dataclass(frozen=True, slots=True)

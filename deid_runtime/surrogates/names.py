@@ -1,61 +1,41 @@
 """Stand-ins for names, part by part, so that every way of writing a person leads to the same other person.
 
-A mention is parsed into words with roles (given, family, initial, particle, suffix ...). Each given or family name has
-one stand-in per patient whatever label, order, case or note it occurs in, chosen by a keyed permutation of the
-list of its naming culture and sex, so that two people of a patient keep two names. Initials follow the stand-ins of
-the person they belong to where the note or the record names one, and map letter by letter otherwise.
+Each given or family name has one stand-in per patient, whatever label, role, order, case or note it occurs in: a keyed
+permutation of the names of its naming culture, sex and form, so that two people of a patient keep two names. Initials
+follow the stand-ins of the person they belong to where the note or the record names one, and map letter by letter
+otherwise.
 
 After Deleger et al., "Preparing an annotated gold standard corpus to share", 2014, section 2.2, and Murugadoss et al.
 2021, Supplementary Table 2.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from deid_runtime.surrogates.forms import case_like, changed, holds_text, misspell, normal_form, scramble, vary
 from deid_runtime.surrogates.lists import Listed, names
-from deid_runtime.surrogates.patient import Patient, first_free
+from deid_runtime.surrogates.name_parts import (
+    APOSTROPHES,
+    FAMILY,
+    GIVEN,
+    INITIAL,
+    KEPT,
+    LONGEST_NAME_CHARS,
+    WORD,
+    Part,
+    is_listed,
+    parse,
+    syllabic_culture,
+)
+from deid_runtime.surrogates.patient import ATTEMPTS, Patient, first_free
+from deid_runtime.surrogates.spellings import cut_alike, has_own_particle, joined_like, usual_spellings
+from deid_runtime.surrogates.unlisted import likely_pool, nearest
 
-_MARK = "\u0300-\u036f"
-_APOSTROPHE = "'’ʻʼ`"
-_WORD: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_MARK}]|[{_APOSTROPHE}](?=[^\W_]))*")
-_HYPHENATED: Final = re.compile(rf"{_WORD.pattern}(?:[-‐‑]{_WORD.pattern})+")
 _SPELLED: Final = re.compile(r"(?:[^\W\d_]([-. ])){3,}[^\W\d_]\.?")
-_POSSESSIVE: Final = re.compile(rf"(?<=[^\W_]{{2}})[{_APOSTROPHE}][sS]$")
+_JOINT: Final = re.compile(rf"[-‐‑ {APOSTROPHES}]")
 _DIGIT_LETTERS: Final = str.maketrans("01345", "oleas")
-
-_SUFFIXES: Final = frozenset("jr sr ii iii iv jnr snr esq junior senior".split())
-_TITLES: Final = frozenset("dr mr mrs ms mx miss prof professor rev sgt capt lt col sra sr sir dame".split())
-_CREDENTIALS: Final = frozenset(
-    "md do rn np pa pac phd lpn rph pharmd dds dmd dpm dnp crna cnm facs facp msw lcsw mbbs bsn msn aprn fnp".split()
-)
-_PARTICLES: Final = frozenset(
-    "de da do dos das del della di la las los le van von der den ten ter vd te ap nic y e bin bint ibn al el ben abu "
-    "du des zu af av st saint ste mc mac ní ni ó o nic san".split()
-)
-#: Particles also where capitalised at the head of a name; the others are given names there (Al, Ben, Do, Le).
-_FIRM_PARTICLES: Final = frozenset(
-    "de del della di da dos las los van von der den du st saint ste bin ibn la te ap nic ní".split()
-)
-_CULTURE_BY_ENDING: Final = (
-    (re.compile(r"(?:ski|sky|icz|czyk|wski|cki|ński)$"), "polish"),
-    (re.compile(r"(?:ov|ova|ev|eva|enko|chuk|yuk|in[ae]?v)$"), "russian"),
-    (re.compile(r"(?:ez|illo|illa|ero|ñ.*)$"), "spanish"),
-    (re.compile(r"(?:[iy]an|yants)$"), "armenian"),
-    (re.compile(r"(?:opoulos|akis|idis|oglou|os)$"), "greek"),
-    (re.compile(r"(?:oğlu|oglu)$"), "turkish"),
-    (re.compile(r"(?:s[so]on|sen|qvist|quist|ström|strom|berg|lund|gaard)$"), "nordic"),
-    (re.compile(r"(?:inen|nen|la|kka)$"), "finnish"),
-    (re.compile(r"(?:elli|ini|ucci|etti|otti|acci|one|ano|ello)$"), "italian"),
-    (re.compile(r"(?:eau|eaux|oux|ault|ier|ette)$"), "french"),
-    (re.compile(r"(?:mann|stein|meier|meyer|bach|bauer|feld|heim)$"), "german"),
-    (re.compile(r"(?:stra|sma|veld|huis|dijk|hoek)$"), "dutch"),
-    (re.compile(r"(?:wala|jee|kar|esh|nath|murthy|swamy|appan|raj)$"), "indian"),
-    (re.compile(r"(?:oye|ola|ade|wale|yemi)"), "yoruba"),
-    (re.compile(r"(?:chukwu|nna|eze|kwe)"), "igbo"),
-)
 _SCRIPT_POOLS: Final = (
     (re.compile("[\u3040-\u30ff]"), "kana"),
     (re.compile("[\u3400-\u9fff]"), "han"),
@@ -72,26 +52,9 @@ _SCRIPT_POOLS: Final = (
 _COMMON_LETTERS: Final = "abcdefghijklmnoprstvw"
 _RARE_LETTERS: Final = "quxyz"
 
-GIVEN: Final = "given"
-FAMILY: Final = "family"
-INITIAL: Final = "initial"
-KEPT: Final = "kept"
-
-_LONGEST_NAME_CHARS: Final = 200  # a longer span is no name: it is scrambled, in linear time
 _MOST_PERSONS: Final = 200  # full names that initials are looked up in: a bound on the time a list of staff can cost
 _NEARBY_NAMES: Final = 60  # how many names of a note are tried as the source of a misspelling
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A word ``[start, end)`` of a mention. ``role`` is one of the constants above; ``place`` what its position
-    suggests.
-    """
-
-    start: int
-    end: int
-    form: str = field(repr=False)
-    role: str
+_LEAST_WORD_CHARS: Final = 3  # shorter pieces of a name (O', Li) may be those of others
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,266 +67,177 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Who is known in one note: full names in order, the record first, and the role of each word in them."""
+    """Who is known: full names in order, the record first, and the role of each word in them."""
 
     persons: tuple[Person, ...] = field(default=(), repr=False)
     roles: Mapping[str, str] = field(default_factory=dict, repr=False)
+    marks: Mapping[str, int] = field(default_factory=dict, repr=False)  # where a name has its apostrophe
     nearby: tuple[str, ...] = field(default=(), repr=False)
+    words: frozenset[str] = field(default=frozenset(), repr=False)  # what occurs as a name, so is no set of initials
     parsed: Mapping[str, Sequence[Part]] = field(default_factory=dict, repr=False)  # each mention, parsed
-
-    def name_words(self) -> set[str]:
-        """Return the normal form of every given and family name mentioned."""
-        return {part.form for parts in self.parsed.values() for part in parts if part.role in (GIVEN, FAMILY, "")}
-
-
-def _listed(form: str) -> bool:
-    known = names()
-    return form in known.given or form in known.family or form in known.formal_of
-
-
-def _words(value: str) -> Iterator[tuple[int, int]]:
-    """Yield the words of a name; a hyphenated given name that is in the lists (Mei-Ling) is one word."""
-    place = 0
-    while found := _WORD.search(value, place):
-        whole = _HYPHENATED.match(value, found.start())
-        if whole and normal_form(whole[0]) in names().given:
-            found = whole
-        yield found.start(), found.end()
-        place = found.end()
-
-
-def _is_initials(word: str, *, alone: bool) -> bool:
-    """Say whether a word of a name stands for several names by their letters (``JS``, ``tlh``)."""
-    if len(word) == 1:
-        return True
-    if len(word) > 4 or not word.isalpha():
-        return False
-    if not (word.isupper() or word.islower()):
-        return False
-    if len(word) == 2:
-        return alone or not _listed(normal_form(word))
-    if len(word) == 4:
-        return word.isupper() and not re.search("[AEIOUY]", word) and not _listed(normal_form(word))
-    return not _listed(normal_form(word))
-
-
-def _certain_role(patient: Patient, form: str) -> str:
-    """Return the role that the record or the lists give a word wherever it stands, or an empty string."""
-    role = patient.roles.get(form)
-    if role:
-        return role
-    known = names()
-    is_given = form in known.given or form in known.formal_of
-    is_family = form in known.family
-    if is_given != is_family:
-        return GIVEN if is_given else FAMILY
-    return ""
-
-
-_GIVEN_FIELDS: Final = ("given", "first", "first_name", "middle", "nickname", "preferred", "given_name")
-_FAMILY_FIELDS: Final = ("family", "last", "last_name", "surname", "maiden", "family_name")
-
-
-def record_roles(record: Mapping[str, str]) -> dict[str, str]:
-    """Return the role of each word of the names in a patient's record, by normal form."""
-    roles: dict[str, str] = {}
-    for role, fields in ((FAMILY, _FAMILY_FIELDS), (GIVEN, _GIVEN_FIELDS)):
-        for name in fields:
-            value = record.get(name, "")[:_LONGEST_NAME_CHARS]
-            for start, end in _words(value):
-                form = normal_form(value[start:end])
-                if len(form) > 1 and form not in _PARTICLES:
-                    roles[form] = role
-    return roles
-
-
-def parse(patient: Patient, value: str) -> list[Part]:
-    """Return the words of a mention with their roles, in order.
-
-    ``Family, Given M``, ``FAMILY Given``, ``Given M Family`` and ``Family G M`` are told apart by the comma, by case
-    and by where the initials are; what the record and the lists know of a word goes before its position.
-    """
-    spans = list(_words(value))
-    comma = value.find(",")
-    words = [_POSSESSIVE.sub("", value[start:end]) for start, end in spans]
-    forms = [normal_form(word) for word in words]
-    roles = [""] * len(words)
-    for index, form in enumerate(forms):
-        if not form or _is_kept(value, spans, words, index):
-            roles[index] = KEPT
-    names_left = [index for index, role in enumerate(roles) if not role]
-    alone = len(names_left) == 1
-    for index in names_left:
-        if _is_initials(words[index], alone=alone):
-            roles[index] = INITIAL
-    full = [index for index in names_left if roles[index] != INITIAL]
-    if len(full) == 1 and len(names_left) == 1:
-        roles[full[0]] = _certain_role(patient, forms[full[0]])
-    else:
-        for index in full:
-            roles[index] = _certain_role(patient, forms[index]) or _place_role(
-                value, spans, words, full, names_left, comma, index
-            )
-    return [
-        Part(start, start + len(word), form, role)
-        for (start, _), word, form, role in zip(spans, words, forms, roles, strict=True)
-    ]
-
-
-def _is_kept(value: str, spans: Sequence[tuple[int, int]], words: Sequence[str], index: int) -> bool:
-    """Say whether a word is a suffix, title, degree or particle, which stay as they are."""
-    word, form, last = words[index], normal_form(words[index]), len(words) - 1
-    if form in _SUFFIXES and index and form != "junior":
-        return True
-    if form in _TITLES and index == 0 and last > 0 and not word.isupper():
-        return True
-    if form in _CREDENTIALS and index > 1 and index == last and word.isupper() and form != "do":
-        return True
-    return _is_particle(value, spans, words, index)
-
-
-def _is_particle(value: str, spans: Sequence[tuple[int, int]], words: Sequence[str], index: int) -> bool:
-    form = normal_form(words[index])
-    if form not in _PARTICLES or index + 1 == len(words):
-        return False
-    if form not in _FIRM_PARTICLES and words[index].islower() and not value.islower():
-        return True
-    if value[spans[index][1] : spans[index + 1][0]] == "-" and form in ("al", "el", "ben", "bin", "ibn", "abu"):
-        return True
-    return form in _FIRM_PARTICLES
-
-
-def _place_role(
-    value: str,
-    spans: Sequence[tuple[int, int]],
-    words: Sequence[str],
-    full: Sequence[int],
-    every: Sequence[int],
-    comma: int,
-    index: int,
-) -> str:
-    """Return the role that the position of a full word suggests."""
-    if comma >= 0:
-        before = [i for i in every if spans[i][0] < comma]
-        if before and len(before) < len(every):
-            return FAMILY if spans[index][0] < comma else GIVEN
-    shouted = [i for i in full if words[i].isupper() and len(words[i]) > 1]
-    if shouted and len(shouted) < len(full):  # PEMBERTON-LIU Horace
-        return FAMILY if words[index].isupper() else GIVEN
-    if index != full[0] and value[spans[index - 1][1] : spans[index][0]] in ("-", "‐", "‑"):
-        return FAMILY if full[0] != index - 1 or len(full) == 2 else GIVEN
-    if len(full) == 1:
-        # J. Smith, and Warsame H A; Sheri W is known by the lists.
-        return FAMILY if every[0] != index or len(every) > 2 else GIVEN
-    if '"' in value or "(" in value:
-        opening = max(
-            value.rfind('"', 0, spans[index][0]),
-            value.rfind("(", 0, spans[index][0]),
-            value.rfind("“", 0, spans[index][0]),
-        )
-        if opening >= 0 and not value[opening + 1 : spans[index][0]].strip('"“( '):
-            return GIVEN
-    if index == full[0]:
-        return GIVEN
-    hyphen_after = value[spans[index][1] : spans[index][1] + 1] in ("-", "‐", "‑")
-    return FAMILY if index == full[-1] or hyphen_after else GIVEN
+    spellings: Mapping[str, str] = field(default_factory=dict, repr=False)  # normal form -> the mention to go by
 
 
 def find_people(patient: Patient, mentions: Iterable[str]) -> People:
     """Return who can be told from the record and the name mentions of one note, in their order."""
     persons: list[Person] = []
+    by_initial: list[Person] = []
     roles: dict[str, str] = {}
-    nearby: dict[str, None] = dict.fromkeys(patient.roles)
+    nearby: dict[str, None] = {}
+    words: set[str] = set(patient.roles)
+    marks: dict[str, int] = {}
     own_given = tuple(form for form, role in patient.roles.items() if role == GIVEN)
     own_family = tuple(form for form, role in patient.roles.items() if role == FAMILY)
     if own_given and own_family:
         persons.append(Person(own_given, own_family))
-    parsed = {value: parse(patient, value) for value in dict.fromkeys(mentions) if len(value) <= _LONGEST_NAME_CHARS}
-    for parts in parsed.values():
+    parsed = {value: parse(patient, value) for value in dict.fromkeys(mentions) if len(value) <= LONGEST_NAME_CHARS}
+    for value, parts in parsed.items():
+        marks.update((part.form, place) for part in parts if (place := _apostrophe(value[part.start : part.end])))
+        words.update(*(_forms(value[part.start : part.end]) for part in parts if part.role in (GIVEN, FAMILY, "")))
         given = tuple(part.form for part in parts if part.role == GIVEN)
         family = tuple(part.form for part in parts if part.role == FAMILY)
         if len(parts) > 1:
             for part in parts:
                 if part.role in (GIVEN, FAMILY):
                     roles.setdefault(part.form, part.role)
-        nearby.update(dict.fromkeys(part.form for part in parts if part.role in (GIVEN, FAMILY) and _listed(part.form)))
+        nearby.update(
+            dict.fromkeys(part.form for part in parts if part.role in (GIVEN, FAMILY) and is_listed(part.form))
+        )
+        if family and not given and parts[0].role == INITIAL:
+            by_initial.append(Person(tuple(parts[0].form), family))
         if given and family:
             persons.append(Person(given, family))
-    return People(tuple(persons)[:_MOST_PERSONS], roles, tuple(nearby)[:_NEARBY_NAMES], parsed)
+    return People(
+        persons=tuple(persons + by_initial)[:_MOST_PERSONS],
+        roles=roles,
+        marks=marks,
+        nearby=tuple(nearby)[:_NEARBY_NAMES],
+        words=frozenset(words),
+        parsed=parsed,
+        spellings=usual_spellings(parsed),
+    )
 
 
-def replace_name(patient: Patient, people: People, value: str, taken: frozenset[str], *, family_first: bool) -> str:
-    """Return the stand-in of one mention, its separators, particles, suffixes and case kept.
-
-    A word that may be a given or a family name and stands alone is a family name when ``family_first``.
-    """
-    if len(value) > _LONGEST_NAME_CHARS or not _WORD.search(value):
+def replace_name(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
+    """Return the stand-in of one mention, its separators, particles, suffixes and case kept."""
+    if len(value) > LONGEST_NAME_CHARS or not WORD.search(value):
         return (
             first_free(lambda n: scramble(patient.keyed, f"name/{n}", value), value, taken)
             if holds_text(value)
             else value
         )
     if _SPELLED.fullmatch(value):
-        return _respelled(patient, people, value, taken, family_first=family_first)
+        return _respelled(patient, people, value, taken)
     parts = people.parsed.get(value) or parse(patient, value)
+    usual = people.spellings.get(normal_form(value), value)
+    if usual == value or has_own_particle(parts, people.parsed[usual]):
+        words = _stand_ins(patient, people, parts, value, taken)
+    else:
+        usual_parts = people.parsed[usual]
+        words = cut_alike(usual_parts, _stand_ins(patient, people, usual_parts, usual, taken), parts, value)
     out: list[str] = []
     place = 0
-    initials = _initials(patient, people, parts, value, taken)
-    for index, part in enumerate(parts):
-        out.append(value[place : part.start])
-        word = value[part.start : part.end]
+    for part, word in zip(parts, words, strict=True):
+        out += value[place : part.start], word
         place = part.end
-        if part.role == KEPT:
-            out.append(word)
-        elif part.role == INITIAL:
-            out.append(case_like(initials[index], word))
-        else:
-            role = part.role or people.roles.get(part.form) or (FAMILY if family_first else GIVEN)
-            out.append(case_like(stand_in(patient, people, role, word, taken), word))
-    out.append(value[place:])
-    made = "".join(out)
+    made = "".join((*out, value[place:]))
     return made if normal_form(made) != normal_form(value) else changed(value)
 
 
-def _respelled(patient: Patient, people: People, value: str, taken: frozenset[str], *, family_first: bool) -> str:
+def _stand_ins(patient: Patient, people: People, parts: Sequence[Part], value: str, taken: frozenset[str]) -> list[str]:
+    """Return what each part of a mention becomes, in its case."""
+    initials = _initials(patient, people, parts, value, taken)
+    words = []
+    for index, part in enumerate(parts):
+        word = value[part.start : part.end]
+        if part.role == KEPT:
+            words.append(word)
+        elif part.role == INITIAL and (len(part.form) == 1 or part.form not in people.words):
+            words.append(case_like(initials[index], word))
+        else:
+            words.append(case_like(stand_in(patient, people, word, taken), word))
+    return words
+
+
+def _respelled(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
     """Return the stand-in of a name spelled letter by letter (``S-O-U-Z-A``), spelled the same way."""
     word = "".join(char for char in value if char.isalpha())
-    form = normal_form(word)
-    role = _certain_role(patient, form) or people.roles.get(form) or (FAMILY if family_first else GIVEN)
-    made = normal_form(stand_in(patient, people, role, word, taken)).upper()
+    made = normal_form(stand_in(patient, people, word, taken)).upper()
     return case_like(value[1].join(made) + ("." if value.endswith(".") else ""), word)
 
 
-def stand_in(patient: Patient, people: People, role: str, word: str, taken: frozenset[str]) -> str:
-    """Return the stand-in of one given or family name, in the case of the lists."""
+def stand_in(patient: Patient, people: People, word: str, taken: frozenset[str]) -> str:
+    """Return the stand-in of one given or family name in the case of the lists, with the hyphens and apostrophes of
+    ``word``.
+
+    Neither it nor a part of it is a part of ``word`` or in ``taken``, as long as there is a choice.
+    """
+    own = _forms(word)
+    different = ""
+    for attempt in range(ATTEMPTS):
+        made = _candidate(patient, people, word, attempt)
+        found = _forms(made)
+        if found and found.isdisjoint(own):
+            if found.isdisjoint(taken):
+                return made
+            different = different or made
+    return different or changed(word)
+
+
+def _forms(word: str) -> set[str]:
+    """Return the normal form of a name and of the parts it is joined of."""
+    pieces = (normal_form(piece) for piece in _JOINT.split(word))
+    return {piece for piece in pieces if len(piece) >= _LEAST_WORD_CHARS} | {normal_form(word)} - {""}
+
+
+def _candidate(patient: Patient, people: People, word: str, attempt: int) -> str:
     form = normal_form(word)
-    return first_free(lambda attempt: _choose(patient, people, role, form, attempt), word, taken)
+    listed = names().listed(form)
+    mark = _apostrophe(word)
+    culture = syllabic_culture(word) if "-" in word or " " in word else ""
+    if culture and (listed is None or "-" not in listed.pool[0]):
+        sexes = listed.sex if listed is not None and listed.sex in ("F", "M") else "FM"
+        pool = [name for sex in sexes for name in names().pools[culture, "-" + sex]]
+        made = patient.keyed.pick(pool, f"syllables/{attempt}", form)
+    else:
+        made = _choose(patient, people, form, attempt)
+    has_mark = any(char in APOSTROPHES for char in made)
+    if mark and not has_mark:
+        # N'Diaye: no name of that form is known to stand in, so what is behind the apostrophe is a name of its own.
+        rest = word[mark + 1 :]
+        return word[: mark + 1] + case_like(_choose(patient, people, normal_form(rest), attempt), rest)
+    known_mark = people.marks.get(form, 0)
+    if known_mark and not mark and not has_mark and len(word) > known_mark:  # the same name without its apostrophe
+        rest = word[known_mark:]
+        return word[:known_mark] + _choose(patient, people, normal_form(rest), attempt).lower()
+    if has_mark and not mark:
+        made = "".join(char for char in made if char not in APOSTROPHES)
+    if has_mark and mark:
+        made = "".join(word[mark] if char in APOSTROPHES else char for char in made)
+    return joined_like(made, word)
 
 
-def _choose(patient: Patient, people: People, role: str, form: str, attempt: int) -> str:
+def _apostrophe(word: str) -> int:
+    return next((place for place, char in enumerate(word) if char in APOSTROPHES), 0)
+
+
+def _choose(patient: Patient, people: People, form: str, attempt: int) -> str:
     known = names()
-    key = (role, form, str(attempt))
+    role = patient.roles.get(form) or people.roles.get(form, "")
+    key = ("name", role, form, str(attempt))
     kept = patient.cache.get(key)
     if kept is not None:
         return kept
-    listed = (known.given if role == GIVEN else known.family).get(form)
-    if (
-        role == GIVEN
-        and form in known.formal_of
-        and form not in known.nicknames
-        and not _is_of_other_sex(patient, form)
-    ):
+    listed = known.listed(form, is_family=role == FAMILY if role else None)
+    is_nickname = form in known.formal_of and form not in known.nicknames
+    if role == FAMILY and form in known.family:
+        is_nickname = False
+    if is_nickname and not (listed and _is_of_other_sex(patient, form)):
         return patient.remember(key, lambda: _nickname(patient, form, attempt))
     if listed is not None:
-        found = _of_recorded_sex(patient, form, listed) if role == GIVEN else listed
+        found = _of_recorded_sex(patient, form, listed)
         return patient.remember(key, lambda: _permuted(patient, found, attempt))
-    if form in known.formal_of:
-        return patient.remember(key, lambda: _nickname(patient, form, attempt))
-    other = (known.family if role == GIVEN else known.given).get(form)
-    if other is not None:  # a family name for a first name, or the reverse: so is its stand-in
-        swapped = other
-        return patient.remember(key, lambda: _permuted(patient, swapped, attempt))
-    return _unlisted(patient, people, role, form, attempt)
+    return _unlisted(patient, people, form, attempt)
 
 
 def _permuted(patient: Patient, listed: Listed, attempt: int) -> str:
@@ -379,8 +253,8 @@ def _of_recorded_sex(patient: Patient, form: str, listed: Listed) -> Listed:
     sex = patient.record.get("sex", "")[:1].upper()
     if sex not in ("F", "M") or listed.sex in ("", sex) or patient.roles.get(form) != GIVEN:
         return listed
-    pool = names().pools["english", sex]
-    return Listed(pool, listed.index % len(pool), sex)
+    pool = names().pools.get((listed.culture, sex)) or names().pools["english", sex]
+    return Listed(pool, listed.index % len(pool), listed.culture, sex)
 
 
 def _is_of_other_sex(patient: Patient, form: str) -> bool:
@@ -397,57 +271,59 @@ def _nickname(patient: Patient, form: str, attempt: int) -> str:
     return options[(own.index(form) if form in own else 0) % len(options)]
 
 
-def _unlisted(patient: Patient, people: People, role: str, form: str, attempt: int) -> str:
+def _unlisted(patient: Patient, people: People, form: str, attempt: int) -> str:
     """Return an altered name for one that is in no list, so that an odd spelling does not tell a real name from a
     stand-in.
 
-    A slip of the pen in a name of this patient or note follows that name.
+    A slip of the pen in a name of this patient, of the note or of the lists follows that name.
     """
-    plain = form.translate(_DIGIT_LETTERS)
-    for known_form in (plain, *people.nearby):
-        if known_form != form and (known_form == plain or _one_slip(plain, known_form)) and _listed(known_form):
-            base = _choose(patient, people, people.roles.get(known_form, role), known_form, attempt)
-            return misspell(base, patient.keyed.number(f"slip/{role}/{attempt}", form))
+    source = _source_of(patient, people, form)
+    if source:
+        base = _choose(patient, people, source, attempt)
+        return _odd(lambda turn: misspell(base, patient.keyed.number(f"slip/{attempt}/{turn}", form)))
     # Under a key of its own: in another note, with the right spelling beside it, the same word may be a slip.
-    key = ("made up", role, form, str(attempt))
-    return patient.remember(key, lambda: _made_up(patient, role, form, attempt))
+    return patient.remember(("made up", form, str(attempt)), lambda: _made_up(patient, form, attempt))
 
 
-def _made_up(patient: Patient, role: str, form: str, attempt: int) -> str:
-    """Return an altered name of the culture that the ending or the script of an unknown one suggests."""
-    number = patient.keyed.number(f"odd/{role}/{attempt}", form)
+def _source_of(patient: Patient, people: People, form: str) -> str:
+    """Return the name that ``form`` is a misspelling of, or an empty string."""
+    plain = form.translate(_DIGIT_LETTERS)
+    if plain != form and is_listed(plain):
+        return plain
+    if form in patient.roles:
+        return nearest(form)
+    return next((known for known in (*patient.roles, *people.nearby) if _one_slip(form, known)), "") or nearest(form)
+
+
+def _odd(spelling: Callable[[int], str]) -> str:
+    """Return the first of some spellings that is in no list."""
+    return next((odd for odd in map(spelling, range(4)) if not is_listed(normal_form(odd))), spelling(0))
+
+
+def _made_up(patient: Patient, form: str, attempt: int) -> str:
+    """Return an altered name of the culture that the letters or the script of an unknown one suggest."""
     if len(form) <= 2:
-        letters = (_letter(patient, char, attempt) for char in form)
-        return "".join(letters).capitalize()
+        return "".join(_letter(patient, char, attempt) for char in form).capitalize()
     for script, culture in _SCRIPT_POOLS:
         if script.search(form):
-            return _native(patient, culture, role, form, attempt)
-    culture = next((culture for ending, culture in _CULTURE_BY_ENDING if ending.search(form)), "english")
-    if role == GIVEN:
-        sex = patient.record.get("sex", "")[:1].upper() if patient.roles.get(form) == GIVEN else ""
-        if sex not in ("F", "M"):
-            sex = "F" if form[-1] in "aeiy" else "M"
-        pool = names().pools.get((culture, sex)) or names().pools["english", sex]
-    else:
-        pool = names().pools.get((culture, "")) or names().pools["english", ""]
-    base = patient.keyed.pick(pool, f"unlisted/{role}/{attempt}", form)
-    for turn in range(4):
-        odd = vary(base, number + turn)
-        if not _listed(normal_form(odd)):
-            return odd
-    return vary(base, number)
+            return _native(patient, culture, form, attempt)
+    sex = patient.record.get("sex", "")[:1].upper() if patient.roles.get(form) == GIVEN else ""
+    pool = likely_pool(form, sex if sex in ("F", "M") else "")
+    base = patient.keyed.pick(pool, f"unlisted/{attempt}", form)
+    number = patient.keyed.number(f"odd/{attempt}", form)
+    return _odd(lambda turn: vary(base, number + turn))
 
 
-def _native(patient: Patient, culture: str, role: str, form: str, attempt: int) -> str:
+def _native(patient: Patient, culture: str, form: str, attempt: int) -> str:
     pools = names().pools
-    purpose = f"native/{role}/{attempt}"
+    purpose = f"native/{attempt}"
     family = patient.keyed.pick(pools[culture, ""], purpose, form)
     if culture in ("han", "kana", "hangul") and len(form) > 1:  # family and given name in one word
         given = patient.keyed.pick(pools[culture, "F"] + pools[culture, "M"], purpose + "g", form)
         return (family + given)[: max(2, len(form))]
-    if role == FAMILY:
-        return family
-    return patient.keyed.pick(pools[culture, "F" if form[-1] in "аяاةהיηα" else "M"], purpose, form)
+    if patient.roles.get(form) == GIVEN:
+        return patient.keyed.pick(pools[culture, "F" if form[-1] in "аяاةהיηα" else "M"], purpose, form)
+    return family
 
 
 def _one_slip(left: str, right: str) -> bool:
@@ -505,6 +381,8 @@ def _initials(
 
     def candidate(attempt: int) -> str:
         known = _known_initials(patient, people, joined, taken) if attempt == 0 else ""
+        if not known and len(joined) == 2 and is_listed(joined):  # NG may be a name: it is replaced as one is
+            known = _choose(patient, people, joined, attempt)
         return known or "".join(_letter(patient, char, attempt) for char in joined)
 
     made = first_free(candidate, joined, taken)
@@ -515,8 +393,8 @@ def _initials(
     return out
 
 
-def _first_letter(patient: Patient, people: People, role: str, form: str, taken: frozenset[str]) -> str:
-    return normal_form(stand_in(patient, people, role, form, taken))[:1]
+def _first_letter(patient: Patient, people: People, form: str, taken: frozenset[str]) -> str:
+    return _letter(patient, form, 0) if len(form) == 1 else normal_form(stand_in(patient, people, form, taken))[:1]
 
 
 def _one_initial(
@@ -527,11 +405,11 @@ def _one_initial(
         if full[FAMILY] and set(full[FAMILY]) <= set(person.family):
             for form in person.given:
                 if form.startswith(char) and form not in full[GIVEN]:
-                    return _first_letter(patient, people, GIVEN, form, taken)
+                    return _first_letter(patient, people, form, taken)
         if full[GIVEN] and not full[FAMILY] and set(full[GIVEN]) <= set(person.given):
             for form in person.family:
                 if form.startswith(char):
-                    return _first_letter(patient, people, FAMILY, form, taken)
+                    return _first_letter(patient, people, form, taken)
     return _letter(patient, char, 0)
 
 
@@ -539,10 +417,10 @@ def _known_initials(patient: Patient, people: People, joined: str, taken: frozen
     """Return the initials of the stand-in of the first person whose initials are ``joined``, or an empty string."""
     if len(joined) == 1:
         for person in people.persons[:1]:
-            for role, forms in ((GIVEN, person.given), (FAMILY, person.family)):
+            for forms in (person.given, person.family):
                 for form in forms[:1]:
                     if form[0] == joined:
-                        return _first_letter(patient, people, role, form, taken)
+                        return _first_letter(patient, people, form, taken)
         return ""
     for person in people.persons:
         if person.given[0][0] != joined[0] or person.family[-1][0] != joined[-1]:
@@ -551,8 +429,7 @@ def _known_initials(patient: Patient, people: People, joined: str, taken: frozen
         middle = ""
         for char in joined[1:-1]:
             form = next((form for form in between if form[0] == char), "")
-            role = GIVEN if form in person.given else FAMILY
-            middle += _first_letter(patient, people, role, form, taken) if form else _letter(patient, char, 0)
-        first = _first_letter(patient, people, GIVEN, person.given[0], taken)
-        return first + middle + _first_letter(patient, people, FAMILY, person.family[-1], taken)
+            middle += _first_letter(patient, people, form, taken) if form else _letter(patient, char, 0)
+        first = _first_letter(patient, people, person.given[0], taken)
+        return first + middle + _first_letter(patient, people, person.family[-1], taken)
     return ""

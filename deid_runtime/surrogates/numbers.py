@@ -1,14 +1,22 @@
 """Numbers and codes: letters for letters and digits for digits, shape kept, check digits right where they were.
 
 The stand-in depends on the letters and digits alone, not on the label or the punctuation: the same number is the
-same everywhere, whichever finder called it what.
+same everywhere, whichever finder called it what. Codes go through a keyed permutation of all codes of their shape, so
+two numbers of a patient never share a stand-in (but for the rare number that has to make way for an original).
+
+No stand-in is a number that is given out: social security numbers get an area that never was issued, North American
+telephone numbers the exchange 555, which subscribers do not get. Of 555 the lines 0100 to 0199 alone are set aside for
+invented numbers, but a hundred lines are too few to keep the numbers of one patient apart, so all lines are used but
+those of the directory services.
 """
 
 import re
+import string
 from collections.abc import Callable
+from math import prod
 from typing import Final
 
-from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
+from deid_runtime.surrogates.forms import case_like, holds_text, normal_form, scramble
 from deid_runtime.surrogates.lists import places
 from deid_runtime.surrogates.patient import Patient, first_free
 
@@ -17,8 +25,15 @@ _VIN_VALUES: Final = dict(
     zip("ABCDEFGHJKLMNPRSTUVWXYZ", (1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9), strict=True)
 )
 _VIN_WEIGHTS: Final = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
-_NUMBER_SPEECH: Final = re.compile(r"(?:(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)[\s,-]*){4,}", re.I)
-_SPOKEN: Final = ("oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_EXCHANGE: Final = "555"
+_SERVICE_LINES: Final = frozenset({"1212", "4334"})
+_ROUNDS: Final = 10  # as in NIST SP 800-38G for small domains
+_UNITS: Final = ("oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_TEENS: Final = tuple("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split())
+_TENS: Final = tuple("twenty thirty forty fifty sixty seventy eighty ninety".split())
+_NUMBER_SPEECH: Final = re.compile(
+    rf"(?:\b(?:zero|hundred|double|triple|{'|'.join((*_UNITS, *_TEENS, *_TENS))})\b[\s,-]*){{3,}}", re.I
+)
 
 
 def luhn_digit(digits: str) -> str:
@@ -68,6 +83,15 @@ _CHECKS: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
     (re.compile(r"\d{12,19}"), lambda code: _with_last(code, luhn_digit)),
 )
 
+_NPI: Final = 0
+_VIN: Final = 3
+_VIN_CHECK: Final = 8  # where the check digit of a VIN stands
+
+
+def _kind(code: str) -> int | None:
+    """Return which of the checks ``code`` passes, or None."""
+    return next((row for row, (shape, fix) in enumerate(_CHECKS) if shape.fullmatch(code) and fix(code) == code), None)
+
 
 def _lay(code: str, value: str) -> str:
     """Return ``value`` with its letters and digits replaced in order by those of ``code``, case kept."""
@@ -77,61 +101,109 @@ def _lay(code: str, value: str) -> str:
     )
 
 
+def _alphabets(code: str, kind: int | None) -> list[str]:
+    """Return what may stand at each place of ``code``: zeros in front stay, the first other digit is none.
+
+    I and O, which read as digits, come in only where ``code`` has one of them; a check digit is not chosen.
+    """
+    letters = string.ascii_uppercase if "I" in code or "O" in code else "ABCDEFGHJKLMNPQRSTUVWXYZ"
+    if kind == _VIN:
+        letters = letters.replace("Q", "")
+    found = []
+    started = False
+    for char in code:
+        if not char.isdecimal():
+            found.append(letters)
+        elif started:
+            found.append(string.digits)
+        else:
+            started = char != "0"
+            found.append(string.digits[1:] if started else "0")
+    if kind == _NPI:
+        found[0] = "12"
+    if kind is not None:
+        place = _VIN_CHECK if kind == _VIN else len(code) - 1
+        found[place] = code[place]
+    return found
+
+
+def permuted(patient: Patient, purpose: str, code: str) -> str:
+    """Return the code that a keyed permutation of all codes like ``code`` puts in its place.
+
+    ``code`` holds ASCII digits and capitals. Alike are codes with letters and digits in the same places, as many zeros
+    in front, and the same check digit test passed or none; the permutation is walked until it meets one (Black and
+    Rogaway, 2002), so different codes get different stand-ins.
+    """
+    return patient.remember(("permuted", purpose, code), lambda: _permuted(patient, purpose, code))
+
+
+def _permuted(patient: Patient, purpose: str, code: str) -> str:
+    kind, has_io = _kind(code), "I" in code or "O" in code
+    alphabets = _alphabets(code, kind)
+    size = prod(map(len, alphabets))
+    if size == 1:
+        return code
+    index = 0
+    for char, alphabet in zip(code, alphabets, strict=True):
+        index = index * len(alphabet) + alphabet.index(char)
+    shape = "".join("9" if char.isdecimal() else "A" for char in code)
+    while True:
+        index = patient.keyed.permute(index, size, f"{purpose}/{shape}", _ROUNDS)
+        rest = index
+        chars = []
+        for alphabet in reversed(alphabets):
+            rest, place = divmod(rest, len(alphabet))
+            chars.append(alphabet[place])
+        made = "".join(reversed(chars))
+        if kind is not None:
+            made = _CHECKS[kind][1](made)
+        if _kind(made) == kind and ("I" in made or "O" in made) == has_io:
+            return made
+
+
 def replace_code(patient: Patient, value: str, taken: frozenset[str]) -> str:
     """Return the stand-in of an identifier of any kind."""
     if not holds_text(value):
         return value
     code = "".join(char for char in value if char.isalnum()).upper() if value.isascii() else ""
-    check = None
-    if 0 < len(code) <= _LONGEST_CHECKED_CHARS:
-        check = next((fix for shape, fix in _CHECKS if shape.fullmatch(code) and fix(code) == code), None)
 
     def candidate(attempt: int) -> str:
-        if not code:
+        if not 0 < len(code) <= _LONGEST_CHECKED_CHARS:
             return scramble(patient.keyed, f"code/{attempt}", value)
-        made = scramble(patient.keyed, f"code/{attempt}", code)
-        if check is not None:
-            if code[0] in "12" and made[0] not in "12" and len(code) == 10:  # NPIs start with 1 or 2
-                made = "12"[int(made[0]) % 2] + made[1:]
-            made = check(made)
-            if "X" in made and "X" not in code and code.isdecimal():  # an NHS number without a check digit
-                return value
-        return _lay(made, value)
+        return _lay(permuted(patient, f"code/{attempt}", code), value)
 
     return first_free(candidate, value, taken)
 
 
 def replace_ssn(patient: Patient, value: str, taken: frozenset[str]) -> str:
-    """Return a social security number that was never issued (9xx), its last four following the last four alone."""
+    """Return a social security number that was never issued (9xx), its last four following the last four alone.
+
+    The last four of different numbers differ; numbers with the same last four share a stand-in once in 4,900.
+    """
     digits = "".join(char for char in value if char.isdecimal())
-    if len(digits) != 9 or normal_form(value) != digits:
-        if len(digits) == 4 and normal_form(value) == digits:
-            return first_free(lambda n: _lay(_last_four(patient, digits, n), value), value, taken)
+    if len(digits) != 9 or normal_form(value) != digits or not value.isascii():
         return replace_code(patient, value, taken)
 
     def candidate(attempt: int) -> str:
-        number = patient.keyed.number(f"ssn/{attempt}", digits)
+        number = patient.keyed.number(f"ssn/{attempt}", digits[:5])
         # Areas 900-999 are never social security numbers, groups 01-49 never taxpayer numbers there either.
-        return _lay(f"9{number % 100:02}{1 + number // 100 % 49:02}{_last_four(patient, digits[5:], attempt)}", value)
+        last = permuted(patient, f"code/{attempt}", digits[5:])
+        return _lay(f"9{number % 100:02}{1 + number // 100 % 49:02}{last}", value)
 
     return first_free(candidate, value, taken)
-
-
-def _last_four(patient: Patient, digits: str, attempt: int) -> str:
-    return f"{1 + patient.keyed.number(f'last four/{attempt}', digits) % 9999:04}"
 
 
 def replace_phone(patient: Patient, value: str, taken: frozenset[str], area_code: Callable[[str], str]) -> str:
     """Return the stand-in of a telephone number, fax, pager or extension.
 
-    ``area_code`` gives the stand-in of a North American area code. The line depends on its own digits alone, so that
-    ``555-0142`` follows ``507 555 0142`` and a last four follows both.
+    ``area_code`` gives the stand-in of a North American area code. Exchange and line depend on their own digits alone,
+    so that ``226-0142`` follows ``507 226 0142``.
     """
     if _NUMBER_SPEECH.search(value) and not any(char.isdecimal() for char in value):
         return first_free(lambda n: _respoken(patient, value, n), value, taken)
     digits = "".join(char for char in value if char.isdecimal())
     form = normal_form(value)
-    if not digits or len(digits) < 3 or len(digits) > 25:
+    if not 3 <= len(digits) <= 25 or not digits.isascii():
         return replace_code(patient, value, taken)
 
     def candidate(attempt: int) -> str:
@@ -169,32 +241,39 @@ def _other_digits(patient: Patient, value: str, digits: str, attempt: int, area_
 
 
 def _line(patient: Patient, digits: str, attempt: int) -> str:
-    """Return exchange and line: the exchange never starts with 0 or 1, is no service code (x11) and not 555."""
-    number = patient.keyed.number(f"exchange/{attempt}", digits)
-    exchange = 200 + number % 800
-    if exchange % 100 == 11 or exchange == 555:
-        exchange += 7
-    return f"{exchange}{_last_digits(patient, digits[3:], attempt)}"
+    """Return exchange and line: one permutation of the lines for each exchange, so that few numbers ever meet."""
+    purpose = f"line {digits[:3]}/{attempt}"
+    line = _permuted_line(patient, purpose, digits[3:])
+    while line in _SERVICE_LINES:
+        line = _permuted_line(patient, purpose, line)
+    return _EXCHANGE + line
 
 
-def _last_digits(patient: Patient, digits: str, attempt: int) -> str:
-    number = patient.keyed.number(f"line/{attempt}", digits)
-    return f"{number % 10000:04}"
+def _permuted_line(patient: Patient, purpose: str, line: str) -> str:
+    """Return another line, with a 0 in front only where ``line`` has one, and any digits after it."""
+    if line[0] != "0":
+        return permuted(patient, purpose, line)
+    return f"0{patient.keyed.permute(int(line), 1000, purpose, _ROUNDS):03}"
 
 
 def _plain_digits(patient: Patient, digits: str, attempt: int) -> str:
-    if len(digits) == 4 and digits[0] != "0":
-        made = _last_digits(patient, digits, attempt)
-        return made if made[0] != "0" else str(1 + int(made[1]) % 9) + made[1:]
-    return scramble(patient.keyed, f"digits/{attempt}", digits)
+    return permuted(patient, f"code/{attempt}", digits)
 
 
 def _respoken(patient: Patient, value: str, attempt: int) -> str:
-    spoken = {"zero": "0", **{word: str(number) for number, word in enumerate(_SPOKEN)}}
-    words = re.findall(r"[^\W\d_]+", value)
-    digits = "".join(spoken.get(word.lower(), "") for word in words)
-    made = iter(scramble(patient.keyed, f"spoken/{attempt}", digits))
-    return re.sub(r"[^\W\d_]+", lambda m: _SPOKEN[int(next(made))] if m[0].lower() in spoken else m[0], value)
+    """Return a number in words with other words of the same kind: ``six`` for ``four``, ``thirty`` for ``sixty``."""
+    words = [word.lower() for word in re.findall(r"[^\W\d_]+", value)]
+    choices = iter(patient.keyed.stream(len(words), f"spoken/{attempt}", " ".join(words)))
+
+    def other(match: re.Match[str]) -> str:
+        word, choice = "oh" if match[0].lower() == "zero" else match[0].lower(), next(choices)
+        kind = next((kind for kind in (_UNITS, _TEENS, _TENS) if word in kind), None)
+        if kind is None:
+            return match[0]
+        options = kind[1:] if kind is _UNITS and word != "oh" else kind
+        return case_like(options[(options.index(word) + 1 + choice % (len(options) - 1)) % len(options)], match[0])
+
+    return re.sub(r"[^\W\d_]+", other, value)
 
 
 def replace_area_code(patient: Patient, code: str, state_of: Callable[[int], int]) -> str:

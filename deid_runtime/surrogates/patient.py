@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from deid_runtime.surrogates.forms import changed, normal_form
@@ -9,7 +10,8 @@ from deid_runtime.surrogates.hashing import Keyed
 
 _CACHED_VALUES: Final = 8192
 _LONGEST_CACHED_CHARS: Final = 200
-_ATTEMPTS: Final = 24
+_DAYS_IN_YEAR: Final = 365.2425
+ATTEMPTS: Final = 24  # how many stand-ins of a value are tried for one that is no original
 
 #: Fields of a record that are not identifiers by themselves and so are no bar to a stand-in.
 _NOT_IDENTIFYING: Final = frozenset({"id", "sex", "gender"})
@@ -27,6 +29,7 @@ class Patient:
     recorded: frozenset[str] = field(repr=False)  # normal forms of what the record holds, whole and word by word
     roles: Mapping[str, str] = field(repr=False)  # normal form of each word of the patient's own names to its role
     cache: dict[tuple[str, ...], str] = field(default_factory=dict, repr=False)
+    keeps_states: bool = False  # as Safe Harbor allows: a state stands for itself
 
     def remember(self, key: tuple[str, ...], make: Callable[[], str]) -> str:
         """Return ``make()``, from the cache where it has been asked for before; ``key`` must name all it depends on."""
@@ -51,12 +54,21 @@ def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, st
 
 
 def offset_of(keyed: Keyed, date_shift_days: int) -> int:
-    """Return an offset in ``-n..n`` days, never 0, and never a multiple of 7 unless ``n`` allows no other.
+    """Return an offset in ``-n..n`` days, never 0, and neither whole weeks nor whole years.
 
-    Whole weeks would leave every weekday in the notes as it is.
+    Those would leave every weekday in the notes, or the day and month of every date, as they are.
     """
-    offsets = [days for days in range(-date_shift_days, date_shift_days + 1) if days % 7]
-    return keyed.pick(offsets, "offset", "")
+    return keyed.pick(_offsets(date_shift_days), "offset", "")
+
+
+@lru_cache(maxsize=4)
+def _offsets(most: int) -> tuple[int, ...]:
+    return tuple(days for days in range(-most, most + 1) if days % 7 and not _is_whole_years(days))
+
+
+def _is_whole_years(days: int) -> bool:
+    years = round(days / _DAYS_IN_YEAR)
+    return years != 0 and abs(days - years * _DAYS_IN_YEAR) < 1
 
 
 def first_free(candidate: Callable[[int], str], original: str, taken: frozenset[str]) -> str:
@@ -71,7 +83,7 @@ def first_free(candidate: Callable[[int], str], original: str, taken: frozenset[
     """
     own = normal_form(original)
     different = ""
-    for attempt in range(_ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         found = candidate(attempt)
         form = normal_form(found)
         if not form or form == own:

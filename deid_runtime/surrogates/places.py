@@ -19,17 +19,25 @@ _COUNTY: Final = re.compile(
 )
 _US_ZIP: Final = re.compile(r"(\d{5})(\D?\d{4})?")
 _STATE_ATTEMPTS: Final = 12
+#: Names of two countries that addresses here are in. Stand-ins of states and counties stay in their country, so one
+#: name of it stands in for another: nothing is told that ``Ohio`` or ``Kent`` does not tell.
+_OWN_NAMES: Final = (
+    ("US", "USA", "United States", "United States of America", "America"),
+    ("UK", "GB", "United Kingdom", "Great Britain", "Britain"),
+)
+_OWN_NAME: Final = {normal_form(name): names for names in _OWN_NAMES for name in names}
 _COUNTRY_SHORT: Final = {
-    "us": "UK", "usa": "UK", "unitedstates": "Canada", "unitedstatesofamerica": "Canada", "america": "Canada",
-    "american": "Canadian", "uk": "US", "unitedkingdom": "Ireland", "british": "Irish", "britain": "Ireland",
-    "pr": "DR", "puertorico": "Dominican Republic", "puertorican": "Dominican", "uae": "KSA",
+    "american": "Canadian", "british": "Irish", "pr": "DR", "puertorico": "Dominican Republic",
+    "puertorican": "Dominican", "uae": "KSA",
 }  # fmt: skip
 
 
 def state_for(patient: Patient, state: int, taken: frozenset[str]) -> int:
-    """Return the index of the state that stands for ``state``: never itself, nor one that ``taken`` has an original
-    of.
+    """Return the index of the state that stands for ``state``: never itself, nor one that ``taken`` has an original of,
+    but for patients whose states are kept.
     """
+    if patient.keeps_states:
+        return state
     states = places().states
 
     def moved(attempt: int) -> int:
@@ -65,7 +73,7 @@ def replace_state(patient: Patient, value: str, taken: frozenset[str]) -> str:
         return _state_like(state, kind, value)
     if form in known.province_forms:
         index, kind = known.province_forms[form]
-        province = known.provinces[_province_for(patient, index)]
+        province = known.provinces[_province_for(patient, index, taken)]
         text = province.short if kind == "short" and province.short else province.name
         return case_like(text, value)
     if 2 <= len(form) <= 3 and value.isupper():
@@ -85,22 +93,29 @@ def _state_like(state: State, kind: str, value: str) -> str:
     return case_like(state.name, value)
 
 
-def _province_for(patient: Patient, index: int) -> int:
-    """Return another province of the same country."""
+def _province_for(patient: Patient, index: int, taken: frozenset[str]) -> int:
+    """Return another province of the same country, none of which ``taken`` has an original as long as there is one."""
     provinces = places().provinces
-    same = [i for i, province in enumerate(provinces) if province.country == provinces[index].country]
-    place = patient.keyed.permute(same.index(index), len(same), f"province/{provinces[index].country}")
-    return same[place] if same[place] != index else same[(place + 1) % len(same)]
+    country = provinces[index].country
+    same = [i for i, province in enumerate(provinces) if province.country == country]
+    start = patient.keyed.permute(same.index(index), len(same), f"province/{country}")
+    others = [other for other in (*same[start:], *same[:start]) if other != index]
+    free = [
+        other
+        for other in others
+        if taken.isdisjoint((normal_form(provinces[other].name), normal_form(provinces[other].short) or "-"))
+    ]
+    return (free or others)[0]
 
 
-def replace_city(patient: Patient, value: str, taken: frozenset[str], beside: str) -> str:
-    """Return the stand-in of a town or county; ``beside`` is the state that follows it in the note, or empty."""
+def replace_city(patient: Patient, value: str, taken: frozenset[str], *, state: str = "", country: str = "") -> str:
+    """Return the stand-in of a town or county; ``state`` and ``country`` are those behind it in the note, or empty."""
     shape = _COUNTY.match(value) if len(value) < 80 else None
     name = shape[2] if shape else value
     form = normal_form(name)
     if not form:
         return changed(value)
-    options = _towns(patient, form, known_state(beside), beside, taken)
+    options = _towns(patient, form, state, country, taken)
 
     def candidate(attempt: int) -> str:
         town = case_like(_pick_town(patient, options, form, attempt), name)
@@ -116,29 +131,52 @@ def _pick_town(patient: Patient, options: tuple[tuple[str, str], ...], form: str
     return patient.keyed.pick(phrases().singles, f"town/{attempt}", form)
 
 
-def _towns(
-    patient: Patient, form: str, state: int | None, beside: str, taken: frozenset[str]
-) -> tuple[tuple[str, str], ...]:
-    """Return the (town, ZIP3) pairs that a town may become."""
+def _towns(patient: Patient, form: str, state: str, country: str, taken: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """Return the (town, ZIP3) pairs that a town may become: where what is behind it goes, else where it lies."""
     known = places()
-    if state is None and not beside:
-        if form in known.us_cities:
-            state = known.us_cities[form]
-        elif form in known.other_cities:
-            kind, index = known.other_cities[form]
-            if kind == "province":
-                return _province_towns(known.provinces[_province_for(patient, index)])
-            towns = tuple(town for town in known.countries[index].cities if normal_form(town) != form)
-            return tuple((town, "") for town in towns) or _any_town(patient, form)
-    if state is None and beside:
-        province = known.province_forms.get(normal_form(beside))
-        if province:
-            return _province_towns(known.provinces[_province_for(patient, province[0])])
-    if state is None:
-        state = known_state(patient.record.get("state", ""))
-    if state is None:
+    index = known_state(state)
+    if index is not None:
+        return known.states[state_for(patient, index, taken)].cities
+    province = known.province_forms.get(normal_form(state))
+    if province:
+        return _province_towns(known.provinces[_province_for(patient, province[0], taken)])
+    abroad = known.country_forms.get(normal_form(country))
+    if abroad and abroad[1] == "name":
+        return _towns_abroad(patient, abroad[0], taken)
+    if normal_form(country) == "" and form in known.us_cities:
+        return known.states[state_for(patient, known.us_cities[form], taken)].cities
+    if form in known.other_cities:
+        kind, place = known.other_cities[form]
+        if kind == "country":
+            return _towns_abroad(patient, place, taken)
+        return _province_towns(known.provinces[_province_for(patient, place, taken)])
+    index = known_state(patient.record.get("state", ""))
+    if index is None or state:
         return _any_town(patient, form)
-    return known.states[state_for(patient, state, taken)].cities
+    return known.states[state_for(patient, index, taken)].cities
+
+
+def _towns_abroad(patient: Patient, country: int, taken: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((town, "") for town in places().countries[country_for(patient, country, taken)].cities)
+
+
+def country_for(patient: Patient, country: int, taken: frozenset[str]) -> int:
+    """Return the index of the country that stands for ``country``: never itself, nor one that ``taken`` has an original
+    of, be it the name or the demonym.
+    """
+    countries = places().countries
+
+    def moved(attempt: int) -> int:
+        purpose = f"country/{attempt}"
+        make = patient.keyed.permute
+        return int(patient.remember((purpose, str(country)), lambda: str(make(country, len(countries), purpose))))
+
+    for attempt in range(_STATE_ATTEMPTS):
+        index = moved(attempt)
+        other = countries[index]
+        if index != country and taken.isdisjoint((normal_form(other.name), normal_form(other.demonym))):
+            return index
+    return (country + 1) % len(countries)
 
 
 def _province_towns(province: Province) -> tuple[tuple[str, str], ...]:
@@ -186,31 +224,34 @@ def _postcode(keyed: Keyed, value: str, attempt: int) -> str:
 
 
 def replace_country(patient: Patient, value: str, taken: frozenset[str]) -> str:
-    """Return another country or, for a demonym, another demonym."""
+    """Return another country or, for a demonym, another demonym; another name of the United States and the United
+    Kingdom.
+    """
     known = places()
     form = normal_form(value)
+    if form in _OWN_NAME:
+        names = _OWN_NAME[form]
+        start = names.index(next(name for name in names if normal_form(name) == form))
+        return first_free(lambda n: _dotted_like(names[(start + 1 + n) % len(names)], value), value, taken)
     if form in _COUNTRY_SHORT:
-        short = _COUNTRY_SHORT[form]
-        if "." in value and len(short) <= 3:
-            short = ".".join(short) + "."
-        return case_like(short, value) if len(form) > 3 or value.islower() else short
-    is_demonym = False
-    singular = form
-    if form in known.country_forms:
-        is_demonym = known.country_forms[form][1] == "demonym"
-    elif form.endswith("s") and form[:-1] in known.country_forms:
-        singular = form[:-1]
-        is_demonym = known.country_forms[singular][1] == "demonym"
-    else:
-        is_demonym = form.endswith(("ian", "ese", "ish", "ani", "ean", "can"))
+        return _dotted_like(_COUNTRY_SHORT[form], value)
+    singular = form[:-1] if form not in known.country_forms and form[:-1] in known.country_forms else form
+    if singular in known.country_forms:
+        index, kind = known.country_forms[singular]
+        other = known.countries[country_for(patient, index, taken)]
+        plural = "s" if singular != form and not other.demonym.endswith(("sh", "ese", "ch", "s")) else ""
+        return case_like(other.demonym + plural if kind == "demonym" else other.name, value)
+    is_demonym = form.endswith(("ian", "ese", "ish", "ani", "ean", "can"))
 
     def candidate(attempt: int) -> str:
-        if singular in known.country_forms:
-            index = known.country_forms[singular][0]
-            other = known.countries[patient.keyed.permute(index, len(known.countries), f"country/{attempt}")]
-        else:
-            other = patient.keyed.pick(known.countries, f"country/{attempt}", form)
-        plural = "s" if singular != form and not other.demonym.endswith(("sh", "ese", "ch")) else ""
-        return case_like(other.demonym + plural if is_demonym else other.name, value)
+        other = patient.keyed.pick(known.countries, f"country/{attempt}", form)
+        return case_like(other.demonym if is_demonym else other.name, value)
 
     return first_free(candidate, value, taken)
+
+
+def _dotted_like(name: str, original: str) -> str:
+    """Return a name or abbreviation of a country with dots where ``original`` has them (``U.S.``)."""
+    if name.isupper() and "." in original:
+        return ".".join(name) + "."
+    return case_like(name, original) if not name.isupper() or original.islower() else name

@@ -90,7 +90,10 @@ _CYRILLIC = dict(
 _GREEK = dict(
     zip("αβγδεζηικλμνξοπρσςτυφω", "a v g d e z i i k l m n x o p r s s t y f o".split(), strict=True)
 ) | {"θ": "th", "χ": "ch", "ψ": "ps"}  # fmt: skip
-_LATIN_NAME = re.compile(r"[A-Z][a-zA-ZÀ-ɏḀ-ỿ]*(?:['’-][A-Za-zÀ-ɏḀ-ỿ]+)*")
+#: Parts of one letter go with an apostrophe only (O'Brien): behind a hyphen they would read as initials (Yueh-O).
+_LATIN_NAME = re.compile(
+    r"(?:[A-Z][a-zA-ZÀ-ɏḀ-ỿ]*['’])?[A-Z][a-zA-ZÀ-ɏḀ-ỿ]+(?:(?:['’][A-Za-zÀ-ɏḀ-ỿ]+)|(?:-[A-Za-zÀ-ɏḀ-ỿ]{2,}))*"
+)
 
 
 def romanise(name: str) -> str:

@@ -1,6 +1,6 @@
 import pytest
 
-from deid_runtime.surrogates.ages import replace_age
+from deid_runtime.surrogates.ages import ages_over_89, replace_age
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,16 @@ from deid_runtime.surrogates.ages import replace_age
         ("96", " months", "96"),
         ("92", " days old", "92"),
         ("69.4", "", "69.4"),
+        ("92", " M with chest pain", "90+"),
+        ("95", " w/ CHF", "90+"),
+        ("91", " h/o stroke", "90+"),
+        ("93", "d", "90+"),
+        ("96 months", "", "96 months"),
+        ("late 90s", "", "late 90s or older"),
+        ("late eighties", "", "late eighties"),
+        ("2½", " yo", "2½"),
+        ("92½", " yo", "90+"),
+        ("92 to 94", "", "90+ to 90+"),
         ("88-92", "", "88-90+"),
         ("xyz", "", None),
         ("4417", "", None),
@@ -32,3 +42,11 @@ from deid_runtime.surrogates.ages import replace_age
 )
 def test_ages(value, after, expected):
     assert replace_age(value, after) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "after", "expected"),
+    [("92", "yo", (92,)), ("88-92", "", (92,)), ("ninety-four", "", (94,)), ("96", " months", ()), ("67", "", ())],
+)
+def test_ages_over_89(value, after, expected):
+    assert ages_over_89(value, after) == expected

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deid_runtime.surrogates.dates import DateStyle, read_style, replace_date, shift_day
+from deid_runtime.surrogates.calendar_words import MONTHS, cardinal, ordinal, ordinal_ending
+from deid_runtime.surrogates.date_parts import DateStyle, read_style, shift_day
+from deid_runtime.surrogates.dates import replace_date
 
 STYLE = DateStyle(2019)
 
@@ -69,6 +71,23 @@ STYLE = DateStyle(2019)
         ("28 avril", "7 juin"),
         ("1O/l3/1994", "11/22/1994"),
         ("2-29-04", "4-9-04"),
+        ("28OCT22", "7DEC22"),
+        ("01Jul2024", "10Aug2024"),
+        ("lO/13/94", "11/22/94"),
+        ("CINCO DE MAYO", "FATHER'S DAY"),
+        ("April Fools' Day", "Mother's Day"),
+        ("the Fourth of July", "Labor Day"),
+        ("4th of July", "Labor Day"),
+        ("4th of July 2019", "13th of August 2019"),
+        ("Thursday the 4th of July", "Tuesday the 13th of August"),
+        ("Victory Day May 9", "Juneteenth June 18"),
+        ("Tết", "St. Patrick's Day"),
+        ("Twenty-first of June 2012", "Thirty-first of July 2012"),
+        ("the second Sunday of January", "the third Friday of February"),
+        ("1st week of May", "2nd week of June"),
+        ("2023-2024", "2023-2024"),
+        ("'18-'19", "'18-'19"),
+        ("Q2 2023", "Q2 2023"),
         ("Feb 29", "Apr 9"),
         ("Feb 30, 2019", "Apr 32, 2019"),
         ("2/30/2019", "4/32/2019"),
@@ -79,7 +98,20 @@ def test_a_date_moves_by_forty_days_in_its_own_format(value, moved):
     assert replace_date(value, 40, STYLE) == moved
 
 
-@pytest.mark.parametrize("value", ["xx--7 .", "", "9999-12-31", "Q3", "fish", "00/00/0000", "1" * 500])
+@pytest.mark.parametrize(
+    ("value", "moved"),
+    [
+        ("2023-2024", "2024-2025"), ("2019-20", "2020-21"), ("'18-'19", "'19-'20"), ("2023-11", "2024-09"),
+        ("Q3 2023", "Q2 2024"), ("4Q '22", "3Q '23"), ("Q1", "Q4"), ("1980s", "1980s"),
+        ("spring of 2018", "winter of 2019"),
+        ("2019", "2020"), ("Easter 2019", "Valentine's Day 2020"),
+    ],
+)  # fmt: skip
+def test_what_is_longer_than_a_day_moves_by_three_hundred_days(value, moved):
+    assert replace_date(value, 300, STYLE) == moved
+
+
+@pytest.mark.parametrize("value", ["xx--7 .", "", "9999-12-31", "Q7", "fish", "00/00/0000", "1" * 500])
 def test_what_is_no_date_is_left_to_the_caller(value):
     moved = replace_date(value, 40, STYLE)
 
@@ -110,6 +142,8 @@ def test_a_day_alone_takes_its_month_from_the_date_before(value, hint, moved):
         (["03 June 2017"], DateStyle(2017, padded_days=True)),
         (["5/6/21", "7/8/21", "1/2/50"], DateStyle(2021)),
         ([], DateStyle(2016)),
+        (["09/02/1978", "1/23/25", "1/25/25"], DateStyle(2025)),
+        (["02/08/1931", "2/8/31"], DateStyle(1931)),
     ],
 )
 def test_the_style_of_a_note_is_read_from_its_dates(values, style):
@@ -121,17 +155,83 @@ def test_an_ambiguous_date_follows_the_order_of_the_note():
     assert replace_date("3/4/19", 1, DateStyle(2019)) == "3/5/19"
 
 
-@pytest.mark.parametrize(
-    "form", ["%m/%d/%Y", "%Y-%m-%d", "%d-%b-%Y", "%B %d, %Y", "%A, %B %d, %Y", "%d %b %Y", "%m.%d.%Y"]
-)
-@settings(deadline=None, max_examples=50)
-@given(day=st.dates(date(1910, 1, 1), date(2099, 1, 1)), offset=st.integers(-365, 365))
-def test_full_dates_move_by_exactly_the_offset(form, day, offset):
-    value = day.strftime(form)
+def words(number: int) -> str:
+    return cardinal(number) if number > 9 else f"oh {cardinal(number)}"
 
-    moved = replace_date(value, offset, DateStyle(2019, padded=True, short_months="%b" in form, padded_days=True))
 
-    assert moved == (day + timedelta(days=offset)).strftime(form)
+#: Name to what writes a date in the format: those of the annotation guidelines and of the notes of the corpus.
+FORMS = {
+    **{form: lambda day, form=form: day.strftime(form) for form in (
+        "%m/%d/%Y", "%m/%d/%y", "%m-%d-%Y", "%m.%d.%Y", "%m.%d.%y", "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d",
+        "%m%d%Y", "%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%d %b %Y", "%d%b%Y", "%d%b%y", "%b %d, %Y", "%b %d %Y",
+        "%b. %d, %Y", "%B %d, %Y", "%A, %B %d, %Y", "%A %d %B %Y", "%a %m/%d/%y", "%a, %d %b %Y", "%m/%d/%Y %a",
+        "%Y-%m-%dT10:22:00Z",
+        "%m/%d/%Y 10:22 pm", "%m/%d/'%y",
+    )},
+    "upper case": lambda day: day.strftime("%a %d %b %Y").upper(),
+    "lower case": lambda day: day.strftime("%A, %B %d, %Y").lower(),
+    "unpadded": lambda day: f"{day.month}/{day.day}/{day.year}",
+    "unpadded, short year": lambda day: f"{day.month}/{day.day}/{day.year % 100:02}",
+    "unpadded, month in words": lambda day: f"{day:%B} {day.day}, {day.year}",
+    "ordinal": lambda day: f"{day:%B} {day.day}{ordinal_ending(day.day)}, {day.year}",
+    "ordinal first": lambda day: f"the {day.day}{ordinal_ending(day.day)} of {day:%B}, {day.year}",
+    "ordinal in words": lambda day: f"{day:%B} {ordinal(day.day)}, {day.year}",
+    "all in words": lambda day: f"{ordinal(day.day)} of {day:%B}, {cardinal(day.year // 100)} {words(day.year % 100)}",
+    "weekday and ordinal": lambda day: f"{day:%A} the {day.day}{ordinal_ending(day.day)} of {day:%B} {day.year}",
+    "Spanish": lambda day: f"{day.day} de {SPANISH[day.month - 1]} de {day.year}",
+    "French": lambda day: f"{day.day} {FRENCH[day.month - 1]} {day.year}",
+    "range": lambda day: f"{day:%m/%d/%Y} - {day + timedelta(days=5):%m/%d/%Y}",
+    "two dates": lambda day: f"{day:%Y-%m-%d} and {day + timedelta(days=40):%Y-%m-%d}",
+}  # fmt: skip
+SPANISH, FRENCH = ([month.lower() for month in MONTHS[row]] for row in (3, 5))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(deadline=None, max_examples=12)
+@given(day=st.dates(date(1923, 1, 1), date(2018, 12, 31)), offset=st.integers(-365, 365))
+def test_full_dates_of_every_format_move_by_exactly_the_offset(form, day, offset):
+    write = FORMS[form]
+    is_padded = not form.startswith(("unpadded", "French", "Spanish"))
+    style = DateStyle(2019, padded=is_padded, short_months="%b" in form or form == "upper case", padded_days=is_padded)
+
+    assert replace_date(write(day), offset, style) == write(day + timedelta(days=offset))
+
+
+@settings(deadline=None, max_examples=30)
+@given(day=st.dates(date(1923, 1, 1), date(2018, 12, 31)), offset=st.integers(-365, 365))
+def test_a_day_first_note_keeps_its_order(day, offset):
+    style = DateStyle(2019, day_first=True, padded=True)
+
+    assert replace_date(f"{day:%d/%m/%Y}", offset, style) == f"{day + timedelta(days=offset):%d/%m/%Y}"
+
+
+@pytest.mark.parametrize("form", ["%m/%d", "%d-%b", "%B %d", "%a %m/%d", "%A, %B %d"])
+@settings(deadline=None, max_examples=25)
+@given(day=st.dates(date(2019, 1, 1), date(2019, 12, 31)), offset=st.integers(-365, 365))
+def test_a_date_without_a_year_moves_within_the_year_of_the_note(form, day, offset):
+    style = DateStyle(2019, padded=True, short_months="%b" in form, padded_days=True)
+
+    assert replace_date(day.strftime(form), offset, style) == (day + timedelta(days=offset)).strftime(form)
+
+
+@pytest.mark.parametrize("form", ["%B %Y", "%b %Y", "%m/%Y", "%Y-%m", "%B '%y"])
+@settings(deadline=None, max_examples=25)
+@given(month=st.dates(date(1923, 1, 1), date(2018, 12, 31)), offset=st.integers(-365, 365))
+def test_a_month_moves_from_its_middle(form, month, offset):
+    style = DateStyle(2019, padded=True, short_months="%b" in form)
+
+    assert replace_date(month.strftime(form), offset, style) == (
+        month.replace(day=15) + timedelta(days=offset)
+    ).strftime(form)
+
+
+@settings(deadline=None, max_examples=25)
+@given(year=st.integers(1923, 2018), offset=st.integers(-365, 365))
+def test_a_year_moves_from_its_middle_in_every_form(year, offset):
+    moved = (date(year, 7, 2) + timedelta(days=offset)).year
+
+    assert replace_date(str(year), offset, STYLE) == str(moved)
+    assert replace_date(f"'{year % 100:02}", offset, STYLE) == f"'{moved % 100:02}"
 
 
 @settings(deadline=None, max_examples=50)

@@ -54,3 +54,32 @@ def test_a_town_in_a_name_follows_the_town():
     city, hospital = surrogates_of("<CITY>Fresno</CITY>: <HOSPITAL>Fresno General Hospital</HOSPITAL>")
 
     assert hospital == f"{city} General Hospital"
+
+
+def test_the_road_in_the_name_of_a_clinic_stays_a_road():
+    [made] = surrogates_of("<HOSPITAL>Pocklington Road Surgery</HOSPITAL>")
+
+    assert re.fullmatch(r"\w+ Road Surgery", made)
+    assert "Pocklington" not in made
+
+
+def test_an_abbreviation_in_a_longer_name_follows_the_full_name():
+    full, longer = surrogates_of("<HOSPITAL>Larkfield Cape Mercy Hospital</HOSPITAL>, <HOSPITAL>LCMH Rehab</HOSPITAL>")
+
+    assert longer == "".join(word[0] for word in full.split()) + " Rehab"
+
+
+def test_a_town_of_the_gazetteer_in_a_name_is_replaced_alike_with_and_without_the_town_beside_it():
+    [alone] = surrogates_of("<HOSPITAL>Worcester General Hospital</HOSPITAL>")
+    beside, town = surrogates_of("<HOSPITAL>Worcester General Hospital</HOSPITAL> in <CITY>Worcester</CITY>")
+
+    assert alone == beside == f"{town} General Hospital"
+
+
+def test_an_abbreviation_follows_a_full_name_whose_town_has_two_words():
+    for number in range(20):
+        full, short = surrogates_of(
+            "<HOSPITAL>Worcester Mercy Hospital</HOSPITAL> (<HOSPITAL>WMH</HOSPITAL>)", patient=f"p{number}"
+        )
+
+        assert short == "".join(word[0] for word in full.split()).upper()

@@ -98,7 +98,7 @@ def test_the_form_of_a_name_stays(value, shape):
 def test_family_names_keep_their_culture(value, culture):
     [made] = surrogates_of(f"Dr. <DOCTOR>{value}</DOCTOR>")
 
-    assert names().family[normal_form(made)].pool == names().pools[culture, ""]
+    assert names().family[normal_form(made)].culture == culture
 
 
 @pytest.mark.parametrize(("value", "sex"), [("Margaret", "F"), ("Guadalupe", "F"), ("Darnell", "M"), ("Timothy", "M")])
@@ -161,6 +161,120 @@ def test_labels_do_not_matter():
     first, second = surrogates_of("<PATIENT>Ingrid Haugen</PATIENT> <DOCTOR>Ingrid Haugen</DOCTOR>")
 
     assert first == second
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [
+        ("Park Soo-jin", r"[A-Z][a-z]+ [A-Z][a-z]+-[a-z]+"),
+        ("PARK SOO JIN", r"[A-Z]+ [A-Z]+ [A-Z]+"),
+        ("N'Diaye", r"N'[A-Z]\w+"),
+        ("Fa'asavalu", r"Fa'[a-zà-ž]\w+"),
+        ("O’Keeffe", r"O’[A-Z]\w+"),
+        ("OBrien", r"O[A-Z]\w+"),
+        ("GARTH PELLEGRIN-SOO", r"[A-Z']+ [A-Z']+-[A-Z']+"),
+    ],
+)
+def test_hyphens_and_apostrophes_stay_where_they_are(value, shape):
+    [made] = surrogates_of(f"seen by <DOCTOR>{value}</DOCTOR>")
+
+    assert re.fullmatch(shape, made)
+    assert not made.lower().endswith(value.lower())
+
+
+def test_no_stand_in_holds_an_original_as_a_part_of_it():
+    for number in range(30):
+        [made] = surrogates_of("<PATIENT>Vang</PATIENT>", patient=f"p{number}")
+
+        assert "vang" not in re.split("[-']", made.lower())
+
+
+@pytest.mark.parametrize("word", ["Mason", "Taylor", "Kelly", "Long", "Zqvorblatt", "Shanaynia"])
+def test_a_word_alone_has_one_stand_in_whatever_it_is_taken_for(word):
+    doctor, patient, titled = surrogates_of(
+        f"Dr. <DOCTOR>{word}</DOCTOR>, <PATIENT>{word.upper()}</PATIENT>, Mrs. <PATIENT>{word.lower()}</PATIENT>"
+    )
+
+    assert doctor.upper() == patient
+    assert doctor.lower() == titled
+
+
+def test_a_name_of_both_kinds_becomes_what_its_place_says():
+    as_given, as_family = (
+        surrogates_of(marked)[0].split()
+        for marked in ("<PATIENT>Mason Drake</PATIENT>", "<PATIENT>Abigail Mason</PATIENT>")
+    )
+
+    assert names().given[normal_form(as_given[0])].sex == "M"
+    assert normal_form(as_family[1]) in names().family
+
+
+def test_initials_follow_a_person_known_by_an_initial_only():
+    full, initials = surrogates_of("<DOCTOR>A. Fridelund</DOCTOR> <DOCTOR>AF</DOCTOR>")
+
+    assert initials == full[0] + full.split()[1][0]
+
+
+def test_a_name_of_two_letters_is_no_set_of_initials_where_it_is_also_written_as_a_name():
+    title, shouted = surrogates_of("Dr. <DOCTOR>Ng</DOCTOR> ... <DOCTOR>NG</DOCTOR>")
+
+    assert shouted == title.upper()
+    assert len(title) == 2
+
+
+def test_all_forms_of_one_persons_name_meet_in_one_other_person():
+    full, nickname, possessive, shouted, misspelt, given_name = surrogates_of(
+        "<PATIENT>Robert Villarreal</PATIENT> <PATIENT>Bob</PATIENT> <PATIENT>Villarreal's</PATIENT> "
+        "<PATIENT>VILLARREAL, ROBERT</PATIENT> <PATIENT>Vilarreal</PATIENT> <PATIENT>robert</PATIENT>"
+    )
+
+    first, last = full.split()
+    assert given_name == first.lower()
+    assert names().formal_of[normal_form(nickname)] == normal_form(first)
+    assert possessive == f"{last}'s"
+    assert shouted == f"{last}, {first}".upper()
+    assert misspelt[0] == last[0]
+    assert misspelt != last
+
+
+_SYLLABLES = st.sampled_from(["ka", "lo", "mir", "ten", "sha", "ru", "vel", "ost", "ina", "dor"])
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.lists(st.lists(_SYLLABLES, min_size=2, max_size=3).map("".join), min_size=2, max_size=3),
+    st.sampled_from(["{0} {1}", "{1}, {0}", "{0}-{1}", "{0} {1} Jr.", "{0} van {1}", "{1}, {0} Q."]),
+    st.sampled_from([str.title, str.upper, str.lower]),
+)
+def test_any_name_keeps_its_words_marks_and_case(words, pattern, case):
+    value = case(pattern.format(*words))
+
+    [made] = surrogates_of(f"<PATIENT>{value}</PATIENT>")
+
+    def skeleton(text):
+        return re.sub(r"[^\W_]+", lambda word: "w" if len(word[0]) > 1 else "i", text)
+
+    assert skeleton(made) == skeleton(value)
+    assert [word.isupper() for word in made.split()] == [word.isupper() for word in value.split()]
+    assert [word.islower() for word in made.split()] == [word.islower() for word in value.split()]
+
+
+@pytest.mark.parametrize(
+    ("usual", "other"),
+    [
+        ("Winter Early", "Win ter Early"),
+        ("Park Soo-jin", "PARK SOOJIN"),
+        ("Siobhan O'Dwyer", "Siobhan O Dwyer"),
+        ("Ben-Ami", "Ben Ami"),
+        ("Kwon Min-ji", "Kwon Minji"),
+        ("Park Soo-jin", "PARK SOO JIN"),
+    ],
+)
+def test_a_name_cut_otherwise_has_the_same_letters(usual, other):
+    first, second = surrogates_of(f"<PATIENT>{usual}</PATIENT> <PATIENT>{other}</PATIENT>")
+
+    assert normal_form(first) == normal_form(second)
+    assert re.sub("[^ ]+", "", second) == re.sub("[^ ]+", "", other)
 
 
 def test_native_scripts_stay_in_their_script():

@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import places
-from deid_runtime.surrogates.numbers import dea_digit, luhn_digit, nhs_digit, npi_digit, vin_digit
-from tests.deid_runtime.surrogates.marked import surrogates_of
+from deid_runtime.surrogates.numbers import dea_digit, luhn_digit, nhs_digit, npi_digit, permuted, vin_digit
+from deid_runtime.surrogates.patient import make_patient
+from tests.deid_runtime.surrogates.marked import KEY, surrogates_of
 
 
 def shape(value: str) -> str:
@@ -83,8 +85,21 @@ def test_phones_spoken_and_abroad():
     )
 
     assert len(spoken.split()) == 9
+    assert not any(
+        new == old for new, old in zip(spoken.split(), "five four one five five oh nine two six".split(), strict=True)
+    )
     assert re.fullmatch(r"\+44 \d\d \d{4} \d{4}", abroad)
     assert re.fullmatch(r"07\d{3} \d{6}", mobile)
+
+
+def test_a_phone_in_tens_and_teens_keeps_none_of_its_words():
+    original = "seven seven three, one fifty five, sixty seventeen"
+
+    [made] = surrogates_of(f"<PHONE>{original}</PHONE>")
+
+    assert not set(zip(original.split(), made.split(), strict=True)) & {(word, word) for word in original.split()}
+    assert made.split()[6].endswith("ty")
+    assert made.split()[7].endswith(("een", "en", "lve"))
 
 
 def test_social_security_numbers_were_never_issued_and_their_last_four_follow():
@@ -92,6 +107,60 @@ def test_social_security_numbers_were_never_issued_and_their_last_four_follow():
 
     assert re.fullmatch(r"9\d\d-[0-4]\d-\d{4}", whole)
     assert whole.endswith(last)
+
+
+@pytest.mark.parametrize("pattern", ["{:03}", "{}", "A{}", "{}X", "7{:03}00182"])
+def test_different_numbers_of_a_patient_get_different_ones(pattern):
+    patient = make_patient(Keyed(KEY), {}, {}, 365)
+    originals = [pattern.format(number) for number in range(200, 500)]
+
+    made = [permuted(patient, "code", original) for original in originals]
+
+    assert len(set(made)) == len(originals)
+    assert list(map(shape, made)) == list(map(shape, originals))
+
+
+def test_all_short_numbers_of_one_shape_change_places():
+    patient = make_patient(Keyed(KEY), {}, {}, 365)
+    originals = [f"{number:03}" for number in range(1000)]
+
+    made = [permuted(patient, "code", original) for original in originals]
+
+    assert sorted(made) == originals
+    assert all(len(m) - len(m.lstrip("0")) == len(o) - len(o.lstrip("0")) for m, o in zip(made, originals, strict=True))
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.lists(st.from_regex(r"[A-Z0-9]{5,12}", fullmatch=True), unique=True, min_size=2, max_size=6))
+def test_codes_of_a_note_never_meet_each_other_or_an_original(codes):
+    made = surrogates_of(" ".join(f"<MEDICALRECORD>{code}</MEDICALRECORD>" for code in codes))
+
+    assert len(set(made)) == len(codes)
+    assert not set(made) & set(codes)
+
+
+def test_a_number_without_its_check_digit_gets_one_without():
+    for number in range(10, 30):
+        [made] = surrogates_of(f"<IDNUM>12345678{number:02}</IDNUM>")
+        is_valid = npi_digit(f"12345678{number:02}"[:-1]) == str(number)[-1]
+
+        assert (made[0] in "12" and npi_digit(made[:-1]) == made[-1]) is is_valid
+
+
+def test_phone_numbers_are_of_an_exchange_without_subscribers_and_differ():
+    values = [f"507-{exchange}-{line:04}" for exchange in (226, 288, 634) for line in (0, 7, 139, 1212, 4334, 9999)]
+    made = surrogates_of(" ".join(f"<PHONE>{value}</PHONE>" for value in values))
+
+    assert len(set(made)) == len(values)
+    assert {value.split("-")[1] for value in made} == {"555"}
+    assert not {value[-4:] for value in made} & {"1212", "4334"}
+
+
+def test_a_number_is_no_more_than_its_digits_to_the_key():
+    """Without the key nothing says which number a surrogate stands for: another key gives another."""
+    made = {surrogates_of("<MEDICALRECORD>441782910</MEDICALRECORD>", key=bytes([n]) * 32)[0] for n in range(10)}
+
+    assert len(made) == 10
 
 
 @settings(deadline=None, max_examples=60)

@@ -83,7 +83,7 @@ def test_countries_and_demonyms_stay_apart():
     assert country in {known.name for known in places().countries} - {"Kenya"}
     assert demonym in {known.demonym for known in places().countries} - {"Dutch"}
     assert people != "Somalis"
-    assert short == "UK"
+    assert short == "USA"  # as in an address: its states stay in the country
 
 
 def test_an_area_code_agrees_with_the_state():
@@ -95,3 +95,41 @@ def test_an_area_code_agrees_with_the_state():
 def test_the_gazetteer_agrees_with_itself():
     for state in places().states:
         assert {zip3 for _, zip3 in state.cities} <= set(state.zip3), state.code
+
+
+def test_a_town_abroad_goes_to_the_country_that_stands_for_its_own():
+    town, country, demonym, again = surrogates_of(
+        "<CITY>Tijuana</CITY>, <COUNTRY>Mexico</COUNTRY>; <COUNTRY>Mexican</COUNTRY> food, born in <CITY>Tijuana</CITY>"
+    )
+
+    [known] = [known for known in places().countries if known.name == country]
+    assert country != "Mexico"
+    assert town in known.cities
+    assert demonym == known.demonym
+    assert again == town
+
+
+def test_an_address_in_the_states_stays_there():
+    *_, state, _, country, dotted = surrogates_of(
+        "<STREET>4 Elm St</STREET>, <CITY>Cambridge</CITY>, <STATE>MA</STATE> <ZIP>02139</ZIP>, "
+        "<COUNTRY>USA</COUNTRY>, in the <COUNTRY>U.S.</COUNTRY>"
+    )
+
+    assert state in {known.code for known in places().states} - {"MA"}
+    assert normal_form(country) in {"unitedstates", "unitedstatesofamerica", "america"}  # US is an original here
+    assert normal_form(dotted) != "us"
+
+
+def test_a_postal_code_alone_is_that_of_the_address():
+    _, _, in_address, alone = surrogates_of(
+        "<CITY>Cambridge</CITY>, <STATE>MA</STATE> <ZIP>02139</ZIP>, so <ZIP>02139</ZIP>"
+    )
+
+    assert in_address == alone
+
+
+def test_a_province_that_the_note_holds_does_not_stand_in():
+    for number in range(12):
+        one, other = surrogates_of("<STATE>Assam</STATE>, <STATE>Kerala</STATE>", patient=f"p{number}")
+
+        assert not {one, other} & {"Assam", "Kerala"}

@@ -1,0 +1,77 @@
+"""The options of ``deid run`` that say what becomes of what was found, beside the operator and the key."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import click
+
+from deid_runtime.errors import SettingsError
+from deid_runtime.settings import Dates
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+_OPTIONS = (
+    click.option(
+        "--offsets",
+        type=_FILE,
+        help="Table of days by patient (.jsonl, .jsonl.gz, .csv, .parquet; columns patient and days) to move "
+        "dates by, in place of --date-shift, so that notes agree with tables shifted before. Notes of "
+        "patients that are not in it go to quarantine. Whoever has it can undo the shift.",
+    ),
+    click.option(
+        "--dates",
+        type=click.Choice(get_args(Dates)),
+        default="shift",
+        show_default=True,
+        help="shift: dates move, intervals hold. year: only the year stays, [DATE] where there is none, and years"
+        " of 90 years ago and more become 'YEAR or earlier': intervals are lost, and a full date that was "
+        "missed stands out.",
+    ),
+    click.option(
+        "--safe-harbor",
+        is_flag=True,
+        help="Keep of each identifier no more than HIPAA Safe Harbor, 45 CFR 164.514(b)(2), lets stay: years, "
+        "ages to 89, ZIP to three digits, states and countries as they are; all else as --operator says. Ids"
+        " are always replaced. What was missed is still there: the rule asks for no knowledge of that.",
+    ),
+    click.option(
+        "--crosswalk",
+        type=click.Path(path_type=Path),
+        help="Also write which surrogate stands for which original to this file, encrypted to --crosswalk-key. "
+        "`deid crosswalk read` reads it. Whoever has it and the private key has the originals. Needs "
+        "deid-runtime[crosswalk].",
+    ),
+    click.option(
+        "--crosswalk-key",
+        multiple=True,
+        metavar="PUBLIC",
+        help="Public key for --crosswalk: a .pub file from `deid key pair`, or the key itself. May be repeated; "
+        "each of the private keys reads it all.",
+    ),
+)
+
+
+def surrogate_options(command: _Command) -> _Command:
+    """Give a command the options."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def check_safe_harbor(*, safe_harbor: bool, keep_ids: bool, keep_column: tuple[str, ...]) -> None:
+    """Raise SettingsError for options that would let identifiers through beside the text."""
+    if safe_harbor and keep_ids:
+        raise SettingsError("--keep-ids keeps note and patient ids, which Safe Harbor does not allow; leave one out")
+    if safe_harbor and keep_column:
+        raise SettingsError(
+            "--keep-column passes columns on that are not searched, which Safe Harbor does not allow; leave one out"
+        )
+
+
+def crosswalk_options(crosswalk: Path | None, crosswalk_key: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of the run's options, the public keys read and checked."""
+    from deid_runtime.crosswalk import public_key
+
+    return {"crosswalk": crosswalk, "crosswalk_keys": tuple(map(public_key, crosswalk_key))}

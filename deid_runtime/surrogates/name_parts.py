@@ -1,0 +1,256 @@
+"""The words of a name and what they are: given, family, initials, or particles, titles and suffixes that stay."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.lists import names
+from deid_runtime.surrogates.patient import Patient
+
+_MARK = "\u0300-\u036f"
+APOSTROPHES: Final = "'’ʻʼ`"
+WORD: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_MARK}]|[{APOSTROPHES}](?=[^\W_]))*")
+_HYPHENATED: Final = re.compile(rf"{WORD.pattern}(?:[-‐‑]{WORD.pattern})+")
+_POSSESSIVE: Final = re.compile(rf"(?<=[^\W_]{{2}})[{APOSTROPHES}][sS]$")
+_SUFFIXES: Final = frozenset("jr sr ii iii iv jnr snr esq junior senior".split())
+_TITLES: Final = frozenset("dr mr mrs ms mx miss prof professor rev sgt capt lt col sra sr sir dame".split())
+_CREDENTIALS: Final = frozenset(
+    "md do rn np pa pac phd lpn rph pharmd dds dmd dpm dnp crna cnm facs facp msw lcsw mbbs bsn msn aprn fnp".split()
+)
+_PARTICLES: Final = frozenset(
+    "de da do dos das del della di la las los le van von der den ten ter vd te ap nic y e bin bint ibn al el ben abu "
+    "du des zu af av st saint ste mc mac ní ni ó o nic san".split()
+)
+#: Particles also where capitalised at the head of a name; the others are given names there (Al, Ben, Do, Le).
+_FIRM_PARTICLES: Final = frozenset(
+    "de del della di da dos las los van von der den du st saint ste bin ibn la te ap nic ní".split()
+)
+
+GIVEN: Final = "given"
+FAMILY: Final = "family"
+INITIAL: Final = "initial"
+KEPT: Final = "kept"
+
+_FAMILY_FIRST: Final = frozenset({"chinese", "korean", "vietnamese", "hmong", "khmer", "japanese", "hungarian"})
+_SYLLABIC_WORDS: Final = 3  # a family name and the two syllables of a given name
+LONGEST_NAME_CHARS: Final = 200  # a longer span is no name: it is scrambled, in linear time
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A word ``[start, end)`` of a mention. ``role`` is one of the constants above; ``place`` what its position
+    suggests.
+    """
+
+    start: int
+    end: int
+    form: str = field(repr=False)
+    role: str
+
+
+def is_listed(form: str) -> bool:
+    """Say whether a normal form is that of a given name, family name or nickname of the lists."""
+    known = names()
+    return form in known.given or form in known.family or form in known.formal_of
+
+
+def _words(value: str) -> Iterator[tuple[int, int]]:
+    """Yield the words of a name; a hyphenated given name of the lists (Mei-Ling) is one word, as are two syllables of
+    one beside a family name of the same culture (Park Soo Jin).
+    """
+    words: list[tuple[int, int]] = []
+    place = 0
+    while found := WORD.search(value, place):
+        whole = _HYPHENATED.match(value, found.start())
+        if whole and _is_one_name(whole[0]):
+            found = whole
+        words.append((found.start(), found.end()))
+        place = found.end()
+    at = _syllables_at(value, words) if len(words) == _SYLLABIC_WORDS else None
+    yield from words if at is None else [*words[:at], (words[at][0], words[at + 1][1]), *words[at + 2 :]]
+
+
+def _syllables_at(value: str, words: Sequence[tuple[int, int]]) -> int | None:
+    known = names()
+    for first, other in ((0, 2), (1, 0)):
+        together = value[words[first][0] : words[first + 1][1]]
+        family = known.family.get(normal_form(value[slice(*words[other])]))
+        if family and "-" not in together and syllabic_culture(together) == family.culture:
+            return first
+    return None
+
+
+def _is_one_name(hyphenated: str) -> bool:
+    """Say whether a hyphenated word is one given name, for which there are others of its form to stand in."""
+    listed = names().given.get(normal_form(hyphenated))
+    if listed is not None and hyphenated.count("-") == listed.pool[0].count("-"):
+        return True
+    return bool(syllabic_culture(hyphenated))
+
+
+def syllabic_culture(word: str) -> str:
+    """Return the culture whose given names are of two syllables like those of ``word`` (Min-ji), or nothing."""
+    parts = [normal_form(part) for part in re.split("[- ]", word)]
+    if len(parts) != 2:
+        return ""
+    return next((culture for culture, known in names().syllables.items() if known.issuperset(parts)), "")
+
+
+def _is_initials(word: str, *, alone: bool, is_shouted: bool) -> bool:
+    """Say whether a word of a name stands for several names by their letters (``JS``, ``tlh``).
+
+    Among other words in capitals (``is_shouted`` and not ``alone``), capitals tell nothing: there a vowel tells a name.
+    """
+    if len(word) == 1:
+        return True
+    if len(word) > 4 or not word.isalpha():
+        return False
+    if not (word.isupper() or word.islower()):
+        return False
+    if len(word) == 2:
+        return alone or not is_listed(normal_form(word))
+    if len(word) == 4 or (is_shouted and not alone):
+        return word.isupper() and not re.search("[AEIOUY]", word) and not is_listed(normal_form(word))
+    return not is_listed(normal_form(word))
+
+
+def certain_role(patient: Patient, form: str) -> str:
+    """Return the role that the record or the lists give a word wherever it stands, or an empty string."""
+    role = patient.roles.get(form)
+    if role:
+        return role
+    known = names()
+    is_given = form in known.given or form in known.formal_of
+    is_family = form in known.family
+    if is_given != is_family:
+        return GIVEN if is_given else FAMILY
+    return ""
+
+
+_GIVEN_FIELDS: Final = ("given", "first", "first_name", "middle", "nickname", "preferred", "given_name")
+_FAMILY_FIELDS: Final = ("family", "last", "last_name", "surname", "maiden", "family_name")
+
+
+def record_roles(record: Mapping[str, str]) -> dict[str, str]:
+    """Return the role of each word of the names in a patient's record, by normal form."""
+    roles: dict[str, str] = {}
+    for role, fields in ((FAMILY, _FAMILY_FIELDS), (GIVEN, _GIVEN_FIELDS)):
+        for name in fields:
+            value = record.get(name, "")[:LONGEST_NAME_CHARS]
+            for start, end in _words(value):
+                form = normal_form(value[start:end])
+                if len(form) > 1 and form not in _PARTICLES:
+                    roles[form] = role
+    return roles
+
+
+def parse(patient: Patient, value: str) -> list[Part]:
+    """Return the words of a mention with their roles, in order.
+
+    ``Family, Given M``, ``FAMILY Given``, ``Given M Family`` and ``Family G M`` are told apart by the comma, by case
+    and by where the initials are; what the record and the lists know of a word goes before its position.
+    """
+    spans = list(_words(value))
+    comma = value.find(",")
+    words = [_POSSESSIVE.sub("", value[start:end]) for start, end in spans]
+    forms = [normal_form(word) for word in words]
+    roles = [""] * len(words)
+    for index, form in enumerate(forms):
+        if not form or _is_kept(value, spans, words, index):
+            roles[index] = KEPT
+    names_left = [index for index, role in enumerate(roles) if not role]
+    alone = len(names_left) == 1
+    for index in names_left:
+        if _is_initials(words[index], alone=alone, is_shouted=value.isupper()):
+            roles[index] = INITIAL
+    full = [index for index in names_left if roles[index] != INITIAL]
+    if len(full) == 1 and len(names_left) == 1:
+        roles[full[0]] = certain_role(patient, forms[full[0]])
+    else:
+        for index in full:
+            roles[index] = certain_role(patient, forms[index]) or _place_role(
+                value, spans, words, full, names_left, comma, index
+            )
+        if len(full) > 1 and len({roles[index] for index in full}) == 1:
+            # Two given names or two family names in a row: where they stand tells more than what they mostly are.
+            for index in (full[0], full[-1]):
+                roles[index] = _place_role(value, spans, words, full, names_left, comma, index)
+        if comma < 0 and len(full) > 1 and _is_family_first([forms[index] for index in full], words[full[-1]]):
+            roles[full[0]] = FAMILY
+            roles[full[-1]] = GIVEN
+    return [
+        Part(start, start + len(word), form, role)
+        for (start, _), word, form, role in zip(spans, words, forms, roles, strict=True)
+    ]
+
+
+def _is_family_first(forms: Sequence[str], last: str) -> bool:
+    """Say whether full words begin with a family name of a culture that puts it first, and end with a given name of
+    it.
+    """
+    known = names()
+    family, given = known.family.get(forms[0]), known.given.get(forms[-1])
+    if family is None or family.culture not in _FAMILY_FIRST or forms[-1] in known.family:
+        return False
+    return syllabic_culture(last) == family.culture or (given is not None and given.culture == family.culture)
+
+
+def _is_kept(value: str, spans: Sequence[tuple[int, int]], words: Sequence[str], index: int) -> bool:
+    """Say whether a word is a suffix, title, degree or particle, which stay as they are."""
+    word, form, last = words[index], normal_form(words[index]), len(words) - 1
+    if form in _SUFFIXES and index and form != "junior":
+        return True
+    if form in _TITLES and index == 0 and last > 0 and not word.isupper():
+        return True
+    if form in _CREDENTIALS and index > 1 and index == last and word.isupper() and form != "do":
+        return True
+    return _is_particle(value, spans, words, index)
+
+
+def _is_particle(value: str, spans: Sequence[tuple[int, int]], words: Sequence[str], index: int) -> bool:
+    form = normal_form(words[index])
+    if form not in _PARTICLES or index + 1 == len(words):
+        return False
+    if form not in _FIRM_PARTICLES and words[index].islower() and not value.islower():
+        return True
+    if value[spans[index][1] : spans[index + 1][0]] == "-" and form in ("al", "el", "bin", "ibn", "abu"):
+        return True
+    return form in _FIRM_PARTICLES
+
+
+def _place_role(
+    value: str,
+    spans: Sequence[tuple[int, int]],
+    words: Sequence[str],
+    full: Sequence[int],
+    every: Sequence[int],
+    comma: int,
+    index: int,
+) -> str:
+    """Return the role that the position of a full word suggests."""
+    if comma >= 0:
+        before = [i for i in every if spans[i][0] < comma]
+        if before and len(before) < len(every):
+            return FAMILY if spans[index][0] < comma else GIVEN
+    shouted = [i for i in full if words[i].isupper() and len(words[i]) > 1]
+    if shouted and len(shouted) < len(full):  # PEMBERTON-LIU Horace
+        return FAMILY if words[index].isupper() else GIVEN
+    if index != full[0] and value[spans[index - 1][1] : spans[index][0]] in ("-", "‐", "‑"):
+        return FAMILY if full[0] != index - 1 or len(full) == 2 else GIVEN
+    if len(full) == 1:
+        # J. Smith, and Warsame H A; Sheri W is known by the lists.
+        return FAMILY if every[0] != index or len(every) > 2 else GIVEN
+    if '"' in value or "(" in value:
+        opening = max(
+            value.rfind('"', 0, spans[index][0]),
+            value.rfind("(", 0, spans[index][0]),
+            value.rfind("“", 0, spans[index][0]),
+        )
+        if opening >= 0 and not value[opening + 1 : spans[index][0]].strip('"“( '):
+            return GIVEN
+    if index == full[0]:
+        return GIVEN
+    hyphen_after = value[spans[index][1] : spans[index][1] + 1] in ("-", "‐", "‑")
+    return FAMILY if index == full[-1] or hyphen_after else GIVEN

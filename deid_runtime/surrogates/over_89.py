@@ -1,0 +1,122 @@
+"""Dates that would tell an age over 89, and the years they get instead.
+
+Ages over 89 are written as "90+". A year of birth beside the year of the note would give them away again, so a date
+that lies 90 years or more before the note gets a year that depends on the patient and the time of the note alone, and
+says no more than "over 89". Its day, month and form move with the patient's other dates. (45 CFR 164.514(b)(2)(i)(C):
+"all ages over 89 and all elements of dates (including year) indicative of such age".)
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from typing import Final
+
+from deid_runtime.surrogates.calendar_words import MONTH_OF
+from deid_runtime.surrogates.date_parts import NUMERIC, DateStyle
+from deid_runtime.surrogates.dates import month_of, replace_date
+from deid_runtime.surrogates.hashing import Keyed
+from deid_runtime.surrogates.stated_years import stated_years
+
+#: A person who turns 90 in the year of the note was born this many years before.
+GROUPED_AGE_YEARS: Final = 90
+#: Before electronic notes: a note whose latest year is earlier tells what was, not when it was written.
+_EARLIEST_NOTE: Final = 1990
+_LATEST_NOTE: Final = 2199
+_YEARS_OF_AGE_AND_BIRTH: Final = 15
+_NOTES_TOGETHER_YEARS: Final = 5  # notes of the same five years agree on a grouped year of birth
+_YEARS_AHEAD: Final = 15
+_BIRTH_CUE: Final = re.compile(
+    r"(?:\bd\.?o\.?b\b|\byob\b|\bborn\b|\bbirth(?:date|day)?\b|\bb\.)[^\w]*(?:(?:on|in|date)\b\W*)?$", re.I
+)
+#: So much of the text before a date says whether it is one of birth.
+BEFORE_CHARS: Final = 24
+_DAYS_IN_YEAR: Final = 365.2425
+
+
+def year_of_note(years: Iterable[int], ages: Iterable[int], born: date | None, default: int) -> int:
+    """Return the year that ages in a note are to be counted to: its latest, ``default`` where it names none.
+
+    ``years`` are those its dates name; ``ages`` those over 89 in it. A year of birth, that of the record or else the
+    earliest, and an age that add up to somewhat later than the latest year mean that the note is from then.
+    """
+    named = [year for year in years if year <= _LATEST_NOTE]
+    latest = max((year for year in named if year >= _EARLIEST_NOTE), default=default)
+    births = [born.year] if born is not None else [min(named)] if named else []
+    sums = [birth + age for birth in births for age in ages]
+    return max((year for year in sums if latest <= year <= latest + _YEARS_OF_AGE_AND_BIRTH), default=latest)
+
+
+def years_of_dates(
+    dates: Iterable[tuple[str, str]], style: DateStyle, born: date | None
+) -> dict[tuple[str, str], tuple[int, ...]]:
+    """Return the years that each of ``dates`` names; a date is the text before it and its value.
+
+    Two-digit years are taken as of this century up to 15 years after the year that the note is mostly in, but for years
+    of birth, which are in the past: known from the record, from a date in full, or from the words before them.
+    """
+    found = {(before, value): stated_years(value, style) for before, value in dates}
+    births = {year for (_, value), years in found.items() for year in years if str(year) in value}
+    if born is not None:
+        births.add(born.year)
+
+    def settled(before: str, value: str, year: int) -> int:
+        is_short = str(year) not in value and any(map(str.isdecimal, value))
+        is_past = year in births or _BIRTH_CUE.search(before) or year + 100 > style.year + _YEARS_AHEAD
+        return year if not is_short or is_past else year + 100
+
+    return {
+        (before, value): tuple(settled(before, value, year) for year in years)
+        for (before, value), years in found.items()
+    }
+
+
+def tells_over_89(years: Sequence[int], note_year: int) -> bool:
+    """Say whether a date of ``years`` is so long ago that whoever it belongs to is over 89 in ``note_year``."""
+    return bool(years) and min(years) <= note_year - GROUPED_AGE_YEARS
+
+
+def grouped_offset(value: str, offset: int, style: DateStyle, note_year: int, keyed: Keyed) -> int:
+    """Return the days by which ``value``, which tells an age over 89, is to move: to a year that does not.
+
+    The year is 92 to 99 years before that of the note.
+    """
+    group = note_year // _NOTES_TOGETHER_YEARS * _NOTES_TOGETHER_YEARS
+    target = group - GROUPED_AGE_YEARS - 2 - keyed.number("over 89", str(group)) % 4
+    moved = replace_date(value, offset, style)
+    years = stated_years(moved, style) if moved is not None else ()
+    return offset + round((target - years[0]) * _DAYS_IN_YEAR) if years else offset
+
+
+def birth_offset(value: str, offset: int, style: DateStyle, born: date) -> int:
+    """Return the days by which ``value``, of the year of birth, is to move: ``offset``, unless it has no day.
+
+    The year or month of birth alone follows the whole date of birth, rather than move from the middle of its stretch.
+    """
+    if replace_date(value, 1, style) != value:
+        return offset
+    to = born + timedelta(days=offset)
+    if replace_date(value, 31, style) == value:
+        return (date(to.year, 7, 2) - date(born.year, 7, 2)).days
+    month = month_of(value, style)
+    if month is None or month[1] != born.month:
+        return offset
+    return (date(to.year, to.month, 15) - date(born.year, born.month, 15)).days
+
+
+def date_of_birth(written: str) -> date | None:
+    """Return the date of birth of a record, ``1931-02-08``, ``02/08/1931`` or ``8 Feb 1931``, or None."""
+    found = NUMERIC.search(written)
+    try:
+        if found and found["y1"]:
+            return date(int(found["y1"]), int(found["m1"]), int(found["d1"]))
+        if found and found["y2"] and len(found["y2"]) == 4:
+            first, second = int(found["a2"]), int(found["b2"])
+            return date(int(found["y2"]), *((second, first) if first > 12 else (first, second)))
+        words = re.findall(r"[^\W\d_]+|\d+", written[:40])
+        months = [MONTH_OF[word.lower()][1] + 1 for word in words if word.lower() in MONTH_OF]
+        numbers = sorted((word for word in words if word.isdecimal()), key=len)
+        if len(months) == 1 and len(numbers) == 2 and len(numbers[1]) == 4:
+            return date(int(numbers[1]), months[0], int(numbers[0]))
+    except ValueError:
+        return None
+    return None

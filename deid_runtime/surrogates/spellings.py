@@ -1,0 +1,80 @@
+"""Names written with the same letters but cut into words otherwise (``Win ter``, ``Soo-jin`` and ``SOOJIN``)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Final
+
+from deid_runtime.surrogates.forms import case_like, normal_form
+from deid_runtime.surrogates.name_parts import KEPT, Part, is_listed
+
+_HYPHEN: Final = re.compile("([-‐‑ ])")
+
+
+def joined_like(made: str, word: str) -> str:
+    """Return ``made``, whose parts a hyphen may join, joined as the parts of ``word`` are, each in its case."""
+    old, new = _HYPHEN.split(word), re.split("[- ]", made)
+    if len(old[::2]) == len(new) > 1:
+        return old[1].join(case_like(piece.capitalize(), model) for piece, model in zip(new, old[::2], strict=True))
+    if len(new) > len(old) == 1:
+        return "".join(new).capitalize()
+    return made
+
+
+def cut_alike(usual: Sequence[Part], made: Sequence[str], parts: Sequence[Part], value: str) -> list[str]:
+    """Return the stand-ins ``made`` of the ``usual`` spelling of a mention, cut into words as ``value`` is
+    (Win ter for Winter).
+
+    Both spellings have the same letters and digits. A word that is cut has its stand-in cut in proportion.
+    """
+    letters = [[char for char in word if char.isalnum()] for word in made]
+    ends = list(accumulate(len(part.form) for part in usual))
+    words, at = [], 0
+    for part in parts:
+        word: list[str] = []
+        for known, end, chars in zip(usual, ends, letters, strict=True):
+            start, size = end - len(known.form), max(1, len(known.form))
+            first, last = max(at, start) - start, min(at + len(part.form), end) - start
+            if first < last:
+                word += chars[-(-first * len(chars) // size) : -(-last * len(chars) // size)]
+        text = value[part.start : part.end]
+        whole = next((new for end, new in zip(ends, made, strict=True) if end == at + len(part.form)), "")
+        if part.form in {known.form for known in usual} and whole:
+            listed = whole.capitalize() if whole.islower() or whole.isupper() else whole
+            words.append(case_like(joined_like(listed, text), text))
+        else:
+            words.append(case_like("".join(word).capitalize(), text) or text)
+        at += len(part.form)
+    return words
+
+
+def usual_spellings(parsed: Mapping[str, Sequence[Part]]) -> dict[str, str]:
+    """Return, by normal form, which of several spellings that are cut otherwise the others of the name follow."""
+    spellings: dict[str, list[str]] = {}
+    for value, parts in parsed.items():
+        form = "".join(part.form for part in parts)
+        if form == normal_form(value):
+            spellings.setdefault(form, []).append(value)
+    return {
+        form: min(values, key=lambda value: _unusualness(value, parsed[value]))
+        for form, values in spellings.items()
+        if len(values) > 1 and len({_cuts(value, parsed[value]) for value in values}) > 1
+    }
+
+
+def _cuts(value: str, parts: Sequence[Part]) -> tuple[tuple[str, bool, bool], ...]:
+    return tuple((part.form, part.role == KEPT, "-" in value[part.start : part.end]) for part in parts)
+
+
+def _unusualness(value: str, parts: Sequence[Part]) -> tuple[int, int, int, int, str]:
+    """Return what is least for the spelling to go by: most particles, hyphens and words of the lists, fewest words."""
+    kept = sum(part.role == KEPT for part in parts)
+    hyphens = sum("-" in value[part.start : part.end] for part in parts)
+    return -kept, -hyphens, -sum(is_listed(part.form) for part in parts), len(parts), value
+
+
+def has_own_particle(parts: Sequence[Part], usual: Sequence[Part]) -> bool:
+    """Say whether a word that stays is part of a longer word in the other spelling."""
+    ends = list(accumulate(len(part.form) for part in parts))
+    words = {(end, part.form) for end, part in zip(accumulate(len(part.form) for part in usual), usual, strict=True)}
+    return any(part.role == KEPT and (end, part.form) not in words for end, part in zip(ends, parts, strict=True))

@@ -1,0 +1,61 @@
+"""The lists agree with themselves."""
+
+from itertools import chain
+
+import pytest
+
+from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.lists import form_of_name, names, read_rows
+
+
+def every_pool():
+    known = names()
+    return {listed.pool for listed in chain(known.given.values(), known.family.values())}
+
+
+def test_a_name_stands_in_one_pool_only():
+    seen = [normal_form(name) for pool in every_pool() for name in pool]
+
+    assert len(seen) == len(set(seen))
+
+
+def test_every_pool_has_enough_to_hide_among():
+    assert min(map(len, every_pool())) >= 8
+
+
+def test_names_of_a_pool_have_one_form():
+    for pool in every_pool():
+        assert len({form_of_name(name) for name in pool}) == 1
+
+
+def test_what_must_not_stand_in_is_known_but_in_no_pool():
+    offered = {normal_form(name) for pool in every_pool() for name in pool}
+    known = names()
+
+    for [form] in read_rows("not_offered.txt"):
+        assert form not in offered
+    assert known.listed("foster") is not None
+
+
+@pytest.mark.parametrize(
+    ("culture", "least"),
+    [(culture, 25) for culture in (
+        "english", "spanish", "chinese", "vietnamese", "indian", "punjabi", "bengali", "arabic", "persian", "yoruba",
+        "east african", "somali", "ethiopian", "polish", "russian", "korean", "hmong", "haitian", "filipino",
+        "armenian", "pacific", "german", "italian", "french", "portuguese", "greek", "turkish",
+    )] + [("japanese", 15), ("igbo", 10), ("native", 15), ("nepali", 20)],
+)  # fmt: skip
+def test_a_culture_has_family_names_and_given_names_of_both_sexes(culture, least):
+    known = names()
+    given = [listed for listed in known.given.values() if listed.culture == culture]
+
+    assert sum(listed.culture == culture for listed in known.family.values()) >= least
+    assert {"F", "M"} <= {listed.sex for listed in given}
+    assert len(given) >= least
+
+
+def test_nicknames_stay_with_names_that_have_nicknames():
+    known = names()
+
+    for form in known.nicknames:
+        assert all(normal_form(name) in known.nicknames for name in known.given[form].pool)
