@@ -5,27 +5,28 @@ Ctrl-C or SIGTERM, with nothing written.
 """
 
 # Only what --help needs is imported at the top; each command imports the rest.
-import functools
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import click
 
-from deid_runtime.errors import DeidError
+from deid_runtime.cli_audit import audit
+from deid_runtime.cli_corpus import corpus
+from deid_runtime.cli_crosswalk import crosswalk_group, key_pair
+from deid_runtime.cli_exits import EXIT_QUARANTINED
+from deid_runtime.cli_exits import reported as _reported
+from deid_runtime.cli_remote import server_options, server_settings
+from deid_runtime.cli_serve import serve
+from deid_runtime.cli_surrogates import check_safe_harbor, crosswalk_options, surrogate_options
 from deid_runtime.labels import HEADS
-from deid_runtime.settings import Engine, Operator, Profile, Settings
+from deid_runtime.settings import Dates, Engine, Operator, Profile, Settings
 
 if TYPE_CHECKING:
     from deid_runtime.run import RunOptions, Summary
-
-EXIT_QUARANTINED = 1
-EXIT_ERROR = 2
-EXIT_STOPPED = 130
 
 _FORMATS = ("jsonl", "csv", "parquet", "txt", "i2b2", "brat")
 
@@ -51,46 +52,6 @@ def _options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
         return command
 
     return decorate
-
-
-def _reported(command: _Command) -> _Command:
-    """Give a command our exit codes: errors on one line, a stop signal as 130."""
-
-    @functools.wraps(command)
-    def run(*args: object, **kwargs: object) -> object:
-        try:
-            with _stop_signals():
-                return command(*args, **kwargs)
-        except DeidError as error:
-            click.echo(f"deid: {error}", err=True)
-            sys.exit(EXIT_ERROR)
-        except KeyboardInterrupt:
-            click.echo("deid: stopped; nothing was written", err=True)
-            sys.exit(EXIT_STOPPED)
-
-    return run  # type: ignore[return-value]
-
-
-@contextmanager
-def _stop_signals() -> Iterator[None]:
-    """Let SIGINT and SIGTERM raise KeyboardInterrupt, once: the clean-up that follows is not to be interrupted."""
-    signals = (signal.SIGINT, signal.SIGTERM)
-
-    def stop(number: int, frame: object) -> NoReturn:
-        for each in signals:
-            signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = {number: signal.getsignal(number) for number in signals}
-    for number in signals:
-        # One that was ignored from outside, as in a shell's background job, stays so.
-        if before[number] != signal.SIG_IGN:
-            signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number in signals:
-            signal.signal(number, before[number])
 
 
 def _thresholds(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
@@ -270,6 +231,7 @@ def main() -> None:
     metavar="DAYS",
     help="Dates of a patient move by one number of days from -DAYS to DAYS, never 0. A small number is easily undone.",
 )
+@surrogate_options
 @click.option(
     "--keep-ids",
     is_flag=True,
@@ -282,6 +244,7 @@ def main() -> None:
     help="Pass this column on; may be repeated. It is NOT searched for identifiers. Other columns are dropped.",
 )
 @_FINDING_OPTIONS
+@server_options
 @_RUNNING_OPTIONS
 @_reported
 def run(
@@ -293,6 +256,8 @@ def run(
     keep_ids: bool,
     keep_column: tuple[str, ...],
     patients: Path | None,
+    crosswalk: Path | None,
+    crosswalk_key: tuple[str, ...],
     **options: Any,
 ) -> None:
     """De-identify notes.
@@ -310,12 +275,14 @@ def run(
         click.echo(
             "deid: no --key: a random one is used and forgotten, so no other run will give the same stand-ins", err=True
         )
+    check_safe_harbor(safe_harbor=options["safe_harbor"], keep_ids=keep_ids, keep_column=keep_column)
     settings = _settings(operator=operator, date_shift_days=date_shift, **options)
+    to_crosswalk = crosswalk_options(crosswalk, crosswalk_key)
     summary = deidentify_files(
         inputs,
         out,
         settings,
-        _run_options(keep_ids=keep_ids, keep_column=keep_column, **options),
+        replace(_run_options(keep_ids=keep_ids, keep_column=keep_column, **options), **to_crosswalk),
         key=load_key(key) if key else new_key(),
         records=_records(patients),
     )
@@ -326,6 +293,7 @@ def run(
 @_INPUT_OPTIONS
 @click.option("-o", "--out", type=_PATH, required=True, help="JSON Lines file to write, one object a note.")
 @_FINDING_OPTIONS
+@server_options
 @_RUNNING_OPTIONS
 @_reported
 def detect(inputs: tuple[Path, ...], out: Path, patients: Path | None, **options: Any) -> None:
@@ -401,7 +369,7 @@ def evaluate(
 
 @main.group("key")
 def key_group() -> None:
-    """Make keys for surrogates."""
+    """Make keys for surrogates and for crosswalks."""
 
 
 @key_group.command("new")
@@ -416,6 +384,17 @@ def new_key_file(file: Path) -> None:
     from deid_runtime.surrogates import write_key
 
     write_key(file)
+
+
+key_group.add_command(key_pair)
+main.add_command(crosswalk_group)
+
+
+main.add_command(corpus)
+main.add_command(audit)
+
+
+main.add_command(serve)
 
 
 @main.command()
@@ -435,13 +414,17 @@ def _settings(
     templates: Path | None,
     operator: Operator = "surrogate",
     date_shift_days: int = 365,
-    **_: object,
+    offsets: Path | None = None,
+    dates: Dates = "shift",
+    safe_harbor: bool = False,
+    **others: Any,
 ) -> Settings:
     if no_models:
         click.echo("deid: WARNING: --no-models: most names and places will be MISSED; not for real notes", err=True)
     return Settings(
         models=models,
         use_models=not no_models,
+        server=server_settings(no_models=no_models, engine=engine, **others),
         profile=profile,
         engine=engine,
         thresholds=threshold,
@@ -449,6 +432,9 @@ def _settings(
         templates=templates,
         operator=operator,
         date_shift_days=date_shift_days,
+        offsets=offsets,
+        dates=dates,
+        safe_harbor=safe_harbor,
     )
 
 

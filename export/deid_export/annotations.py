@@ -10,37 +10,26 @@ The folder holds clinical text: it is readable by its owner alone and belongs wh
 import json
 import os
 import shutil
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
-from xml.sax.saxutils import escape, quoteattr
 
 from deid_export.corpus import GoldNote, check_disjoint, text_sha256
 from deid_export.registry import replace_file
+from deid_runtime.corpus.standoff import BRAT_CONFIGURATION, line_pieces, render_brat, render_i2b2
 from deid_runtime.errors import DeidError, InputError, OutputError, SourceError
 from deid_runtime.evaluation.gold import read_gold
 from deid_runtime.formats.jsonl import dump_line, read_objects
 from deid_runtime.formats.records import RECORD_LIMIT_BYTES, Meter, Source
-from deid_runtime.labels import HEADS, LABELS
 from deid_runtime.spans import Note, Span
 
 ORIGINALS: Final = "originals.json"
 NOTES: Final = "notes.jsonl"
 _FORMAT: Final = 1
 _NAME_BYTES: Final = 200  # file systems take 255, suffixes included
-
-#: Label to the element of i2b2 2014 that it is a TYPE of; all others are an ID.
-_ELEMENTS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(HEADS["name"], "NAME"),
-    **dict.fromkeys((*HEADS["location"], *HEADS["organization"]), "LOCATION"),
-    **dict.fromkeys(("PHONE", "FAX", "EMAIL", "URL", "IPADDR"), "CONTACT"),
-    "AGE": "AGE",
-    "DATE": "DATE",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +95,7 @@ def give_out(folder: Path, form: str, notes: Iterable[tuple[Note, Sequence[Span]
             files.add(original.file.casefold())
             originals.append(original)
         if form == "brat":
-            (partial / "annotation.conf").write_text(_BRAT_CONFIGURATION, encoding="utf-8")
+            (partial / "annotation.conf").write_text(BRAT_CONFIGURATION, encoding="utf-8")
         index = {"format": _FORMAT, "form": form, "notes": [_index_row(original) for original in originals]}
         (partial / ORIGINALS).write_text(json.dumps(index, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         partial.rename(folder)
@@ -162,45 +151,12 @@ def _write_jsonl(folder: Path, original: Original, text: str) -> None:
 
 
 def _write_brat(folder: Path, original: Original, text: str) -> None:
-    lines = []
-    for number, span in enumerate(original.spans, start=1):
-        # brat cuts an annotation over several lines into pieces, one a line.
-        pieces = list(_pieces(text, span))
-        if not pieces:
-            continue  # white space, which brat cannot mark
-        offsets = ";".join(f"{start} {end}" for start, end in pieces)
-        shown = " ".join(text[start:end] for start, end in pieces)
-        lines.append(f"T{number}\t{span.label} {offsets}\t{shown}\n")
     (folder / f"{original.file}.txt").write_bytes(text.encode())
-    (folder / f"{original.file}.ann").write_bytes("".join(lines).encode())
-
-
-def _pieces(text: str, span: Span) -> Iterator[tuple[int, int]]:
-    start = span.start
-    for line in text[span.start : span.end].splitlines(keepends=True):
-        kept = line.strip()
-        if kept:
-            first = start + len(line) - len(line.lstrip())
-            yield first, first + len(kept)
-        start += len(line)
+    (folder / f"{original.file}.ann").write_bytes(render_brat(text, original.spans))
 
 
 def _write_i2b2(folder: Path, original: Original, text: str) -> None:
-    for at, char in enumerate(text):
-        if unicodedata.category(char) == "Cc" and char not in "\t\n\r":
-            raise InputError(f"XML cannot hold the control character at offset {at}; give out jsonl or brat")
-    body = escape(text, {"\r": "&#13;"})
-    tags = "".join(
-        f'<{_ELEMENTS.get(span.label, "ID")} id="P{number}" start="{span.start}" end="{span.end}" '
-        f'text={_attribute(text[span.start : span.end])} TYPE="{span.label}" comment="" />\n'
-        for number, span in enumerate(original.spans)
-    )
-    document = f"<deIdi2b2>\n<TEXT>{body}</TEXT>\n<TAGS>\n{tags}</TAGS>\n</deIdi2b2>\n"
-    (folder / f"{original.file}.xml").write_bytes(f'<?xml version="1.0" encoding="UTF-8" ?>\n{document}'.encode())
-
-
-def _attribute(value: str) -> str:
-    return quoteattr(value, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+    (folder / f"{original.file}.xml").write_bytes(render_i2b2(text, original.spans))
 
 
 _WRITERS: Final[Mapping[str, Callable[[Path, Original, str], None]]] = {
@@ -209,10 +165,6 @@ _WRITERS: Final[Mapping[str, Callable[[Path, Original, str], None]]] = {
     "i2b2": _write_i2b2,
 }
 FORMS: Final = tuple(_WRITERS)
-
-_BRAT_CONFIGURATION: Final = (
-    "[entities]\n" + "".join(f"{label}\n" for label in LABELS) + "[relations]\n[events]\n[attributes]\n"
-)
 
 
 # Reading back -------------------------------------------------------------------------------------------------------
@@ -318,7 +270,7 @@ def _checked(original: Original, text: str, spans: Sequence[Span]) -> GoldNote:
         )
     marked = {Span(span.start, span.end, span.label) for span in spans}
     for span in original.spans:
-        pieces = {Span(start, end, span.label) for start, end in _pieces(text, span)}
+        pieces = {Span(start, end, span.label) for start, end in line_pieces(text, span)}
         if len(pieces) > 1 and pieces <= marked:  # one annotation over several lines, which brat gives back in pieces
             marked = marked - pieces | {span}
     kept = tuple(sorted(marked))

@@ -184,7 +184,10 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 
 def test_every_command_and_option_has_help() -> None:
-    assert {name for name, _ in commands()} == {"run", "detect", "evaluate", "key", "key new", "version"}
+    assert {name for name, _ in commands()} == {
+        "run", "detect", "evaluate", "audit", "audit parrot", "corpus", "corpus resynthesize", "crosswalk",
+        "crosswalk read", "key", "key new", "key pair", "serve", "version",
+    }  # fmt: skip
     for name, command in commands():
         assert command.help, name
         for parameter in command.params:
@@ -194,7 +197,7 @@ def test_every_command_and_option_has_help() -> None:
 def test_the_environment_variable_of_an_option_is_called_as_the_option() -> None:
     for name, command in commands():
         for option in (parameter for parameter in command.params if isinstance(parameter, click.Option)):
-            assert f"--{str(option.name).replace('_', '-')}" in option.opts, name
+            assert f"--{str(option.name).replace('_', '-')}" in option.opts, (name, option.name)
 
 
 def test_every_format_can_be_named() -> None:

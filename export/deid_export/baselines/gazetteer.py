@@ -52,7 +52,7 @@ def make_gazetteer(lists: Path | None = None) -> Gazetteer:
 
     Raises SourceError naming the first file that is missing below ``lists``.
     """
-    return _index({**_packaged(), **(_larger(lists) if lists is not None else {})})
+    return _index({**_packaged(), **_larger(lists)}) if lists is not None else _packaged_gazetteer()
 
 
 def save_gazetteer(gazetteer: Gazetteer, path: Path) -> None:
@@ -69,6 +69,11 @@ def load_gazetteer(path: Path) -> Gazetteer:
         raise SourceError(f"{path} is no saved gazetteer ({type(error).__name__}); train the baseline again") from error
     kinds = {tuple(words.split(" ")): tuple(rest) for words, *rest in rows}
     return Gazetteer(kinds, max(map(len, kinds), default=0))
+
+
+@lru_cache(maxsize=1)
+def _packaged_gazetteer() -> Gazetteer:
+    return _index(_packaged())
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,1 @@
+"""Annotated corpora: read and written in every form, and made shareable by putting other values into their spans."""

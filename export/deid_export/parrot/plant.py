@@ -1,0 +1,93 @@
+"""A release with known leaks: some values of annotated notes are withheld from replacement, all others replaced."""
+
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from deid_runtime.corpus.originals import patient_key
+from deid_runtime.corpus.resynthesis import replace_spans
+from deid_runtime.errors import SourceError
+from deid_runtime.evaluation import GoldNote
+from deid_runtime.spans import PatientRecord, Span
+from deid_runtime.surrogates import Surrogates
+from deid_runtime.surrogates.forms import normal_form
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A de-identified note: where its surrogates are, and where originals are known to be left.
+
+    ``leaks`` of one value of one patient have the same number in ``leak_values``, one for each leak.
+    """
+
+    id: str
+    patient: str = field(repr=False)
+    text: str = field(repr=False)
+    surrogates: tuple[Span, ...]
+    leaks: tuple[Span, ...] = ()
+    leak_values: tuple[int, ...] = ()
+
+
+def plant(
+    notes: Sequence[GoldNote],
+    records: Mapping[str, PatientRecord],
+    surrogates: Surrogates,
+    *,
+    share: float,
+    seed: int,
+) -> list[Released]:
+    """Return the notes de-identified by their gold spans, but for a ``share`` of them, in (0, 1).
+
+    Whole values are withheld: a name that a detector misses it misses in all notes of the patient. They are drawn by
+    ``seed`` among all, until they make up the share of the spans. Surrogates are those of a detector that never saw
+    what is withheld.
+
+    Raises SourceError when the notes have no span.
+    """
+    withheld = _draw(notes, share, seed)
+    released = []
+    for note in notes:
+        kept = [span for span in note.spans if _value(note, span) not in withheld]
+        moved = replace_spans(note, kept, surrogates, records.get(note.patient), ())
+        pairs = list(zip(note.spans, moved.spans, strict=True))
+        leaks = [(new, withheld[_value(note, old)]) for old, new in pairs if _value(note, old) in withheld]
+        released.append(
+            Released(
+                note.id,
+                note.patient,
+                moved.text,
+                tuple(new for old, new in pairs if _value(note, old) not in withheld),
+                tuple(span for span, _ in leaks),
+                tuple(number for _, number in leaks),
+            )
+        )
+    return released
+
+
+_Value = tuple[str, str, str]
+
+
+def _value(note: GoldNote, span: Span) -> _Value:
+    return patient_key(note), span.label, normal_form(note.text[span.start : span.end])
+
+
+def _draw(notes: Sequence[GoldNote], share: float, seed: int) -> dict[_Value, int]:
+    """Return the values to withhold, numbered; the last one drawn may carry them over the share."""
+    sizes: defaultdict[_Value, int] = defaultdict(int)
+    for note in notes:
+        for span in note.spans:
+            sizes[_value(note, span)] += 1
+    wanted = share * sum(sizes.values())
+    if not wanted:
+        raise SourceError("the notes have no span, so there is nothing to withhold; give annotated notes")
+    values = sorted(sizes)
+    random.Random(f"{seed}-leaks").shuffle(values)
+    drawn: dict[_Value, int] = {}
+    spans = 0
+    for value in values:
+        if spans >= wanted:
+            break
+        drawn[value] = len(drawn)
+        spans += sizes[value]
+    return drawn
