@@ -32,13 +32,14 @@ class Trainer:
     lists: Gazetteers
     negatives: Sequence[Sequence[str]]
     encoder: WordEncoder
+    resample: bool = True  # False: learn the values of the notes alone
 
     def model(self, name: str, notes: Sequence[GoldNote], seed: int) -> BranchedTagger:
         """Train all heads jointly on ``notes`` for ``tokens``, going on where an earlier call was cut off."""
         settings = TrainSettings(
             base=packaged_base(), joint_tokens=self.tokens, head_tokens=0, threads=self.threads, seed=seed
         )
-        stream = StreamSettings(seed=seed)
+        stream = StreamSettings(seed=seed, resample=self.resample)
         out = self.work / f"{name}-{self._key(notes, settings, stream)}"
         joint = out / "joint.pt"
         if not joint.is_file():

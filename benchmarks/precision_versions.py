@@ -1,0 +1,129 @@
+"""What do int8 weights cost, and what does a second version of every head buy?
+
+    python benchmarks/precision_versions.py first/joint.pt second/joint.pt --notes train --dev dev --work out
+
+Method: two models that were trained apart are exported in float32 and in static int8. Each precision is scored with
+the first model alone (as profile ``fast``) and with both (as ``full``: log odds averaged). Scores are of the models
+alone, without rules, over the words of dev, by the engine that serves: precision and recall of the union of the heads
+at threshold 0.5, recall where precision is 0.95, and average precision. Times are of all dev windows on one thread, the
+median of ``--repeats`` runs taken in turn; sizes are of the graphs.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from measuring import RESULTS, describe_machine, write_results
+from scores import head_scores, union_scores
+
+from deid_export.assemble import assemble
+from deid_export.batches import window_targets
+from deid_export.corpus import GoldNote, corpus_digest, read_corpus
+from deid_export.model import packaged_base
+from deid_export.scoring import WordScores
+from deid_runtime.contract import read_manifest
+from deid_runtime.detectors.models import ModelTagger, load_tagger
+from deid_runtime.labels import HEADS
+from deid_runtime.sentences import split_sentences
+from deid_runtime.settings import Settings
+from deid_runtime.windows import Window, WordEncoder, make_windows
+
+WIDTH_STEP = 32  # the engine's widths: windows of one batch must share theirs
+BATCH = 16
+PRECISIONS = {"float32": False, "int8": True}
+PROFILES: tuple[Literal["fast", "full"], ...] = ("fast", "full")
+
+Rows = list[tuple[Window, GoldNote]]
+
+
+def main() -> None:
+    """Export, score and time all four, write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trained", type=Path, nargs=2, help="model files of two trainings")
+    for name in ("--notes", "--dev"):
+        parser.add_argument(name, type=Path, action="append", required=True)
+    parser.add_argument("--work", type=Path, required=True, help="folder for the exported graphs")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--results", type=Path, default=RESULTS / "precision_versions.json")
+    options = parser.parse_args()
+    machine = describe_machine()
+    notes, dev = read_corpus(options.notes), read_corpus(options.dev)
+    tokenizer = Path(packaged_base()) / "tokenizer.json"
+    for name, int8 in PRECISIONS.items():
+        if not (options.work / name / "manifest.json").is_file():
+            assemble(options.trained, tokenizer, notes, options.work / name, int8=int8)
+    batches = list(_batches(dev, WordEncoder.from_file(tokenizer)))
+    taggers = {
+        (name, profile): load_tagger(Settings(models=options.work / name, profile=profile))
+        for name in PRECISIONS
+        for profile in PROFILES
+    }
+    seconds: dict[tuple[str, Literal["fast", "full"]], list[float]] = {variant: [] for variant in taggers}
+    words = {}
+    for _ in range(options.repeats + 1):  # the first builds the engine's kernels
+        for variant, tagger in taggers.items():
+            begun = time.perf_counter()
+            words[variant] = _score(tagger, batches)
+            seconds[variant].append(time.perf_counter() - begun)
+    sizes = {
+        name: [graph.file.stat().st_size for graph in read_manifest(options.work / name).profiles["full"].graphs]
+        for name in PRECISIONS
+    }
+    rows = [
+        {
+            "weights": variant[0],
+            "versions": 1 if variant[1] == "fast" else len(options.trained),
+            **union_scores(words[variant]),
+            "heads": {head: head_scores(words[variant], head) for head in HEADS},
+            "megabytes": round(sum(sizes[variant[0]][: 1 if variant[1] == "fast" else None]) / 1e6, 1),
+            "dev_seconds": round(statistics.median(spent[1:]), 3),
+        }
+        for variant, spent in seconds.items()
+    ]
+    for row in rows:
+        print({key: value for key, value in row.items() if key != "heads"}, flush=True)
+    write_results(
+        options.results,
+        {
+            "question": __doc__.splitlines()[0],
+            "machine": machine,
+            "engine": next(iter(taggers.values())).manifest["engine"],
+            "corpus_sha256": corpus_digest(notes),
+            "settings": {"repeats": options.repeats},
+            "dev_words": len(next(iter(words.values())).gold["name"]),
+            "rows": rows,
+        },
+    )
+
+
+def _batches(notes: Sequence[GoldNote], encoder: WordEncoder) -> list[Rows]:
+    """Return the serving windows of all notes, those of one width together."""
+    by_width: dict[int, Rows] = {}
+    for note in notes:
+        for window in make_windows(note.text, split_sentences(note.text), encoder):
+            by_width.setdefault((len(window.ids) - 1) // WIDTH_STEP, []).append((window, note))
+    return [rows[first : first + BATCH] for rows in by_width.values() for first in range(0, len(rows), BATCH)]
+
+
+def _score(tagger: ModelTagger, batches: Sequence[Rows]) -> WordScores:
+    scores: dict[str, list[np.ndarray]] = {head: [] for head in HEADS}
+    gold: dict[str, list[np.ndarray]] = {head: [] for head in HEADS}
+    for rows in batches:
+        answers = tagger.answers([window for window, _ in rows])
+        for number, (window, note) in enumerate(rows):
+            targets = window_targets(window, note.spans, list(HEADS))
+            for head in HEADS:
+                scores[head].append(answers[head].scores[number, window.positions])
+                gold[head].append(np.array(targets[head]) > 0)
+    return WordScores(
+        {head: np.concatenate(each) for head, each in scores.items()},
+        {head: np.concatenate(each) for head, each in gold.items()},
+    )
+
+
+if __name__ == "__main__":
+    main()
