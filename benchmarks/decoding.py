@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from measuring import RESULTS, describe_file, describe_machine, write_results
+from numpy.typing import NDArray
 
 from deid_export.batches import window_targets
 from deid_export.corpus import read_corpus
@@ -30,7 +31,9 @@ from deid_runtime.sentences import split_sentences
 from deid_runtime.spans import Span
 from deid_runtime.windows import Window, WordEncoder, make_windows
 
-Decoder = Callable[[str, Window, str, np.ndarray], list[Span]]  # text, window, head, probabilities (words, tags)
+Decoder = Callable[
+    [str, Window, str, NDArray[np.float32]], list[Span]
+]  # text, window, head, probabilities (words, tags)
 
 
 def main() -> None:
@@ -89,20 +92,22 @@ def main() -> None:
     )
 
 
-def _probabilities(model: torch.nn.Module, window: Window) -> dict[str, np.ndarray]:
+def _probabilities(model: torch.nn.Module, window: Window) -> dict[str, NDArray[np.float32]]:
     inputs = (torch.tensor([row]) for row in (window.ids, window.types, [1] * len(window.ids)))
     with torch.inference_mode():
         logits = model(*inputs)
     return {head: torch.softmax(row[0].float(), -1).numpy()[window.positions] for head, row in logits.items()}
 
 
-def _threshold(text: str, window: Window, head: str, values: np.ndarray) -> list[Span]:
+def _threshold(text: str, window: Window, head: str, values: NDArray[np.float32]) -> list[Span]:
     best, scores = values[:, 1:].argmax(axis=1).tolist(), (1 - values[:, 0]).tolist()
     names = tags_of(head)[1:]
     return decode_words(text, window.starts, window.ends, best, scores, names, 0.5, f"model:{head}")
 
 
-def _viterbi(text: str, window: Window, head: str, values: np.ndarray, transitions: np.ndarray) -> list[Span]:
+def _viterbi(
+    text: str, window: Window, head: str, values: NDArray[np.float32], transitions: NDArray[np.float32]
+) -> list[Span]:
     path = viterbi(np.log(np.clip(values, 1e-9, 1)).astype(np.float64), transitions)
     scores = [float(1 - values[word, 0]) if tag else 0.0 for word, tag in enumerate(path)]
     tags = [max(0, tag - 1) for tag in path]

@@ -18,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 from measuring import RESULTS, describe_machine, write_results
+from numpy.typing import NDArray
 from scores import head_scores, union_scores
 
 from deid_export.assemble import assemble
@@ -110,8 +111,8 @@ def _batches(notes: Sequence[GoldNote], encoder: WordEncoder) -> list[Rows]:
 
 
 def _score(tagger: ModelTagger, batches: Sequence[Rows]) -> WordScores:
-    scores: dict[str, list[np.ndarray]] = {head: [] for head in HEADS}
-    gold: dict[str, list[np.ndarray]] = {head: [] for head in HEADS}
+    scores: dict[str, list[NDArray[np.float32]]] = {head: [] for head in HEADS}
+    gold: dict[str, list[NDArray[np.bool_]]] = {head: [] for head in HEADS}
     for rows in batches:
         answers = tagger.answers([window for window, _ in rows])
         for number, (window, note) in enumerate(rows):

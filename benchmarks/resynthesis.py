@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from joint_training import load_trainer
 from measuring import RESULTS, describe_machine, write_results
+from numpy.typing import NDArray
 
 from deid_export.corpus import GoldNote, corpus_digest
 from deid_export.model import BranchedTagger, tags_of
@@ -122,7 +123,7 @@ def search(model: BranchedTagger, notes: Sequence[Annotated], encoder: WordEncod
     return found
 
 
-def _probabilities(model: BranchedTagger, window: Window) -> dict[str, np.ndarray]:
+def _probabilities(model: BranchedTagger, window: Window) -> dict[str, NDArray[np.float32]]:
     inputs = (torch.tensor([row]) for row in (window.ids, window.types, [1] * len(window.ids)))
     with torch.inference_mode():
         logits = model(*inputs)

@@ -1,6 +1,7 @@
 """Scores of models alone, without rules, over the words of annotated notes."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deid_export.scoring import WordScores
 
@@ -19,7 +20,7 @@ def head_scores(words: WordScores, head: str) -> dict[str, float]:
     return curve(words.scores[head], words.gold[head])
 
 
-def curve(scores: np.ndarray, gold: np.ndarray) -> dict[str, float]:
+def curve(scores: NDArray[np.float32], gold: NDArray[np.bool_]) -> dict[str, float]:
     """Return precision, recall and F1 at 0.5, recall at :data:`FLOOR`, and average precision."""
     found = scores >= 0.5
     hits = int((found & gold).sum())
