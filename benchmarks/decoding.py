@@ -106,7 +106,7 @@ def _threshold(text: str, window: Window, head: str, values: NDArray[np.float32]
 
 
 def _viterbi(
-    text: str, window: Window, head: str, values: NDArray[np.float32], transitions: NDArray[np.float32]
+    text: str, window: Window, head: str, values: NDArray[np.float32], transitions: NDArray[np.float64]
 ) -> list[Span]:
     path = viterbi(np.log(np.clip(values, 1e-9, 1)).astype(np.float64), transitions)
     scores = [float(1 - values[word, 0]) if tag else 0.0 for word, tag in enumerate(path)]
