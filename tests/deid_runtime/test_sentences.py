@@ -53,4 +53,5 @@ def test_hostile_lines_take_linear_time(line: str) -> None:
     begun = time.process_time()
     split_sentences(line)
 
-    assert time.process_time() - begun < 1
+    # A second on a slow machine; in quadratic time, hours.
+    assert time.process_time() - begun < 5
