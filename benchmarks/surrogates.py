@@ -13,7 +13,8 @@ the original is listed for; where the record gives the patient's sex, that decid
 that are those of one full name of the note follow its stand-in.
 
 *dates*: ``form`` of full dates that exist; ``intervals``: full dates that moved by as many days as most of their
-patient's.
+patient's. Dates 90 years and more before the patient's latest have no part in it: they would tell an age over 89, and
+get another year on purpose.
 
 *agreement*: neighbouring town, state and ZIP by the gazetteer; words that tell the kind of a facility; abbreviations
 of a facility named in full in the note.
@@ -77,6 +78,7 @@ _CODES: Final = frozenset("SSN MEDICALRECORD HEALTHPLAN ACCOUNT LICENSE VEHICLE 
 _FACILITIES: Final = frozenset({"HOSPITAL", "ORGANIZATION", "STREET", "LOCATION-OTHER"})
 _MOVING: Final = frozenset({"DATE", "AGE"})
 _LEAST_COMPARED: Final = 3  # letters and digits: shorter values meet by chance
+_AGE_GROUPED_YEARS: Final = 90
 _BATCH_NOTES: Final = 32
 
 
@@ -321,12 +323,17 @@ def _is_told(word: str) -> bool:
 def measure_dates(rows: Sequence[Replaced], tally: Tally) -> None:
     """Count form and shift of the full dates of one patient."""
     shifts: list[tuple[set[int], str, str]] = []
+    full = [day for row in rows for _, value, _ in row.of(frozenset({"DATE"})) for day in full_dates(value)]
+    told_since = max((day.year for day in full), default=0) - _AGE_GROUPED_YEARS
     for row in rows:
         for _, value, made in row.of(frozenset({"DATE"})):
             before = full_dates(value)
-            if before:
-                tally.add("dates: form", same_date_form(value, made), value, made)
-                shifts.append(({(new - old).days for old in before for new in full_dates(made)}, value, made))
+            if not before:
+                continue
+            tally.add("dates: form", same_date_form(value, made), value, made)
+            moved = {(new - old).days for old in before for new in full_dates(made)}
+            if any(day.year > told_since for day in before):
+                shifts.append((moved, value, made))
     usual = Counter(days for possible, _, _ in shifts for days in possible)
     if usual:
         most = max(usual, key=lambda days: (usual[days], -abs(days)))
