@@ -5,7 +5,6 @@ Ctrl-C or SIGTERM, with nothing written.
 """
 
 # Only what --help needs is imported at the top; each command imports the rest.
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +21,7 @@ from deid_runtime.cli_exits import reported as _reported
 from deid_runtime.cli_remote import server_options, server_settings
 from deid_runtime.cli_serve import serve
 from deid_runtime.cli_surrogates import check_safe_harbor, crosswalk_options, surrogate_options
+from deid_runtime.cores import cores
 from deid_runtime.labels import HEADS
 from deid_runtime.settings import Dates, Engine, Operator, Profile, Settings
 
@@ -34,13 +34,6 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _PATH = click.Path(path_type=Path)
 _EXISTING = click.Path(exists=True, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
-
-def _cores() -> int:
-    """Return the number of cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
@@ -116,8 +109,8 @@ _FINDING_OPTIONS = _options(
         type=click.Choice(get_args(Profile)),
         default="fast",
         show_default=True,
-        help="fast: one model head per kind of identifier. full: every version of every head; the models that ship "
-        "have one of each, so that both find the same.",
+        help="fast: one model head per kind of identifier. full: two versions of each, averaged; finds a little more "
+        "and takes about twice as long.",
     ),
     click.option(
         "--engine",
@@ -152,7 +145,7 @@ _RUNNING_OPTIONS = _options(
     click.option(
         "--workers",
         type=click.IntRange(min=1),
-        default=_cores,
+        default=cores,
         show_default="cores available",
         help="Processes. Each holds its own models and patient records: more than cores, or than memory has room for, "
         "makes it slower or gets workers killed. The output is the same for any number.",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from deid_runtime.cli_exits import EXIT_ERROR
+from deid_runtime.cores import cores
 from deid_runtime.errors import DeidError, SettingsError
 from deid_runtime.settings import Engine, Operator, Profile
 
@@ -93,8 +94,8 @@ _PORT = click.IntRange(1, 65535)
 @click.option(
     "--instances",
     type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
+    default=cores,
+    show_default="cores available",
     help="Processes for each model, one core and about 300 MB each. More than cores makes it slower.",
 )
 @click.option("--verbose", is_flag=True, help="Show all that the server logs, not its errors alone.")
