@@ -40,6 +40,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -199,8 +200,10 @@ def measure(rows: Sequence[Replaced], records: Mapping[str, PatientRecord], tall
         measure_places(row, gazetteer, tally)
         measure_collisions(row, fields, tally)
         by_patient[row.note.patient or row.note.id].append(row)
-    for of_patient in by_patient.values():
-        measure_dates(of_patient, tally)
+    for patient, of_patient in by_patient.items():
+        record = records.get(patient)
+        born = full_dates(record.fields.get("dob", "")) if record else set()
+        measure_dates(of_patient, born, tally)
         measure_consistency(of_patient, gazetteer, tally)
 
 
@@ -320,7 +323,7 @@ def _is_told(word: str) -> bool:
     return len(word) >= _LEAST_COMPARED and not stays(word)
 
 
-def measure_dates(rows: Sequence[Replaced], tally: Tally) -> None:
+def measure_dates(rows: Sequence[Replaced], born: set[date], tally: Tally) -> None:
     """Count form and shift of the full dates of one patient."""
     shifts: list[tuple[set[int], str, str]] = []
     full = [day for row in rows for _, value, _ in row.of(frozenset({"DATE"})) for day in full_dates(value)]
@@ -332,7 +335,8 @@ def measure_dates(rows: Sequence[Replaced], tally: Tally) -> None:
                 continue
             tally.add("dates: form", same_date_form(value, made), value, made)
             moved = {(new - old).days for old in before for new in full_dates(made)}
-            if any(day.year > told_since for day in before):
+            known = before & born or before  # of a date of birth with two digits, the century is on record
+            if any(day.year > told_since for day in known):
                 shifts.append((moved, value, made))
     usual = Counter(days for possible, _, _ in shifts for days in possible)
     if usual:

@@ -6,9 +6,7 @@ note that nobody checked: where both gold and found overlooked an identifier, it
 """
 
 import json
-import os
 import re
-import stat
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,10 +14,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from deid_runtime.errors import OutputError
 from deid_runtime.evaluation.errors import Judged, Kind, is_telling, judge_tokens
 from deid_runtime.evaluation.gold import GoldNote
 from deid_runtime.evaluation.tokens import TOKEN
+from deid_runtime.owner_only import write_owner_only
 from deid_runtime.spans import Span
 
 CONTEXT_WORDS: Final = 6
@@ -89,18 +87,7 @@ def write_errors(path: Path, errors: Iterable[ErrorInContext]) -> int:
     have open, and when the file cannot be written.
     """
     lines = [json.dumps(error.to_json(), ensure_ascii=False) + "\n" for error in errors]
-    if path.name in ("", "-"):
-        raise OutputError("errors in context are written to a file alone, never to the terminal; give it a name")
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.writelines(lines)
-    except FileExistsError:
-        raise OutputError(
-            f"{path}: exists; errors in context go to a new file, which nobody else has open, never to the terminal"
-        ) from None
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or type(error).__name__}") from error
+    write_owner_only(path, lines, what="errors in context")
     return len(lines)
 
 

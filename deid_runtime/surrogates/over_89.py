@@ -25,6 +25,7 @@ _LATEST_NOTE: Final = 2199
 _YEARS_OF_AGE_AND_BIRTH: Final = 15
 _NOTES_TOGETHER_YEARS: Final = 5  # notes of the same five years agree on a grouped year of birth
 _YEARS_AHEAD: Final = 15
+_YEAR_UNTOLD: Final = 2020
 _BIRTH_CUE: Final = re.compile(
     r"(?:\bd\.?o\.?b\b|\byob\b|\bborn\b|\bbirth(?:date|day)?\b|\bb\.)[^\w]*(?:(?:on|in|date)\b\W*)?$", re.I
 )
@@ -51,23 +52,34 @@ def years_of_dates(
 ) -> dict[tuple[str, str], tuple[int, ...]]:
     """Return the years that each of ``dates`` names; a date is the text before it and its value.
 
-    Two-digit years are taken as of this century up to 15 years after the year that the note is mostly in, but for years
-    of birth, which are in the past: known from the record, from a date in full, or from the words before them.
+    Two-digit years are taken as of this century up to 15 years after the year that the note is mostly in (or after 2020
+    where it names none but years of birth and of long ago), but for dates
+    of birth, which are in the past: the same day as that of the record or as a date in full, or so called by the words
+    before them.
     """
     found = {(before, value): stated_years(value, style) for before, value in dates}
-    births = {year for (_, value), years in found.items() for year in years if str(year) in value}
+    births = [(year, _numbers(value)) for (_, value), years in found.items() for year in years if str(year) in value]
     if born is not None:
-        births.add(born.year)
+        births.append((born.year, {born.year, born.month, born.day}))
+
+    tells_time = style.year >= _EARLIEST_NOTE and (born is None or style.year != born.year)
+    latest = (style.year if tells_time else _YEAR_UNTOLD) + _YEARS_AHEAD
 
     def settled(before: str, value: str, year: int) -> int:
         is_short = str(year) not in value and any(map(str.isdecimal, value))
-        is_past = year in births or _BIRTH_CUE.search(before) or year + 100 > style.year + _YEARS_AHEAD
+        day = _numbers(value) - {year % 100}
+        is_birth = any(year == other and day <= numbers for other, numbers in births)
+        is_past = is_birth or _BIRTH_CUE.search(before) or year + 100 > latest
         return year if not is_short or is_past else year + 100
 
     return {
         (before, value): tuple(settled(before, value, year) for year in years)
         for (before, value), years in found.items()
     }
+
+
+def _numbers(value: str) -> set[int]:
+    return {int(digits) for digits in re.findall(r"[0-9]{1,4}", value)}
 
 
 def tells_over_89(years: Sequence[int], note_year: int) -> bool:
