@@ -88,7 +88,8 @@ def test_age_and_year_of_birth_stay_coherent():
         ("DOB: ", "02/08/23", (1923,)),
         ("D.O.B. ", "02/08/23", (1923,)),
         ("was born on ", "Feb 8 '23", (1923,)),
-        ("aka ", "02/08/31", (1931,)),  # the year of birth of the record
+        ("aka ", "02/08/31", (1931,)),  # the date of birth of the record
+        ("seen ", "05/20/31", (2031,)),  # its year alone
         ("seen ", "02/08/58", (1958,)),
         ("seen ", "02/08/1923", (1923,)),
     ],
@@ -97,6 +98,14 @@ def test_the_century_of_a_year_of_two_digits(before, value, years):
     date_in_note = (before, value)
 
     assert years_of_dates([date_in_note], DateStyle(2020), date(1931, 2, 8)) == {date_in_note: years}
+
+
+def test_a_visit_in_a_note_that_names_the_year_of_birth_alone_is_of_this_century():
+    visit = ("seen ", "1/6/21")
+
+    # Such a note's style has the year of birth, for want of another.
+    assert years_of_dates([visit], DateStyle(2004), date(2004, 2, 29)) == {visit: (2021,)}
+    assert years_of_dates([visit], DateStyle(1955), date(1955, 12, 24)) == {visit: (2021,)}
 
 
 def test_a_visit_in_a_note_that_mostly_tells_of_earlier_years_is_not_taken_for_a_birth():
