@@ -94,13 +94,14 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-def test_a_hostile_line_of_100_kb_takes_under_a_second(unit):
+def test_a_hostile_line_of_100_kb_takes_a_moment(unit):
     text = (unit * (100_000 // len(unit) + 1))[:100_000]
 
     started = time.process_time()
     find_patterns([text])
 
-    assert time.process_time() - started < 1.0
+    # A second on a slow machine with others at work; where a pattern backtracks, minutes.
+    assert time.process_time() - started < 4
 
 
 def test_time_grows_with_length_and_no_faster():
