@@ -12,6 +12,7 @@ from deid_export.cli_corpus_check import corpus_check
 from deid_export.cli_corpus_convert import corpus_convert
 from deid_export.cli_errors import errors_in_one_line
 from deid_export.cli_harvest import harvest
+from deid_export.cli_head_cards import head_cards
 from deid_export.cli_iterate import iterate, versions
 from deid_export.cli_repository import repository
 from deid_export.cli_review import review
@@ -178,6 +179,7 @@ main.add_command(corpus_card)
 main.add_command(corpus_check)
 main.add_command(corpus_convert)
 main.add_command(harvest)
+main.add_command(head_cards)
 main.add_command(repository)
 main.add_command(review)
 main.add_command(iterate)

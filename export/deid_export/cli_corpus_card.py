@@ -20,11 +20,12 @@ def corpus_card(notes: tuple[Path, ...], update: Path | None) -> None:
     Each of NOTES is one part of the corpus, such as train and dev, and gets a column.
     """
     from deid_export.cli_errors import errors_in_one_line
-    from deid_export.corpus_card import card_tables, with_tables
+    from deid_export.corpus_card import MARK, card_tables
+    from deid_export.marked_tables import with_tables
 
     with errors_in_one_line():
         tables = card_tables(notes)
         if update is None:
             click.echo("\n\n".join(tables.values()))
         else:
-            update.write_text(with_tables(update.read_text(encoding="utf-8"), tables), encoding="utf-8")
+            update.write_text(with_tables(update.read_text(encoding="utf-8"), tables, MARK), encoding="utf-8")

@@ -11,12 +11,15 @@ from typing import Final
 
 from deid_export.corpus import GoldNote, corpus_digest, read_corpus
 from deid_export.corpus_check import check_corpus
+from deid_export.marked_tables import markdown_table
 from deid_export.subsets import batch_of
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEAD_OF, LABELS, group_of
 
 Parts = Mapping[str, Sequence[GoldNote]]
 
+#: What the places of the tables in the README are called.
+MARK: Final = "corpus-card"
 _OTHER: Final = "other"
 
 #: Kind of note to the beginnings of words that tell its type; the first that matches counts.
@@ -73,27 +76,6 @@ def card_tables(paths: Sequence[Path]) -> dict[str, str]:
     return {name: table(parts) for name, table in tables.items()} | {"check": _check(paths)}
 
 
-def with_tables(text: str, tables: Mapping[str, str]) -> str:
-    """Return the README ``text`` with every table in its place.
-
-    Raises InputError for a table that has no place, or a place for a table that there is not.
-    """
-    names = re.findall(r"<!-- corpus-card: ([\w-]+) -->", text)
-    if sorted(names) != sorted(tables):
-        raise InputError(
-            f"the card has places for {', '.join(sorted(names)) or 'no table'}; expected one place for each of "
-            f"{', '.join(sorted(tables))}"
-        )
-    for name, table in tables.items():
-        opening, closing = f"<!-- corpus-card: {name} -->", f"<!-- /corpus-card: {name} -->"
-        before, _, rest = text.partition(opening)
-        _, closed, after = rest.partition(closing)
-        if not closed:
-            raise InputError(f"the card lacks {closing}")
-        text = f"{before}{opening}\n{table}\n{closing}{after}"
-    return text
-
-
 def _size(parts: Parts) -> str:
     def marked(notes: Sequence[GoldNote]) -> int:
         return sum(len(note.text[span.start : span.end].split()) for note in notes for span in note.spans)
@@ -110,7 +92,7 @@ def _size(parts: Parts) -> str:
         ("notes without a span", lambda notes: sum(not note.spans for note in notes)),
     )
     digests = ["SHA-256 of texts and spans", *(f"`{corpus_digest(notes)[:16]}…`" for notes in parts.values())]
-    return _table(
+    return markdown_table(
         ["", *parts], [[name, *(count(notes) for notes in parts.values())] for name, count in rows] + [digests]
     )
 
@@ -122,7 +104,7 @@ def _batches(parts: Parts) -> str:
             words, spans = _words(own), _spans(own)
             patients = len({note.patient for note in own})
             rows.append([batch, part, patients, len(own), words, spans, f"{100 * spans / max(1, words):.1f}"])
-    return _table(["batch", "part", "patients", "notes", "words", "spans", "spans per 100 words"], rows)
+    return markdown_table(["batch", "part", "patients", "notes", "words", "spans", "spans per 100 words"], rows)
 
 
 def _labels(parts: Parts) -> str:
@@ -146,7 +128,7 @@ def _labels(parts: Parts) -> str:
         "distinct values",
         *(f"{p} values also in {first}" for p in later),
     ]
-    return _table(header, rows)
+    return markdown_table(header, rows)
 
 
 def _habits(parts: Parts) -> str:
@@ -162,19 +144,23 @@ def _habits(parts: Parts) -> str:
             found = [n.text[s.start : s.end] for n in own for s in n.spans if s.label in labels]
             row.append(_share(sum(bool(habit.search(value)) for value in found), len(found)))
         rows.append(row)
-    return _table(["batch", *(name for name, _, _ in habits)], rows)
+    return markdown_table(["batch", *(name for name, _, _ in habits)], rows)
 
 
 def _kinds(parts: Parts) -> str:
     counts = {part: Counter(_kind_of(note.type) for note in notes) for part, notes in parts.items()}
     kinds = sorted(_KINDS, key=lambda kind: -sum(count[kind] for count in counts.values()))
-    return _table(["kind", *parts], [[kind, *(count[kind] for count in counts.values())] for kind in [*kinds, _OTHER]])
+    return markdown_table(
+        ["kind", *parts], [[kind, *(count[kind] for count in counts.values())] for kind in [*kinds, _OTHER]]
+    )
 
 
 def _check(paths: Sequence[Path]) -> str:
     checked = check_corpus(paths)
     rows = [[f"doubt: {rule}", count] for rule, count in checked.doubts.most_common()]
-    return _table(["found by `deid-export corpus-check`", "places"], [["problems", len(checked.problems)], *rows])
+    return markdown_table(
+        ["found by `deid-export corpus-check`", "places"], [["problems", len(checked.problems)], *rows]
+    )
 
 
 def _by_batch(notes: Sequence[GoldNote]) -> dict[str, list[GoldNote]]:
@@ -208,11 +194,3 @@ def _words(notes: Sequence[GoldNote]) -> int:
 
 def _spans(notes: Sequence[GoldNote]) -> int:
     return sum(len(note.spans) for note in notes)
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Return a Markdown table; columns of figures are set to the right."""
-    cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
-    right = [cell != "" and not cell.strip("0123456789., %–") for cell in cells[0]] if cells else []
-    rule = ["---:" if is_right else "---" for is_right in right]
-    return "\n".join(f"| {' | '.join(row)} |" for row in ([*header], rule, *cells))

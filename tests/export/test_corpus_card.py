@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from deid_export.cli_corpus_card import corpus_card
 from deid_export.cli_corpus_convert import corpus_convert
 from deid_export.corpus import GoldNote, read_corpus, read_records
-from deid_export.corpus_card import card_tables, with_tables
+from deid_export.corpus_card import MARK, card_tables
+from deid_export.marked_tables import with_tables
 from deid_export.subsets import batch_of, halves, nested_subsets
 from deid_runtime.errors import InputError
 from deid_runtime.patients import read_patients
@@ -64,29 +65,9 @@ def test_two_parts_of_one_name_are_refused(parts: list[Path]) -> None:
 def test_the_committed_card_is_true() -> None:
     card = (CORPUS / "README.md").read_text(encoding="utf-8")
 
-    assert with_tables(card, card_tables(PARTS)) == card, (
+    assert with_tables(card, card_tables(PARTS), MARK) == card, (
         "deid-export corpus-card export/corpus/notes/train export/corpus/notes/dev --update export/corpus/README.md"
     )
-
-
-def test_a_table_goes_between_its_marks_alone() -> None:
-    card = "a\n<!-- corpus-card: size -->\nold\n<!-- /corpus-card: size -->\nb\n"
-
-    assert with_tables(card, {"size": "| x |"}) == card.replace("old", "| x |")
-
-
-@pytest.mark.parametrize(
-    ("card", "message"),
-    [
-        ("nothing", "has places for no table; expected one place for each of size"),
-        ("<!-- corpus-card: seize -->", "has places for seize"),
-        ("<!-- corpus-card: size -->" * 2, "has places for size, size"),
-        ("<!-- corpus-card: size -->", "lacks <!-- /corpus-card: size -->"),
-    ],
-)
-def test_a_card_without_the_places_is_refused(card: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        with_tables(card, {"size": "| x |"})
 
 
 def test_the_command_updates_a_card(parts: list[Path], tmp_path: Path) -> None:

@@ -1,0 +1,38 @@
+"""Tables in Markdown, and pages that are kept equal to them.
+
+In a page a table stands between ``<!-- KIND: NAME -->`` and ``<!-- /KIND: NAME -->``.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from deid_runtime.errors import InputError
+
+
+def with_tables(text: str, tables: Mapping[str, str], kind: str) -> str:
+    """Return the page ``text`` with every table in its place.
+
+    Raises InputError for a table that has no place, or a place for a table that there is not.
+    """
+    names = re.findall(rf"<!-- {re.escape(kind)}: ([\w-]+) -->", text)
+    if sorted(names) != sorted(tables):
+        raise InputError(
+            f"the card has places for {', '.join(sorted(names)) or 'no table'}; expected one place for each of "
+            f"{', '.join(sorted(tables))}"
+        )
+    for name, table in tables.items():
+        opening, closing = f"<!-- {kind}: {name} -->", f"<!-- /{kind}: {name} -->"
+        before, _, rest = text.partition(opening)
+        _, closed, after = rest.partition(closing)
+        if not closed:
+            raise InputError(f"the card lacks {closing}")
+        text = f"{before}{opening}\n{table}\n{closing}{after}"
+    return text
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a Markdown table; columns of figures are set to the right."""
+    cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
+    right = [cell != "" and not cell.strip("0123456789., %–") for cell in cells[0]] if cells else []
+    rule = ["---:" if is_right else "---" for is_right in right]
+    return "\n".join(f"| {' | '.join(row)} |" for row in ([*header], rule, *cells))
