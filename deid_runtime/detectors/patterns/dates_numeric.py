@@ -78,7 +78,8 @@ _SCORE_WORDS: Final = frozenset(
     "adls iadls katz "
     "phq gad gcs glasgow tof culture cultures bottles bcx blood node nodes ln cores stage recall clock orientation "
     "delay delayed "
-    "naming cincinnati histamine saline sinemet levodopa advair norco percocet vicodin oxycodone hydrocodone prograf "
+    "naming cincinnati histamine saline sinemet levodopa advair norco percocet suboxone zubsolv "
+    "buprenorphine film vicodin oxycodone hydrocodone prograf "
     "tacro used nights "
     "pulse pulses bike approx drank ate eat eats eaten packed stroop sx symptoms class type figure fig needle "
     "in step rated "
@@ -103,7 +104,7 @@ _SCORE_AFTER: Final = re.compile(
 _DURATION_AFTER: Final = re.compile(r"(?i)[ \t]{0,2}(?:hx|h/o|history|ago)\b")
 _TIME_AFTER: Final = re.compile(
     r"(?i)[ \t]{0,3}(?:@|at\b)?[ \t]{0,3}(?:(?:[01]\d|2[0-3])[0-5]\d\b(?![ ]?(?:mg|ml|cal|units?))|\d{1,2}[:.h]\d\d|"
-    r"\d{1,2} ?[ap]\.?m?\b|am\b|pm\b|noon|a\b|p\b)"
+    r"\d{1,2} ?[ap]\.?m?\b|am\b|pm\b|noon|a\b(?! [a-z])|p\b)"
 )
 _JOIN: Final = r"[ \t]{0,2}(?:-|–|—|,|;|&|\+|and|to|thru|through|or)[ \t]{0,2}"
 _DATE_THEN_JOIN: Final = re.compile(rf"(?i)(?:\d{{1,2}}/\d{{1,2}}|(?:{either(MONTHS)})\.?[ ]\d{{1,2}}){_JOIN}$")
@@ -145,6 +146,8 @@ def _grade_month_day(match: re.Match[str]) -> Grade:
         return Grade.NO
     if match["b"] in ("7", "12") and _DURATION_AFTER.match(context.after):
         return Grade.NO
+    if match["value"] == "24/7" and not (context.last in _DATE_WORDS_SURE or context.is_at_line_start):
+        return Grade.NO  # round the clock, far more often than the 24th of July
     form = _form_points(match["a"], match["b"])
     points = form + _word_points(context)
     points += 4 * context.is_at_line_start
