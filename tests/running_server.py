@@ -1,12 +1,14 @@
 """The real inference server for tests: started from the wheel on free ports of the loopback."""
 
+import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +56,27 @@ def write_served_folder(folder: Path) -> ServedFolder:
     served.keys.mkdir()
     write_key(served.keys / f"{KEY_NAME}.key")
     return served
+
+
+def changed_models(folder: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """Make ``folder`` the packaged models with a changed manifest."""
+    for path in find_models(None).iterdir():
+        if path.name != "manifest.json":
+            (folder / path.name).symlink_to(path)
+    content = json.loads((find_models(None) / "manifest.json").read_text(encoding="utf-8"))
+    change(content)
+    (folder / "manifest.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+def models_with_title_case(folder: Path, has_title_case: bool = True) -> Path:
+    """Make ``folder`` the packaged models with a second look of the name heads in the profiles, or without."""
+
+    def change(content: dict[str, Any]) -> None:
+        for profile in content["profiles"].values():
+            profile["title_case"] = has_title_case
+
+    return changed_models(folder, change)
 
 
 def free_ports(count: int) -> list[int]:

@@ -5,8 +5,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, TypeVar
 
 from tritonclient.grpc import model_config_pb2
 
@@ -16,6 +15,7 @@ from deid_client.routes import Router, Votes
 from deid_client.service import Service
 from deid_client.settings import ServerSettings
 from deid_client.tensors import Array
+from deid_runtime.closing import Closing
 from deid_runtime.contract import INPUTS, Manifest, Profile
 from deid_runtime.errors import ModelError
 from deid_runtime.labels import HEADS
@@ -24,7 +24,7 @@ _Result = TypeVar("_Result")
 _CLOSE_SECONDS: Final = 5.0
 
 
-class Connection:
+class Connection(Closing):
     """A service that has the models of one profile. Threads may share it, processes may not. A context manager.
 
     Raises ModelError when no server answers or one has other models.
@@ -76,16 +76,10 @@ class Connection:
         """Close all connections and end the thread. Questions under way are cancelled."""
         service, self._service = self._service, None
         if service is not None and os.getpid() == self._process:
-            self._run(_end(service)).result(_CLOSE_SECONDS)
-            self._stop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+            try:
+                self._run(_end(service)).result(_CLOSE_SECONDS)
+            finally:
+                self._stop()
 
     def _run(self, coroutine: Coroutine[object, object, _Result]) -> Future[_Result]:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)

@@ -10,6 +10,7 @@ from typing import Final
 import grpc
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 
+from deid_client.addresses import Address
 from deid_client.errors import CallError, Verdict, is_cancelled
 from deid_client.settings import ServerSettings, Tls
 from deid_client.stream import Stream
@@ -34,8 +35,11 @@ Check = Callable[[str, Callable[[str], Awaitable[model_config_pb2.ModelConfig]]]
 class Endpoint:
     """One server, used by one event loop."""
 
-    def __init__(self, name: str, settings: ServerSettings, check: Check) -> None:
-        self.name = name
+    def __init__(self, address: Address, settings: ServerSettings, check: Check) -> None:
+        self.address = address
+        self.name = str(address)
+        self.is_leaving = False  # its host name has other addresses now
+        self.last_turn = -1  # when it was chosen last, counted over all endpoints
         self.in_flight = 0
         self.streams_opened = 0
         self.mismatch: ModelError | None = None
@@ -79,6 +83,7 @@ class Endpoint:
         except grpc.aio.AioRpcError as error:
             failure = CallError.of(self.name, error)
             self.failed(failure)
+            self.failure = failure  # whatever its verdict: without a check there is nothing to ask
             if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED:
                 await self.close()  # a connection that is dead without knowing it is best made anew
             raise failure from None
@@ -151,14 +156,18 @@ class Endpoint:
 
     def _connected(self) -> service_pb2_grpc.GRPCInferenceServiceStub:
         if self._channel is None:
-            self._channel = _open_channel(self.name, self._settings.tls)
+            self._channel = _open_channel(self.address, self._settings.tls)
             self._stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
             self._watcher = asyncio.create_task(self._watch(self._channel), name=f"connection to {self.name}")
         return self._stub
 
     def _headers(self) -> tuple[tuple[str, str], ...]:
         if monotonic() >= self._metadata_until:
-            self._metadata = self._settings.metadata()
+            try:
+                self._metadata = self._settings.metadata()
+            except SettingsError:
+                if not self._metadata:  # else it is being replaced, and the old one holds till then
+                    raise
             self._metadata_until = monotonic() + _HEADER_SECONDS
         return self._metadata
 
@@ -173,9 +182,15 @@ class Endpoint:
                 self.unchecked.set()
 
 
-def _open_channel(name: str, tls: Tls | None) -> grpc.aio.Channel:
+def _open_channel(address: Address, tls: Tls | None) -> grpc.aio.Channel:
+    options: list[tuple[str, object]] = list(_OPTIONS)
+    if address.ip is not None:
+        # Proxies go by the name, of which gRPC is told nothing: what was looked up here is reached from here.
+        options.append(("grpc.enable_http_proxy", 0))
     if tls is None:
-        return grpc.aio.insecure_channel(name, options=_OPTIONS)
+        if address.ip is not None:
+            options.append(("grpc.default_authority", address.endpoint))
+        return grpc.aio.insecure_channel(address.target, options=options)
     files = (tls.roots, tls.key, tls.certificate)
     try:
         contents = [path.read_bytes() if path else None for path in files]
@@ -184,5 +199,7 @@ def _open_channel(name: str, tls: Tls | None) -> grpc.aio.Channel:
             f"{error.filename} cannot be read ({error.strerror}); expected a PEM file for TLS"
         ) from None
     credentials = grpc.ssl_channel_credentials(*contents)
-    options = [*_OPTIONS, *([("grpc.ssl_target_name_override", tls.server_name)] if tls.server_name else [])]
-    return grpc.aio.secure_channel(name, credentials, options=options)
+    expected = tls.server_name or (address.host if address.ip is not None else None)
+    if expected is not None:
+        options.append(("grpc.ssl_target_name_override", expected))
+    return grpc.aio.secure_channel(address.target, credentials, options=options)

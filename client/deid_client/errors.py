@@ -54,12 +54,16 @@ _BROKEN: Final = (
     "Connection",
     "Received http2",
 )
-#: On a stream Triton answers with words alone. These are of a server that is overloaded or stops.
-_OVERLOADED: Final = ("maximum queue size", "timeout expired", "Server is stopping", "not ready", "unavailable")
+#: Triton calls itself unavailable also where its queue is full, or a request waited in it for too long.
+_OVERLOADED: Final = ("maximum queue size", "timeout expired")
+#: On a stream Triton answers with words alone. These are of a server that stops.
+_STOPPING: Final = ("Server is stopping", "not ready", "unavailable")
 
 _REMEDIES: Final[Mapping[grpc.StatusCode, str]] = {
     grpc.StatusCode.UNAUTHENTICATED: "; give it an authorisation header",
     grpc.StatusCode.PERMISSION_DENIED: "; give it an authorisation header that may use these models",
+    grpc.StatusCode.NOT_FOUND: "; it lacks a model that is asked, which for --route ensemble and separate takes a "
+    "repository of `deid-export repository`",
     grpc.StatusCode.UNIMPLEMENTED: "; it does not speak the KServe v2 protocol, is the port that of gRPC?",
     grpc.StatusCode.INVALID_ARGUMENT: "; it takes the request for malformed, are its models of this version?",
 }
@@ -77,15 +81,19 @@ class CallError(Exception):
     def of(cls, endpoint: str, error: grpc.aio.AioRpcError) -> "CallError":
         """Judge an error of gRPC."""
         code = error.code()
-        verdict = VERDICTS[code]
-        if code is grpc.StatusCode.INTERNAL and any(word in (error.details() or "") for word in _BROKEN):
-            verdict = Verdict.TRANSIENT
-        return cls(endpoint, code, verdict)
+        details = error.details() or ""
+        if code is grpc.StatusCode.INTERNAL and any(word in details for word in _BROKEN):
+            return cls(endpoint, code, Verdict.TRANSIENT)
+        if code is grpc.StatusCode.UNAVAILABLE and any(word in details for word in _OVERLOADED):
+            code = grpc.StatusCode.RESOURCE_EXHAUSTED
+        return cls(endpoint, code, VERDICTS[code])
 
     @classmethod
     def of_stream(cls, endpoint: str, message: str) -> "CallError":
         """Judge the words that stand for an answer on a stream."""
         if any(word in message for word in _OVERLOADED):
+            return cls(endpoint, grpc.StatusCode.RESOURCE_EXHAUSTED, Verdict.TRANSIENT)
+        if any(word in message for word in _STOPPING):
             return cls(endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
         return cls(endpoint, grpc.StatusCode.INTERNAL, Verdict.FAULT)
 

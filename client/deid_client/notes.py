@@ -33,9 +33,10 @@ from deid_client.connection import Connection
 from deid_client.metrics import ClientMetrics
 from deid_client.settings import ServerSettings
 from deid_client.tagger import TritonTagger
+from deid_runtime.closing import Closing
 from deid_runtime.contract import Manifest, Profile
 from deid_runtime.detectors.models import LoadedTagger, choose_profile
-from deid_runtime.errors import SettingsError
+from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.pipeline import Deidentified, Detected, Pipeline, Quarantined, load_pipeline
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord
@@ -64,12 +65,13 @@ class _Job(Generic[_Outcome]):
     outcome: asyncio.Future[_Outcome] = field(repr=False)
 
 
-class DeidClient:
+class DeidClient(Closing):
     """De-identifies a stream of notes. A context manager, also of ``async with``; for one stream at a time or several.
 
     ``key`` is that of the surrogates; without one notes can be searched, not rewritten. ``records`` maps patient ids to
     records. ``threads`` pipelines run at a time, each with its own lists (about 60 MB). ``notes_in_flight`` bounds, for
-    each stream, the notes that were taken in and not yet handed out.
+    each stream, the notes that were taken in and not yet handed out. Making one connects and loads, which takes seconds
+    and holds up a running event loop: there, make it by ``asyncio.to_thread``.
 
     Raises ModelError when no server answers or one has other models, SettingsError for a wrong setting.
     """
@@ -136,8 +138,11 @@ class DeidClient:
                 async for note in _each(notes, room):
                     job = _Job[_Outcome](note, asyncio.get_running_loop().create_future())
                     waiting.append(job)
+                    try:
+                        self._pool.submit(_serve, self._pipelines, waiting, work, asyncio.get_running_loop())
+                    except RuntimeError:  # what a pool says that takes in no more
+                        raise ModelError("the client is closed; make a new one") from None
                     ordered.put_nowait(job)
-                    self._pool.submit(_serve, self._pipelines, waiting, work, asyncio.get_running_loop())
             finally:
                 ordered.put_nowait(None)
 
@@ -166,16 +171,8 @@ class DeidClient:
     ) -> None:
         await asyncio.to_thread(self.close)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class SyncDeidClient:
+class SyncDeidClient(Closing):
     """As :class:`DeidClient`, with ordinary iterators. Not for use inside a running event loop."""
 
     def __init__(self, client: DeidClient) -> None:
@@ -192,14 +189,6 @@ class SyncDeidClient:
     def close(self) -> None:
         """Close the client."""
         self._client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _driven(stream: AsyncGenerator[_Outcome, None]) -> Generator[_Outcome, None, None]:

@@ -3,20 +3,18 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from deid_client.agreement import Needed
 from deid_client.settings import Route
-from deid_client.tensors import Array, Output, Question, head_outputs, head_scores
-from deid_runtime.contract import Graph, HeadVersion
+from deid_client.tensors import ANY, Array, Output, Question, head_scores, outputs_of
+from deid_runtime.contract import HIDDEN, Graph, HeadVersion
 from deid_runtime.engines import TokenScores
 
 _Answer = TypeVar("_Answer")
 
 #: What each version of each head says, in the order of the graphs and of the heads in them.
 Votes = list[tuple[HeadVersion, TokenScores]]
-
-HIDDEN_SIZE: Final = 384
 
 
 class Infer(Protocol):
@@ -46,13 +44,13 @@ class Router:
             if self.route == "separate":
                 need(f"encoder_{graph.name}", [_hidden(())])
                 for version in graph.heads:
-                    need(f"{version.output}_{graph.name}", head_outputs(version, ()))
+                    need(f"{version.output}_{graph.name}", outputs_of(version, ()))
             elif not self._joins_graphs:
                 need(self._model(graph), _outputs(graph.heads, ()))
             if self.route == "ensemble" and title_case:
                 for version in graph.heads:
                     if version.head == "name":
-                        need(f"{version.output}_normalized_{graph.name}", head_outputs(version, ()))
+                        need(f"{version.output}_normalized_{graph.name}", outputs_of(version, ()))
         if self._joins_graphs:
             need("deid", [out for graph in self.graphs for out in _outputs(graph.heads, (), f"_{graph.name}")])
         return asked
@@ -129,8 +127,8 @@ async def _together(asked: Iterable[Coroutine[object, object, _Answer]]) -> list
 
 
 def _outputs(versions: Sequence[HeadVersion], shape: tuple[int, ...], suffix: str = "") -> list[Output]:
-    return [output for version in versions for output in head_outputs(version, shape, suffix)]
+    return [output for version in versions for output in outputs_of(version, shape, suffix)]
 
 
 def _hidden(shape: tuple[int, ...]) -> Output:
-    return Output("hidden", "FP32", (*shape, HIDDEN_SIZE))
+    return Output(HIDDEN, "FP32", (*shape, ANY))

@@ -10,11 +10,13 @@ import asyncio
 import itertools
 import logging
 import os
+import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from time import monotonic
 from typing import Final, TypeVar
 
+from deid_client.addresses import Address, is_name, look_up
 from deid_client.endpoint import Check, Endpoint
 from deid_client.errors import BadAnswerError, CallError, ServiceDownError, Verdict
 from deid_client.metrics import ClientMetrics
@@ -32,24 +34,29 @@ class Service:
     def __init__(self, settings: ServerSettings, check: Check, metrics: ClientMetrics) -> None:
         self._settings = settings
         self._metrics = metrics
-        self._endpoints = [Endpoint(name, settings, check) for name in settings.endpoints]
+        self._check = check
+        self._endpoints: list[Endpoint] = []  # never empty once open
         self._turns = itertools.count()
-        self._last_turn = dict.fromkeys(settings.endpoints, -1)
         self._slots = asyncio.Semaphore(settings.requests_in_flight)
         self._request_ids = (f"{os.urandom(8).hex()}-{number}" for number in itertools.count())
         self._down: str | None = None  # why further questions fail at once
         self._is_trial = False
         self._changed = asyncio.Event()  # set, and replaced, when an endpoint has been looked at
-        self._keepers: list[asyncio.Task[None]] = []
+        self._keepers: dict[Endpoint, asyncio.Task[None]] = {}
+        self._follower: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Wait for a first endpoint. Raises ModelError when none comes in time, or any has other models."""
         until = monotonic() + self._settings.connect_seconds
+        await self._look_up()
         results = await asyncio.gather(*(each.check() for each in self._endpoints), return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException) and not isinstance(result, CallError):
                 raise result
-        self._keepers = [asyncio.create_task(self._keep(each), name=f"keep {each.name}") for each in self._endpoints]
+        for each in self._endpoints:
+            self._start_keeping(each)
+        if any(map(is_name, self._settings.endpoints)):
+            self._follower = asyncio.create_task(self._follow_names(), name="addresses")
         while not any(each.is_ready for each in self._endpoints):
             for each in self._endpoints:
                 if each.mismatch:
@@ -134,9 +141,9 @@ class Service:
             status = "BAD_ANSWER" if isinstance(failure, BadAnswerError) else failure.code.name
             raise
         finally:
-            self._metrics.calls.labels(endpoint.name, status).inc()
+            self._metrics.calls.labels(endpoint.address.endpoint, status).inc()
             if endpoint.streams_opened > streams:
-                self._metrics.reconnects.labels(endpoint.name).inc(endpoint.streams_opened - streams)
+                self._metrics.reconnects.labels(endpoint.address.endpoint).inc(endpoint.streams_opened - streams)
 
     async def _choose(self, until: float, avoid: Endpoint | None, failure: CallError | None) -> Endpoint:
         """Return an endpoint that can be asked, the least busy one, and another than ``avoid`` if there is one."""
@@ -145,8 +152,8 @@ class Service:
                 raise ServiceDownError(self._down)
             ready = [each for each in self._endpoints if each.is_ready]
             if ready:
-                chosen = min(ready, key=lambda each: (each is avoid, each.in_flight, self._last_turn[each.name]))
-                self._last_turn[chosen.name] = next(self._turns)
+                chosen = min(ready, key=lambda each: (each is avoid, each.is_leaving, each.in_flight, each.last_turn))
+                chosen.last_turn = next(self._turns)
                 return chosen
             if all(each.mismatch for each in self._endpoints):
                 raise self._gone(str(self._endpoints[0].mismatch))
@@ -161,6 +168,37 @@ class Service:
         with suppress(TimeoutError):
             async with asyncio.timeout(max(min([until, *pauses]) - monotonic(), 0.0)):
                 await self._changed.wait()
+
+    async def _look_up(self) -> None:
+        """Take in the addresses that the endpoints' names have now, and mark those that they have no more."""
+        names = self._settings.endpoints
+        current: set[Address] = set()
+        for name, found in zip(names, await asyncio.gather(*map(look_up, names)), strict=True):
+            known = [each.address for each in self._endpoints if each.address.endpoint == name]
+            current.update(found or known or [Address(name)])
+        for each in self._endpoints:
+            each.is_leaving = each.address not in current
+        added = [each for each in current if all(each != endpoint.address for endpoint in self._endpoints)]
+        random.shuffle(added)  # many clients start together, and should not all begin with the same server
+        self._endpoints += [Endpoint(each, self._settings, self._check) for each in added]
+
+    async def _follow_names(self) -> None:
+        """Look names up now and then. An address that has gone is let go when idle, as soon as another one serves."""
+        while True:
+            await asyncio.sleep(self._settings.lookup_seconds)
+            await self._look_up()
+            for each in self._endpoints:
+                if each not in self._keepers:
+                    self._start_keeping(each)
+            has_others = any(each.is_ready and not each.is_leaving for each in self._endpoints)
+            for each in list(self._endpoints):
+                if each.is_leaving and not each.in_flight and (has_others or not each.is_ready):
+                    self._endpoints.remove(each)
+                    self._keepers.pop(each).cancel()
+                    await each.close()
+
+    def _start_keeping(self, endpoint: Endpoint) -> None:
+        self._keepers[endpoint] = asyncio.create_task(self._keep(endpoint), name=f"keep {endpoint.name}")
 
     async def _keep(self, endpoint: Endpoint) -> None:
         """Look at an endpoint whenever it is not known to have the right models."""
@@ -194,6 +232,6 @@ class Service:
 
     async def close(self) -> None:
         """Close all connections."""
-        for keeper in self._keepers:
-            keeper.cancel()
+        for task in (*self._keepers.values(), *filter(None, [self._follower])):
+            task.cancel()
         await asyncio.gather(*(each.close() for each in self._endpoints))

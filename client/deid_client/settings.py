@@ -37,7 +37,8 @@ class Tls:
 class ServerSettings:
     """Where the models run and how they are asked. None of it changes an answer. Seconds are wall-clock seconds."""
 
-    endpoints: tuple[str, ...]  # host:port of gRPC; several are used in turn, and one stands in for another
+    #: host:port of gRPC; several are used in turn, and one stands in for another. So are the addresses of a host name.
+    endpoints: tuple[str, ...]
     is_streaming: bool = False  # one bidirectional stream an endpoint in place of one call a request
     route: Route = "fused"
     request_tokens: int = 4096  # most tokens a request, padding included: windows times their width
@@ -46,6 +47,7 @@ class ServerSettings:
     call_seconds: float = 30.0  # deadline of one call
     batch_seconds: float = 120.0  # deadline of one batch of windows, all calls and pauses together
     connect_seconds: float = 30.0  # how long to wait for a first server when loading
+    lookup_seconds: float = 10.0  # host names are looked up again so often, for servers that came or went
     fault_attempts: int = 3  # calls, on other endpoints where there are any, for an answer that is wrong
     first_pause_seconds: float = 0.1  # after a failed call; doubles with each further one, less a random part
     longest_pause_seconds: float = 5.0
@@ -61,7 +63,8 @@ class ServerSettings:
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}; expected 1 or more")
         for name in (
-            "call_seconds", "batch_seconds", "connect_seconds", "first_pause_seconds", "longest_pause_seconds",
+            "call_seconds", "batch_seconds", "connect_seconds", "lookup_seconds", "first_pause_seconds",
+            "longest_pause_seconds",
         ):  # fmt: skip
             if getattr(self, name) <= 0:
                 raise SettingsError(f"{name} is {getattr(self, name)}; expected more than 0")
@@ -108,6 +111,12 @@ class ServerSettings:
         except (ImportError, RuntimeError) as error:  # tritonclient turns the one into the other
             raise ModelError(f"--server needs more libraries ({error}); pip install 'deid-runtime[client]'") from error
         return load_tagger(settings, self)
+
+
+def split_endpoint(endpoint: str) -> tuple[str, int]:
+    """Return host and port of a ``host:port``; an IPv6 address keeps its brackets."""
+    host, _, port = endpoint.rpartition(":")
+    return host, int(port)
 
 
 def _endpoint(name: str) -> str:

@@ -4,8 +4,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from deid_client.connection import Connection
 from deid_client.metrics import ClientMetrics
 from deid_client.routes import Votes
 from deid_client.settings import ServerSettings
+from deid_runtime.closing import Closing
 from deid_runtime.contract import Manifest, Profile
 from deid_runtime.detectors.models import (
     Batch,
@@ -39,7 +39,7 @@ _BATCHES_AHEAD: Final = 2
 class _Pending:
     """A batch on its way, and its second look where there is one: which ``(rows, tokens)`` changed, and the answer."""
 
-    batch: Batch
+    batch: Batch = field(repr=False)
     votes: Future[Votes]
     changed: NDArray[np.bool_] | None = field(default=None, repr=False)
     second: Future[Votes] | None = None
@@ -50,7 +50,7 @@ class _Pending:
                 future.cancel()
 
 
-class TritonTagger:
+class TritonTagger(Closing):
     """A :data:`~deid_runtime.spans.Tagger`, as :class:`~deid_runtime.detectors.models.ModelTagger`; one per thread.
 
     Several taggers may share a connection. A context manager: leaving it closes the connection if it is the tagger's.
@@ -134,14 +134,6 @@ class TritonTagger:
         """Close the connection, unless it is shared."""
         if self._owns_connection:
             self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def load_tagger(settings: Settings, server: ServerSettings, metrics: ClientMetrics | None = None) -> TritonTagger:

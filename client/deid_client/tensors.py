@@ -1,7 +1,7 @@
 """Arrays to requests and answers to arrays: the only place that knows bytes. Answers are checked, never trusted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 from tritonclient.grpc import service_pb2
 
 from deid_client.errors import BadAnswerError
-from deid_runtime.contract import HeadVersion
+from deid_runtime.contract import HeadVersion, head_outputs
 from deid_runtime.engines import TokenScores
 
 Array = NDArray[np.generic]
+
+#: A size that is the server's to say.
+ANY: Final = -1
 
 #: Little-endian, as the protocol has it.
 _DTYPES: Final[Mapping[str, np.dtype[np.generic]]] = {
@@ -26,7 +29,7 @@ _NAMES: Final = {dtype: name for name, dtype in _DTYPES.items()}
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A tensor that is asked for. ``shape`` is all of it, the rows of the batch included."""
+    """A tensor that is asked for. ``shape`` is all of it, the rows of the batch included; ANY stands for any size."""
 
     name: str
     dtype: str
@@ -38,7 +41,7 @@ class Question:
     """One request to one model, as often as it takes to be answered. Asking twice does no harm."""
 
     model: str
-    inputs: Mapping[str, Array]
+    inputs: Mapping[str, Array] = field(repr=False)  # the text can be read from them
     outputs: Sequence[Output]
 
     def request(self, request_id: str) -> service_pb2.ModelInferRequest:
@@ -70,7 +73,7 @@ class Question:
             if output.name not in came:
                 raise BadAnswerError(endpoint, f"{self.model} gave no output {output.name}")
             dtype, shape, content = came[output.name]
-            if (dtype, shape) != (output.dtype, output.shape):
+            if dtype != output.dtype or not _fits(shape, output.shape):
                 raise BadAnswerError(
                     endpoint,
                     f"output {output.name} of {self.model} is {dtype:.16} {list(shape)[:8]}, "
@@ -85,16 +88,22 @@ class Question:
         return arrays
 
 
-def head_outputs(version: HeadVersion, shape: tuple[int, ...], suffix: str = "") -> tuple[Output, Output]:
-    """Return the two outputs of one head, tags and scores, for inputs of ``shape`` ``(rows, tokens)``."""
-    name = version.output + suffix
-    return Output(f"{name}_label", "UINT8", shape), Output(f"{name}_score", "FP16", shape)
+def _fits(shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
+    if len(shape) != len(expected):
+        return False
+    return all(size == wanted or (wanted == ANY and size > 0) for size, wanted in zip(shape, expected, strict=True))
+
+
+def outputs_of(version: HeadVersion, shape: tuple[int, ...], suffix: str = "") -> list[Output]:
+    """Return the outputs of one head, tags and scores, for inputs of ``shape`` ``(rows, tokens)``."""
+    return [Output(name, dtype, shape) for name, dtype in head_outputs(version.output + suffix)]
 
 
 def head_scores(endpoint: str, version: HeadVersion, arrays: Mapping[str, Array], suffix: str = "") -> TokenScores:
     """Return what one head says. Raises BadAnswerError for a tag it does not have and a score that is not in 0 to 1."""
-    tags: NDArray[np.uint8] = arrays[f"{version.output}{suffix}_label"].astype(np.uint8, copy=False)
-    scores = arrays[f"{version.output}{suffix}_score"].astype(np.float32)
+    (label, _), (score, _) = head_outputs(version.output + suffix)
+    tags: NDArray[np.uint8] = arrays[label].astype(np.uint8, copy=False)
+    scores = arrays[score].astype(np.float32)
     if tags.size and int(tags.max()) >= len(version.tags):
         raise BadAnswerError(endpoint, f"head {version.output} has {len(version.tags)} tags, {int(tags.max())} came")
     if not ((scores >= 0) & (scores <= 1)).all():  # also false for what is no number

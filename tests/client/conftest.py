@@ -1,6 +1,7 @@
 """What the tests of the client share: engines, notes, and what the embedded engine says of them."""
 
 import json
+import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from deid_runtime.windows import WordEncoder
 from tests.client.fault_server import FaultServer, Models
 
 ROOT = Path(__file__).resolve().parents[2]
+NAME = "triton.test"
 _TEXTS = (
     "Ms. Halvorsen, 87, seen 3/11/2019 by Dr. Lindqvist in Dundas.\nCall 507-882-4417 if the cough is back.\n",
     "PATIENT: IMOGEN THACKERAY\nMRN 8841207\nAdmitted from Lakeview Regional Medical Center with chest pain.\n" * 3,
@@ -72,6 +74,23 @@ def asking() -> Callable[..., ServerSettings]:
         return ServerSettings(endpoints=tuple(server.address for server in servers), **settings)
 
     return make
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+    """The addresses of :data:`NAME`, to be changed by a test; in place of a name server."""
+    addresses = {NAME: ["127.0.0.1", "127.0.0.2"]}
+    real = socket.getaddrinfo
+
+    def look_up(host: str, port: int, *arguments: Any, **options: Any) -> list[Any]:
+        if host != NAME:
+            return real(host, port, *arguments, **options)
+        if not addresses[NAME]:
+            raise socket.gaierror(socket.EAI_NONAME, "not known")
+        return [place for ip in addresses[NAME] for place in real(ip, port, *arguments, **options)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    return addresses
 
 
 def embedded(models: Models, settings: Settings) -> ModelTagger:

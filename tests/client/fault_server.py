@@ -54,31 +54,37 @@ class Models:
 class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
     """A context manager. ``faults`` are used up one a request; when there are none, all goes well."""
 
-    def __init__(self, models: Models, *, faults: tuple[Fault | None, ...] = (), always: Fault | None = None) -> None:
+    def __init__(
+        self, models: Models, *, faults: tuple[Fault | None, ...] = (), always: Fault | None = None,
+        host: str = "127.0.0.1", port: int = 0,
+    ) -> None:  # fmt: skip
         self.models = models
+        self.host = host
         self.faults = deque(faults)
         self.always = always
         self.asked: list[tuple[str, int]] = []  # (request id, rows)
         self.metadata: list[dict[str, str]] = []
         self.parameters: dict[str, str] = {}  # replace those of the manifest
         self.refused_token: int | None = None  # requests with it are turned down as malformed
+        self.refuses_config: grpc.StatusCode | None = None  # what a client that looks at the models is told
         self.most_at_once = 0
         self._at_once = 0
         self._is_restarting = False
         self._lock = threading.Lock()
         self._server: grpc.Server | None = None
-        self.port = 0
+        self.port = port
         self.start()
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     def start(self, credentials: grpc.ServerCredentials | None = None) -> None:
         server = grpc.server(ThreadPoolExecutor(16), options=[("grpc.so_reuseport", 0)])
         service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(self, server)
-        address = f"127.0.0.1:{self.port}"
-        self.port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
+        self.port = (
+            server.add_secure_port(self.address, credentials) if credentials else server.add_insecure_port(self.address)
+        )
         server.start()
         self._server = server
 
@@ -114,6 +120,8 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
     def ModelConfig(  # noqa: N802
         self, request: service_pb2.ModelConfigRequest, context: grpc.ServicerContext
     ) -> service_pb2.ModelConfigResponse:
+        if self.refuses_config is not None:
+            context.abort(self.refuses_config, "the words of the server")
         graphs = self._graphs(request.name)
         config = model_config_pb2.ModelConfig(name=request.name, max_batch_size=64)
         for name, kind in self._outputs(graphs):

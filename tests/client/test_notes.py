@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from deid_client.notes import DeidClient, SyncDeidClient
-from deid_runtime.errors import SettingsError
+from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.pipeline import Quarantined, load_pipeline
 from deid_runtime.settings import Settings
 from tests.client import fault_server as faults
@@ -139,6 +139,14 @@ def test_rewriting_needs_a_key(models, asking):
         pytest.raises(SettingsError, match="key"),
     ):
         client.deidentify([])
+
+
+def test_a_closed_client_says_so(models, asking, notes):
+    with FaultServer(models) as server:
+        with DeidClient(asking(server), threads=1) as client:
+            pass
+        with pytest.raises(ModelError, match="closed"):
+            list(SyncDeidClient(client).detect(notes))
 
 
 def test_the_example_runs_as_it_stands(models):

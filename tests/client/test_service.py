@@ -28,6 +28,26 @@ def test_no_server_at_all_is_an_error_that_names_it(models, asking):
         asking(server, connect_seconds=0.3).connect(SETTINGS)
 
 
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [(grpc.StatusCode.UNAUTHENTICATED, "authorisation"), (grpc.StatusCode.UNIMPLEMENTED, "the port that of gRPC")],
+)
+def test_a_server_that_will_never_do_is_told_at_once(models, asking, code, remedy):
+    with FaultServer(models) as server:
+        server.refuses_config = code
+        began = time.monotonic()
+        with pytest.raises(ModelError, match=rf"{server.address} answered {code.name}; .*{remedy}"):
+            asking(server).connect(SETTINGS)
+        assert time.monotonic() - began < 10  # not the 20 s that a server may take to come
+
+
+def test_a_server_without_the_models_of_a_route_is_told_with_the_remedy(models, asking):
+    with FaultServer(models) as server:
+        server.refuses_config = grpc.StatusCode.NOT_FOUND
+        with pytest.raises(ModelError, match=r"NOT_FOUND; .*deid-export repository"):
+            asking(server, connect_seconds=0.3).connect(SETTINGS)
+
+
 def test_a_server_that_comes_late_is_waited_for(models, asking, texts, sentences, expected):
     server = FaultServer(models)
     server.stop_for(0.5)

@@ -1,6 +1,5 @@
 """The tagger that asks a server says what the embedded engine says, whatever goes wrong on the way."""
 
-import json
 import time
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from deid_runtime.settings import Settings
 from tests.client import fault_server as faults
 from tests.client.conftest import embedded
 from tests.client.fault_server import FaultServer, abort
+from tests.running_server import models_with_title_case
 
 SETTINGS = Settings()
 STREAMS = [pytest.param(False, id="unary"), pytest.param(True, id="stream")]
@@ -52,13 +52,7 @@ def test_answers_do_not_depend_on_how_windows_are_packed(models, asking, texts, 
 def test_the_second_look_in_title_case_is_the_embedded_one(models, asking, texts, tmp_path):
     texts = [*texts, *(text.upper() for text in texts)]
     sentences = [split_sentences(text) for text in texts]
-    for path in models.manifest.folder.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    content = json.loads((tmp_path / "manifest.json").read_text())
-    content["profiles"]["fast"]["title_case"] = True
-    (tmp_path / "manifest.json").unlink()
-    (tmp_path / "manifest.json").write_text(json.dumps(content))
-    settings = Settings(models=tmp_path, thresholds={"name": 0.001})
+    settings = Settings(models=models_with_title_case(tmp_path), thresholds={"name": 0.001})
     expected = embedded(models, settings)(texts, sentences)
     assert expected != embedded(models, replace(settings, models=None))(texts, sentences)
 

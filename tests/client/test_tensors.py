@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tritonclient.grpc import service_pb2
 
 from deid_client.errors import BadAnswerError, CallError, Verdict
-from deid_client.tensors import Output, Question, head_outputs, head_scores
+from deid_client.tensors import ANY, Output, Question, head_scores, outputs_of
 from deid_runtime.contract import HeadVersion
 
 HEAD = HeadVersion("age", "v0", "age", ("B-AGE", "I-AGE"))
@@ -22,13 +22,35 @@ def answer_to(question, request_id, arrays):
     return answer
 
 
+def test_a_question_does_not_show_its_tokens():
+    question = Question("v0", {"input_ids": np.full((1, 2), 28741, np.int32)}, outputs_of(HEAD, (1, 2)))
+
+    assert "28741" not in repr(question)
+
+
+@pytest.mark.parametrize(("shape", "fits"), [((2, 32, 384), True), ((2, 32, 768), True), ((2, 16, 768), False)])
+def test_a_hidden_state_may_have_any_size_for_each_token_asked(shape, fits):
+    question = Question(
+        "encoder_v0", {"input_ids": np.zeros((2, 32), np.int32)}, [Output("hidden", "FP32", (2, 32, ANY))]
+    )
+    answer = service_pb2.ModelInferResponse(model_name="encoder_v0", id="7")
+    answer.outputs.add(name="hidden", datatype="FP32", shape=shape)
+    answer.raw_output_contents.append(np.ones(shape, np.float32).tobytes())
+
+    if fits:
+        assert question.read("here", answer, "7")["hidden"].shape == shape
+    else:
+        with pytest.raises(BadAnswerError, match=r"expected FP32 \[2, 32, -1\]"):
+            question.read("here", answer, "7")
+
+
 @settings(max_examples=20)
 @given(st.integers(1, 64), st.sampled_from((32, 128)), st.integers(0, 2**32))
 def test_what_a_head_says_arrives_unchanged(rows, width, seed):
     shape, random = (rows, width), np.random.default_rng(seed)
     tags = random.integers(2, size=shape, dtype=np.uint8)
     scores = random.random(shape).astype(np.float16)
-    question = Question("v0", {"input_ids": np.zeros(shape, np.int32)}, head_outputs(HEAD, shape))
+    question = Question("v0", {"input_ids": np.zeros(shape, np.int32)}, outputs_of(HEAD, shape))
 
     answer = answer_to(question, "7", {"age_label": tags, "age_score": scores})
     said = head_scores("here", HEAD, question.read("here", answer, "7"))
@@ -49,7 +71,7 @@ def test_a_request_holds_the_bytes_of_its_inputs():
 
 
 def test_an_output_given_twice_does_not_stand_for_another():
-    question = Question("v0", {}, head_outputs(HEAD, (1, 2)))
+    question = Question("v0", {}, outputs_of(HEAD, (1, 2)))
     answer = answer_to(question, "7", {"age_label": np.zeros(2, np.uint8), "age_score": np.zeros(2, np.float16)})
     answer.outputs[1].CopyFrom(answer.outputs[0])
     answer.raw_output_contents[1] = answer.raw_output_contents[0]

@@ -6,24 +6,29 @@ import subprocess
 import grpc
 import pytest
 
-from deid_client.settings import Tls
+from deid_client import endpoint
+from deid_client.settings import ServerSettings, Tls
 from deid_runtime.errors import ModelError
 from deid_runtime.settings import Settings
+from tests.client.conftest import NAME
 from tests.client.fault_server import FaultServer
+
+
+def make_certificate(folder, subject):
+    """Write a certificate for ``subject`` that vouches for itself, and its key; return both paths."""
+    if shutil.which("openssl") is None:
+        pytest.skip("certificates are made with openssl")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=localhost", "-addext", f"subjectAltName={subject}", "-keyout", "key.pem", "-out", "cert.pem"],
+        cwd=folder, check=True, capture_output=True,
+    )  # fmt: skip
+    return folder / "cert.pem", folder / "key.pem"
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """A certificate for 127.0.0.1 that vouches for itself, and its key."""
-    if shutil.which("openssl") is None:
-        pytest.skip("certificates are made with openssl")
-    folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-         "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"],
-        cwd=folder, check=True, capture_output=True,
-    )  # fmt: skip
-    return folder / "cert.pem", folder / "key.pem"
+    return make_certificate(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1")
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +61,29 @@ def test_who_is_not_trusted_gets_nowhere(server, certificate, asking, kind):
     with pytest.raises(ModelError, match=server.address):
         asking(server, tls=tls, connect_seconds=0.5).connect(Settings())
     assert not server.asked
+
+
+def test_servers_behind_a_name_show_the_certificate_of_the_name(models, known, tmp_path, texts, sentences, expected):
+    chain, key = make_certificate(tmp_path, f"DNS:{NAME}")
+    credentials = grpc.ssl_server_credentials([(key.read_bytes(), chain.read_bytes())])
+    with FaultServer(models) as server:
+        server.stop()
+        server.start(credentials)
+        settings = ServerSettings(endpoints=(f"{NAME}:{server.port}",), tls=Tls(roots=chain), request_tokens=256)
+        with settings.connect(Settings()) as tagger:
+            assert tagger(texts, sentences) == expected["fast"]
+
+
+def test_a_header_whose_file_is_being_replaced_goes_on_being_sent(
+    models, asking, tmp_path, texts, sentences, expected, monkeypatch
+):
+    file = tmp_path / "token"
+    file.write_text("Bearer 9f2c")
+    monkeypatch.setattr(endpoint, "_HEADER_SECONDS", 0.0)
+    with FaultServer(models) as server, asking(server, authorization_file=file).connect(Settings()) as tagger:
+        file.unlink()
+        assert tagger(texts, sentences) == expected["fast"]
+        assert server.metadata[-1]["authorization"] == "Bearer 9f2c"
+        file.write_text("Bearer 77aa")
+        assert tagger(texts, sentences) == expected["fast"]
+        assert server.metadata[-1]["authorization"] == "Bearer 77aa"

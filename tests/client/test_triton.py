@@ -1,23 +1,28 @@
 """The same promises against the real server: identical answers by every way of asking, and no note lost to SIGKILL."""
 
-import json
 import os
 import signal
 import threading
 
 import pytest
+from grpc import StatusCode
 
+from deid_client.errors import CallError
+from deid_client.metrics import ClientMetrics
 from deid_client.notes import DeidClient, SyncDeidClient
 from deid_client.settings import ServerSettings
-from deid_runtime.contract import find_models
+from deid_client.tagger import load_tagger
 from deid_runtime.errors import ModelError
 from deid_runtime.pipeline import Deidentified
 from deid_runtime.sentences import split_sentences
+from deid_runtime.serving.graph_models import GraphModels, ServingOptions
+from deid_runtime.serving.repository import repository_folder, write_graph_model
 from deid_runtime.serving.supervisor import RestartPolicy
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note
 from tests.client.conftest import ROOT, embedded, read_rows
-from tests.running_server import supervised
+from tests.deid_runtime.serving.requests import grpc, token_inputs, tokens, windows
+from tests.running_server import ServedFolder, changed_models, started, supervised
 
 KEY = bytes(range(32))
 
@@ -54,15 +59,11 @@ def test_answers_are_those_of_the_embedded_engine(triton, models, sample_texts, 
 
 
 def test_a_server_of_other_models_is_refused(triton, tmp_path):
-    for path in find_models(None).iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    content = json.loads((tmp_path / "manifest.json").read_text())
-    content["graphs"]["v0"], content["graphs"]["v1"] = content["graphs"]["v1"], content["graphs"]["v0"]
-    (tmp_path / "manifest.json").unlink()
-    (tmp_path / "manifest.json").write_text(json.dumps(content))
+    def swap(content):
+        content["graphs"]["v0"], content["graphs"]["v1"] = content["graphs"]["v1"], content["graphs"]["v0"]
 
     with pytest.raises(ModelError, match="graph_sha256"):
-        ServerSettings(endpoints=(triton.options.grpc,)).connect(Settings(models=tmp_path))
+        ServerSettings(endpoints=(triton.options.grpc,)).connect(Settings(models=changed_models(tmp_path, swap)))
 
 
 @pytest.mark.parametrize("is_streaming", [pytest.param(False, id="unary"), pytest.param(True, id="stream")])
@@ -99,3 +100,47 @@ def test_a_server_killed_on_the_way_costs_no_note(served_folder, models, sample_
     assert again == expected[:2]
     assert [note_id for note_id, _ in outcomes] == [note.id for note in notes]
     assert all(isinstance(outcome, Deidentified) for _, outcome in outcomes)
+
+
+@pytest.mark.parametrize("is_streaming", [pytest.param(False, id="unary"), pytest.param(True, id="stream")])
+def test_a_full_queue_turns_requests_down_and_none_is_lost(tmp_path, models, sample_texts, is_streaming):
+    texts = sample_texts[:4]
+    sentences = [split_sentences(text) for text in texts]
+    expected = embedded(models, Settings())(texts, sentences)
+    folder = ServedFolder(tmp_path / "repository", tmp_path)
+    with repository_folder(models.manifest, folder.repository):
+        graph = models.manifest.graphs["v0"]
+        # Whoever comes third within the 50 ms that rows wait for company finds the queue full.
+        options = ServingOptions(call_rows=1, preferred_sizes=(64,), max_queue_delay_us=50_000, max_queue_size=2)
+        write_graph_model(folder.repository, GraphModels(models.manifest, options).whole(graph), graph.file)
+
+    metrics = ClientMetrics()
+    with started(folder.options()) as server:
+        settings = ServerSettings(
+            endpoints=(server.options.grpc,), is_streaming=is_streaming, request_tokens=1, requests_in_flight=12
+        )
+        with load_tagger(Settings(), settings, metrics) as tagger:
+            assert tagger(texts, sentences) == expected
+
+    def count(status):
+        labels = {"endpoint": server.options.grpc, "status": status}
+        return metrics.registry.get_sample_value("deid_client_calls_total", labels)
+
+    requests = metrics.registry.get_sample_value("deid_client_requests_total", {"outcome": "answered"})
+    assert count("RESOURCE_EXHAUSTED") > 0
+    assert count("OK") == requests > 0
+    assert metrics.registry.get_sample_value("deid_client_requests_total", {"outcome": "failed"}) is None
+
+
+def test_a_request_that_waited_too_long_is_turned_down_as_overload(triton):
+    inputs = token_inputs(tokens(windows()[:1], 128))
+
+    with (
+        grpc.InferenceServerClient(triton.options.grpc) as client,
+        pytest.raises(grpc.InferenceServerException, match="Request timeout expired") as error,
+    ):
+        # Its own limit, in microseconds, is over before the row has waited for company.
+        client.infer("v0", inputs, timeout=1)
+
+    assert error.value.status() == "StatusCode.UNAVAILABLE"
+    assert CallError.of_stream("server", error.value.message()).code is StatusCode.RESOURCE_EXHAUSTED

@@ -1,0 +1,109 @@
+"""A host name with several addresses is as many servers: all are used, checked, and replaced by each other."""
+
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from deid_client.addresses import Address, is_name
+from deid_client.settings import ServerSettings
+from deid_runtime.errors import ModelError
+from deid_runtime.settings import Settings
+from tests.client.conftest import NAME
+from tests.client.fault_server import FaultServer
+
+QUICK = {"first_pause_seconds": 0.02, "longest_pause_seconds": 0.2, "lookup_seconds": 0.1, "connect_seconds": 20.0}
+
+
+@contextmanager
+def two_servers(models):
+    """Two servers on one port of two addresses of this machine."""
+    with FaultServer(models) as first, FaultServer(models, host="127.0.0.2", port=first.port) as second:
+        yield first, second
+
+
+def asking_name(port, **changes):
+    return ServerSettings(endpoints=(f"{NAME}:{port}",), request_tokens=256, **{**QUICK, **changes})
+
+
+@pytest.mark.parametrize("is_streaming", [False, True])
+def test_all_addresses_of_a_name_are_used(known, models, texts, sentences, expected, is_streaming):
+    with (
+        two_servers(models) as (first, second),
+        asking_name(first.port, is_streaming=is_streaming).connect(Settings()) as tagger,
+    ):
+        assert tagger(texts, sentences) == expected["fast"]
+        assert first.asked
+        assert second.asked
+
+
+def test_one_address_stands_in_for_another(known, models, texts, sentences, expected):
+    with two_servers(models) as (first, second), asking_name(first.port).connect(Settings()) as tagger:
+        for gone, left in ((first, second), (second, first)):
+            gone.stop()
+            left.asked.clear()
+            assert tagger(texts, sentences) == expected["fast"]
+            assert left.asked
+            gone.start()
+
+
+def until_asked(tagger, server, texts, sentences, expected):
+    """Ask until ``server`` is asked too."""
+    server.asked.clear()
+    until = time.monotonic() + 30
+    while not server.asked and time.monotonic() < until:
+        assert tagger(texts, sentences) == expected["fast"]
+    assert server.asked
+
+
+def test_a_server_that_comes_is_found_and_one_that_goes_is_asked_no_more(known, models, texts, sentences, expected):
+    with (
+        two_servers(models) as (first, second),
+        FaultServer(models, host="127.0.0.3", port=first.port) as third,
+        asking_name(first.port).connect(Settings()) as tagger,
+    ):
+        assert tagger(texts, sentences) == expected["fast"]
+        assert not third.asked
+        known[NAME] = ["127.0.0.2", "127.0.0.3"]
+        until_asked(tagger, third, texts, sentences, expected)
+        first.asked.clear()
+        for _ in range(5):
+            assert tagger(texts, sentences) == expected["fast"]
+        assert not first.asked
+        known[NAME] = []  # what is known stays when the name server fails
+        time.sleep(0.3)
+        second.stop()
+        until_asked(tagger, third, texts, sentences, expected)
+
+
+def test_a_server_of_other_models_behind_a_name_is_refused_by_its_address(known, models):
+    with two_servers(models) as (first, second):
+        second.parameters["graph_sha256"] = "0" * 64
+        with pytest.raises(ModelError, match=rf"{NAME}:{first.port} \(127\.0\.0\.2\): graph_sha256"):
+            asking_name(first.port).connect(Settings())
+
+
+def test_a_name_that_is_not_known_is_told(known, models):
+    known[NAME] = []
+
+    with pytest.raises(ModelError, match=rf"no server answers.*{NAME}:8001"):
+        asking_name(8001, connect_seconds=0.3).connect(Settings())
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "expected"), [("triton:8001", True), ("127.0.0.1:8001", False), ("[::1]:8001", False)]
+)
+def test_only_names_are_looked_up(endpoint, expected):
+    assert is_name(endpoint) == expected
+
+
+@pytest.mark.parametrize(
+    ("address", "target"),
+    [
+        (Address("triton:8001"), "triton:8001"),
+        (Address("triton:8001", "10.0.0.3"), "ipv4:10.0.0.3:8001"),
+        (Address("triton:8001", "fd00::3"), "ipv6:[fd00::3]:8001"),
+    ],
+)
+def test_targets(address, target):
+    assert address.target == target
