@@ -6,18 +6,19 @@ Ctrl-C or SIGTERM, with nothing written.
 
 # Only what --help needs is imported at the top; each command imports the rest.
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from deid_runtime import cli_options
 from deid_runtime.cli_audit import audit
 from deid_runtime.cli_corpus import corpus
 from deid_runtime.cli_crosswalk import crosswalk_group, key_pair
 from deid_runtime.cli_exits import EXIT_QUARANTINED
 from deid_runtime.cli_exits import reported as _reported
+from deid_runtime.cli_options import together
 from deid_runtime.cli_remote import server_options, server_settings
 from deid_runtime.cli_serve import serve
 from deid_runtime.cli_surrogates import check_safe_harbor, crosswalk_options, surrogate_options
@@ -29,22 +30,6 @@ if TYPE_CHECKING:
     from deid_runtime.run import RunOptions, Summary
 
 _FORMATS = ("jsonl", "csv", "parquet", "txt", "i2b2", "brat")
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_PATH = click.Path(path_type=Path)
-_EXISTING = click.Path(exists=True, path_type=Path)
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
-
-def _options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
-    """Return one decorator for several options, in the order of the help."""
-
-    def decorate(command: _Command) -> _Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 def _thresholds(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
@@ -65,8 +50,8 @@ def _threshold(value: str) -> tuple[str, float]:
     return head, threshold
 
 
-_INPUT_OPTIONS = _options(
-    click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=_EXISTING),
+_INPUT_OPTIONS = together(
+    click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=cli_options.EXISTING),
     click.option(
         "--format",
         type=click.Choice(_FORMATS),
@@ -90,34 +75,26 @@ _INPUT_OPTIONS = _options(
     ),
     click.option(
         "--patients",
-        type=_FILE,
+        type=cli_options.FILE,
         help="Table of structured patient records (.jsonl, .jsonl.gz, .csv, .parquet): column id and any of given, "
         "family, dob, mrn, phone, street ... What it holds is found in that patient's notes in all forms. Held in "
         "memory in every worker, about 2 kB a patient.",
     ),
 )
 
-_FINDING_OPTIONS = _options(
-    click.option("--models", type=_EXISTING, help="Folder with other models. Default: those of the package."),
+_FINDING_OPTIONS = together(
+    cli_options.models(),
     click.option(
         "--no-models",
         is_flag=True,
         help="Work with patterns, lists and records alone. Fast, and NOT SAFE: most names are missed.",
     ),
-    click.option(
-        "--profile",
-        type=click.Choice(get_args(Profile)),
-        default="fast",
-        show_default=True,
-        help="fast: one model head per kind of identifier. full: two versions of each, averaged; finds a little more "
-        "and takes about twice as long.",
+    cli_options.profile(
+        "fast: one model head per kind of identifier. full: two versions of each, averaged; finds a little more and "
+        "takes about twice as long."
     ),
-    click.option(
-        "--engine",
-        type=click.Choice(get_args(Engine)),
-        default="auto",
-        show_default=True,
-        help="Inference engine. Engines differ by rounding: to compare runs byte for byte, use the same one.",
+    cli_options.engine(
+        "Inference engine. Engines differ by rounding: to compare runs byte for byte, use the same one."
     ),
     click.option(
         "--threshold",
@@ -129,34 +106,31 @@ _FINDING_OPTIONS = _options(
     ),
     click.option(
         "--inclusion",
-        type=_FILE,
+        type=cli_options.FILE,
         help="List of sentences known to hold no identifier, one a line. What is on it is not shown to the models: a "
         "wrong line leaks in every note that has it. Default: the list of the package.",
     ),
     click.option(
         "--templates",
-        type=_FILE,
+        type=cli_options.FILE,
         help="Templates of sentences with known places for identifiers. A match is final for its sentence: too wide a "
         "template hides what it does not name. Default: those of the package.",
     ),
 )
 
-_RUNNING_OPTIONS = _options(
-    click.option(
+_RUNNING_OPTIONS = together(
+    cli_options.counted(
         "--workers",
-        type=click.IntRange(min=1),
-        default=cores,
-        show_default="cores available",
-        help="Processes. Each holds its own models and patient records: more than cores, or than memory has room for, "
-        "makes it slower or gets workers killed. The output is the same for any number.",
+        cores,
+        "Processes. Each holds its own models and patient records: more than cores, or than memory has room for, makes "
+        "it slower or gets workers killed. The output is the same for any number.",
+        shown="cores available",
     ),
-    click.option(
+    cli_options.counted(
         "--batch-size",
-        type=click.IntRange(min=1),
-        default=32,
-        show_default=True,
-        help="Notes handed to a worker at a time. Under 8 wastes time, in the thousands memory. The output is the same "
-        "for any number.",
+        32,
+        "Notes handed to a worker at a time. Under 8 wastes time, in the thousands memory. The output is the same for "
+        "any number.",
     ),
     click.option(
         "--overwrite",
@@ -197,33 +171,22 @@ def main() -> None:
 @click.option(
     "-o",
     "--out",
-    type=_PATH,
+    type=cli_options.PATH,
     required=True,
     help="Where to write: a file when there is one input and it is a file, else a folder. OUT.manifest.json and "
     "OUT.quarantine.jsonl are written beside it.",
 )
 @click.option(
     "--key",
-    type=_FILE,
+    type=cli_options.FILE,
     help="Key file, from `deid key new`. The same key gives the same stand-ins in every run; whoever has it can tell "
     "which stand-in belongs to a guessed name. Default: a random key, thrown away after the run.",
 )
-@click.option(
-    "--operator",
-    type=click.Choice(get_args(Operator)),
-    default="surrogate",
-    show_default=True,
-    help="surrogate: a plausible stand-in, so that what was missed hides among them. tag: [PATIENT] and the like. "
-    "redact: a mask. With tag and redact whatever was missed can be seen to be real.",
+@cli_options.operator(
+    "surrogate: a plausible stand-in, so that what was missed hides among them. tag: [PATIENT] and the like. redact: a "
+    "mask. With tag and redact whatever was missed can be seen to be real."
 )
-@click.option(
-    "--date-shift",
-    type=click.IntRange(min=1),
-    default=365,
-    show_default=True,
-    metavar="DAYS",
-    help="Dates of a patient move by one number of days from -DAYS to DAYS, never 0. A small number is easily undone.",
-)
+@cli_options.date_shift()
 @surrogate_options
 @click.option(
     "--keep-ids",
@@ -284,7 +247,7 @@ def run(
 
 @main.command()
 @_INPUT_OPTIONS
-@click.option("-o", "--out", type=_PATH, required=True, help="JSON Lines file to write, one object a note.")
+@click.option("-o", "--out", type=cli_options.PATH, required=True, help="JSON Lines file to write, one object a note.")
 @_FINDING_OPTIONS
 @server_options
 @_RUNNING_OPTIONS
@@ -305,21 +268,23 @@ def detect(inputs: tuple[Path, ...], out: Path, patients: Path | None, **options
 @main.command()
 @click.option(
     "--gold",
-    type=_EXISTING,
+    type=cli_options.EXISTING,
     required=True,
     help="Annotated notes: .jsonl with text and spans, or a file or folder of i2b2 2014 .xml or brat .ann with .txt.",
 )
-@click.option("--found", type=_EXISTING, required=True, help="Output of `deid detect`, or a format of --gold.")
+@click.option(
+    "--found", type=cli_options.EXISTING, required=True, help="Output of `deid detect`, or a format of --gold."
+)
 @click.option(
     "--quarantine",
-    type=_FILE,
+    type=cli_options.FILE,
     help="Notes held back, which count as missed. Default: FOUND.quarantine.jsonl, if there. Without it a gold note "
     "that is not in FOUND is an error.",
 )
 @click.option("--json", is_flag=True, help="Print JSON instead of tables.")
 @click.option(
     "--errors",
-    type=_PATH,
+    type=cli_options.PATH,
     help="Also write every error with the words around it to this new file, which only you may read. Identifiers that "
     "gold or found has are masked; the rest is note text in clear, and what both overlooked may be among it. For "
     "review where the notes are; delete it afterwards.",
@@ -366,7 +331,7 @@ def key_group() -> None:
 
 
 @key_group.command("new")
-@click.argument("file", type=_PATH)
+@click.argument("file", type=cli_options.PATH)
 @_reported
 def new_key_file(file: Path) -> None:
     """Write a new random key to FILE, readable by its owner only.

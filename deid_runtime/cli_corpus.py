@@ -5,11 +5,10 @@ from pathlib import Path
 
 import click
 
+from deid_runtime import cli_options
 from deid_runtime.cli_exits import reported
 
 _VIOLATED = 1
-_EXISTING = click.Path(exists=True, path_type=Path)
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.group()
@@ -18,11 +17,11 @@ def corpus() -> None:
 
 
 @corpus.command()
-@click.argument("notes", metavar="NOTES...", nargs=-1, required=True, type=_EXISTING)
+@click.argument("notes", metavar="NOTES...", nargs=-1, required=True, type=cli_options.EXISTING)
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=cli_options.PATH,
     required=True,
     help="Folder for the new corpus. OUT.manifest.json with the checks is written beside it.",
 )
@@ -37,27 +36,20 @@ def corpus() -> None:
 )
 @click.option(
     "--key",
-    type=_FILE,
+    type=cli_options.FILE,
     help="Key file, from `deid key new`. Whoever has it can tell which stand-in belongs to a guessed name: for a "
     "corpus to share, leave it out. Default: a random key, thrown away.",
 )
-@click.option(
-    "--date-shift",
-    type=click.IntRange(min=1),
-    default=365,
-    show_default=True,
-    metavar="DAYS",
-    help="Dates of a patient move by one number of days from -DAYS to DAYS, never 0. A small number is easily undone.",
-)
+@cli_options.date_shift()
 @click.option(
     "--ordinary-words",
-    type=_FILE,
+    type=cli_options.FILE,
     help="Words, one a line, that a person has judged: family names in this corpus that stand outside the spans as "
     "something else (eponyms, abbreviations). A real name on this list is LEFT IN wherever nobody marked it.",
 )
 @click.option(
     "--review",
-    type=click.Path(path_type=Path),
+    type=cli_options.PATH,
     help="Write what of the originals is left, with the text around it, to this new file, which only you may read.",
 )
 @click.option("--keep-ids", is_flag=True, help="Keep note and patient ids. They identify people where they are known.")

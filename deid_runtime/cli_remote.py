@@ -1,11 +1,13 @@
 """Options of commands whose models may run on a server, and the settings they make."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+
+from deid_runtime import cli_options
+from deid_runtime.cli_options import together
 
 if TYPE_CHECKING:
     from deid_client.settings import ServerSettings
@@ -13,17 +15,15 @@ if TYPE_CHECKING:
 #: Holds the authorisation header. No option: the arguments of a process can be seen by others.
 AUTHORIZATION_VARIABLE: Final = "DEID_AUTHORIZATION"
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
-
-_OPTIONS: Final = (
+#: The options of this module, as one decorator.
+server_options = together(
     click.option(
         "--server",
         metavar="HOST:PORT[,...]",
         help="Have the models run by these servers (`deid serve`, or Triton with a repository of `deid-export "
-        "repository`), gRPC port 8001 unless given. Several are used in turn, and stand in for each other. A server "
-        "with other models than --models is refused. Notes that no server answers go to quarantine. More --workers "
-        "than cores keep a server busy. Needs the extra [client].",
+        "repository`), gRPC port 8001 unless given. Several are used in turn, and stand in for each other; so are "
+        "all addresses of a HOST, as they come and go. A server with other models than --models is refused. Notes that "
+        "no server answers go to quarantine. More --workers than cores keep a server busy. Needs the extra [client].",
     ),
     click.option(
         "--stream",
@@ -39,19 +39,15 @@ _OPTIONS: Final = (
         help="fused: one graph for all heads. ensemble: the server chains encoder and heads, each replaceable. "
         "separate: every part asked by itself; slow, to compare. The answers are the same.",
     ),
-    click.option(
+    cli_options.counted(
         "--request-tokens",
-        type=click.IntRange(min=1),
-        default=4096,
-        show_default=True,
-        help="Tokens sent at a time, padding included. Small ones cost more calls, large ones wait longer.",
+        4096,
+        "Tokens sent at a time, padding included. Small ones cost more calls, large ones wait longer.",
     ),
-    click.option(
+    cli_options.counted(
         "--in-flight",
-        type=click.IntRange(min=1),
-        default=4,
-        show_default=True,
-        help="Requests under way at a time, for each of --workers. More than a server's queue takes are refused by it "
+        4,
+        "Requests under way at a time, for each of --workers. More than a server's queue takes are refused by it "
         "and sent again later.",
     ),
     click.option(
@@ -64,12 +60,12 @@ _OPTIONS: Final = (
         "to restart, and every restart costs notes.",
     ),
     click.option("--tls", is_flag=True, help="Encrypt, and trust the authorities that gRPC comes with."),
-    click.option("--tls-ca", type=_FILE, help="Encrypt, and trust the authorities in this PEM file alone."),
-    click.option("--tls-cert", type=_FILE, help="Show the server this certificate (PEM); with --tls-key."),
-    click.option("--tls-key", type=_FILE, help="Key of --tls-cert (PEM)."),
+    click.option("--tls-ca", type=cli_options.FILE, help="Encrypt, and trust the authorities in this PEM file alone."),
+    click.option("--tls-cert", type=cli_options.FILE, help="Show the server this certificate (PEM); with --tls-key."),
+    click.option("--tls-key", type=cli_options.FILE, help="Key of --tls-cert (PEM)."),
     click.option(
         "--authorization-file",
-        type=_FILE,
+        type=cli_options.FILE,
         help="File with the authorization header, as `Bearer ...`; read anew every minute. Only over TLS, or to this "
         f"machine. Or set {AUTHORIZATION_VARIABLE}.",
     ),
@@ -79,13 +75,6 @@ _OPTIONS: Final = (
         help="Serve counters of the requests for Prometheus on this port of 127.0.0.1 while the run goes on.",
     ),
 )
-
-
-def server_options(command: _Command) -> _Command:
-    """Add the options of this module to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def server_settings(

@@ -1,31 +1,29 @@
 """The options of ``deid run`` that say what becomes of what was found, beside the operator and the key."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any
 
 import click
 
+from deid_runtime import cli_options
+from deid_runtime.cli_options import together
 from deid_runtime.errors import SettingsError
 from deid_runtime.settings import Dates
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
-_OPTIONS = (
+#: The options, as one decorator.
+surrogate_options = together(
     click.option(
         "--offsets",
-        type=_FILE,
+        type=cli_options.FILE,
         help="Table of days by patient (.jsonl, .jsonl.gz, .csv, .parquet; columns patient and days) to move "
         "dates by, in place of --date-shift, so that notes agree with tables shifted before. Notes of "
         "patients that are not in it go to quarantine. Whoever has it can undo the shift.",
     ),
-    click.option(
+    cli_options.chosen(
         "--dates",
-        type=click.Choice(get_args(Dates)),
-        default="shift",
-        show_default=True,
-        help="shift: dates move, intervals hold. year: only the year stays, [DATE] where there is none, and years"
+        Dates,
+        "shift",
+        "shift: dates move, intervals hold. year: only the year stays, [DATE] where there is none, and years"
         " of 90 years ago and more become 'YEAR or earlier': intervals are lost, and a full date that was "
         "missed stands out.",
     ),
@@ -38,7 +36,7 @@ _OPTIONS = (
     ),
     click.option(
         "--crosswalk",
-        type=click.Path(path_type=Path),
+        type=cli_options.PATH,
         help="Also write which surrogate stands for which original to this file, encrypted to --crosswalk-key. "
         "`deid crosswalk read` reads it. Whoever has it and the private key has the originals. Needs "
         "deid-runtime[crosswalk].",
@@ -51,13 +49,6 @@ _OPTIONS = (
         "each of the private keys reads it all.",
     ),
 )
-
-
-def surrogate_options(command: _Command) -> _Command:
-    """Give a command the options."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def check_safe_harbor(*, safe_harbor: bool, keep_ids: bool, keep_column: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from deid_runtime.errors import ModelError
 from deid_runtime.labels import HEADS
@@ -16,15 +16,27 @@ from deid_runtime.words import TYPE_COUNT
 CONTRACT_VERSION: Final = 2
 #: Inputs of every graph, int32 ``(batch, tokens)``.
 INPUTS: Final = ("input_ids", "token_type_ids", "attention_mask")
+#: Output of an encoder that is served apart from its heads, float32 ``(batch, tokens, hidden size)``.
+HIDDEN: Final = "hidden"
 _MANIFEST: Final = "manifest.json"
+
+OutputType = Literal["UINT8", "FP16"]
+
+
+def head_outputs(output: str) -> tuple[tuple[str, OutputType], tuple[str, OutputType]]:
+    """Return name and type, as the KServe v2 protocol calls it, of both outputs of a head, ``(batch, tokens)`` each.
+
+    ``output`` is that of its :class:`HeadVersion`. The first is the number of a tag, the second 1 - P(O).
+    """
+    return (f"{output}_label", "UINT8"), (f"{output}_score", "FP16")
 
 
 @dataclass(frozen=True)
 class HeadVersion:
     """One version of the head of one entity class.
 
-    ``output`` begins the names of its outputs in its graph, ``<output>_label`` and ``<output>_score``; ``tags`` are
-    ``B-LABEL`` and ``I-LABEL`` in output order.
+    ``output`` begins the names of its outputs in its graph, see :func:`head_outputs`; ``tags`` are ``B-LABEL`` and
+    ``I-LABEL`` in output order.
     """
 
     head: str

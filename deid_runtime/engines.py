@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_runtime.contract import INPUTS
+from deid_runtime.contract import INPUTS, head_outputs
 from deid_runtime.errors import ModelError
 
 Ids = NDArray[np.int32]
@@ -57,7 +57,7 @@ def load_engine(kind: EngineKind, graph: Path, heads: Sequence[str], threads: in
 
     Raises ModelError when the engine is not installed or cannot take the graph.
     """
-    outputs = [name for head in heads for name in (f"{head}_label", f"{head}_score")]
+    outputs = [name for head in heads for name, _ in head_outputs(head)]
     return _Heads(load_session(kind, graph, INPUTS, outputs, threads))
 
 

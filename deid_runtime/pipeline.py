@@ -18,9 +18,9 @@ from copy import copy
 from dataclasses import dataclass, field
 from itertools import pairwise
 from time import perf_counter
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
+from deid_runtime.closing import Closing
 from deid_runtime.detectors.inclusion import InclusionList, load_inclusion
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.record import find_record
@@ -75,7 +75,7 @@ class Quarantined:
     reason: str
 
 
-class Pipeline:
+class Pipeline(Closing):
     """All stages, loaded once, for many batches; made by :func:`load_pipeline`. Not for use by several threads.
 
     A context manager: leaving it frees the models.
@@ -101,14 +101,6 @@ class Pipeline:
         self._resources = resources
         self._stage_name = "read"
         self.stage_seconds: dict[str, float] = dict.fromkeys(STAGES, 0.0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Free the models. The pipeline cannot be used afterwards."""

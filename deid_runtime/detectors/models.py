@@ -4,12 +4,12 @@ Where a profile has several versions of a head, their log odds are averaged; the
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deid_runtime.closing import Closing
 from deid_runtime.contract import Graph, Manifest, Profile, find_models, read_manifest
 from deid_runtime.decoding import decode_words
 from deid_runtime.engines import Engine, Ids, TokenScores, load_engine
@@ -40,7 +40,7 @@ class LoadedTagger(Protocol):
         """Return one row of spans per text, in order. Raises ModelError when the models do not answer."""
 
 
-class ModelTagger:
+class ModelTagger(Closing):
     """A :data:`~deid_runtime.spans.Tagger`: every head on every window. Made by :func:`load_tagger`; one per thread."""
 
     def __init__(
@@ -105,14 +105,6 @@ class ModelTagger:
         """Free the engines."""
         for _, engine in self._engines:
             engine.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class SpanDecoder:

@@ -1,66 +1,55 @@
 """``deid-export repository``: the folder that an inference server serves."""
 
 from pathlib import Path
-from typing import get_args
 
 import click
 
 from deid_export.cli_errors import errors_in_one_line
+from deid_runtime import cli_options
 from deid_runtime.serving.graph_models import GraphBackend, ServingOptions
 from deid_runtime.serving.note_models import NoteOptions
 from deid_runtime.settings import Operator, Profile
 
 _DEFAULT = ServingOptions()
-_NOTES = NoteOptions()
 
 
 @click.command()
-@click.argument("source", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="New or empty folder to write.")
-@click.option(
+@click.argument("source", type=cli_options.FOLDER)
+@click.option("-o", "--out", type=cli_options.PATH, required=True, help="New or empty folder to write.")
+@cli_options.chosen(
     "--backend",
-    type=click.Choice(get_args(GraphBackend)),
-    default=_DEFAULT.backend,
-    show_default=True,
-    help="python: the engine of `deid run`, on processors; answers are those of `deid run`, byte for byte. onnxruntime "
-    "and tensorrt: on a GPU, in NVIDIA's container; answers differ by rounding.",
+    GraphBackend,
+    _DEFAULT.backend,
+    "python: the engine of `deid run`, on processors; answers are those of `deid run`, byte for byte. onnxruntime and "
+    "tensorrt: on a GPU, in NVIDIA's container; answers differ by rounding.",
 )
-@click.option(
+@cli_options.counted(
     "--instances",
-    type=click.IntRange(min=1),
-    default=_DEFAULT.instances,
-    show_default=True,
-    help="Copies of each model that run at once. More than cores, or than GPU memory has room for, makes it slower.",
+    _DEFAULT.instances,
+    "Copies of each model that run at once. More than cores, or than GPU memory has room for, makes it slower.",
 )
-@click.option(
+@cli_options.counted(
     "--max-batch-size",
-    type=click.IntRange(min=1),
-    default=_DEFAULT.max_batch_size,
-    show_default=True,
-    help="Most rows the server joins, and most rows of one request. More needs more memory and lets each row wait.",
+    _DEFAULT.max_batch_size,
+    "Most rows the server joins, and most rows of one request. More needs more memory and lets each row wait.",
 )
-@click.option(
+@cli_options.counted(
     "--max-queue-delay",
-    type=click.IntRange(min=0),
+    _DEFAULT.max_queue_delay_us,
+    "How long a row waits for others to join. 0 sends lone rows at once; long delays add to every answer.",
+    least=0,
     metavar="MICROSECONDS",
-    default=_DEFAULT.max_queue_delay_us,
-    show_default=True,
-    help="How long a row waits for others to join. 0 sends lone rows at once; long delays add to every answer.",
 )
-@click.option(
+@cli_options.counted(
     "--max-queue-size",
-    type=click.IntRange(min=1),
-    default=_DEFAULT.max_queue_size,
-    show_default=True,
-    help="Requests that may wait; more are refused at once, and clients try again. Large queues hide an overload.",
+    _DEFAULT.max_queue_size,
+    "Requests that may wait; more are refused at once, and clients try again. Large queues hide an overload.",
 )
-@click.option(
+@cli_options.counted(
     "--queue-timeout",
-    type=click.IntRange(min=1),
+    _DEFAULT.queue_timeout_us,
+    "A request that waited this long is refused.",
     metavar="MICROSECONDS",
-    default=_DEFAULT.queue_timeout_us,
-    show_default=True,
-    help="A request that waited this long is refused.",
 )
 @click.option(
     "--ragged/--no-ragged",
@@ -68,20 +57,8 @@ _NOTES = NoteOptions()
     show_default=True,
     help="Backend python: join rows of different widths. Without it only rows of one width make a batch.",
 )
-@click.option(
-    "--profile",
-    type=click.Choice(get_args(Profile)),
-    default=_NOTES.profile,
-    show_default=True,
-    help="Of the model `deidentify`, as of `deid run`.",
-)
-@click.option(
-    "--operator",
-    type=click.Choice(get_args(Operator)),
-    default=_NOTES.operator,
-    show_default=True,
-    help="Of the model `deidentify`, as of `deid run`.",
-)
+@cli_options.profile("Of the model `deidentify`, as of `deid run`.")
+@cli_options.operator("Of the model `deidentify`, as of `deid run`.")
 def repository(
     source: Path,
     out: Path,

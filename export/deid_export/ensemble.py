@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deid_runtime.closing import Closing
 from deid_runtime.contract import Graph, HeadVersion, Profile, find_models, read_manifest
 from deid_runtime.decoding import decode_words
 from deid_runtime.detectors.inclusion import load_inclusion
@@ -86,7 +86,7 @@ class _Watched:
         self._engine.close()
 
 
-class Ensemble:
+class Ensemble(Closing):
     """Models of one profile, and rules, loaded once. A context manager: leaving it frees the engines."""
 
     def __init__(
@@ -208,14 +208,6 @@ class Ensemble:
     def close(self) -> None:
         """Free the engines."""
         self._tagger.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

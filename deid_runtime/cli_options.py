@@ -1,0 +1,75 @@
+"""What the options of several commands have in common, so that they are called alike and mean the same everywhere."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar, get_args
+
+import click
+
+from deid_runtime.settings import Engine, Operator, Profile
+
+PATH: Final = click.Path(path_type=Path)
+EXISTING: Final = click.Path(exists=True, path_type=Path)
+FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER: Final = click.Path(exists=True, file_okay=False, path_type=Path)
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
+    """Return one decorator for several options, in the order of the help."""
+
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def chosen(name: str, of: Any, default: str, text: str) -> Callable[[_Command], _Command]:
+    """Return an option that takes one of the values of the ``Literal`` type ``of``; ``text`` is its help."""
+    return click.option(name, type=click.Choice(get_args(of)), default=default, show_default=True, help=text)
+
+
+def counted(
+    name: str,
+    default: int | Callable[[], int],
+    text: str,
+    *,
+    least: int = 1,
+    metavar: str | None = None,
+    shown: str | bool = True,
+) -> Callable[[_Command], _Command]:
+    """Return an option that takes a whole number from ``least``; ``shown`` stands for a default that is computed."""
+    return click.option(
+        name, type=click.IntRange(min=least), default=default, show_default=shown, metavar=metavar, help=text
+    )
+
+
+def date_shift(
+    text: str = "Dates of a patient move by one number of days from -DAYS to DAYS, never 0. A small number is easily "
+    "undone.",
+) -> Callable[[_Command], _Command]:
+    """Return the option ``--date-shift``."""
+    return counted("--date-shift", 365, text, metavar="DAYS")
+
+
+def engine(text: str) -> Callable[[_Command], _Command]:
+    """Return the option ``--engine``."""
+    return chosen("--engine", Engine, "auto", text)
+
+
+def operator(text: str) -> Callable[[_Command], _Command]:
+    """Return the option ``--operator``."""
+    return chosen("--operator", Operator, "surrogate", text)
+
+
+def profile(text: str) -> Callable[[_Command], _Command]:
+    """Return the option ``--profile``."""
+    return chosen("--profile", Profile, "fast", text)
+
+
+def models(kind: click.Path = EXISTING) -> Callable[[_Command], _Command]:
+    """Return the option ``--models``."""
+    return click.option("--models", type=kind, help="Folder with other models. Default: those of the package.")
