@@ -7,10 +7,11 @@ import sys
 import threading
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
+from deid_runtime import cli_options
 from deid_runtime.cli_exits import EXIT_ERROR
 from deid_runtime.cores import cores
 from deid_runtime.errors import DeidError, SettingsError
@@ -19,28 +20,26 @@ from deid_runtime.settings import Engine, Operator, Profile
 if TYPE_CHECKING:
     from deid_runtime.serving.server import Server
 
-_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PORT = click.IntRange(1, 65535)
 
 
 @click.command()
 @click.option(
     "--repository",
-    type=_FOLDER,
+    type=cli_options.FOLDER,
     help="Serve this folder, written by `deid-export repository --backend python`. It settles --models, --profile, "
     "--operator, --date-shift, --engine and --instances. Default: one made of the models, removed at the end.",
 )
-@click.option("--models", type=_FOLDER, help="Folder with other models. Default: those of the package.")
+@cli_options.models(cli_options.FOLDER)
 @click.option(
     "--keys",
-    type=_FOLDER,
+    type=cli_options.FOLDER,
     help="Folder of key files NAME.key, from `deid key new`. Requests to the model `deidentify` name one of them; "
     "whoever reaches the server can use them all. Without it `deidentify` refuses every note.",
 )
 @click.option(
     "--patients",
-    type=_FILE,
+    type=cli_options.FILE,
     help="Table of structured patient records for `deidentify`, as for `deid run`. Held in memory.",
 )
 @click.option(
@@ -55,48 +54,24 @@ _PORT = click.IntRange(1, 65535)
 @click.option("--metrics-port", type=_PORT, default=8002, show_default=True, help="Prometheus metrics at /metrics.")
 @click.option(
     "--tls-cert",
-    type=_FILE,
+    type=cli_options.FILE,
     help="Certificate (PEM) for gRPC, with --tls-key. HTTP and metrics have no TLS: they then stay on 127.0.0.1.",
 )
-@click.option("--tls-key", type=_FILE, help="Private key (PEM) of --tls-cert.")
+@click.option("--tls-key", type=cli_options.FILE, help="Private key (PEM) of --tls-cert.")
 @click.option(
-    "--tls-client-ca", type=_FILE, help="Take only clients with a certificate that this authority (PEM) has signed."
+    "--tls-client-ca",
+    type=cli_options.FILE,
+    help="Take only clients with a certificate that this authority (PEM) has signed.",
 )
-@click.option(
-    "--profile",
-    type=click.Choice(get_args(Profile)),
-    default="fast",
-    show_default=True,
-    help="Of `deidentify`, as of `deid run`.",
-)
-@click.option(
-    "--operator",
-    type=click.Choice(get_args(Operator)),
-    default="surrogate",
-    show_default=True,
-    help="Of `deidentify`, as of `deid run`.",
-)
-@click.option(
-    "--date-shift",
-    type=click.IntRange(min=1),
-    default=365,
-    show_default=True,
-    metavar="DAYS",
-    help="Of `deidentify`, as of `deid run`.",
-)
-@click.option(
-    "--engine",
-    type=click.Choice(get_args(Engine)),
-    default="auto",
-    show_default=True,
-    help="Inference engine. Answers equal those of `deid run` with the same one.",
-)
-@click.option(
+@cli_options.profile("Of `deidentify`, as of `deid run`.")
+@cli_options.operator("Of `deidentify`, as of `deid run`.")
+@cli_options.date_shift("Of `deidentify`, as of `deid run`.")
+@cli_options.engine("Inference engine. Answers equal those of `deid run` with the same one.")
+@cli_options.counted(
     "--instances",
-    type=click.IntRange(min=1),
-    default=cores,
-    show_default="cores available",
-    help="Processes for each model, one core and about 300 MB each. More than cores makes it slower.",
+    cores,
+    "Processes for each model, one core and about 300 MB each. More than cores makes it slower.",
+    shown="cores available",
 )
 @click.option("--verbose", is_flag=True, help="Show all that the server logs, not its errors alone.")
 def serve(
@@ -177,9 +152,9 @@ def _stop_event() -> threading.Event:
 
 def _warn_if_open(host: str, *, has_tls: bool) -> None:
     try:
-        is_loopback = ipaddress.ip_address(host).is_loopback
+        is_loopback = ipaddress.IPv4Address(host).is_loopback  # the server cannot bind to any of IPv6
     except ValueError:
-        raise SettingsError(f"--host {host!r} is not an IP address; expected one as 127.0.0.1 or 0.0.0.0") from None
+        raise SettingsError(f"--host {host!r} is not an IPv4 address; expected one as 127.0.0.1 or 0.0.0.0") from None
     if not is_loopback and not has_tls:
         click.echo(
             f"deid: WARNING: whoever reaches {host} can use this server, and notes travel in clear; give --tls-cert, "

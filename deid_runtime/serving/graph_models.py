@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from deid_runtime.contract import CONTRACT_VERSION, INPUTS, Graph, Manifest
+from deid_runtime.contract import CONTRACT_VERSION, HIDDEN, INPUTS, Graph, Manifest, head_outputs
 from deid_runtime.engines import EngineKind
 from deid_runtime.serving.model_config import (
     ANY,
@@ -36,7 +36,6 @@ from deid_runtime.windows import WINDOW_TOKENS, WordEncoder
 
 GraphBackend = Literal["python", "onnxruntime", "tensorrt"]
 
-HIDDEN: Final = "hidden"
 #: A warm-up file of so many ones, int32, for a mask that hides nothing.
 MASK_FILE: Final = "mask_{width}"
 
@@ -208,8 +207,8 @@ def _outputs(graph: Graph) -> tuple[Tensor, ...]:
     return tuple(tensor for name in _names(graph) for tensor in _head_outputs(name))
 
 
-def _head_outputs(name: str) -> tuple[Tensor, Tensor]:
-    return Tensor(f"{name}_label", "UINT8", (ANY,)), Tensor(f"{name}_score", "FP16", (ANY,))
+def _head_outputs(output: str) -> tuple[Tensor, ...]:
+    return tuple(Tensor(name, data_type, (ANY,)) for name, data_type in head_outputs(output))
 
 
 def _warmups(inputs: Sequence[Tensor], options: ServingOptions) -> list[Warmup]:

@@ -29,6 +29,8 @@ class TritonPythonModel:
                 sender.send(self._error(message, triton.TritonError.INVALID_ARG))
             else:
                 for note in zip(*columns, strict=True):
+                    if sender.is_cancelled():  # nobody waits for the rest
+                        break
                     sender.send(self._answer(note))
             sender.send(flags=triton.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from deid_runtime.contract import HIDDEN
 from deid_runtime.detectors.models import width_of
 from deid_runtime.engines import Array
 from deid_runtime.errors import InputError
@@ -50,9 +51,9 @@ def check_tokens(ids: Array, types: Array, mask: Array, limits: Limits) -> None:
 
 def check_hidden(hidden: Array, size: int) -> None:
     """Raise InputError unless ``hidden`` is float32 ``(rows, tokens, size)``."""
-    _check_shape("hidden", hidden, np.dtype(np.float32), 3)
+    _check_shape(HIDDEN, hidden, np.dtype(np.float32), 3)
     if hidden.shape[2] != size:
-        raise InputError(f"hidden has shape {list(hidden.shape)}, expected {size} values a token", stage="models")
+        raise InputError(f"{HIDDEN} has shape {list(hidden.shape)}, expected {size} values a token", stage="models")
 
 
 def _check_shape(name: str, array: Array, data_type: np.dtype[np.generic], dimensions: int) -> None:

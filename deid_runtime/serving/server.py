@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -30,6 +31,9 @@ _LOG_LINES: Final = 20
 #: What the server says wherever there is no GPU.
 _NOISE: Final = ("CudaDriverHelper has not been initialized", "pinned system memory", "unable to create stream for")
 _DEATH_SIGNAL: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
+#: What a client could have the server log tensors by, read memory of its models by, or change what is served.
+_HEADER: Final = "deid-administration"
+_RESTRICTED: Final = "shared-memory,model-repository,trace,logging"
 
 _logger = logging.getLogger(__name__)
 
@@ -88,6 +92,7 @@ class Server:
         self._shared_prefix = f"deid_{os.getpid()}_{os.urandom(4).hex()}_"
         self._log: deque[str] = deque(maxlen=_LOG_LINES)
         self._models: tuple[int, ...] = ()
+        libc = ctypes.CDLL(None)  # not in the new process, which a lock of another thread could hold up for ever
         try:
             backends = lay_out_backends(installation, Path(self._folder.name))
             self._process = subprocess.Popen(
@@ -100,8 +105,12 @@ class Server:
                 text=True,
                 errors="replace",
                 start_new_session=True,  # Ctrl-C in a terminal is for us, who then stop the server in order
-                preexec_fn=_die_with_parent,
+                # When this process is killed it can't stop the server itself (Linux).
+                preexec_fn=partial(libc.prctl, _DEATH_SIGNAL, signal.SIGTERM),
             )
+        except OSError as error:
+            self._folder.cleanup()
+            raise ModelError(f"the inference server cannot be started ({error.strerror})") from error
         except BaseException:
             self._folder.cleanup()
             raise
@@ -110,6 +119,7 @@ class Server:
 
     def _command(self, installation: Installation, backends: Path) -> list[str]:
         options = self.options
+        secret = os.urandom(16).hex()  # that nobody is told
         return [
             str(installation.server),
             f"--model-repository={options.repository.resolve()}",
@@ -125,6 +135,8 @@ class Server:
             "--pinned-memory-pool-byte-size=0",
             "--disable-auto-complete-config",
             "--log-info=false",
+            f"--http-restricted-api={_RESTRICTED}:{_HEADER}={secret}",
+            f"--grpc-restricted-protocol={_RESTRICTED}:{_HEADER}={secret}",
             f"--exit-timeout-secs={int(_STOP_S)}",
             *(_tls_arguments(options.tls) if options.tls else ()),
         ]
@@ -247,7 +259,7 @@ def _check_ports(options: ServerOptions) -> None:
         raise SettingsError(f"HTTP, gRPC and metrics need a port each; got {', '.join(map(str, ports.values()))}")
     for name, port in ports.items():
         host = options.host if name == "gRPC" else options.plain_host
-        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))
@@ -270,8 +282,3 @@ def _parent(pid: int) -> int | None:
     except OSError:
         return None
     return None if state == "Z" else int(parent)
-
-
-def _die_with_parent() -> None:
-    """Have the server told to stop when this process is killed and can't do it itself (Linux)."""
-    ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)

@@ -4,10 +4,11 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from deid_export.split import split
 from deid_runtime.contract import Graph, Manifest
+from deid_runtime.errors import ModelError
 from deid_runtime.serving.graph_models import GraphModels, ServingOptions
 from deid_runtime.serving.model_config import ModelConfig
 from deid_runtime.serving.note_models import NoteOptions
@@ -25,8 +26,16 @@ PLANS: Final = "plans"
 def write_full_repository(manifest: Manifest, out: Path, options: ServingOptions, notes: NoteOptions) -> None:
     """Write every model that :mod:`deid_runtime.serving.graph_models` names, and those for whole notes.
 
-    Raises OutputError when ``out`` holds something or cannot be written, ModelError when a graph cannot be cut.
+    Raises OutputError when ``out`` holds something or cannot be written, ModelError when a graph cannot be cut, or
+    TensorRT is to run int8 that it does not take.
     """
+    content: Any = manifest.content
+    quantised = [name for name, entry in content["graphs"].items() if entry.get("precision") == "int8"]
+    if options.backend == "tensorrt" and quantised:
+        raise ModelError(
+            f"{manifest.folder}: {', '.join(quantised)} are int8 with zero points, which TensorRT does not take; "
+            "export them with `deid-export onnx --float32`, it runs them in float16"
+        )
     with repository_folder(manifest, out), tempfile.TemporaryDirectory() as scratch:
         models = GraphModels(manifest, options)
         for graph in manifest.graphs.values():

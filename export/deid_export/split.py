@@ -13,9 +13,8 @@ from typing import Any, Final
 import onnx
 import onnx.utils
 
-from deid_runtime.contract import INPUTS, Graph
+from deid_runtime.contract import HIDDEN, INPUTS, Graph, head_outputs
 from deid_runtime.errors import ModelError
-from deid_runtime.serving.graph_models import HIDDEN
 
 #: What quantisation puts between the hidden state and the heads: smoothing by a constant, then int8 and back.
 _QUANTISING: Final = frozenset({"DequantizeLinear", "QuantizeLinear", "Mul"})
@@ -37,7 +36,7 @@ def split(graph: Graph, folder: Path) -> Parts:
     head takes that and has its two outputs of the graph. Raises ModelError when the heads share no single hidden state.
     """
     model = onnx.shape_inference.infer_shapes(onnx.load(graph.file))
-    outputs = {version.output: _outputs_of(version.output) for version in graph.heads}
+    outputs = {version.output: [name for name, _ in head_outputs(version.output)] for version in graph.heads}
     cut = _hidden_state(model.graph, list(outputs.values()), graph.file)
     size = _hidden_size(model.graph, cut, graph.file)
     with tempfile.TemporaryDirectory() as scratch:
@@ -50,10 +49,6 @@ def split(graph: Graph, folder: Path) -> Parts:
             heads[head] = folder / f"{head}.onnx"
             _extract(typed, heads[head], [cut], names, cut)
     return Parts(encoder, heads, size)
-
-
-def _outputs_of(head: str) -> list[str]:
-    return [f"{head}_label", f"{head}_score"]
 
 
 def _hidden_state(graph: Any, heads: Sequence[Sequence[str]], file: Path) -> str:

@@ -3,6 +3,7 @@
 import http.client
 import json
 import queue
+import time
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from deid_runtime.serving.server import Server
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note
 from deid_runtime.surrogates import load_key
-from tests.deid_runtime.serving.requests import LINES, grpc, note_inputs
+from tests.deid_runtime.serving.requests import LINES, grpc, note_inputs, statistics
 from tests.running_server import KEY_NAME, ServedFolder
 
 TEXT = "\n".join(LINES) + "\nThérèse Oyelaran visited."
@@ -87,6 +88,26 @@ def test_a_stream_answers_every_note_in_order_and_a_bad_one_alone(triton: Server
     assert first.as_numpy("note_id").item() == b"n1"
     assert "stage read: the text is not valid UTF-8 at byte 0" in str(error)
     assert last.get_response().parameters["triton_final_response"].bool_param
+
+
+def test_a_stream_that_is_left_costs_no_more_notes(triton: Server) -> None:
+    answers: queue.Queue[tuple[Any, Any]] = queue.Queue()
+    many = 400
+    notes = note_inputs(text=[TEXT] * many, note_id=["n"] * many, patient=["p"] * many, key=[KEY_NAME] * many)
+
+    with grpc.InferenceServerClient(triton.options.grpc) as client:
+        before = statistics(client, "deidentify")["executions"]
+        client.start_stream(lambda result, error: answers.put((result, error)))
+        client.async_stream_infer("deidentify_stream", notes)
+        answers.get(timeout=60)
+        client.stop_stream(cancel_requests=True)
+        first = second = -1
+        until = time.monotonic() + 60
+        while (first != second or first < 0) and time.monotonic() < until:
+            time.sleep(0.5)
+            first, second = second, statistics(client, "deidentify")["executions"] - before
+
+    assert 1 <= second < many
 
 
 @pytest.mark.parametrize("name", ["../" + KEY_NAME, f"{KEY_NAME}.key", "", "/etc/passwd", "other", "0" * 64])

@@ -1,18 +1,24 @@
 """The server from the wheel: on the loopback alone, started again when killed, stopped without a trace."""
 
 import dataclasses
+import http.client
 import ipaddress
+import json
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import psutil
 import pytest
+from click.testing import CliRunner
 
+from deid_runtime.cli import main
 from deid_runtime.contract import find_models, read_manifest
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.serving.graph_models import GraphModels, ServingOptions
@@ -61,6 +67,55 @@ def test_it_listens_on_the_loopback_alone(triton: Server) -> None:
     options = triton.options
     assert all(address.is_loopback for address, _ in listening)
     assert {port for _, port in listening} == {options.http_port, options.grpc_port, options.metrics_port}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        pytest.param("POST", "/v2/logging", {"log_verbose_level": 1}, id="logging"),
+        pytest.param("POST", "/v2/trace/setting", {"trace_level": ["TENSORS"]}, id="trace"),
+        pytest.param("GET", "/v2/systemsharedmemory/status", None, id="shared-memory"),
+        pytest.param("POST", "/v2/repository/models/v0/unload", None, id="model-repository"),
+    ],
+)
+def test_no_client_may_have_it_log_tensors_read_memory_or_unload_a_model(
+    triton: Server, method: str, path: str, body: object
+) -> None:
+    connection = http.client.HTTPConnection(triton.options.http, timeout=10)
+    try:
+        connection.request(method, path, json.dumps(body) if body else None)
+        answer = connection.getresponse()
+        assert answer.status == http.client.FORBIDDEN
+        assert b"restricted" in answer.read()
+    finally:
+        connection.close()
+
+
+def test_nor_over_grpc(triton: Server) -> None:
+    with grpc.InferenceServerClient(triton.options.grpc) as client:
+        for change in (
+            lambda: client.update_log_settings({"log_verbose_level": 1}),
+            lambda: client.update_trace_settings(settings={"trace_level": ["TENSORS"]}),
+            client.get_system_shared_memory_status,
+            lambda: client.unload_model("v0"),
+        ):
+            with pytest.raises(grpc.InferenceServerException, match="restricted"):
+                change()
+
+
+@pytest.mark.parametrize("host", ["::1", "localhost", "127.0.0.1:8001"])
+def test_an_address_that_the_server_cannot_bind_to_is_told_before(host: str, small_folder: ServedFolder) -> None:
+    result = CliRunner().invoke(main, ["serve", "--host", host, "--repository", str(small_folder.repository)])
+
+    assert result.exit_code == 2
+    assert "not an IPv4 address" in result.stderr
+
+
+def test_a_server_that_cannot_be_run_is_told(small_folder: ServedFolder, tmp_path: Path) -> None:
+    broken = dataclasses.replace(installation(), server=tmp_path / "tritonserver")
+
+    with pytest.raises(ModelError, match="cannot be started"):
+        Server(broken, small_folder.options())
 
 
 def running(family: list[psutil.Process]) -> list[psutil.Process]:
@@ -169,6 +224,15 @@ def test_with_mutual_tls_only_a_client_with_a_certificate_is_served(small_folder
                 pytest.raises(grpc.InferenceServerException, match="UNAVAILABLE"),
             ):
                 client.is_model_ready("v0")
+
+
+def test_the_metric_that_the_cluster_scales_by_is_one_of_the_server(triton: Server) -> None:
+    [name] = re.findall(r"metric: \{name: (\w+)\}", (ROOT / "docker" / "kubernetes.yaml").read_text())
+    with urllib.request.urlopen(f"http://{triton.options.metrics}/metrics", timeout=10) as page:
+        metrics = page.read().decode()
+
+    assert f"# TYPE {name} gauge" in metrics
+    assert f'{name}{{model="v0"' in metrics
 
 
 def test_a_taken_port_is_told_with_its_option(triton: Server) -> None:
