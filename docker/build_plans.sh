@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Build a TensorRT plan for every graph of a repository, on the GPU host that will serve it.
 #
-# NOT RUN by those who wrote it: no GPU was at hand. The options are those of trtexec in TensorRT 10.
+# NOT RUN on a GPU by those who wrote it: none was at hand. The options are those of trtexec in TensorRT 10 and 11.
 #
-# A plan fits one GPU model and one TensorRT version: run this on the host that serves, and again when either changes. The repository is that of `deid-export repository SOURCE -o REPOSITORY --backend tensorrt`.
+# A plan fits one GPU model and one TensorRT version: run this on the host that serves, and again when either changes.
+# The repository is that of `deid-export repository SOURCE -o REPOSITORY --backend tensorrt`.
 #
 #   docker run --rm --gpus all -v "$PWD/REPOSITORY:/models" -v "$PWD/docker:/scripts:ro" \
 #       "$TENSORRT_IMAGE" bash /scripts/build_plans.sh /models
@@ -16,7 +17,6 @@ repository=${1:?usage: build_plans.sh REPOSITORY [TRTEXEC OPTION]...}
 shift
 trtexec=${TRTEXEC:-trtexec}
 max_rows=$(sed -n 's/^max_batch_size: *//p' "$repository/v0/config.pbtxt")
-hidden=384
 max_tokens=128
 
 command -v "$trtexec" > /dev/null || {
@@ -24,11 +24,19 @@ command -v "$trtexec" > /dev/null || {
     exit 2
 }
 
+# TensorRT 11 has no such option any more: there a graph runs in the types it is written in.
+precision=()
+if "$trtexec" --help 2>&1 | grep --quiet -e '--fp16'; then
+    precision=(--fp16)
+fi
+
 # Print the shapes of a model's inputs for so many rows and tokens, as trtexec takes them.
 shapes() {
     local config=$1 rows=$2 tokens=$3
-    if grep --quiet 'name: "hidden"' <(sed -n '/^input {/,/^}/p' "$config"); then
-        echo "hidden:${rows}x${tokens}x${hidden}"
+    local inputs
+    inputs=$(sed -n '/^input {/,/^}/p' "$config")
+    if grep --quiet 'name: "hidden"' <<< "$inputs"; then
+        echo "hidden:${rows}x${tokens}x$(sed -n 's/^ *dims: *\([0-9]\)/\1/p' <<< "$inputs")"
     else
         echo "input_ids:${rows}x${tokens},token_type_ids:${rows}x${tokens},attention_mask:${rows}x${tokens}"
     fi
@@ -37,8 +45,7 @@ shapes() {
 for config in "$repository"/*/configs/plans.pbtxt; do
     model=$(dirname "$(dirname "$config")")
     echo "== $(basename "$model")"
-    # int8 where the graph is quantised (its Q and DQ nodes say where), fp16 elsewhere.
-    "$trtexec" --onnx="$model/1/model.onnx" --saveEngine="$model/1/model.plan" --fp16 --int8 \
+    "$trtexec" --onnx="$model/1/model.onnx" --saveEngine="$model/1/model.plan" "${precision[@]}" \
         --minShapes="$(shapes "$config" 1 32)" \
         --optShapes="$(shapes "$config" $((max_rows / 2)) 64)" \
         --maxShapes="$(shapes "$config" "$max_rows" "$max_tokens")" \
