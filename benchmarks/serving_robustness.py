@@ -59,7 +59,7 @@ def main() -> None:
                          random.Random(f"{options.seed} {part}"))  # fmt: skip
             (folder / part).mkdir()
             results[part] = PARTS[part](notes, folder / "repository", folder / part, options)
-    write_results(options.results, results)
+            write_results(options.results, results)  # a part takes long: keep it when a later one is interrupted
     if "memory" in results:
         draw_memory(results["memory"], options.results.with_name("serving_memory.svg"))
     failed = [part for part in options.parts if not results[part]["passed"]]
