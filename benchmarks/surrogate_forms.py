@@ -178,6 +178,7 @@ _MONTHS: Final = "january february march april may june july august september oc
 _MONTH: Final = re.compile(rf"(?i)\b(?:{'|'.join(f'{m[:3]}(?:{m[3:]})?' for m in _MONTHS)}|sept)\b")
 _WEEKDAY: Final = re.compile(r"(?i)\b(?:mon|tues?|wed(?:s|nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\b")
 _FEAST_DAY: Final = re.compile(r"(?i)\b(?:ash|good|black|palm|easter|cyber) [a-z]+day\b")
+_WORDS: Final = re.compile(r"[^\W\d_]+(?:(?:\. |['’ ])[^\W\d_]+)*")
 _NUMERIC: Final = re.compile(r"(\d{1,4})([/.-])(\d{1,2})\2(\d{2,4})")
 _TEXTUAL: Final = (
     re.compile(r"(?i)(?P<m>[a-z]{3,9})\.?\s+(?P<d>\d{1,2})(?:st|nd|rd|th)?\s*,?\s+(?P<y>\d{4})"),
@@ -189,7 +190,7 @@ def date_skeleton(value: str) -> str:
     """Return a date with its months, weekdays and ordinal endings named by kind and its figures by how many there are.
 
     Figures of one or two count alike (9 becomes 10), and so do months without a short form of their own (May, June,
-    July). Names of feasts are left out: the nearest one is another.
+    July). Names of feasts are left out, however many words they have: the nearest one is another.
     """
 
     def weekday(match: re.Match[str]) -> str:
@@ -203,7 +204,7 @@ def date_skeleton(value: str) -> str:
     parts = _WEEKDAY.sub(weekday, _FEAST_DAY.sub("", value)).split("\0")
     parts = _MONTH.sub(month, "\0".join(parts)).split("\0")
     parts = [part if part[:1] in "MW" else re.sub(r"(?<=\d)(st|nd|rd|th)\b", "'", part) for part in parts]
-    plain = [part if part[:1] in "MW" else re.sub(r"[^\W\d_]+", "", part) for part in parts]
+    plain = [part if part[:1] in "MW" else _WORDS.sub("", part) for part in parts]
     return re.sub(r"\d+", lambda match: "N" if len(match[0]) <= 2 else "N" * len(match[0]), "".join(plain))
 
 
@@ -222,8 +223,11 @@ def same_date_form(original: str, made: str) -> bool:
 
 
 def _days_and_months(value: str) -> list[str]:
-    """Return the figures of a full date without its year, which alone may be ``04`` beside a ``3``."""
-    numbers = re.findall(r"\d+", value)
+    """Return the figures of a full date without its year, which alone may be ``04`` beside a ``3``.
+
+    An O that a scanner read for a zero is one.
+    """
+    numbers = re.findall(r"\d+", re.sub(r"(?<![^\W_])O(?=\d)", "0", value))
     return numbers[1:] if numbers and len(numbers[0]) == 4 else numbers[:-1]
 
 
@@ -255,8 +259,25 @@ def _days(year: str, month: int, day: str) -> Iterator[date]:
 # Numbers --------------------------------------------------------------------------------------------------------------
 
 
+_SAID: Final = {
+    word: kind
+    for kind, words in (
+        ("unit", "oh zero one two three four five six seven eight nine"),
+        ("teen", "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"),
+        ("tens", "twenty thirty forty fifty sixty seventy eighty ninety"),
+    )
+    for word in words.split()
+}
+
+
 def shape(value: str) -> str:
-    """Return ``value`` with 9 for a digit, A and a for letters."""
+    """Return ``value`` with 9 for a digit, A and a for letters.
+
+    A number said in words has the kinds of the words for its shape: ``sixty seventeen`` that of ``forty fifteen``.
+    """
+    words = re.findall(r"[^\W\d_]+", value.lower())
+    if len(words) > 2 and all(word in _SAID for word in words):
+        return re.sub(r"[^\W\d_]+", lambda match: _SAID[match[0].lower()], re.sub(r"\d", "9", value))
     return "".join(
         "9" if char.isdigit() else ("a" if char.islower() else "A") if char.isalpha() else char for char in value
     )

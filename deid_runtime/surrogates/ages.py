@@ -41,8 +41,8 @@ def _number_in_words(words: list[str]) -> int | None:
     return total if seen else None
 
 
-def ages_over_89(value: str, after: str) -> tuple[int, ...]:
-    """Return the ages in years over 89 that ``value`` holds; ``after`` is the text that follows it."""
+def stated_ages(value: str, after: str) -> tuple[int, ...]:
+    """Return the ages in years that ``value`` holds; ``after`` is the text that follows it."""
     value = value[:_LONGEST_AGE_CHARS]
     if _FIGURES.search(value):
         found = [
@@ -51,7 +51,7 @@ def ages_over_89(value: str, after: str) -> tuple[int, ...]:
     else:
         in_words = _number_in_words(_WORDS.findall(value.lower()))
         found = [] if in_words is None or _SMALLER_UNIT.match(after) else [in_words]
-    return tuple(age for age in found if _OLDEST_KEPT < age <= _OLDEST_KNOWN)
+    return tuple(age for age in found if age <= _OLDEST_KNOWN)
 
 
 def replace_age(value: str, after: str) -> str | None:

@@ -13,14 +13,16 @@ from deid_runtime.surrogates.forms import case_like, holds_text, normal_form, sc
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import names, phrases
 from deid_runtime.surrogates.name_parts import FAMILY
-from deid_runtime.surrogates.names import People, letter_for, stand_in
 from deid_runtime.surrogates.patient import Patient, first_free
+from deid_runtime.surrogates.people import People
+from deid_runtime.surrogates.stand_ins import letter_for, stand_in
 
 _LONGEST_CONTACT_CHARS: Final = 400
 _AT: Final = re.compile(r"\s*(?:@|[\[(]\s*at\s*[\])]|\bat\b)\s*", re.I)
 _CHUNK: Final = re.compile(r"[^\W\d_]+|\d+|[\W_]")
 _HOST: Final = re.compile(r"^(?P<scheme>[a-z][a-z0-9+.-]*://)?(?P<host>[^/?#:\s]+)(?P<rest>.*)$", re.I | re.S)
 _TOP: Final = {"com": "example.com", "org": "example.org", "net": "example.net", "edu": "example.edu"}
+_SECOND_LEVELS: Final = frozenset("co ac gov nhs org com net edu".split())  # as in clinic.co.uk
 _SERVICES: Final = frozenset(
     "www my portal mychart mail webmail chart patient patients secure login app apps m visit meet rehab fax lab labs "
     "api".split()
@@ -120,22 +122,32 @@ def replace_email(patient: Patient, people: People, value: str, taken: frozenset
 
 
 def _domain(keyed: Keyed, host: str, attempt: int) -> str:
-    """Return a host under a reserved domain, of the same kind of top level and with the same service names before
-    it.
+    """Return a reserved host of as many labels, with the same service names in front, hyphens and figures in place.
+
+    ``lab.clinic.org`` goes to ``word.example.org``; two labels leave room for ``word.example`` alone.
     """
     labels = host.lower().split(".")
     services = []
-    while labels and labels[0] in _SERVICES:
+    while len(labels) > 1 and labels[0] in _SERVICES:
         services.append(labels.pop(0))
-    top = next((label for label in reversed(labels) if label in _TOP), "")
-    listed = phrases()
     form = normal_form(".".join(label for label in labels if label not in _TOP and label != "example"))
-    word = (
-        keyed.pick(listed.firsts, f"domain first/{attempt}", form)
-        + keyed.pick(listed.features, f"domain/{attempt}", form)
-    ).lower()
-    made = ".".join([*services, word, _TOP.get(top, "example")])
-    return case_like(made, host)
+    ending = _TOP.get(labels[-1], "example") if len(labels) > 2 else "example"
+    own = labels[: max(1, len(labels) - 1 - ending.count("."))]
+    words = [
+        label if place and label in _SECOND_LEVELS else _domain_word(keyed, label, form, place, attempt)
+        for place, label in enumerate(own)
+    ]
+    return case_like(".".join([*services, *words, ending]), host)
+
+
+def _domain_word(keyed: Keyed, label: str, form: str, place: int, attempt: int) -> str:
+    listed = phrases()
+    form = f"{form}/{place}" if place else form
+    first = keyed.pick(listed.firsts, f"domain first/{attempt}", form)
+    joint = "-" if "-" in label.strip("-") else ""
+    figures = "".join(char for char in label if char.isascii() and char.isdecimal())
+    other = scramble(keyed, f"domain figures/{attempt}", figures, identity=form)
+    return f"{first}{joint}{keyed.pick(listed.features, f'domain/{attempt}', form)}{other}".lower()
 
 
 def replace_url(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:

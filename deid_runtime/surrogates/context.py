@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from deid_runtime.spans import Note, Span
-from deid_runtime.surrogates.facilities import abbreviations
+from deid_runtime.surrogates.facilities import abbreviations, spelled_apart
 from deid_runtime.surrogates.forms import normal_form
 
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
@@ -25,13 +25,16 @@ class Context:
 
     ``names`` are the mentions of people, each once, in order; ``towns`` maps the normal form of a town to itself, the
     state and the country written beside one mention of it; ``zips`` a postal code to town and state; ``abbreviations``
-    letters to the full name of a facility; ``originals`` holds normal forms that no surrogate may have.
+    letters to the full name of a facility; ``apart`` the normal form of a facility to a spelling of it in several
+    words; ``phones`` are telephone numbers; ``originals`` holds normal forms that no surrogate may have.
     """
 
     names: tuple[str, ...] = field(repr=False)
     towns: Mapping[str, tuple[str, str, str]] = field(repr=False)
     zips: Mapping[str, tuple[str, str]] = field(repr=False)
     abbreviations: Mapping[str, str] = field(repr=False)
+    apart: Mapping[str, str] = field(repr=False)
+    phones: tuple[str, ...] = field(repr=False)
     originals: frozenset[str] = field(repr=False)
 
 
@@ -41,6 +44,7 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     towns: dict[str, tuple[str, str, str]] = {}
     zips: dict[str, tuple[str, str]] = {}
     facilities: dict[str, None] = {}
+    phones: dict[str, None] = {}
     originals: set[str] = set()
     for note, spans in notes:
         values = [note.text[span.start : span.end] for span in spans]
@@ -51,6 +55,8 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
                 names[value] = None
             elif span.label in ("HOSPITAL", "ORGANIZATION"):
                 facilities[value] = None
+            elif span.label in ("PHONE", "FAX"):
+                phones[value] = None
             elif span.label == "CITY":
                 around = _around_town(note.text, spans, values, index)
                 known = towns.get(normal_form(value))
@@ -61,7 +67,15 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
                 city = beside(note.text, spans, values, index - 1 if state else index, "CITY", -1)
                 known_zip = zips.get(normal_form(value), ("", ""))
                 zips[normal_form(value)] = max(known_zip, (city, state), key=lambda pair: sum(map(bool, pair)))
-    return Context(tuple(names), towns, zips, abbreviations(facilities), frozenset(originals - {""}))
+    return Context(
+        names=tuple(names),
+        towns=towns,
+        zips=zips,
+        abbreviations=abbreviations(facilities),
+        apart=spelled_apart(facilities),
+        phones=tuple(phones),
+        originals=frozenset(originals - {""}),
+    )
 
 
 def beside(text: str, spans: Sequence[Span], values: Sequence[str], index: int, label: str, step: int) -> str:

@@ -3,13 +3,11 @@
 A date span is cut into tokens; each token that is a day, month, year, weekday, holiday or season is replaced in its own
 form (padding, case, abbreviation, separator, language) and all else stays. Dates that are known to the day move
 by exactly the offset, so intervals between them hold; what is coarser (``March 2019``, ``2019``, ``the 80s``) moves
-from
-the middle of its stretch, and keeps its name where the offset does not carry it over the edge. Weekdays alone move
-by the offset modulo seven, which agrees with the dates. Dates that do not exist stay impossible in the same way.
+from the middle of its stretch, and keeps its name where the offset does not carry it over the edge. Weekdays alone
+move by the offset modulo seven, which agrees with the dates. Dates that do not exist stay impossible in the same way.
 """
 
 import re
-import unicodedata
 from calendar import monthrange
 from datetime import date, timedelta
 from typing import Final
@@ -17,17 +15,12 @@ from typing import Final
 from deid_runtime.surrogates.calendar_words import (
     DECADE_WORDS,
     HOLIDAY,
-    HOLIDAY_OF,
-    HOLIDAYS,
     MONTH_OF,
     NUMBER_WORDS,
     ORDINAL_WORDS,
     PLAIN_WORDS,
     SEASONS,
-    WEEKDAY_LETTERS,
     WEEKDAY_OF,
-    WEEKDAYS,
-    Holiday,
     ordinal,
     ordinal_ending,
 )
@@ -48,7 +41,20 @@ from deid_runtime.surrogates.date_parts import (
     year_like,
 )
 from deid_runtime.surrogates.forms import case_like
+from deid_runtime.surrogates.holidays import is_holiday_word, move_holiday, plain_letters
 from deid_runtime.surrogates.spoken_dates import move_spoken
+from deid_runtime.surrogates.terse_dates import (
+    COMPACT,
+    QUARTER,
+    WEEK,
+    YEARS,
+    move_compact,
+    move_decade,
+    move_quarter,
+    move_years,
+    years_of,
+)
+from deid_runtime.surrogates.weekdays import LETTER_DAY, SCHEDULE, move_letter_weekday, move_schedule, move_weekday
 
 _DAMAGED: Final = re.compile(r"[0-9OolI]*[0-9][0-9OolI]*|(?<![^\W_])[OolI]{1,2}(?=[/.-]\d)")
 _CALENDAR_WORD: Final = re.compile(
@@ -57,6 +63,7 @@ _CALENDAR_WORD: Final = re.compile(
     + r")(?![^\W\d_])",
     re.I,
 )
+_FIGURES: Final = re.compile(r"\d+")
 _LONE_L: Final = re.compile(r"(?<=[a-z] )l$")
 _REPAIR: Final = str.maketrans("OolI", "0011")
 TIME: Final = re.compile(
@@ -66,34 +73,11 @@ TIME: Final = re.compile(
 RANGE: Final = re.compile(
     r"\s+(?:and|to|through|thru|until)\s+|\s*[-–—]\s*(?=[\w'’]+[/.]|\d{1,2}$)|\s+[-–—]\s+|\s*[&+]\s*"
 )
-WEEK: Final = re.compile(r"(\d{4})(-?W)(\d{2})", re.I)
-COMPACT: Final = re.compile(r"\d{8}|\d{6}")
-QUARTER: Final = re.compile(
-    r"(?:(?P<before>[1-4])(?=Q))?(?P<mark>Q)(?(before)|(?P<after>[1-4]))(?P<gap>\s?(?:of\s)?['’]?)(?P<year>\d{4}|\d{2})?",
-    re.I,
-)
-YEARS: Final = re.compile(r"((?:18|19|20|21)\d{2}|['’]\d{2})(\s?[-–/]\s?)((?:18|19|20|21)\d{2}|['’]?\d{2})")
 _NTH: Final = re.compile(
     r"\b(?:(?P<word>first|second|third|fourth|fifth)|(?P<number>[1-5])(?:st|nd|rd|th))(?=\s+(?:full\s+)?"
     r"(?:weeks?|wks?|weekend|wknd|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b)",
     re.I,
 )
-_SCHEDULE: Final = re.compile(
-    r"(?:Th|Tu|Su|Sa|Mo|We|Fr|[MTWRFS])(?:[ ]?[/,-]?[ ]?(?:Th|Tu|Su|Sa|Mo|We|Fr|[MTWRFS]))*", re.I
-)
-_SCHEDULE_PART: Final = re.compile(r"Th|Tu|Su|Sa|Mo|We|Fr|[MTWRFS]", re.I)
-_SCHEDULES: Final = {
-    "tts": "T Th S",
-    "tths": "T Th S",
-    "mwf": "M W F",
-    "tth": "T Th",
-    "mw": "M W",
-    "wf": "W F",
-    "mth": "M Th",
-}
-_LETTER_DAY: Final = {
-    "m": 0, "mo": 0, "t": 1, "tu": 1, "w": 2, "we": 2, "th": 3, "r": 3, "f": 4, "fr": 4, "s": 5, "sa": 5, "su": 6,
-}  # fmt: skip
 _SEASON_MONTH: Final = {"winter": 1, "spring": 4, "summer": 7, "fall": 10, "autumn": 10}
 
 
@@ -145,29 +129,27 @@ def repair_digits(value: str) -> str:
 
 def _replace(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
     stripped = value.strip()
-    if _SCHEDULE.fullmatch(stripped) and stripped.lower() not in MONTH_OF and stripped.lower() not in WEEKDAY_OF:
-        return value.replace(stripped, _schedule(stripped, offset))
+    if SCHEDULE.fullmatch(stripped) and stripped.lower() not in MONTH_OF and stripped.lower() not in WEEKDAY_OF:
+        return value.replace(stripped, move_schedule(stripped, offset))
     if COMPACT.fullmatch(stripped):
-        return value.replace(stripped, _compact(stripped, offset, style))
+        return value.replace(stripped, move_compact(stripped, offset, style))
     week = WEEK.fullmatch(stripped)
     if week:
         moved = date.fromisocalendar(int(week[1]), int(week[3]), 4) + timedelta(days=offset)
         return value.replace(stripped, f"{moved.isocalendar().year:04}{week[2]}{moved.isocalendar().week:02}")
     quarter = QUARTER.fullmatch(stripped)
     if quarter:
-        return value.replace(stripped, _quarter(quarter, offset, style))
+        return value.replace(stripped, move_quarter(quarter, offset, style))
     years = YEARS.fullmatch(stripped)
     if years and (both := years_of(years, style)):
-        return value.replace(stripped, _years(both, years, offset))
+        return value.replace(stripped, move_years(both, years, offset))
     nth = _NTH.search(value)
     if nth:
         return _nth_week(nth, value, offset, style, hint)
     repaired = repair_digits(value)
     if repaired != value and not re.search(r"\d(?:st|nd|rd|th)\b", repaired[: len(value)], re.I):
         moved_text = _replace(repaired, offset, style, hint)
-        if moved_text is not None and "O" in value:
-            return moved_text.replace("0", "O")
-        return moved_text
+        return moved_text if moved_text is None else _damaged_like(moved_text, value)
     time = TIME.search(value)
     if time:
         beside = []
@@ -184,6 +166,20 @@ def _replace(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -
         return None if before is None or after is None else before + middle + after
     holiday = _with_holiday(value, offset, style, hint)
     return holiday if holiday is not None else _worded(value, offset, style, hint)
+
+
+def _damaged_like(made: str, value: str) -> str:
+    """Return ``made`` with the letter O for its zeros where ``value`` has it; in every number if it has no zero."""
+    if "O" not in value:
+        return made
+    numbers, new = _DAMAGED.findall(value), list(_FIGURES.finditer(made))
+    if "0" not in value or len(numbers) != len(new):
+        return made.replace("0", "O")
+    out, place = [], 0
+    for number, found in zip(numbers, new, strict=True):
+        out += [made[place : found.start()], found[0].replace("0", "O") if "O" in number else found[0]]
+        place = found.end()
+    return "".join((*out, made[place:]))
 
 
 def _numeric(found: re.Match[str], offset: int, style: DateStyle) -> str:
@@ -224,110 +220,17 @@ def _around(text: str, offset: int, style: DateStyle) -> str | None:
     if not any(char.isalnum() for char in text):
         return text
     out = []
-    for token in TOKEN.findall(_move_holiday(text, offset, style, None)[0]):
+    for token in TOKEN.findall(move_holiday(text, offset, style, None)[0]):
         lower = token.lower()
         if lower in WEEKDAY_OF:
-            out.append(_weekday(token, offset))
-        elif lower in _LETTER_DAY:
-            out.append(_letter_weekday(token, offset))
-        elif token.isalnum() and lower not in PLAIN_WORDS and not _is_holiday_word(lower):
+            out.append(move_weekday(token, offset))
+        elif lower in LETTER_DAY:
+            out.append(move_letter_weekday(token, offset))
+        elif token.isalnum() and lower not in PLAIN_WORDS and not is_holiday_word(lower):
             return None
         else:
             out.append(token)
     return "".join(out)
-
-
-def _is_holiday_word(word: str) -> bool:
-    return word in _HOLIDAY_WORDS
-
-
-_HOLIDAY_WORDS: Final = frozenset(
-    word.lower().replace("’", "'")
-    for holiday in HOLIDAYS
-    for word in re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)*", holiday.name)
-) | frozenset({"st"})
-
-
-def _weekday(token: str, offset: int) -> str:
-    row, place = WEEKDAY_OF[token.lower()]
-    return case_like(WEEKDAYS[row][(place + offset) % 7], token)
-
-
-def _letter_weekday(token: str, offset: int) -> str:
-    place = (_LETTER_DAY[token.lower()] + offset) % 7
-    row = WEEKDAYS[5] if len(token) == 2 and token.lower() != "th" else WEEKDAY_LETTERS
-    word = "R" if token.lower() == "r" and place == 3 else row[place]
-    return word.lower() if token.islower() else word.upper() if token.isupper() and len(token) > 1 else word
-
-
-def _schedule(value: str, offset: int) -> str:
-    known = _SCHEDULES.get(value.lower())
-    days = known.split() if known else _SCHEDULE_PART.findall(value)
-    moved = [_letter_weekday(day, offset) for day in days]
-    if "-" not in value or len(days) != 2:  # a list, not a range: in the order of the week
-        moved.sort(key=lambda day: _LETTER_DAY[day.lower()])
-    if known:
-        return "".join(moved)
-    new = iter(moved)
-    return _SCHEDULE_PART.sub(lambda _: next(new), value)
-
-
-def compact_parts(value: str, style: DateStyle) -> tuple[str, int, int, int] | None:
-    """Return (order, year, month, day) of six or eight digits in the first order that makes them a date, or None.
-
-    The orders are ``mmddyyyy``, ``yyyymmdd``, ``ddmmyyyy`` and ``mmddyy``, ``ddmmyy``, ``yymmdd``.
-    """
-    orders = ("mdY", "Ymd", "dmY") if len(value) == 8 else ("mdy", "dmy", "ymd")
-    for order in orders:
-        parts: dict[str, int] = {}
-        place = 0
-        for kind in order:
-            size = 4 if kind == "Y" else 2
-            parts[kind.lower()] = int(value[place : place + size])
-            place += size
-        year = parts["y"] if len(value) == 8 else full_year(parts["y"], style.year)
-        month, day = parts["m"], parts["d"]
-        if 1800 <= year <= 2200 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]:
-            return order, year, month, day
-    return None
-
-
-def _compact(value: str, offset: int, style: DateStyle) -> str:
-    found = compact_parts(value, style)
-    if found is None:
-        raise ValueError
-    order, year, month, day = found
-    year, month, day = shift_day(year, month, day, offset)
-    new = {"Y": f"{year:04}", "y": f"{year % 100:02}", "m": f"{month:02}", "d": f"{day:02}"}
-    return "".join(new[kind] for kind in order)
-
-
-def _quarter(found: re.Match[str], offset: int, style: DateStyle) -> str:
-    """Move ``Q3 2023`` or ``3Q23`` from the middle of the quarter."""
-    digits = found["year"]
-    year = style.year if not digits else int(digits) if len(digits) == 4 else full_year(int(digits), style.year)
-    moved = date(year, 3 * int(found["after"] or found["before"]) - 1, 15) + timedelta(days=offset)
-    number = (moved.month + 2) // 3
-    written = f"{number}{found['mark']}" if found["before"] else f"{found['mark']}{number}"
-    return written + found["gap"] + (year_like(moved.year, digits) if digits else "")
-
-
-def years_of(found: re.Match[str], style: DateStyle) -> tuple[int, int] | None:
-    """Return the years of ``2023-2024``, ``2019-20`` or ``'18-'19``; None for a month, as in ``2019-11``."""
-    first, second = (text.strip("'’") for text in (found[1], found[3]))
-    if len(second) == 2 and found[1][0].isdecimal() and (int(second) <= 12 or int(second) != (int(first) + 1) % 100):
-        return None
-    start = int(first) if len(first) == 4 else full_year(int(first), style.year)
-    return start, int(second) if len(second) == 4 else start + (int(second) - start) % 100
-
-
-def _years(years: tuple[int, int], found: re.Match[str], offset: int) -> str:
-    written = []
-    for year, text in zip(years, (found[1], found[3]), strict=True):
-        digits = text.lstrip("'’")
-        moved = (date(year, 7, 2) + timedelta(days=offset)).year
-        written.append(text[: len(text) - len(digits)] + year_like(moved, digits))
-    return found[2].join(written)
 
 
 def _nth_week(found: re.Match[str], value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
@@ -342,31 +245,12 @@ def _nth_week(found: re.Match[str], value: str, offset: int, style: DateStyle, h
     return moved[: day.start()] + case_like(word.title() if found[0].istitle() else word, found[0]) + moved[day.end() :]
 
 
-def _move_holiday(text: str, offset: int, style: DateStyle, year: int | None) -> tuple[str, int | None]:
-    """Return ``text`` with the first holiday in it replaced by the nearest one to where it moves, and that one's
-    year.
-    """
-    plain, places = _plain(text)
-    found = HOLIDAY.search(plain)
-    if not found:
-        return text, None
-    holiday = HOLIDAY_OF[found[0]]
-    nearest, new_year = _nearest_holiday(holiday, year or style.year, offset)
-    start, end = places[found.start()], places[found.end() - 1] + 1
-    if text[:start].lower().endswith("the "):
-        start -= 4
-    if end < len(text) and text[end] == ".":
-        end += 1
-    name = nearest.name if end - start <= 4 and text[start:end].isupper() else case_like(nearest.name, text[start:end])
-    return text[:start] + name + text[end:], new_year
-
-
 def _with_holiday(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
     """Move a holiday with the year or the date beside it; None when there is none.
 
     ``4th of July 2019``, ``July fourth, 2019`` and ``Tuesday the 4th of July`` are dates: intervals and weekdays hold.
     """
-    plain, places = _plain(value)
+    plain, places = plain_letters(value)
     found = HOLIDAY.search(plain)
     if not found:
         return None
@@ -378,38 +262,16 @@ def _with_holiday(value: str, offset: int, style: DateStyle, hint: tuple[int, in
     words = [word.lower() for side in sides for word in re.findall(r"[^\W\d_]+", side)]
     if any(word in MONTH_OF for word in words):
         moved = [_replace(side, offset, style, hint) if any(map(str.isalnum, side)) else side for side in sides]
-        name, _ = _move_holiday(value[start:end], offset, style, None)
+        name, _ = move_holiday(value[start:end], offset, style, None)
         return None if None in moved else f"{moved[0]}{name}{moved[1]}"
     tokens = TOKEN.findall(f"{sides[0]} {sides[1]}")
     year_at, _, _ = roles_of(tokens, [token.lower() for token in tokens], False)
     if year_at is None:
-        return _move_holiday(value, offset, style, None)[0]
+        return move_holiday(value, offset, style, None)[0]
     digits = tokens[year_at].lstrip("'’")
     year = int(digits) if len(digits) == 4 else full_year(int(digits), style.year)
-    text, new_year = _move_holiday(value, offset, style, year)
+    text, new_year = move_holiday(value, offset, style, year)
     return text if new_year is None else text.replace(digits, year_like(new_year, digits))
-
-
-def _plain(text: str) -> tuple[str, list[int]]:
-    """Return ``text`` in lower case without accents, apostrophes and full stops, and where each character came from."""
-    chars: list[str] = []
-    places: list[int] = []
-    for place, char in enumerate(text):
-        if char not in "'’.":
-            chars.append(unicodedata.normalize("NFKD", char.lower())[:1])
-            places.append(place)
-    return "".join(chars), places
-
-
-def _nearest_holiday(holiday: Holiday, year: int, offset: int) -> tuple[Holiday, int]:
-    target = holiday.on(year) + timedelta(days=offset)
-    best = min(
-        (abs((other.on(y) - target).days), other.name, y)
-        for other in HOLIDAYS
-        if other.name and other is not holiday
-        for y in (target.year - 1, target.year, target.year + 1)
-    )
-    return next(other for other in HOLIDAYS if other.name == best[1]), best[2]
 
 
 def _worded(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
@@ -423,7 +285,7 @@ def _worded(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) ->
     spoken = move_spoken(tokens, lowered, months, offset, style)
     if spoken is not None:
         for index in weekdays:
-            spoken[index] = _weekday(tokens[index], offset)
+            spoken[index] = move_weekday(tokens[index], offset)
         return "".join(spoken)
     year_at, day_at, others = roles_of(tokens, lowered, bool(months))
     year = None
@@ -433,7 +295,7 @@ def _worded(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) ->
     out = list(tokens)
     known = bool(weekdays)
     for index in weekdays:
-        out[index] = _weekday(tokens[index], offset)
+        out[index] = move_weekday(tokens[index], offset)
     decade = next(
         (i for i, word in enumerate(lowered) if re.fullmatch(r"['’]?(?:\d{4}|\d0)s", word) or word in DECADE_WORDS),
         None,
@@ -462,7 +324,7 @@ def _worded(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) ->
         out[season] = case_like(name.title() if tokens[season][0].isupper() else name, tokens[season])
         new_year, known = moved_to.year, True
     elif decade is not None:
-        out[decade] = _decade(tokens[decade], offset, style)
+        out[decade] = move_decade(tokens[decade], offset, style)
         known = True
     elif day_at is not None or day_words is not None:
         place = day_at if day_at is not None else day_words
@@ -495,23 +357,8 @@ def _worded(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) ->
     for index, (token, word) in enumerate(zip(tokens, lowered, strict=True)):
         if index in accounted or not token.isalnum() or out[index] != token:
             continue
-        if word in _LETTER_DAY and token[0].isupper():
-            out[index] = _letter_weekday(token, offset)
+        if word in LETTER_DAY and token[0].isupper():
+            out[index] = move_letter_weekday(token, offset)
         elif word not in PLAIN_WORDS and word not in NUMBER_WORDS:
             return None
     return None if others else "".join(out)
-
-
-def _decade(token: str, offset: int, style: DateStyle) -> str:
-    lower = token.lower()
-    if lower in DECADE_WORDS:
-        start = full_year(DECADE_WORDS[lower], style.year)
-    else:
-        digits = lower.strip("'’s")
-        start = int(digits) if len(digits) == 4 else full_year(int(digits), style.year)
-    moved = (date(start + 5, 1, 1) + timedelta(days=offset)).year // 10 * 10
-    if lower in DECADE_WORDS:
-        word = next((w for w, number in DECADE_WORDS.items() if number == moved % 100), lower)
-        return case_like(word.capitalize() if token[0].isupper() else word, token)
-    digits = token.strip("'’sS")
-    return token.replace(digits, year_like(moved, digits))

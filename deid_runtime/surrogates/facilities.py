@@ -9,6 +9,7 @@ abbreviation follow the full name where the note has it.
 """
 
 import re
+import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -27,8 +28,16 @@ _SPECIALTY: Final = re.compile(
     r"anesthesi\w*|rehabilitation|healthcare|homecare|smiles|scans?)$",
     re.I,
 )
+_LEAST_CHAIN: Final = 3  # names of chains that are written alike, or others stand in too
+_INNER_CAPITAL: Final = re.compile(r"[A-Z][a-z]+[A-Z]")
+#: What names of one word end in: where LifeBridge, cut in two, would have its second capital.
+_SECOND_HALF: Final = re.compile(
+    r"(?<=[a-z]{3})(?:wood|dale|view|field|brook|ford|bridge|ridge|hurst|crest|gate|haven|water|mont|bury|worth|land|side|"
+    r"lake|vale|croft|mere|shore|bend|well|bourne|ville|burg|more|moor|wick|town|stone|way|ton|ley|ham|ter)$"
+)
 _LOWER_CASE_LETTERS: Final = 3  # longer words in lower case are words
 _SKIPPED: Final = frozenset({"of", "the", "and", "at", "for"})  # words that abbreviations leave out
+_LEAST_POSSESSIVE: Final = 3  # characters
 _VOWEL: Final = re.compile("[AEIOUY]")
 _KEPT_ENDINGS: Final = ("RMC", "MC", "GH", "CH", "H", "PD", "FD")
 _ORDINAL_FIGURE: Final = re.compile(r"(\d+)(st|nd|rd|th)", re.I)
@@ -45,14 +54,21 @@ def abbreviations(values: Iterable[str]) -> dict[str, str]:
     return known
 
 
+def spelled_apart(values: Iterable[str]) -> dict[str, str]:
+    """Return normal form to name for the names in ``values`` of two words or more: LifeFlight may be Life Flight."""
+    return {normal_form(value): value for value in sorted(values) if " " in value.strip()}
+
+
 @dataclass(frozen=True, slots=True)
 class Around:
     """What is known around a name: ``town`` returns the stand-in of a town, else None; ``full_names`` maps letters to
-    the name they are the first letters of, as :func:`abbreviations` found it.
+    the name they are the first letters of, as :func:`abbreviations` found it; ``apart`` is what
+    :func:`spelled_apart` found.
     """
 
     town: Callable[[str], str | None] = field(repr=False)
     full_names: Mapping[str, str] = field(repr=False)
+    apart: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str], around: Around) -> str:
@@ -65,13 +81,33 @@ def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str
     if len(value) > _LONGEST_PHRASE_CHARS:
         return first_free(lambda n: scramble(patient.keyed, f"{kind}/{n}", value), value, taken)
     form = normal_form(value)
+    apart = around.apart.get(form)
+    if apart is not None and value.isalpha():
+        made = replace_phrase(patient, kind, apart, taken, around)
+        joined = "".join(string.capwords(word) if word.islower() else word for word in made.split(" "))
+        return case_like(joined, value)
     chain = phrases().chains.get(form)
     if chain and kind in ("facility", "organization"):
-        return first_free(lambda n: case_like(patient.keyed.pick(chain, f"chain/{n}", form), value), value, taken)
+        options = _written_alike(chain, form)
+        return first_free(lambda n: case_like(patient.keyed.pick(options, f"chain/{n}", form), value), value, taken)
     letters = value.upper() if len(value) <= _LOWER_CASE_LETTERS else value  # mta is MTA
     if kind in ("facility", "organization") and _ABBREVIATION.fullmatch(letters):
         return first_free(lambda n: _other_letters(patient, kind, value, around, n), value, taken)
     return first_free(lambda n: _other_words(patient, kind, value, around, n), value, taken)
+
+
+def _written_alike(chain: Sequence[str], form: str) -> Sequence[str]:
+    """Return the names of ``chain`` that are written as the one with normal form ``form`` is: words in capitals, in
+    title case or neither; else those of as many words, else all, so that there is a choice.
+    """
+    own = next(name for name in chain if normal_form(name) == form)
+    written = [name for name in chain if _cases(name) == _cases(own)]
+    as_long = [name for name in chain if len(name.split()) == len(own.split())]
+    return next((options for options in (written, as_long) if len(options) >= _LEAST_CHAIN), chain)
+
+
+def _cases(name: str) -> list[tuple[bool, bool]]:
+    return [(word.isupper(), word.isalpha() and word.istitle()) for word in name.split()]
 
 
 def _first_letters(name: str, *, is_short: bool) -> str:
@@ -205,14 +241,23 @@ def _other_run(
     if len(words) == 1 and (
         _is_short_code(tokens, start) or (run.isupper() and len(run) <= 5 and not _VOWEL.search(run))
     ):
-        if run.islower():
+        if run.islower() and (len(run) > 1 or "".join(tokens) != "".join(tokens).lower()):
             return run
         if kind in ("facility", "organization") and len(run) > 1:
             return _other_letters(patient, kind, run, around, attempt)
         return scramble(patient.keyed, f"{kind} letters/{attempt}", run)
     made = _phrase(patient, kind, words, tokens[:start], form, attempt)
-    cased = [case_like(new, words[min(place, len(words) - 1)]) for place, new in enumerate(made)]
+    cased = [_word_like(new, words[min(place, len(words) - 1)]) for place, new in enumerate(made)]
     return " ".join(cased)
+
+
+def _word_like(new: str, word: str) -> str:
+    """Return ``new`` in the case of ``word``, with its inner capital (LifeBridge) and its possessive ending."""
+    if _INNER_CAPITAL.match(word):
+        new = _SECOND_HALF.sub(lambda half: half[0].capitalize(), new)
+    if word[-2:].lower() in ("'s", "’s") and len(word) > _LEAST_POSSESSIVE and "'" not in new and "’" not in new:
+        new += word[-2:]
+    return case_like(new, word)
 
 
 def _phrase(
@@ -225,7 +270,7 @@ def _phrase(
         return patient.keyed.pick(options, f"{kind} {purpose}/{attempt}", form)
 
     last = words[-1]
-    possessive = last[-2:] if last[-2:].lower() in ("'s", "’s") and len(last) > 3 else ""
+    possessive = last[-2:] if last[-2:].lower() in ("'s", "’s") and len(last) > _LEAST_POSSESSIVE else ""
     previous = next((token.lower() for token in reversed(before) if token[0].isalpha()), "")
     if previous in ("st", "saint", "ste", "san", "santa", "sainte", "st."):
         return [pick(listed.saints, "saint") + possessive]

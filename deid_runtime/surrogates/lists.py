@@ -58,7 +58,7 @@ class Names:
     family: Mapping[str, Listed]
     pools: Mapping[tuple[str, str], tuple[str, ...]]
     rather_family: frozenset[str]  # of the names in both lists, those that mostly are family names
-    syllables: Mapping[str, frozenset[str]]  # culture of hyphenated given names -> normal forms of their parts
+    syllables: Mapping[str, Mapping[str, Listed]]  # culture -> the parts of its hyphenated given names
     formal_of: Mapping[str, str]  # normal form of a nickname -> that of the formal name
     nicknames: Mapping[str, tuple[str, ...]]  # normal form of a formal name -> its nicknames
 
@@ -165,13 +165,27 @@ def names() -> Names:
     every_pool = {key: tuple(sorted(together)) for key, together in members.items()}
     pools = _pools_by_culture(every_pool)
     given, family = _places_in_pools(claimed, key_of, every_pool, pools)
-    hyphenated = {culture: pools[culture, "-F"] + pools[culture, "-M"] for culture in _SYLLABIC}
-    syllables = {
-        culture: frozenset(normal_form(part) for name in pool for part in name.split("-"))
-        for culture, pool in hyphenated.items()
-    }
+    syllables = {culture: _syllables(culture, pools) for culture in _SYLLABIC}
     rather_family = frozenset(form for form, key in key_of.items() if key[0] == "family" and claimed[form].culture)
     return Names(given, family, pools, rather_family, syllables, formal_of, nicknames)
+
+
+def _syllables(culture: str, pools: Mapping[tuple[str, str], tuple[str, ...]]) -> dict[str, Listed]:
+    """Return the places of the syllables of given names: those of both sexes stand in for each other, and those of one.
+
+    So Ying-Hsuan and her brother Ying-Kai share a syllable still, and each sounds like a girl's or a boy's name.
+    """
+    sexes: dict[str, set[str]] = {}
+    for sex in ("F", "M"):
+        for name in pools[culture, "-" + sex]:
+            for part in name.split("-"):
+                sexes.setdefault(part.capitalize(), set()).add(sex)
+    found = {}
+    for together in ({"F"}, {"M"}, {"F", "M"}):
+        pool = tuple(sorted(part for part, told in sexes.items() if told == together))
+        sex = "".join(together) if len(together) == 1 else "U"
+        found.update({normal_form(part): Listed(pool, place, culture, sex) for place, part in enumerate(pool)})
+    return found
 
 
 def _pools_by_culture(every_pool: Mapping[tuple[str, ...], tuple[str, ...]]) -> dict[tuple[str, str], tuple[str, ...]]:

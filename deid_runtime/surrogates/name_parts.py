@@ -95,7 +95,7 @@ def syllabic_culture(word: str) -> str:
     parts = [normal_form(part) for part in re.split("[- ]", word)]
     if len(parts) != 2:
         return ""
-    return next((culture for culture, known in names().syllables.items() if known.issuperset(parts)), "")
+    return next((culture for culture, known in names().syllables.items() if known.keys() >= set(parts)), "")
 
 
 def _is_initials(word: str, *, alone: bool, is_shouted: bool) -> bool:
@@ -110,7 +110,8 @@ def _is_initials(word: str, *, alone: bool, is_shouted: bool) -> bool:
     if not (word.isupper() or word.islower()):
         return False
     if len(word) == 2:
-        return alone or not is_listed(normal_form(word))
+        is_nickname = word.islower() and word in names().formal_of  # ed is Ed
+        return (alone and not is_nickname) or not is_listed(normal_form(word))
     if len(word) == 4 or (is_shouted and not alone):
         return word.isupper() and not re.search("[AEIOUY]", word) and not is_listed(normal_form(word))
     return not is_listed(normal_form(word))

@@ -4,10 +4,7 @@ The stand-in depends on the letters and digits alone, not on the label or the pu
 same everywhere, whichever finder called it what. Codes go through a keyed permutation of all codes of their shape, so
 two numbers of a patient never share a stand-in (but for the rare number that has to make way for an original).
 
-No stand-in is a number that is given out: social security numbers get an area that never was issued, North American
-telephone numbers the exchange 555, which subscribers do not get. Of 555 the lines 0100 to 0199 alone are set aside for
-invented numbers, but a hundred lines are too few to keep the numbers of one patient apart, so all lines are used but
-those of the directory services.
+No stand-in is a number that is given out: social security numbers get an area that never was issued.
 """
 
 import re
@@ -16,8 +13,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Final
 
-from deid_runtime.surrogates.forms import case_like, holds_text, normal_form, scramble
-from deid_runtime.surrogates.lists import places
+from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.patient import Patient, first_free
 
 _LONGEST_CHECKED_CHARS: Final = 40
@@ -25,15 +21,7 @@ _VIN_VALUES: Final = dict(
     zip("ABCDEFGHJKLMNPRSTUVWXYZ", (1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9), strict=True)
 )
 _VIN_WEIGHTS: Final = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
-_EXCHANGE: Final = "555"
-_SERVICE_LINES: Final = frozenset({"1212", "4334"})
-_ROUNDS: Final = 10  # as in NIST SP 800-38G for small domains
-_UNITS: Final = ("oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_TEENS: Final = tuple("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split())
-_TENS: Final = tuple("twenty thirty forty fifty sixty seventy eighty ninety".split())
-_NUMBER_SPEECH: Final = re.compile(
-    rf"(?:\b(?:zero|hundred|double|triple|{'|'.join((*_UNITS, *_TEENS, *_TENS))})\b[\s,-]*){{3,}}", re.I
-)
+ROUNDS: Final = 10  # as in NIST SP 800-38G for small domains
 
 
 def luhn_digit(digits: str) -> str:
@@ -93,7 +81,7 @@ def _kind(code: str) -> int | None:
     return next((row for row, (shape, fix) in enumerate(_CHECKS) if shape.fullmatch(code) and fix(code) == code), None)
 
 
-def _lay(code: str, value: str) -> str:
+def lay(code: str, value: str) -> str:
     """Return ``value`` with its letters and digits replaced in order by those of ``code``, case kept."""
     chars = iter(code)
     return "".join(
@@ -148,7 +136,7 @@ def _permuted(patient: Patient, purpose: str, code: str) -> str:
         index = index * len(alphabet) + alphabet.index(char)
     shape = "".join("9" if char.isdecimal() else "A" for char in code)
     while True:
-        index = patient.keyed.permute(index, size, f"{purpose}/{shape}", _ROUNDS)
+        index = patient.keyed.permute(index, size, f"{purpose}/{shape}", ROUNDS)
         rest = index
         chars = []
         for alphabet in reversed(alphabets):
@@ -170,7 +158,7 @@ def replace_code(patient: Patient, value: str, taken: frozenset[str]) -> str:
     def candidate(attempt: int) -> str:
         if not 0 < len(code) <= _LONGEST_CHECKED_CHARS:
             return scramble(patient.keyed, f"code/{attempt}", value)
-        return _lay(permuted(patient, f"code/{attempt}", code), value)
+        return lay(permuted(patient, f"code/{attempt}", code), value)
 
     return first_free(candidate, value, taken)
 
@@ -188,103 +176,6 @@ def replace_ssn(patient: Patient, value: str, taken: frozenset[str]) -> str:
         number = patient.keyed.number(f"ssn/{attempt}", digits[:5])
         # Areas 900-999 are never social security numbers, groups 01-49 never taxpayer numbers there either.
         last = permuted(patient, f"code/{attempt}", digits[5:])
-        return _lay(f"9{number % 100:02}{1 + number // 100 % 49:02}{last}", value)
+        return lay(f"9{number % 100:02}{1 + number // 100 % 49:02}{last}", value)
 
     return first_free(candidate, value, taken)
-
-
-def replace_phone(patient: Patient, value: str, taken: frozenset[str], area_code: Callable[[str], str]) -> str:
-    """Return the stand-in of a telephone number, fax, pager or extension.
-
-    ``area_code`` gives the stand-in of a North American area code. Exchange and line depend on their own digits alone,
-    so that ``226-0142`` follows ``507 226 0142``.
-    """
-    if _NUMBER_SPEECH.search(value) and not any(char.isdecimal() for char in value):
-        return first_free(lambda n: _respoken(patient, value, n), value, taken)
-    digits = "".join(char for char in value if char.isdecimal())
-    form = normal_form(value)
-    if not 3 <= len(digits) <= 25 or not digits.isascii():
-        return replace_code(patient, value, taken)
-
-    def candidate(attempt: int) -> str:
-        return _relaid(_other_digits(patient, value, digits, attempt, area_code), value)
-
-    if form != digits and not re.fullmatch(r"[\d\s().+/*#:;,x-]*(?:ext?|x|pgr|#)?[\d\s().-]*", value, re.I):
-        return replace_code(patient, value, taken)
-    return first_free(candidate, value, taken)
-
-
-def _relaid(digits: str, value: str) -> str:
-    chars = iter(digits)
-    return "".join(next(chars) if char.isdecimal() else char for char in value)
-
-
-def _other_digits(patient: Patient, value: str, digits: str, attempt: int, area_code: Callable[[str], str]) -> str:
-    abroad = value.lstrip().startswith("+") and not value.lstrip().startswith("+1")
-    if len(digits) >= 10 and not abroad and digits[0] != "0":
-        start = 1 if digits[0] == "1" and len(digits) >= 11 else 0
-        national, rest = digits[start : start + 10], digits[start + 10 :]
-        if len(national) == 10:
-            line = _line(patient, national[3:], attempt)
-            tail = _plain_digits(patient, rest, attempt) if rest else ""
-            return digits[:start] + area_code(national[:3]) + line + tail
-    if len(digits) == 7 and digits[0] != "0":
-        return _line(patient, digits, attempt)
-    # Abroad: the country code and the trunk prefix with the digit that tells mobile from landline stay.
-    kept = 0
-    if value.lstrip().startswith("+"):
-        country = re.match(r"\+(\d{1,3})(?=\D)", value.lstrip())
-        kept = len(country[1]) if country else 2
-    elif digits[0] == "0" and len(digits) >= 8:
-        kept = 2
-    return digits[:kept] + _plain_digits(patient, digits[kept:], attempt)
-
-
-def _line(patient: Patient, digits: str, attempt: int) -> str:
-    """Return exchange and line: one permutation of the lines for each exchange, so that few numbers ever meet."""
-    purpose = f"line {digits[:3]}/{attempt}"
-    line = _permuted_line(patient, purpose, digits[3:])
-    while line in _SERVICE_LINES:
-        line = _permuted_line(patient, purpose, line)
-    return _EXCHANGE + line
-
-
-def _permuted_line(patient: Patient, purpose: str, line: str) -> str:
-    """Return another line, with a 0 in front only where ``line`` has one, and any digits after it."""
-    if line[0] != "0":
-        return permuted(patient, purpose, line)
-    return f"0{patient.keyed.permute(int(line), 1000, purpose, _ROUNDS):03}"
-
-
-def _plain_digits(patient: Patient, digits: str, attempt: int) -> str:
-    return permuted(patient, f"code/{attempt}", digits)
-
-
-def _respoken(patient: Patient, value: str, attempt: int) -> str:
-    """Return a number in words with other words of the same kind: ``six`` for ``four``, ``thirty`` for ``sixty``."""
-    words = [word.lower() for word in re.findall(r"[^\W\d_]+", value)]
-    choices = iter(patient.keyed.stream(len(words), f"spoken/{attempt}", " ".join(words)))
-
-    def other(match: re.Match[str]) -> str:
-        word, choice = "oh" if match[0].lower() == "zero" else match[0].lower(), next(choices)
-        kind = next((kind for kind in (_UNITS, _TEENS, _TENS) if word in kind), None)
-        if kind is None:
-            return match[0]
-        options = kind[1:] if kind is _UNITS and word != "oh" else kind
-        return case_like(options[(options.index(word) + 1 + choice % (len(options) - 1)) % len(options)], match[0])
-
-    return re.sub(r"[^\W\d_]+", other, value)
-
-
-def replace_area_code(patient: Patient, code: str, state_of: Callable[[int], int]) -> str:
-    """Return an area code of the state that stands for the one ``code`` is in, or of any state; toll-free stays so."""
-    known = places()
-    if code in ("800", "833", "844", "855", "866", "877", "888"):
-        free = ("800", "833", "844", "855", "866", "877", "888")
-        return free[(free.index(code) + 1 + patient.keyed.number("toll-free", code) % 6) % 7]
-    if code in known.state_of_area_code:
-        state = known.states[state_of(known.state_of_area_code[code])]
-    else:
-        state = patient.keyed.pick(known.states, "area", code)
-    options = [other for other in state.area_codes if other != code] or list(state.area_codes)
-    return patient.keyed.pick(options, "area code", code)

@@ -29,7 +29,14 @@ _YEAR_UNTOLD: Final = 2020
 _BIRTH_CUE: Final = re.compile(
     r"(?:\bd\.?o\.?b\b|\byob\b|\bborn\b|\bbirth(?:date|day)?\b|\bb\.)[^\w]*(?:(?:on|in|date)\b\W*)?$", re.I
 )
-#: So much of the text before a date says whether it is one of birth.
+_NOT_OF_NOW: Final = re.compile(
+    r"\b(?:mother|mom|mum|father|dad|parents?|sister|brother|sibling|twin|aunt|uncle|grand(?:mother|father|ma|pa)|[mp]g[mf]|"
+    r"husband|wife|spouse|partner|neighbou?r|friend|roommate)\b"
+    r"(?:[\s,:(]|\b(?:aged?|who|is|was|now|died|dead|dec(?:eased)?|passed|away|lived|to|at|in|her|his)\b)*$"
+    r"|\b(?:until|till|reach|live to)\s+(?:age\s+)?[\"'“‘]?$",
+    re.I,
+)
+#: So much of the text before a date says whether it is one of birth, and before an age whose it is.
 BEFORE_CHARS: Final = 24
 _DAYS_IN_YEAR: Final = 365.2425
 
@@ -37,14 +44,28 @@ _DAYS_IN_YEAR: Final = 365.2425
 def year_of_note(years: Iterable[int], ages: Iterable[int], born: date | None, default: int) -> int:
     """Return the year that ages in a note are to be counted to: its latest, ``default`` where it names none.
 
-    ``years`` are those its dates name; ``ages`` those over 89 in it. A year of birth, that of the record or else the
-    earliest, and an age that add up to somewhat later than the latest year mean that the note is from then.
+    ``years`` are those its dates name; ``ages`` those stated in it. A year of birth, that of the record or else the
+    earliest, and an age over 89 that add up to somewhat later than the latest year mean that the note is from then;
+    unless more different younger ages add up to the latest year itself: those are the patient's then, and the other is
+    somebody else's, or of years to come.
     """
     named = [year for year in years if year <= _LATEST_NOTE]
     latest = max((year for year in named if year >= _EARLIEST_NOTE), default=default)
-    births = [born.year] if born is not None else [min(named)] if named else []
-    sums = [birth + age for birth in births for age in ages]
-    return max((year for year in sums if latest <= year <= latest + _YEARS_OF_AGE_AND_BIRTH), default=latest)
+    birth = born.year if born is not None else min(named, default=None)
+    if birth is None:
+        return latest
+    told = set(ages)
+    later = [birth + age for age in told if age >= GROUPED_AGE_YEARS]
+    later = [year for year in later if latest <= year <= latest + _YEARS_OF_AGE_AND_BIRTH]
+    fitting = sum(age < GROUPED_AGE_YEARS and birth + age in (latest - 1, latest) for age in told)
+    return max(later) if later and fitting <= len(later) else latest
+
+
+def is_of_patient_now(before: str) -> bool:
+    """Say whether an age with ``before`` in front of it may be the patient's at the time of the note: not that of a
+    relative (``mother died at``), nor one to come (``until``).
+    """
+    return not _NOT_OF_NOW.search(before)
 
 
 def years_of_dates(

@@ -18,6 +18,7 @@ _COUNTY: Final = re.compile(
     r"^(county of |co\.? |county )?(.*?)( county| co\.?| parish| borough| township| twp\.?)?$", re.I
 )
 _US_ZIP: Final = re.compile(r"(\d{5})(\D?\d{4})?")
+_LISTED_TOWNS: Final = 4  # how many of the list are tried
 _STATE_ATTEMPTS: Final = 12
 #: Names of two countries that addresses here are in. Stand-ins of states and counties stay in their country, so one
 #: name of it stands in for another: nothing is told that ``Ohio`` or ``Kent`` does not tell.
@@ -115,20 +116,39 @@ def replace_city(patient: Patient, value: str, taken: frozenset[str], *, state: 
     form = normal_form(name)
     if not form:
         return changed(value)
-    options = _towns(patient, form, state, country, taken)
+    options = _written_alike(_towns(patient, form, state, country, taken), name)
 
     def candidate(attempt: int) -> str:
-        town = case_like(_pick_town(patient, options, form, attempt), name)
+        town = case_like(_pick_town(patient, options, name, attempt), name)
         return f"{shape[1] or ''}{town}{shape[3] or ''}" if shape else town
 
     return first_free(candidate, value, taken)
 
 
-def _pick_town(patient: Patient, options: tuple[tuple[str, str], ...], form: str, attempt: int) -> str:
-    # Past the few towns of the list, made-up ones: a state has more towns than we name.
-    if attempt < 4:
+def _written_alike(options: tuple[tuple[str, str], ...], name: str) -> tuple[tuple[str, str], ...]:
+    """Return those of ``options`` that are written as ``name`` is: of as many words, and with marks or inner capitals
+    if it has them; else those of as many words, else all.
+    """
+    words = len(name.split())
+    as_long = tuple(option for option in options if len(option[0].split()) == words)
+    plain = _is_plain(name)
+    return tuple(option for option in as_long if _is_plain(option[0]) == plain) or as_long or options
+
+
+def _is_plain(name: str) -> bool:
+    return all(word.isalpha() and (word.istitle() or word.isupper() or word.islower()) for word in name.split())
+
+
+def _pick_town(patient: Patient, options: tuple[tuple[str, str], ...], name: str, attempt: int) -> str:
+    form = normal_form(name)
+    if attempt < _LISTED_TOWNS:
         return patient.keyed.pick(options, f"town/{attempt}", form)[0]
-    return patient.keyed.pick(phrases().singles, f"town/{attempt}", form)
+    # Past the few towns of the list, made-up ones: a state has more towns than we name.
+    listed = phrases()
+    if len(name.split()) == 1:
+        return patient.keyed.pick(listed.singles, f"town/{attempt}", form)
+    first = patient.keyed.pick(listed.firsts, f"town first/{attempt}", form)
+    return f"{first} {patient.keyed.pick(listed.features, f'town/{attempt}', form)}"
 
 
 def _towns(patient: Patient, form: str, state: str, country: str, taken: frozenset[str]) -> tuple[tuple[str, str], ...]:
@@ -205,8 +225,7 @@ def replace_zip(patient: Patient, value: str, taken: frozenset[str], city: str, 
     )
     prefix = ""
     if city and index is not None:
-        form = normal_form(city)
-        town = _pick_town(patient, target.cities, form, 0)
+        town = _pick_town(patient, _written_alike(target.cities, city), city, 0)
         prefix = dict(target.cities).get(town, "")
     prefix = prefix or patient.keyed.pick(target.cities, "zip3", found[1][:3])[1]
 

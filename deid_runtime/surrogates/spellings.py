@@ -21,31 +21,49 @@ def joined_like(made: str, word: str) -> str:
     return made
 
 
-def cut_alike(usual: Sequence[Part], made: Sequence[str], parts: Sequence[Part], value: str) -> list[str]:
+def cut_alike(
+    usual: str, usual_parts: Sequence[Part], made: Sequence[str], parts: Sequence[Part], value: str
+) -> list[str]:
     """Return the stand-ins ``made`` of the ``usual`` spelling of a mention, cut into words as ``value`` is
     (Win ter for Winter).
 
-    Both spellings have the same letters and digits. A word that is cut has its stand-in cut in proportion.
+    Both spellings have the same letters and digits. A word that is cut has its stand-in cut at its hyphen where it
+    has one (Soo Jin for Soo-jin), else in proportion.
     """
-    letters = [[char for char in word if char.isalnum()] for word in made]
-    ends = list(accumulate(len(part.form) for part in usual))
+    pieces = [
+        piece
+        for part, new in zip(usual_parts, made, strict=True)
+        for piece in _pieces(usual[part.start : part.end], new)
+    ]
+    whole_ends = list(accumulate(len(part.form) for part in usual_parts))
+    whole = {(part.form, end): new for part, end, new in zip(usual_parts, whole_ends, made, strict=True)}
+    ends = list(accumulate(len(form) for form, _ in pieces))
     words, at = [], 0
     for part in parts:
         word: list[str] = []
-        for known, end, chars in zip(usual, ends, letters, strict=True):
-            start, size = end - len(known.form), max(1, len(known.form))
+        for (known, chars), end in zip(pieces, ends, strict=True):
+            start, size = end - len(known), max(1, len(known))
             first, last = max(at, start) - start, min(at + len(part.form), end) - start
             if first < last:
                 word += chars[-(-first * len(chars) // size) : -(-last * len(chars) // size)]
         text = value[part.start : part.end]
-        whole = next((new for end, new in zip(ends, made, strict=True) if end == at + len(part.form)), "")
-        if part.form in {known.form for known in usual} and whole:
-            listed = whole.capitalize() if whole.islower() or whole.isupper() else whole
+        at += len(part.form)
+        if as_it_is := whole.get((part.form, at)):
+            listed = as_it_is.capitalize() if as_it_is.islower() or as_it_is.isupper() else as_it_is
             words.append(case_like(joined_like(listed, text), text))
         else:
             words.append(case_like("".join(word).capitalize(), text) or text)
-        at += len(part.form)
     return words
+
+
+def _pieces(word: str, made: str) -> list[tuple[str, list[str]]]:
+    """Return the normal form and the letters of the stand-in of each part of a word that a hyphen joins."""
+    old, new = _HYPHEN.split(word)[::2], _HYPHEN.split(made)[::2]
+    if len(old) != len(new):
+        old, new = [word], [made]
+    return [
+        (normal_form(part), [char for char in other if char.isalnum()]) for part, other in zip(old, new, strict=True)
+    ]
 
 
 def usual_spellings(parsed: Mapping[str, Sequence[Part]]) -> dict[str, str]:

@@ -13,18 +13,9 @@ from deid_runtime.surrogates.date_parts import (
     numbers_of,
     roles_of,
 )
-from deid_runtime.surrogates.dates import (
-    COMPACT,
-    QUARTER,
-    RANGE,
-    TIME,
-    WEEK,
-    YEARS,
-    compact_parts,
-    repair_digits,
-    years_of,
-)
+from deid_runtime.surrogates.dates import RANGE, TIME, repair_digits
 from deid_runtime.surrogates.spoken_dates import spoken_years
+from deid_runtime.surrogates.terse_dates import COMPACT, QUARTER, WEEK, YEARS, compact_parts, years_of
 
 _DECADE: Final = re.compile(
     r"(?<!\w)(?P<start>(?:18|19|20|21)\d0)['’]?s(?!\w)|(?<!\w)['’]?(?P<short>\d0)['’]?s(?!\w)", re.I

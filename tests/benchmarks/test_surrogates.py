@@ -88,10 +88,28 @@ def test_roles_that_are_plain(forms, lists, name, roles):
         ("March 5th, 2014", "Apr 23rd, 2013", False),
         ("Tues 3/14/17", "Wed 3/15/17", True),
         ("May 5, 2014", "June 5, 2014", True),
+        ("Ash Wednesday, 3/1/2017", "Columbus Day, 10/15/2017", True),
+        ("St. Patrick's Day, 3/17/2017", "Easter, 4/2/2017", True),
+        ("O4-20-22", "O9-06-22", True),
+        ("O4-20-22", "9-06-22", False),
     ],
 )
 def test_the_form_of_a_date(forms, original, made, is_same):
     assert forms.same_date_form(original, made) is is_same
+
+
+@pytest.mark.parametrize(
+    ("original", "made", "is_same"),
+    [
+        ("541 one five five oh", "943 six nine two oh", True),
+        ("one fifty five, sixty", "six thirty two, ninety", True),
+        ("one fifty five, sixty", "six thirty two, nineteen", False),
+        ("one five five oh", "ods pzwb qlte dt", False),
+        ("54-1x", "94-7q", True),
+    ],
+)
+def test_the_shape_of_a_number(forms, original, made, is_same):
+    assert (forms.shape(original) == forms.shape(made)) is is_same
 
 
 def test_the_days_a_date_may_mean(forms):

@@ -39,6 +39,15 @@ def test_counts_forms_and_consistency_are_told_by_label() -> None:
     assert max(map(len, render(checks).splitlines())) <= 100
 
 
+def test_ages_over_89_have_no_part_in_the_forms() -> None:
+    before = gold("p", n1="<AGE>93</AGE> <AGE>ninety-one</AGE> <AGE>95th</AGE> <AGE>41</AGE> <AGE>7th</AGE>")
+    after = gold(
+        "p", n1="<AGE>90+</AGE> <AGE>ninety or older</AGE> <AGE>90th or later</AGE> <AGE>41</AGE> <AGE>7</AGE>"
+    )
+
+    assert check_corpus(before, after, 0, Found([], Counter())).labels["AGE"].same_form == pytest.approx(1 / 2)
+
+
 def test_a_violation_and_a_lost_span_are_not_clean() -> None:
     notes = gold("p", n1="<DOCTOR>Quist</DOCTOR> <DOCTOR>Orr</DOCTOR>")
     lost = gold("p", n1="<DOCTOR>Voss</DOCTOR> <AGE>7</AGE>")

@@ -1,6 +1,6 @@
 import pytest
 
-from deid_runtime.surrogates.ages import ages_over_89, replace_age
+from deid_runtime.surrogates.ages import replace_age, stated_ages
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_ages(value, after, expected):
 
 @pytest.mark.parametrize(
     ("value", "after", "expected"),
-    [("92", "yo", (92,)), ("88-92", "", (92,)), ("ninety-four", "", (94,)), ("96", " months", ()), ("67", "", ())],
+    [("92", "yo", (92,)), ("88-92", "", (88, 92)), ("ninety-four", "", (94,)), ("96", " months", ()), ("944", "", ())],
 )
-def test_ages_over_89(value, after, expected):
-    assert ages_over_89(value, after) == expected
+def test_stated_ages_are_years(value, after, expected):
+    assert stated_ages(value, after) == expected

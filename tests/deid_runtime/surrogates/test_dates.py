@@ -251,3 +251,10 @@ def test_impossible_days_stay_impossible(year, month, day, offset):
 @given(st.text(alphabet="0123456789/-. ',:thMarchFriday", max_size=30), st.integers(-400, 400))
 def test_nothing_that_looks_like_a_date_raises(value, offset):
     replace_date(value, offset, STYLE)
+
+
+def test_a_letter_read_for_zero_stays_where_it_was():
+    style = DateStyle(2022)
+
+    assert replace_date("O4-20-22", 139, style) == "O9-06-22"
+    assert replace_date("O8/O9/55", 30, style) == "O9/O8/55"

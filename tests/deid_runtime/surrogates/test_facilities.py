@@ -82,4 +82,46 @@ def test_an_abbreviation_follows_a_full_name_whose_town_has_two_words():
             "<HOSPITAL>Worcester Mercy Hospital</HOSPITAL> (<HOSPITAL>WMH</HOSPITAL>)", patient=f"p{number}"
         )
 
-        assert short == "".join(word[0] for word in full.split()).upper()
+        letters = "".join(word[0] for word in full.split()).upper()
+        assert short == letters or letters == "WMH"  # which would be the original
+
+
+def test_words_run_together_follow_the_words_apart():
+    joined, apart, lower = surrogates_of(
+        "<ORGANIZATION>LifeFlight</ORGANIZATION>, <ORGANIZATION>Life Flight</ORGANIZATION>, "
+        "<ORGANIZATION>lifeflight</ORGANIZATION>"
+    )
+
+    assert joined == apart.replace(" ", "")
+    assert lower == joined.lower()
+
+
+def test_a_letter_is_replaced_in_lower_case_too():
+    upper, lower, room = surrogates_of(
+        "<HOSPITAL>St E</HOSPITAL> <HOSPITAL>st e</HOSPITAL> <LOCATION-OTHER>conf rm b</LOCATION-OTHER>"
+    )
+
+    assert lower == upper.lower() != "st e"
+    assert room[:-1] == "conf rm "
+
+
+def test_capitals_within_and_possessives_stay():
+    for patient in range(12):
+        joined, owned = surrogates_of(
+            "<ORGANIZATION>BreatheWell</ORGANIZATION>, <ORGANIZATION>Rosalie's Bakehouse</ORGANIZATION>",
+            patient=f"p{patient}",
+        )
+
+        assert re.fullmatch(r"[A-Z][a-z]+([A-Z][a-z]+)?", joined)
+        assert re.fullmatch(r"[A-Z][a-z]+'s [A-Z][a-z]+", owned)
+
+
+@pytest.mark.parametrize("chain", ["Rite Aid", "Coast Guard", "Starbucks"])
+def test_a_chain_becomes_one_of_as_many_words(chain):
+    for patient in range(12):
+        made, shouted = surrogates_of(
+            f"<ORGANIZATION>{chain}</ORGANIZATION> <ORGANIZATION>{chain.upper()}</ORGANIZATION>", patient=f"p{patient}"
+        )
+
+        assert len(made.split()) == len(chain.split())
+        assert shouted == made.upper()

@@ -291,3 +291,16 @@ def test_any_text_called_a_name_gets_another(value):
 
     assert made
     assert made != value or not any(map(str.isalnum, value))
+
+
+def test_syllables_of_given_names_have_one_stand_in_each():
+    made = surrogates_of(
+        "<PATIENT>Ying-Hsuan</PATIENT>, brother <PATIENT>Ying-Kai</PATIENT> (<PATIENT>Kai</PATIENT>), "
+        "<PATIENT>Kim, Soo-jin</PATIENT>, <PATIENT>KIM, SOO JIN</PATIENT>, <PATIENT>Soojin</PATIENT>"
+    )
+    sister, brother, short, nurse, shouted, joined = made
+
+    assert sister.split("-")[0] == brother.split("-")[0]
+    assert sister.split("-")[1] != brother.split("-")[1] == short
+    assert shouted == nurse.replace("-", " ").upper()
+    assert joined == nurse.split(", ")[1].replace("-", "")

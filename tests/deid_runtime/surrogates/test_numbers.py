@@ -102,6 +102,15 @@ def test_a_phone_in_tens_and_teens_keeps_none_of_its_words():
     assert made.split()[7].endswith(("een", "en", "lve"))
 
 
+def test_a_phone_partly_in_words_keeps_its_words_words():
+    [made] = surrogates_of("<PHONE>541 one five five oh nine two six</PHONE>")
+    figures, *words = made.split()
+
+    assert re.fullmatch(r"[1-9]\d\d", figures)
+    assert figures != "541"
+    assert set(words) <= set("oh one two three four five six seven eight nine".split())
+
+
 def test_social_security_numbers_were_never_issued_and_their_last_four_follow():
     whole, last = surrogates_of("SSN <SSN>489-22-4810</SSN>, last four <SSN>4810</SSN>")
 
@@ -147,13 +156,38 @@ def test_a_number_without_its_check_digit_gets_one_without():
         assert (made[0] in "12" and npi_digit(made[:-1]) == made[-1]) is is_valid
 
 
-def test_phone_numbers_are_of_an_exchange_without_subscribers_and_differ():
+def test_phone_numbers_are_of_the_lines_for_invented_ones_and_differ():
     values = [f"507-{exchange}-{line:04}" for exchange in (226, 288, 634) for line in (0, 7, 139, 1212, 4334, 9999)]
     made = surrogates_of(" ".join(f"<PHONE>{value}</PHONE>" for value in values))
 
     assert len(set(made)) == len(values)
-    assert {value.split("-")[1] for value in made} == {"555"}
+    assert all(re.fullmatch(r"\d{3}-555-01\d\d", value) for value in made)
+
+
+def test_more_numbers_than_invented_lines_stay_different_and_nobody_s():
+    values = [f"226-{line:04}" for line in range(3000, 3250)]
+    made = surrogates_of(" ".join(f"<PHONE>{value}</PHONE>" for value in values))
+
+    assert len(set(made)) == len(values)
+    assert {value[:4] for value in made} == {"555-"}
     assert not {value[-4:] for value in made} & {"1212", "4334"}
+
+
+def test_numbers_that_meet_give_way_whatever_their_order():
+    values = [f"<PHONE>701-226-{line:04}</PHONE>" for line in range(3000, 3060)]
+
+    made = surrogates_of(" ".join(values))
+
+    assert surrogates_of(" ".join(reversed(values))) == made[::-1]
+
+
+def test_a_number_without_its_area_code_follows_where_it_gives_way():
+    values = [f"226-{line:04}" for line in range(3000, 3060)]
+    marked = " ".join(f"<PHONE>{value}</PHONE> or <FAX>(507) {value}</FAX>" for value in values)
+    made = surrogates_of(marked)
+
+    assert len(set(made)) == len(made)
+    assert all(whole.endswith(local) for local, whole in zip(made[::2], made[1::2], strict=True))
 
 
 def test_a_number_is_no_more_than_its_digits_to_the_key():

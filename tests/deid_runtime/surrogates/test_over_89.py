@@ -123,10 +123,22 @@ def test_a_visit_in_a_note_that_mostly_tells_of_earlier_years_is_not_taken_for_a
         ([1921, 2005], [92], 2013),  # from 2013, and tells of 2005
         ([1969, 2019], [94], 2019),  # somebody else's age
         ([1931, 2919], [], 2017),
+        ([1944, 2025], [80, 81, 90], 2025),  # drives "until ninety"
+        ([1931, 2011], [80, 80, 91], 2022),  # was 80 at the one visit that it names
     ],
 )
 def test_the_year_that_ages_are_counted_to(years, ages, note_year):
     assert year_of_note(years, ages, None, 2017) == note_year
+
+
+@pytest.mark.parametrize("aside", ["mother died at", "Her sister,", "PGM (", "means to drive until"])
+def test_only_the_age_of_the_patient_moves_the_date_of_birth_out_of_line(aside):
+    seen, dob, _, _ = surrogates_of(
+        f"<DATE>03/04/2019</DATE> DOB <DATE>02/08/1940</DATE>, <AGE>79</AGE>, {aside} <AGE>91</AGE>"
+    )
+    first, second = (date(year(v), *map(int, v.split("/")[:2])) for v in (seen, dob))
+
+    assert first - second == date(2019, 3, 4) - date(1940, 2, 8)
 
 
 @pytest.mark.parametrize(

@@ -133,3 +133,12 @@ def test_a_province_that_the_note_holds_does_not_stand_in():
         one, other = surrogates_of("<STATE>Assam</STATE>, <STATE>Kerala</STATE>", patient=f"p{number}")
 
         assert not {one, other} & {"Assam", "Kerala"}
+
+
+@pytest.mark.parametrize("town", ["Fort Collins", "NEW HAVEN", "Bangor", "walla walla"])
+def test_a_town_becomes_one_of_as_many_words(town):
+    for patient in range(20):
+        [made] = surrogates_of(f"from <CITY>{town}</CITY>", patient=f"p{patient}")
+
+        assert len(made.split()) == len(town.split()) or made.lower() == "washington"  # alone in its district
+        assert made.replace(" ", "").isalpha()

@@ -1,0 +1,149 @@
+"""What the stand-ins of one note may depend on: its text, its spans and their values, who and what is named in it."""
+
+import string
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Final
+
+from deid_runtime.spans import Note, Span
+from deid_runtime.surrogates.ages import stated_ages
+from deid_runtime.surrogates.context import Context, beside, read_context
+from deid_runtime.surrogates.date_parts import DateStyle, read_style
+from deid_runtime.surrogates.forms import holds_text, normal_form
+from deid_runtime.surrogates.lists import places
+from deid_runtime.surrogates.over_89 import (
+    BEFORE_CHARS,
+    date_of_birth,
+    is_of_patient_now,
+    year_of_note,
+    years_of_dates,
+)
+from deid_runtime.surrogates.patient import Patient
+from deid_runtime.surrogates.people import People, find_people
+from deid_runtime.surrogates.phones import AreaCode, plan_phones, replace_area_code
+from deid_runtime.surrogates.places import (
+    replace_city,
+    state_for,
+)
+
+#: So much of the text behind an age says whether it is one in years.
+AFTER_CHARS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class NoteView:
+    """What the stand-ins of one note may depend on beside the value: its text and the values of its spans."""
+
+    patient: Patient
+    text: str = field(repr=False)
+    spans: Sequence[Span]
+    values: Sequence[str] = field(repr=False)
+    taken: frozenset[str] = field(repr=False)
+    context: Context = field(repr=False)
+    people: People = field(repr=False)
+    dates: DateStyle
+    years: Mapping[tuple[str, str], tuple[int, ...]] = field(repr=False)  # of each date and the text before it
+    note_year: int  # that ages are counted to
+    born: date | None = field(repr=False)
+    towns: Mapping[str, str] = field(repr=False)
+    phones: Mapping[str, int] = field(repr=False)  # as plan_phones returns them
+
+    def beside(self, index: int, label: str, step: int) -> str:
+        """Return the value of the next span in direction ``step`` if it has ``label`` and is close, else nothing."""
+        return beside(self.text, self.spans, self.values, index, label, step)
+
+    def town(self, name: str) -> str | None:
+        """Return the stand-in of a town that the context or the gazetteer knows."""
+        form = normal_form(name)
+        known = self.towns.get(form)
+        if known is None and form in places().us_cities:
+            known = replace_city(self.patient, string.capwords(name), self.taken)
+        return known
+
+
+def area_code_of(patient: Patient, taken: frozenset[str]) -> AreaCode:
+    """Return what gives the area codes of telephone numbers, in the states that stand for theirs."""
+
+    def area_code(code: str, local: str, attempt: int) -> str:
+        return replace_area_code(patient, code, local, attempt, lambda state: state_for(patient, state, taken))
+
+    return area_code
+
+
+def view_note(
+    patient: Patient,
+    note: Note,
+    spans: Sequence[Span],
+    values: Sequence[str],
+    avoid: Collection[str],
+    context: Context | None,
+) -> NoteView:
+    """Return what the stand-ins of ``spans`` depend on; ``context`` is that of the note alone where none is given."""
+    dated = dated_values(note, spans, values)
+    if context is None:
+        context = read_context([(note, spans)])
+    people = find_people(patient, context.names)
+    taken = {normal_form(value) for value in avoid} | patient.recorded | context.originals | people.words
+    taken.discard("")
+    frozen = frozenset(taken)
+    towns = {}
+    city, state = patient.record.get("city", ""), patient.record.get("state", "")
+    recorded = {normal_form(city): (city, state, "")} if holds_text(city) else {}
+    for form, (town, state, country) in {**context.towns, **recorded}.items():
+        # In the case of the lists: each mention brings its own.
+        named = string.capwords(town) if town.isupper() or town.islower() else town
+        towns[form] = replace_city(patient, named, frozen, state=state, country=country)
+    default_year = _default_year(patient)
+    dates = read_style((value for _, value in dated), default_year)
+    born = date_of_birth(patient.record.get("dob", ""))
+    years = years_of_dates(dated, dates, born)
+    note_year = year_of_ages(note, spans, values, years.values(), born, default_year)
+    return NoteView(
+        patient=patient,
+        text=note.text,
+        spans=spans,
+        values=values,
+        taken=frozen,
+        context=context,
+        people=people,
+        dates=dates,
+        years=years,
+        note_year=note_year,
+        born=born,
+        towns=towns,
+        phones=plan_phones(patient, context.phones, frozen, area_code_of(patient, frozen)),
+    )
+
+
+def dated_values(note: Note, spans: Sequence[Span], values: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the dates of the note, each with the text before it."""
+    return [
+        (note.text[max(0, span.start - BEFORE_CHARS) : span.start], value)
+        for span, value in zip(spans, values, strict=True)
+        if span.label == "DATE"
+    ]
+
+
+def year_of_ages(
+    note: Note,
+    spans: Sequence[Span],
+    values: Sequence[str],
+    years: Iterable[Sequence[int]],
+    born: date | None,
+    default: int,
+) -> int:
+    """Return the year that ages in the note are counted to; ``years`` are those of its dates."""
+    ages: list[int] = []
+    for span, value in zip(spans, values, strict=True):
+        before = note.text[max(0, span.start - BEFORE_CHARS) : span.start]
+        if span.label == "AGE" and is_of_patient_now(before):
+            ages += stated_ages(value, note.text[span.end : span.end + AFTER_CHARS])
+    return year_of_note([year for found in years for year in found], ages, born, default)
+
+
+def _default_year(patient: Patient) -> int:
+    """Return the year of dates without one in a note that names no year: any would do, but it must not depend on
+    today.
+    """
+    return 2015 + patient.keyed.number("year", "") % 8

@@ -1,0 +1,103 @@
+"""Who is named in the record and the notes: full names, the role of each word, and how it is spelled."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.name_parts import (
+    APOSTROPHES,
+    FAMILY,
+    GIVEN,
+    INITIAL,
+    LONGEST_NAME_CHARS,
+    Part,
+    is_listed,
+    parse,
+    syllabic_culture,
+)
+from deid_runtime.surrogates.patient import Patient
+from deid_runtime.surrogates.spellings import usual_spellings
+
+_JOINT: Final = re.compile(rf"[-‐‑ {APOSTROPHES}]")
+_MOST_PERSONS: Final = 200  # full names that initials are looked up in: a bound on the time a list of staff can cost
+_NEARBY_NAMES: Final = 60  # how many names of a note are tried as the source of a misspelling
+_LEAST_WORD_CHARS: Final = 3  # shorter pieces of a name (O', Li) may be those of others
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A full name found in the record or the note, as normal forms."""
+
+    given: tuple[str, ...] = field(repr=False)
+    family: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Who is known: full names in order, the record first, and the role of each word in them."""
+
+    persons: tuple[Person, ...] = field(default=(), repr=False)
+    roles: Mapping[str, str] = field(default_factory=dict, repr=False)
+    marks: Mapping[str, int] = field(default_factory=dict, repr=False)  # where a name has its apostrophe
+    nearby: tuple[str, ...] = field(default=(), repr=False)
+    words: frozenset[str] = field(default=frozenset(), repr=False)  # what occurs as a name, so is no set of initials
+    syllables: Mapping[str, str] = field(default_factory=dict, repr=False)  # half of a given name -> its culture
+    parsed: Mapping[str, Sequence[Part]] = field(default_factory=dict, repr=False)  # each mention, parsed
+    spellings: Mapping[str, str] = field(default_factory=dict, repr=False)  # normal form -> the mention to go by
+
+
+def find_people(patient: Patient, mentions: Iterable[str]) -> People:
+    """Return who can be told from the record and the name mentions of one note, in their order."""
+    persons: list[Person] = []
+    by_initial: list[Person] = []
+    roles: dict[str, str] = {}
+    nearby: dict[str, None] = {}
+    words: set[str] = set(patient.roles)
+    marks: dict[str, int] = {}
+    syllables: dict[str, str] = {}
+    own_given = tuple(form for form, role in patient.roles.items() if role == GIVEN)
+    own_family = tuple(form for form, role in patient.roles.items() if role == FAMILY)
+    if own_given and own_family:
+        persons.append(Person(own_given, own_family))
+    parsed = {value: parse(patient, value) for value in dict.fromkeys(mentions) if len(value) <= LONGEST_NAME_CHARS}
+    for value, parts in parsed.items():
+        marks.update((part.form, place) for part in parts if (place := apostrophe_of(value[part.start : part.end])))
+        words.update(*(forms_of(value[part.start : part.end]) for part in parts if part.role in (GIVEN, FAMILY, "")))
+        for word in (value[part.start : part.end] for part in parts if "-" in value[part.start : part.end]):
+            if culture := syllabic_culture(word):
+                syllables.update(dict.fromkeys(map(normal_form, word.split("-")), culture))
+        given = tuple(part.form for part in parts if part.role == GIVEN)
+        family = tuple(part.form for part in parts if part.role == FAMILY)
+        if len(parts) > 1:
+            for part in parts:
+                if part.role in (GIVEN, FAMILY):
+                    roles.setdefault(part.form, part.role)
+        nearby.update(
+            dict.fromkeys(part.form for part in parts if part.role in (GIVEN, FAMILY) and is_listed(part.form))
+        )
+        if family and not given and parts[0].role == INITIAL:
+            by_initial.append(Person(tuple(parts[0].form), family))
+        if given and family:
+            persons.append(Person(given, family))
+    return People(
+        persons=tuple(persons + by_initial)[:_MOST_PERSONS],
+        roles=roles,
+        marks=marks,
+        nearby=tuple(nearby)[:_NEARBY_NAMES],
+        words=frozenset(words),
+        syllables=syllables,
+        parsed=parsed,
+        spellings=usual_spellings(parsed),
+    )
+
+
+def forms_of(word: str) -> set[str]:
+    """Return the normal form of a name and of the parts it is joined of."""
+    pieces = (normal_form(piece) for piece in _JOINT.split(word))
+    return {piece for piece in pieces if len(piece) >= _LEAST_WORD_CHARS} | {normal_form(word)} - {""}
+
+
+def apostrophe_of(word: str) -> int:
+    return next((place for place, char in enumerate(word) if char in APOSTROPHES), 0)

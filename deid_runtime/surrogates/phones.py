@@ -1,0 +1,165 @@
+"""Telephone numbers: the digits other digits, the format as it was, and nobody answers.
+
+North American numbers go to the lines 555-0100 to 555-0199, which are set aside for invented numbers (ATIS-0300115),
+with an area code of the state that stands for theirs. Exchange and line depend on their own digits alone, so that
+``226-0142`` follows ``507 226 0142``; the area code, on all digits: a state has a hundred such lines an area code.
+
+So few that two numbers of a patient may meet. Within a note, or within all notes of the patient for whoever holds
+them, one of them then gives way, always the same one: to another of these lines, and when they are used up, to any line
+of the exchange 555, which subscribers do not get. Two numbers that no note has together may share a stand-in.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from deid_runtime.surrogates.forms import case_like, normal_form, scramble
+from deid_runtime.surrogates.lists import places
+from deid_runtime.surrogates.numbers import ROUNDS, permuted, replace_code
+from deid_runtime.surrogates.patient import Patient, first_free
+
+_EXCHANGE: Final = "555"
+_SERVICE_LINES: Final = frozenset({"1212", "4334"})
+_SET_ASIDE: Final = 100  # lines 0100 to 0199
+_SET_ASIDE_ATTEMPTS: Final = 16  # then any line
+_PLANNED_ATTEMPTS: Final = 32
+_MOST_PLANNED: Final = 1000  # numbers of one note: a bound on the time a telephone book can cost
+_TOLL_FREE: Final = ("800", "833", "844", "855", "866", "877", "888")
+_FORMAT: Final = re.compile(r"[\d\s().+/*#:;,x-]*(?:ext?|x|pgr|#)?[\d\s().-]*", re.I)
+
+_UNITS: Final = ("oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_TEENS: Final = tuple("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split())
+_TENS: Final = tuple("twenty thirty forty fifty sixty seventy eighty ninety".split())
+_NUMBER_SPEECH: Final = re.compile(
+    rf"(?:\b(?:zero|hundred|double|triple|{'|'.join((*_UNITS, *_TEENS, *_TENS))})\b[\s,-]*){{3,}}", re.I
+)
+
+#: (area code, exchange and line, attempt) -> the area code that stands for it.
+AreaCode = Callable[[str, str, int], str]
+
+
+def plan_phones(patient: Patient, values: Iterable[str], taken: frozenset[str], area_code: AreaCode) -> dict[str, int]:
+    """Return, by exchange and line, at which attempt the North American numbers among ``values`` differ from each other
+    and from originals; those that need no more than the first are left out.
+    """
+    codes: dict[str, set[str]] = {}
+    for value in values:
+        parts = _north_american(value)
+        if parts is not None and len(codes) < _MOST_PLANNED:
+            codes.setdefault(parts[2], set()).add(parts[1])
+    plan: dict[str, int] = {}
+    used: set[str] = set()
+    for local in sorted(codes, key=lambda digits: patient.keyed.number("phones", digits)):
+        for attempt in range(_PLANNED_ATTEMPTS):
+            line = _line(patient, local, attempt)
+            made = {(area_code(code, local, attempt) if code else "") + line for code in codes[local]}
+            if len(made) == len(codes[local]) and used.isdisjoint(made) and taken.isdisjoint(made | {line}):
+                break
+        used |= made
+        if attempt:
+            plan[local] = attempt
+    return plan
+
+
+def replace_phone(
+    patient: Patient, value: str, taken: frozenset[str], area_code: AreaCode, plan: Mapping[str, int]
+) -> str:
+    """Return the stand-in of a telephone number, fax, pager or extension; ``plan`` is that of :func:`plan_phones`."""
+    if _NUMBER_SPEECH.search(value):
+        return first_free(lambda n: _respoken(patient, value, n), value, taken)
+    digits = "".join(char for char in value if char.isdecimal())
+    if not 3 <= len(digits) <= 25 or not digits.isascii():
+        return replace_code(patient, value, taken)
+    if normal_form(value) != digits and not _FORMAT.fullmatch(value):
+        return replace_code(patient, value, taken)
+    parts = _north_american(value)
+    if parts is None:
+        return first_free(lambda n: _relaid(_abroad(patient, value, digits, n), value), value, taken)
+    before, code, local, rest = parts
+
+    def candidate(attempt: int) -> str:
+        attempt += plan.get(local, 0)
+        area = area_code(code, local, attempt) if code else ""
+        tail = permuted(patient, f"code/{attempt}", rest) if rest else ""
+        return _relaid(before + area + _line(patient, local, attempt) + tail, value)
+
+    return first_free(candidate, value, taken)
+
+
+def _north_american(value: str) -> tuple[str, str, str, str] | None:
+    """Return (1 or nothing, area code or nothing, exchange and line, further digits) of a number, None for others."""
+    digits = "".join(char for char in value if char.isdecimal())
+    stripped = value.lstrip()
+    if not digits.isascii() or not 7 <= len(digits) <= 25 or digits[0] == "0":
+        return None
+    if len(digits) == 7:
+        return "", "", digits, ""
+    if len(digits) < 10 or (stripped.startswith("+") and not stripped.startswith("+1")):
+        return None
+    start = 1 if digits[0] == "1" and len(digits) >= 11 else 0
+    national = digits[start : start + 10]
+    return digits[:start], national[:3], national[3:], digits[start + 10 :]
+
+
+def _relaid(digits: str, value: str) -> str:
+    chars = iter(digits)
+    return "".join(next(chars) if char.isdecimal() else char for char in value)
+
+
+def _abroad(patient: Patient, value: str, digits: str, attempt: int) -> str:
+    """Return other digits but for the country code, and the trunk prefix with the digit that tells mobile from
+    landline.
+    """
+    kept = 0
+    if value.lstrip().startswith("+"):
+        country = re.match(r"\+(\d{1,3})(?=\D)", value.lstrip())
+        kept = len(country[1]) if country else 2
+    elif digits[0] == "0" and len(digits) >= 8:
+        kept = 2
+    return digits[:kept] + permuted(patient, f"code/{attempt}", digits[kept:])
+
+
+def _line(patient: Patient, local: str, attempt: int) -> str:
+    """Return the exchange and the line that stand for ``local``, seven digits."""
+    if attempt < _SET_ASIDE_ATTEMPTS:
+        return f"{_EXCHANGE}01{patient.keyed.number(f'line/{attempt}', local) % _SET_ASIDE:02}"
+    # One permutation of all lines for each exchange, so that few numbers ever meet.
+    purpose = f"line {local[:3]}/{attempt}"
+    line = int(local[3:])
+    while True:
+        line = patient.keyed.permute(line, 10_000, purpose, ROUNDS)
+        if f"{line:04}" not in _SERVICE_LINES:
+            return f"{_EXCHANGE}{line:04}"
+
+
+def _respoken(patient: Patient, value: str, attempt: int) -> str:
+    """Return a number in words with other words of the same kind: ``six`` for ``four``, ``thirty`` for ``sixty``."""
+    words = [word.lower() for word in re.findall(r"[^\W\d_]+", value)]
+    choices = iter(patient.keyed.stream(len(words), f"spoken/{attempt}", " ".join(words)))
+
+    def other(match: re.Match[str]) -> str:
+        word, choice = "oh" if match[0].lower() == "zero" else match[0].lower(), next(choices)
+        kind = next((kind for kind in (_UNITS, _TEENS, _TENS) if word in kind), None)
+        if kind is None:
+            return match[0]
+        options = kind[1:] if kind is _UNITS and word != "oh" else kind
+        return case_like(options[(options.index(word) + 1 + choice % (len(options) - 1)) % len(options)], match[0])
+
+    figures = (scramble(patient.keyed, f"spoken/{attempt}", part) for part in re.findall(r"\d+", value))
+    return re.sub(r"\d+", lambda _: next(figures), re.sub(r"[^\W\d_]+", other, value))
+
+
+def replace_area_code(patient: Patient, code: str, local: str, attempt: int, state_of: Callable[[int], int]) -> str:
+    """Return an area code of the state that stands for the one ``code`` is in, or of any state; toll-free stays so.
+
+    Which of them depends on the exchange and line, ``local``, too.
+    """
+    known = places()
+    if code in _TOLL_FREE:
+        others: tuple[str, ...] = _TOLL_FREE
+    elif code in known.state_of_area_code:
+        others = known.states[state_of(known.state_of_area_code[code])].area_codes
+    else:
+        others = patient.keyed.pick(known.states, "area", code).area_codes
+    options = [other for other in others if other != code] or list(others)
+    return patient.keyed.pick(options, f"area code/{attempt}", code + local)

@@ -1,0 +1,252 @@
+"""The stand-in of one word of a name: another of its culture, sex and form, or an altered one for a name in no list.
+
+A keyed permutation of each pool of names, so that two names of a patient get two stand-ins.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from deid_runtime.surrogates.forms import case_like, changed, misspell, normal_form, scramble, vary
+from deid_runtime.surrogates.lists import Listed, names
+from deid_runtime.surrogates.name_parts import (
+    APOSTROPHES,
+    FAMILY,
+    GIVEN,
+    is_listed,
+    syllabic_culture,
+)
+from deid_runtime.surrogates.patient import ATTEMPTS, Patient
+from deid_runtime.surrogates.people import People, apostrophe_of, forms_of
+from deid_runtime.surrogates.spellings import joined_like
+from deid_runtime.surrogates.unlisted import likely_pool, nearest
+
+_DIGIT_LETTERS: Final = str.maketrans("01345", "oleas")
+_SCRIPT_POOLS: Final = (
+    (re.compile("[\u3040-\u30ff]"), "kana"),
+    (re.compile("[\u3400-\u9fff]"), "han"),
+    (re.compile("[\uac00-\ud7af]"), "hangul"),
+    (re.compile("[\u0400-\u04ff]"), "cyrillic"),
+    (re.compile("[\u0600-\u06ff]"), "arabic script"),
+    (re.compile("[\u0590-\u05ff]"), "hebrew script"),
+    (re.compile("[\u0370-\u03ff]"), "greek script"),
+    (re.compile("[\u0900-\u097f]"), "devanagari"),
+    (re.compile("[\u0e00-\u0e7f]"), "thai script"),
+    (re.compile("[\u0530-\u058f]"), "armenian script"),
+    (re.compile("[\u10a0-\u10ff]"), "georgian script"),
+)
+_COMMON_LETTERS: Final = "abcdefghijklmnoprstvw"
+_RARE_LETTERS: Final = "quxyz"
+
+
+def stand_in(patient: Patient, people: People, word: str, taken: frozenset[str]) -> str:
+    """Return the stand-in of one given or family name in the case of the lists, with the hyphens and apostrophes of
+    ``word``.
+
+    Neither it nor a part of it is a part of ``word`` or in ``taken``, as long as there is a choice.
+    """
+    own = forms_of(word)
+    different = ""
+    for attempt in range(ATTEMPTS):
+        made = _candidate(patient, people, word, taken, attempt)
+        found = forms_of(made)
+        if found and found.isdisjoint(own):
+            if found.isdisjoint(taken):
+                return made
+            different = different or made
+    return different or changed(word)
+
+
+def _candidate(patient: Patient, people: People, word: str, taken: frozenset[str], attempt: int) -> str:
+    form = normal_form(word)
+    listed = names().listed(form)
+    mark = apostrophe_of(word)
+    culture, syllables = _syllables_of(people, word, listed)
+    if culture:
+        made = "-".join(_syllable(patient, names().syllables[culture][each], taken, attempt) for each in syllables)
+    else:
+        made = choose(patient, people, form, attempt)
+    has_mark = any(char in APOSTROPHES for char in made)
+    if mark and not has_mark:
+        # N'Diaye: no name of that form is known to stand in, so what is behind the apostrophe is a name of its own.
+        rest = word[mark + 1 :]
+        return word[: mark + 1] + case_like(choose(patient, people, normal_form(rest), attempt), rest)
+    known_mark = people.marks.get(form, 0)
+    if known_mark and not mark and not has_mark and len(word) > known_mark:  # the same name without its apostrophe
+        rest = word[known_mark:]
+        return word[:known_mark] + choose(patient, people, normal_form(rest), attempt).lower()
+    if has_mark and not mark:
+        made = "".join(char for char in made if char not in APOSTROPHES)
+    if has_mark and mark:
+        made = "".join(word[mark] if char in APOSTROPHES else char for char in made)
+    return joined_like(made, word)
+
+
+def _syllables_of(people: People, word: str, listed: Listed | None) -> tuple[str, tuple[str, ...]]:
+    """Return the culture and the syllables of a given name of two (Mei-Ling, Soojin), or of one that is half of such a
+    name of the note; nothing for other names.
+    """
+    form = normal_form(word)
+    if form in people.syllables:
+        return people.syllables[form], (form,)
+    if "-" in word or " " in word:
+        culture = syllabic_culture(word)
+        return culture, tuple(normal_form(part) for part in re.split("[- ]", word)) if culture else ()
+    if listed is not None and "-" not in listed.pool[0]:
+        return "", ()
+    for culture, known in names().syllables.items():
+        for place in range(2, len(form) - 1):
+            if form[:place] in known and form[place:] in known:
+                return culture, (form[:place], form[place:])
+    return "", ()
+
+
+def _syllable(patient: Patient, listed: Listed, taken: frozenset[str], attempt: int) -> str:
+    """Return what stands for one syllable of a given name, in whatever names of the patient it comes."""
+    own = listed.pool[listed.index]
+    turns = (_permuted(patient, listed, attempt + turn) for turn in range(ATTEMPTS))
+    found = [made for made in turns if made != own]
+    return next((made for made in found if normal_form(made) not in taken), found[0])
+
+
+def choose(patient: Patient, people: People, form: str, attempt: int) -> str:
+    """Return the stand-in of a word of a name, given as its normal form, whatever is an original."""
+    known = names()
+    role = patient.roles.get(form) or people.roles.get(form, "")
+    key = ("name", role, form, str(attempt))
+    kept = patient.cache.get(key)
+    if kept is not None:
+        return kept
+    listed = known.listed(form, is_family=role == FAMILY if role else None)
+    is_nickname = form in known.formal_of and form not in known.nicknames
+    if role == FAMILY and form in known.family:
+        is_nickname = False
+    if is_nickname and not (listed and _is_of_other_sex(patient, form)):
+        return patient.remember(key, lambda: _nickname(patient, form, attempt))
+    if listed is not None:
+        found = _of_recorded_sex(patient, form, listed)
+        return patient.remember(key, lambda: _permuted(patient, found, attempt))
+    return _unlisted(patient, people, form, attempt)
+
+
+def _permuted(patient: Patient, listed: Listed, attempt: int) -> str:
+    purpose = f"name/{listed.pool[0]}/{len(listed.pool)}/{attempt}"
+    place = patient.keyed.permute(listed.index, len(listed.pool), purpose)
+    return listed.pool[place]
+
+
+def _of_recorded_sex(patient: Patient, form: str, listed: Listed) -> Listed:
+    """Return ``listed``, or a place in the pool of the patient's sex when it is the patient's own name and of the
+    other.
+    """
+    sex = patient.record.get("sex", "")[:1].upper()
+    if sex not in ("F", "M") or listed.sex in ("", sex) or patient.roles.get(form) != GIVEN:
+        return listed
+    pool = names().pools.get((listed.culture, sex)) or names().pools["english", sex]
+    return Listed(pool, listed.index % len(pool), listed.culture, sex)
+
+
+def _is_of_other_sex(patient: Patient, form: str) -> bool:
+    """Say whether a nickname is the patient's own, who is not of the sex it is listed for (Chris, Sam)."""
+    formal = names().given[names().formal_of[form]]
+    return patient.roles.get(form) == GIVEN and patient.record.get("sex", "")[:1].upper() not in ("", formal.sex)
+
+
+def _nickname(patient: Patient, form: str, attempt: int) -> str:
+    known = names()
+    formal = normal_form(_permuted(patient, known.given[known.formal_of[form]], attempt))
+    options = known.nicknames[formal]
+    own = [normal_form(nickname) for nickname in known.nicknames[known.formal_of[form]]]
+    return options[(own.index(form) if form in own else 0) % len(options)]
+
+
+def _unlisted(patient: Patient, people: People, form: str, attempt: int) -> str:
+    """Return an altered name for one that is in no list, so that an odd spelling does not tell a real name from a
+    stand-in.
+
+    A slip of the pen in a name of this patient, of the note or of the lists follows that name.
+    """
+    source = _source_of(patient, people, form)
+    if source:
+        base = choose(patient, people, source, attempt)
+        return _odd(lambda turn: misspell(base, patient.keyed.number(f"slip/{attempt}/{turn}", form)))
+    # Under a key of its own: in another note, with the right spelling beside it, the same word may be a slip.
+    return patient.remember(("made up", form, str(attempt)), lambda: _made_up(patient, form, attempt))
+
+
+def _source_of(patient: Patient, people: People, form: str) -> str:
+    """Return the name that ``form`` is a misspelling of, or an empty string."""
+    plain = form.translate(_DIGIT_LETTERS)
+    if plain != form and is_listed(plain):
+        return plain
+    if form in patient.roles:
+        return nearest(form)
+    return next((known for known in (*patient.roles, *people.nearby) if _one_slip(form, known)), "") or nearest(form)
+
+
+def _odd(spelling: Callable[[int], str]) -> str:
+    """Return the first of some spellings that is in no list."""
+    return next((odd for odd in map(spelling, range(4)) if not is_listed(normal_form(odd))), spelling(0))
+
+
+def _made_up(patient: Patient, form: str, attempt: int) -> str:
+    """Return an altered name of the culture that the letters or the script of an unknown one suggest."""
+    if len(form) <= 2:
+        return "".join(stand_in_letter(patient, char, attempt) for char in form).capitalize()
+    for script, culture in _SCRIPT_POOLS:
+        if script.search(form):
+            return _native(patient, culture, form, attempt)
+    sex = patient.record.get("sex", "")[:1].upper() if patient.roles.get(form) == GIVEN else ""
+    pool = likely_pool(form, sex if sex in ("F", "M") else "")
+    base = patient.keyed.pick(pool, f"unlisted/{attempt}", form)
+    number = patient.keyed.number(f"odd/{attempt}", form)
+    return _odd(lambda turn: vary(base, number + turn))
+
+
+def _native(patient: Patient, culture: str, form: str, attempt: int) -> str:
+    pools = names().pools
+    purpose = f"native/{attempt}"
+    family = patient.keyed.pick(pools[culture, ""], purpose, form)
+    if culture in ("han", "kana", "hangul") and len(form) > 1:  # family and given name in one word
+        given = patient.keyed.pick(pools[culture, "F"] + pools[culture, "M"], purpose + "g", form)
+        return (family + given)[: max(2, len(form))]
+    if patient.roles.get(form) == GIVEN:
+        return patient.keyed.pick(pools[culture, "F" if form[-1] in "аяاةהיηα" else "M"], purpose, form)
+    return family
+
+
+def _one_slip(left: str, right: str) -> bool:
+    """Say whether one insertion, deletion, replacement or swap of neighbours makes ``left`` of ``right``; both 4 or
+    longer.
+    """
+    if min(len(left), len(right)) < 4 or abs(len(left) - len(right)) > 1 or left == right:
+        return False
+    start = 0
+    while start < min(len(left), len(right)) and left[start] == right[start]:
+        start += 1
+    if len(left) == len(right):
+        rest_left, rest_right = left[start:], right[start:]
+        swapped = rest_left[1:2] + rest_left[:1] + rest_left[2:]
+        return rest_left[1:] == rest_right[1:] or swapped == rest_right
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
+    return longer[start + 1 :] == shorter[start:]
+
+
+def stand_in_letter(patient: Patient, char: str, attempt: int) -> str:
+    """Return the letter that stands for ``char`` where nothing better is known; never the letter itself."""
+
+    def make() -> str:
+        for letters in (_COMMON_LETTERS, _RARE_LETTERS):
+            if char in letters:
+                # The next one round a keyed circle: distinct letters stay distinct, none stays itself.
+                circle = patient.keyed.order(len(letters), f"letters/{len(letters)}")
+                step = 1 + attempt % (len(letters) - 1)
+                return letters[circle[(circle.index(letters.index(char)) + step) % len(letters)]]
+        return scramble(patient.keyed, f"letter/{attempt}", char)
+
+    return patient.remember(("letter", char, str(attempt)), make)
+
+
+def letter_for(patient: Patient, char: str) -> str:
+    """Return the letter that stands for a lone initial, in lower case."""
+    return stand_in_letter(patient, char.lower(), 0)
