@@ -1,6 +1,7 @@
 """What does a detector lose that learnt from a resynthesised corpus in place of the originals?
 
     python benchmarks/resynthesis.py --notes train --dev dev --lists lists --negatives clean.jsonl.gz --work out
+    python benchmarks/resynthesis.py --notes train --checks-only
 
 Method, after Deleger et al. 2014: ``--notes`` are resynthesised as ``deid corpus resynthesize`` does it, one joint
 model learns the originals and one the new corpus, with the same recipe, seed and number of tokens, and both search the
@@ -12,12 +13,18 @@ so that little of either corpus's own values is learnt. ``--no-resampling`` lear
 
 Something of the originals that the checks find left in the new corpus is counted in the results, and hinders nothing
 here. Trained models are kept in ``--work``: run again to go on after an interruption.
+
+``--checks-only`` makes the new corpus and checks it, trains nothing, and puts the checks into the results in place of
+the old ones. ``checks_of`` says when that was and of which corpus; all else stays as the last training left it, so
+``corpus_sha256`` is what the models learnt.
 """
 
 import argparse
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -48,10 +55,12 @@ ALLOWED_LOSS = 0.01  # of F1
 def main() -> None:
     """Resynthesise, train what is not trained yet, search dev with both, test the difference, write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("--notes", "--dev", "--negatives"):
-        parser.add_argument(name, type=Path, action="append", required=True)
-    parser.add_argument("--lists", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--notes", type=Path, action="append", required=True)
+    parser.add_argument("--checks-only", action="store_true", help="train nothing, refresh the checks in --results")
+    for name in ("--dev", "--negatives"):
+        parser.add_argument(name, type=Path, action="append")
+    parser.add_argument("--lists", type=Path)
+    parser.add_argument("--work", type=Path)
     parser.add_argument("--ordinary-words", type=Path, help="as `deid corpus resynthesize` takes it")
     parser.add_argument("--tokens", type=int, default=1_500_000, help="of each training")
     parser.add_argument("--seeds", type=int, nargs="+", default=[5], help="time is linear")
@@ -60,14 +69,29 @@ def main() -> None:
     parser.add_argument("--shuffles", type=int, default=9_999)
     parser.add_argument("--results", type=Path, default=RESULTS / "resynthesis.json")
     options = parser.parse_args()
+    missing = [name for name in ("dev", "negatives", "lists", "work") if getattr(options, name) is None]
+    if missing and not options.checks_only:
+        parser.error(f"training needs {', '.join('--' + name for name in missing)}; or give --checks-only")
     machine = describe_machine()
-    notes, dev = read_annotated(options.notes), read_annotated(options.dev)
+    notes = read_annotated(options.notes)
     judged = read_words(options.ordinary_words) if options.ordinary_words else frozenset()
     made = resynthesize(notes, read_records(options.notes), Surrogates(KEY), judged=judged, keep_ids=True)
     print(render(made.checks))
+    arms = {"originals": to_train(notes), "resynthesised": to_train(made.notes)}
+    checked = {
+        "checks_of": {
+            "measured": machine["measured"],
+            "judged_words": len(judged),
+            "corpus_sha256": {name: corpus_digest(arm) for name, arm in arms.items()},
+        },
+        "checks": made.checks.to_json(),
+    }
+    if options.checks_only:
+        write_results(options.results, with_checks(options.results, checked))
+        return
+    dev = read_annotated(options.dev)
     trainer = load_trainer(options.work, options.tokens, options.threads, options.lists, options.negatives)
     trainer = replace(trainer, resample=not options.no_resampling)
-    arms = {"originals": to_train(notes), "resynthesised": to_train(made.notes)}
     rows = []
     for seed in options.seeds:
         found = {
@@ -95,10 +119,18 @@ def main() -> None:
             "settings": {name: getattr(options, name) for name in ("tokens", "seeds", "threads", "shuffles")}
             | {"resampling": not options.no_resampling, "judged_words": len(judged), "allowed_loss": ALLOWED_LOSS},
             "corpus_sha256": {name: corpus_digest(arm) for name, arm in (*arms.items(), ("dev", to_train(dev)))},
-            "checks": made.checks.to_json(),
+            **checked,
             "rows": rows,
         },
     )
+
+
+def with_checks(results: Path, checked: dict[str, Any]) -> dict[str, Any]:
+    """Return what the file ``results`` holds, if there is one, with other checks."""
+    known = (
+        json.loads(results.read_text(encoding="utf-8")) if results.exists() else {"question": __doc__.splitlines()[0]}
+    )
+    return {**known, **checked}
 
 
 def to_train(notes: Sequence[Annotated]) -> list[GoldNote]:

@@ -7,7 +7,7 @@ name is looked up in every culture that lists it, where the runtime settles for 
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from importlib import resources
@@ -25,6 +25,7 @@ _PARTICLES: Final = frozenset(
 _SUFFIXES: Final = frozenset("jr sr jnr snr ii iii iv esq".split())
 _TITLES: Final = frozenset("dr mr mrs ms miss prof rev sgt capt sra sir dame".split())
 _ENGLISH: Final = frozenset({"english", "english rare", "nicknamed"})
+_SYLLABLE_CHARS: Final = 5  # of Korean and Chinese given names at most, Hyung or less
 
 
 def bare(value: str) -> str:
@@ -148,7 +149,10 @@ def roles(name: str, lists: NameLists) -> list[str]:
     """Return ``given``, ``family`` or nothing for each word of :func:`cut`: only where there is little doubt.
 
     Before a comma family, behind it given; else the first of several full words given and the last family. A word alone
-    is what the lists have it for, if one list alone does. Words of one letter and particles are nothing.
+    is what the lists have it for, if one list alone does. Words of one letter and particles are nothing, and so are two
+    letters alone in lower case or capitals (``ko``, ``KO``), which are initials as a rule. Where the first word is no
+    given name of the lists the family name may be first (``ABERNATHY TOBIAS``, ``Wu Guang-Li``): then a last word that
+    may be a given name, in capitals or behind a hyphen, is nothing, nor is a syllable behind a hyphen.
     """
     words, _ = cut(name)
     full = [i for i, word in enumerate(words) if len(word.text) > 1 and word.text.lower() not in _PARTICLES | _SUFFIXES]
@@ -161,15 +165,31 @@ def roles(name: str, lists: NameLists) -> list[str]:
         found[full[0]], found[full[-1]] = "given", "family"
     for i in full:
         form = bare(words[i].text)
-        if any("-" in words[j].before for j in (i, i + 1) if j < len(words)) and found[i] != "family":
+        is_hyphened = any("-" in words[j].before for j in (i, i + 1) if j < len(words))
+        if is_hyphened and found[i] != "family":
             found[i] = ""  # the parts of Maj-Britt and Min-ji are no names of their own
             continue
         is_given, is_family = form in lists.given, form in lists.family
-        if len(full) == 1 and is_given != is_family and comma is None:
+        is_alone = len(words) == 1 and len(form) == 2 and case_of(words[i].text) in ("lower", "upper")
+        is_doubted = (is_given and name.isupper()) or (is_hyphened and (is_given or len(form) <= _SYLLABLE_CHARS))
+        may_be_given = comma is None and found[i] == "family" and is_doubted
+        if is_alone or (may_be_given and not _begins_given(words, full, lists)):
+            found[i] = ""
+        elif len(full) == 1 and is_given != is_family and comma is None:
             found[i] = "given" if is_given else "family"
         elif (found[i] == "given" and not is_given) or (found[i] == "family" and not is_family):
             found[i] = ""  # Given Family and Family Given: the lists do not bear it out
     return found
+
+
+def _begins_given(words: Sequence[Word], full: Sequence[int], lists: NameLists) -> bool:
+    """Say whether the first full word is a given name of the lists, by itself or joined to what follows it."""
+    first = full[0]
+    end = first + 1
+    while end < len(words) and "-" in words[end].before:
+        end += 1
+    joined = "".join(bare(word.text) for word in words[first:end])
+    return end < len(words) and (bare(words[first].text) in lists.given or joined in lists.given)
 
 
 # Dates ----------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ surrogates:
 *names*: ``form``: words, punctuation, particles, suffixes, initials and letter case as in the original. ``gender`` and
 ``culture``: of words whose role is plain and that the lists know, the stand-in is listed for that sex, for a culture
 the original is listed for; where the record gives the patient's sex, that decides. ``initials``: two or three letters
-that are those of one full name of the note follow its stand-in.
+that are those of one full name of the note, and of no other of the patient, follow its stand-in.
 
 *dates*: ``form`` of full dates that exist; ``intervals``: full dates that moved by as many days as most of their
 patient's. Dates 90 years and more before the patient's latest have no part in it: they would tell an age over 89, and
@@ -194,26 +194,31 @@ def measure(rows: Sequence[Replaced], records: Mapping[str, PatientRecord], tall
     for row in rows:
         record = records.get(row.note.patient)
         fields = record.fields if record else {}
-        measure_names(row, fields, lists, tally)
-        measure_initials(row, lists, tally)
         measure_numbers(row, tally)
         measure_places(row, gazetteer, tally)
         measure_collisions(row, fields, tally)
         by_patient[row.note.patient or row.note.id].append(row)
     for patient, of_patient in by_patient.items():
         record = records.get(patient)
+        owners = [_owners(row) for row in of_patient]
+        initials = frozenset(letters for of_note in owners for letters in of_note)
+        for row in of_patient:
+            measure_names(row, record.fields if record else {}, initials, lists, tally)
+        measure_initials(of_patient, owners, lists, tally)
         born = full_dates(record.fields.get("dob", "")) if record else set()
         measure_dates(of_patient, born, tally)
         measure_consistency(of_patient, gazetteer, tally)
 
 
-def measure_names(row: Replaced, record: Mapping[str, str], lists: NameLists, tally: Tally) -> None:
-    """Count form, sex and culture of the names of a note."""
+def measure_names(
+    row: Replaced, record: Mapping[str, str], initials: frozenset[str], lists: NameLists, tally: Tally
+) -> None:
+    """Count form, sex and culture of the names of a note; ``initials`` of full names are no names of the lists."""
     own = {bare(word.text) for name in ("given", "middle") for word in cut(record.get(name, ""))[0]}
     for _, value, made in row.of(_NAMES):
         faults = form_faults(value, made)
         tally.add("names: form", not faults, value, made, ",".join(sorted(faults)))
-        if "parts" in faults or len(cut(value)[0]) != len(cut(made)[0]):
+        if "parts" in faults or value in initials or len(cut(value)[0]) != len(cut(made)[0]):
             continue
         found = zip(roles(value, lists), cut(value)[0], cut(made)[0], strict=True)
         for role, old, new in ((role, bare(old.text), bare(new.text)) for role, old, new in found if role):
@@ -228,23 +233,41 @@ def measure_names(row: Replaced, record: Mapping[str, str], lists: NameLists, ta
             tally.add(f"names: culture of {role} names", is_same, old, new, value, made)
 
 
-def measure_initials(row: Replaced, lists: NameLists, tally: Tally) -> None:
-    """Count whether initials follow the one full name of the note that they may stand for."""
+def measure_initials(
+    rows: Sequence[Replaced], owners_by_note: Sequence[Mapping[str, set[str]]], lists: NameLists, tally: Tally
+) -> None:
+    """Count whether initials follow the one full name of their note, and of the patient, that they may stand for."""
+    of_patient: dict[str, set[str]] = defaultdict(set)
+    for owners in owners_by_note:
+        for letters, made_letters in owners.items():
+            of_patient[letters] |= made_letters
+    for row, owners in zip(rows, owners_by_note, strict=True):
+        names = [(value, made) for _, value, made in row.of(_NAMES)]
+        mentioned = {bare(word.text) for value, _ in names for word in cut(value)[0] if not word.text.isupper()}
+        for value, made in names:
+            letters = re.sub(r"[. ]", "", value)
+            is_word = bare(letters) in mentioned or (len(letters) > 2 and bare(letters) in lists.family)
+            # A stand-in with the same letters cannot be followed: the originals would come again.
+            is_told = len(of_patient[letters]) == 1 and letters in owners and letters not in owners[letters]
+            if len(letters) in (2, 3) and letters.isupper() and not is_word and is_told:
+                is_kept = re.sub(r"[. ]", "", made) in owners[letters]
+                tally.add("names: initials", is_kept, value, made, str(owners[letters]), row.note.id)
+
+
+def _owners(row: Replaced) -> dict[str, set[str]]:
+    """Return the initials of the full names of a note with those of their stand-ins; ``Smith, John`` is John Smith."""
     owners: dict[str, set[str]] = defaultdict(set)
-    names = [(value, made) for _, value, made in row.of(_NAMES)]
-    mentioned = {bare(word.text) for value, _ in names for word in cut(value)[0] if not word.text.isupper()}
-    for value, made in names:
+    for _, value, made in row.of(_NAMES):
         words, new = cut(value)[0], cut(made)[0]
-        is_plain = len(words) in (2, 3) and len(words) == len(new) and not any("," in word.before for word in words)
-        if is_plain and len(words[0].text) > 1 and len(words[-1].text) > 1:
-            owners["".join(w.text[0] for w in words).upper()].add("".join(w.text[0] for w in new).upper())
-    for value, made in names:
-        letters = re.sub(r"[. ]", "", value)
-        is_word = bare(letters) in mentioned or (len(letters) > 2 and bare(letters) in lists.family)
-        if len(letters) in (2, 3) and letters.isupper() and not is_word and len(owners.get(letters, ())) == 1:
-            tally.add(
-                "names: initials", re.sub(r"[. ]", "", made) in owners[letters], value, made, str(owners[letters])
+        commas = [i for i, word in enumerate(words) if "," in word.before]
+        is_plain = len(words) in (2, 3) and len(words) == len(new) and not any(stays(word.text) for word in words)
+        if is_plain and len(commas) <= 1 and len(words[0].text) > 1 and len(words[-1].text) > 1:
+            at = commas[0] if commas else 0
+            old_letters, new_letters = (
+                "".join(w.text[0] for w in (*some[at:], *some[:at])).upper() for some in (words, new)
             )
+            owners[old_letters].add(new_letters)
+    return owners
 
 
 def measure_numbers(row: Replaced, tally: Tally) -> None:

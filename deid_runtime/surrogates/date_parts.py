@@ -199,7 +199,7 @@ def roles_of(
 
 
 def day_like(day: int, original: str, style: DateStyle) -> str:
-    ending = original.lstrip("0123456789")
+    ending = original.lstrip("".join(filter(str.isdecimal, original)))
     digits = original[: len(original) - len(ending)]
     text = padded_like(day, digits, style.padded_days and not ending)
     if ending:

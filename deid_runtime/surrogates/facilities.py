@@ -38,6 +38,16 @@ _SECOND_HALF: Final = re.compile(
 _LOWER_CASE_LETTERS: Final = 3  # longer words in lower case are words
 _SKIPPED: Final = frozenset({"of", "the", "and", "at", "for"})  # words that abbreviations leave out
 _LEAST_POSSESSIVE: Final = 3  # characters
+_LEAST_PLURAL: Final = 5  # characters: Cruikshanks is Cruikshank's, but Ross is no Ros's
+_POSSESSIVE: Final = ("'s", "’s")
+_APOSTROPHE: Final = re.compile("['’ʻ]")
+#: Words that are the kind of a facility by themselves: the name of one goes before them.
+_HEADS: Final = frozenset(
+    "academy agency centre center church clinic college company department dept facility foundation group home hospice "
+    "hospital house infirmary institute lab laboratory office organization organisation pharmacy practice program "
+    "programme rehab school service services society unit university".split()
+)
+_LETTER_TURNS: Final = 8  # how often another word is drawn for one with the first letter of the original
 _VOWEL: Final = re.compile("[AEIOUY]")
 _KEPT_ENDINGS: Final = ("RMC", "MC", "GH", "CH", "H", "PD", "FD")
 _ORDINAL_FIGURE: Final = re.compile(r"(\d+)(st|nd|rd|th)", re.I)
@@ -55,8 +65,10 @@ def abbreviations(values: Iterable[str]) -> dict[str, str]:
 
 
 def spelled_apart(values: Iterable[str]) -> dict[str, str]:
-    """Return normal form to name for the names in ``values`` of two words or more: LifeFlight may be Life Flight."""
-    return {normal_form(value): value for value in sorted(values) if " " in value.strip()}
+    """Return normal form to name for the names in ``values`` of two words or more, or with an apostrophe: LifeFlight
+    may be Life Flight, and Cruikshanks Cruikshank's.
+    """
+    return {normal_form(value): value for value in sorted(values) if " " in value.strip() or _APOSTROPHE.search(value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +94,11 @@ def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str
         return first_free(lambda n: scramble(patient.keyed, f"{kind}/{n}", value), value, taken)
     form = normal_form(value)
     apart = around.apart.get(form)
-    if apart is not None and value.isalpha():
-        made = replace_phrase(patient, kind, apart, taken, around)
-        joined = "".join(string.capwords(word) if word.islower() else word for word in made.split(" "))
-        return case_like(joined, value)
+    if apart is not None and (value.isalpha() or (_APOSTROPHE.search(apart) and not _APOSTROPHE.search(value))):
+        made = _APOSTROPHE.sub("", replace_phrase(patient, kind, apart, taken, around))
+        if value.isalpha():
+            made = "".join(string.capwords(word) if word.islower() else word for word in made.split(" "))
+        return case_like(made, value)
     chain = phrases().chains.get(form)
     if chain and kind in ("facility", "organization"):
         options = _written_alike(chain, form)
@@ -137,13 +150,18 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
     tokens = _TOKEN.findall(value)
     is_kept = [_stays(token, kept, kind) or _is_road_letter(tokens, place) for place, token in enumerate(tokens)]
     if not any(_tells(token) and not stays for token, stays in zip(tokens, is_kept, strict=True)):
-        # Nothing but words of kind (First Lutheran, Good Samaritan): the first of them has to tell then.
-        place = next(
-            (i for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2 and token.lower() != "the"), None
-        )
-        if place is None:
+        # Nothing but words of kind (First Lutheran, the Center for Heart): the first of them has to tell then.
+        words = [(i, token.lower()) for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2]
+        places = [i for i, word in words if word not in _SKIPPED]
+        if not places:
             return scramble(patient.keyed, f"{kind}/{attempt}", value)
-        is_kept[place] = False
+        telling = [i for i in places if tokens[i].lower() not in _HEADS]
+        if not telling and len(places) == 1 and kind in ("facility", "organization"):  # the Clinic gets a name
+            head = tokens[places[0]]
+            [name] = _phrase(patient, kind, [head], tokens[: places[0]], normal_form(value), attempt)
+            tokens[places[0]] = f"{case_like(name, head)} {head}"
+            return "".join(tokens)
+        is_kept[min(telling or places)] = False
     out: list[str] = []
     index = 0
     while index < len(tokens):
@@ -255,7 +273,7 @@ def _word_like(new: str, word: str) -> str:
     """Return ``new`` in the case of ``word``, with its inner capital (LifeBridge) and its possessive ending."""
     if _INNER_CAPITAL.match(word):
         new = _SECOND_HALF.sub(lambda half: half[0].capitalize(), new)
-    if word[-2:].lower() in ("'s", "’s") and len(word) > _LEAST_POSSESSIVE and "'" not in new and "’" not in new:
+    if word[-2:].lower() in _POSSESSIVE and len(word) > _LEAST_POSSESSIVE and "'" not in new and "’" not in new:
         new += word[-2:]
     return case_like(new, word)
 
@@ -269,25 +287,37 @@ def _phrase(
     def pick(options: Sequence[str], purpose: str) -> str:
         return patient.keyed.pick(options, f"{kind} {purpose}/{attempt}", form)
 
-    last = words[-1]
-    possessive = last[-2:] if last[-2:].lower() in ("'s", "’s") and len(last) > _LEAST_POSSESSIVE else ""
+    def pick_first(options: Sequence[str], purpose: str) -> str:
+        # With the first letter of the original, the letters of the whole name might be those of its abbreviation.
+        turns = (pick(options, f"{purpose} {turn}") for turn in range(_LETTER_TURNS))
+        drawn = [next(turns)]
+        while normal_form(drawn[-1])[:1] == form[:1] and (another := next(turns, None)):
+            drawn.append(another)
+        return drawn[-1]
+
+    last, ending = words[-1], _ending(words[-1])
     previous = next((token.lower() for token in reversed(before) if token[0].isalpha()), "")
     if previous in ("st", "saint", "ste", "san", "santa", "sainte", "st."):
-        return [pick(listed.saints, "saint") + possessive]
+        return [pick_first(listed.saints, "saint") + ending]
     if kind == "street" and len(words) == 1:
-        return [pick(listed.streets, "name") + possessive]
+        return [pick_first(listed.streets, "name") + ending]
     if len(words) == 1:
-        is_person = (
-            normal_form(last.removesuffix(possessive)) in names().family
-            or possessive
-            or previous in ("and",)
-            or "&" in before
-        )
+        is_person = normal_form(last.removesuffix(ending)) in names().family or ending or previous == "and"
+        is_person = is_person or "&" in before
         options = names().pools["english", ""] if is_person and kind != "place" else listed.singles
-        return [pick(options, "single") + possessive]
-    first = pick(listed.firsts, "first")
+        return [pick_first(options, "single") + ending]
+    first = pick_first(listed.firsts, "first")
     feature = pick([word for word in listed.features if word != first], "feature")
-    return [first, *_middle(patient, kind, words, form, attempt), feature + possessive]
+    return [first, *_middle(patient, kind, words, form, attempt), feature + ending]
+
+
+def _ending(word: str) -> str:
+    """Return the ending of a possessive, which may have lost its apostrophe behind a family name (Cruikshanks)."""
+    if word[-2:].lower() in _POSSESSIVE:
+        return word[-2:] if len(word) > _LEAST_POSSESSIVE else ""
+    family = names().family
+    is_plural = len(word) >= _LEAST_PLURAL and word[-1] in "sS" and normal_form(word) not in family
+    return word[-1] if is_plural and normal_form(word[:-1]) in family else ""
 
 
 def _middle(patient: Patient, kind: str, words: Sequence[str], form: str, attempt: int) -> list[str]:

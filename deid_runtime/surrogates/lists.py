@@ -114,7 +114,10 @@ def _claimed_names(nicknames: Mapping[str, tuple[str, str]]) -> dict[str, _Claim
     claimed = {}
     for form in (*given, *(form for form in family if form not in given)):
         name, culture, sex = given.get(form, ("", "", ""))
-        claimed[form] = _Claimed(name or family[form][0], culture, sex, family[form][1] if form in family else "")
+        spellings = [spelling for spelling in (name, family.get(form, ("",))[0]) if spelling]
+        # Dangelo is D'Angelo without its apostrophe: the spelling with the form to keep is the name.
+        spelling = next((spelling for spelling in spellings if form_of_name(spelling)), spellings[0])
+        claimed[form] = _Claimed(spelling, culture, sex, family[form][1] if form in family else "")
     return claimed
 
 
@@ -219,7 +222,8 @@ def _places_in_pools(
         ):
             if not culture:
                 continue
-            plain = pools.get((culture, sex)) or pools["english", "F" if kind == "given" else ""]
+            told = "F" if sex == "U" else sex  # a woman's name where too few are of both sexes
+            plain = pools.get((culture, sex)) or pools.get((culture, told)) or pools["english", told]
             pool = plain if key[0] in ("", _OTHER_KIND[kind]) else every_pool[key]
             place = own_places.get(claim.name, -1)
             if not (0 <= place < len(pool) and pool[place] == claim.name):

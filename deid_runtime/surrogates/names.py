@@ -143,6 +143,11 @@ def _known_initials(patient: Patient, people: People, joined: str, taken: frozen
                     if form[0] == joined:
                         return _first_letter(patient, people, form, taken)
         return ""
+    given_first = [(*person.given, *person.family) for person in people.persons]
+    family_first = [(*person.family, *person.given) for person in people.persons if len(joined) > 2]  # NG SIEW LAN
+    for forms in (*given_first, *family_first):
+        if "".join(form[0] for form in forms) == joined:
+            return "".join(_first_letter(patient, people, form, taken) for form in forms)
     for person in people.persons:
         if person.given[0][0] != joined[0] or person.family[-1][0] != joined[-1]:
             continue

@@ -7,6 +7,7 @@ from typing import Final
 
 from deid_runtime.surrogates.forms import changed, normal_form
 from deid_runtime.surrogates.hashing import Keyed
+from deid_runtime.surrogates.lists import phrases
 
 _CACHED_VALUES: Final = 8192
 _LONGEST_CACHED_CHARS: Final = 200
@@ -15,6 +16,7 @@ ATTEMPTS: Final = 24  # how many stand-ins of a value are tried for one that is 
 
 #: Fields of a record that are not identifiers by themselves and so are no bar to a stand-in.
 _NOT_IDENTIFYING: Final = frozenset({"id", "sex", "gender"})
+_ADDRESSES: Final = frozenset({"street", "address"})  # of which the St may come again, as initials say
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, st
     for name, value in record.items():
         if name not in _NOT_IDENTIFYING:
             recorded.add(normal_form(value))
-            recorded.update(normal_form(word) for word in value.replace("-", " ").split())
+            words = {normal_form(word) for word in value.replace("-", " ").split()}
+            recorded.update(words - phrases().kept["street"] if name in _ADDRESSES else words)
     return Patient(keyed, offset_of(keyed, date_shift_days), dict(record), frozenset(recorded - {""}), dict(roles))
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from deid_runtime.surrogates.forms import normal_form
@@ -62,6 +62,7 @@ def find_people(patient: Patient, mentions: Iterable[str]) -> People:
     if own_given and own_family:
         persons.append(Person(own_given, own_family))
     parsed = {value: parse(patient, value) for value in dict.fromkeys(mentions) if len(value) <= LONGEST_NAME_CHARS}
+    parsed.update(_told_initials(persons, parsed))
     for value, parts in parsed.items():
         marks.update((part.form, place) for part in parts if (place := apostrophe_of(value[part.start : part.end])))
         words.update(*(forms_of(value[part.start : part.end]) for part in parts if part.role in (GIVEN, FAMILY, "")))
@@ -91,6 +92,29 @@ def find_people(patient: Patient, mentions: Iterable[str]) -> People:
         parsed=parsed,
         spellings=usual_spellings(parsed),
     )
+
+
+def _told_initials(own: Sequence[Person], parsed: Mapping[str, Sequence[Part]]) -> dict[str, list[Part]]:
+    """Return, as initials, the lone words in capitals that are names of the lists but here the first letters of a full
+    name: the RAS of Renard Achebe-Stolz.
+    """
+    full = {_first_letters(person.given + person.family) for person in own}
+    is_name: set[str] = set()  # beside other words, or in another case
+    for value, parts in parsed.items():
+        given, family = ([part.form for part in parts if part.role == role] for role in (GIVEN, FAMILY))
+        if given and family:
+            full.add(_first_letters((*given, *family)))
+        if len(parts) > 1 or not value.isupper():
+            is_name.update(part.form for part in parts)
+    return {
+        value: [replace(parts[0], role=INITIAL)]
+        for value, parts in parsed.items()
+        if len(parts) == 1 and len(value) > 2 and value.isupper() and parts[0].form in full - is_name
+    }
+
+
+def _first_letters(forms: Iterable[str]) -> str:
+    return "".join(form[0] for form in forms)
 
 
 def forms_of(word: str) -> set[str]:

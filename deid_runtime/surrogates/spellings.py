@@ -6,9 +6,10 @@ from itertools import accumulate
 from typing import Final
 
 from deid_runtime.surrogates.forms import case_like, normal_form
-from deid_runtime.surrogates.name_parts import KEPT, Part, is_listed
+from deid_runtime.surrogates.name_parts import APOSTROPHES, KEPT, Part, is_listed
 
 _HYPHEN: Final = re.compile("([-‐‑ ])")
+_JOINT: Final = re.compile(rf"[-‐‑ {APOSTROPHES}]")
 
 
 def joined_like(made: str, word: str) -> str:
@@ -27,8 +28,8 @@ def cut_alike(
     """Return the stand-ins ``made`` of the ``usual`` spelling of a mention, cut into words as ``value`` is
     (Win ter for Winter).
 
-    Both spellings have the same letters and digits. A word that is cut has its stand-in cut at its hyphen where it
-    has one (Soo Jin for Soo-jin), else in proportion.
+    Both spellings have the same letters and digits. A word that is cut has its stand-in cut at its hyphen or
+    apostrophe where it has one (Soo Jin for Soo-jin), else in proportion.
     """
     pieces = [
         piece
@@ -57,8 +58,10 @@ def cut_alike(
 
 
 def _pieces(word: str, made: str) -> list[tuple[str, list[str]]]:
-    """Return the normal form and the letters of the stand-in of each part of a word that a hyphen joins."""
-    old, new = _HYPHEN.split(word)[::2], _HYPHEN.split(made)[::2]
+    """Return the normal form and the letters of the stand-in of each part of a word that a hyphen or an apostrophe
+    joins.
+    """
+    old, new = _JOINT.split(word), _JOINT.split(made)
     if len(old) != len(new):
         old, new = [word], [made]
     return [

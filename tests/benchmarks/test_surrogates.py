@@ -71,6 +71,12 @@ def test_the_form_of_a_name(forms, original, made, faults):
         ("Margaret", ["given"]),
         ("Kowalczyk", ["family"]),
         ("Zqvorblatt", [""]),
+        ("ko", [""]),  # initials, as a rule
+        ("Hyun-woo", ["", ""]),
+        ("Wu Guang-Li", ["", "", ""]),
+        ("SUBRAMANIAM MEI-LING", ["", "", ""]),
+        ("HASHEMI NOOR", ["", ""]),
+        ("Maria Lopez-Garcia", ["given", "", "family"]),
     ],
 )
 def test_roles_that_are_plain(forms, lists, name, roles):
@@ -182,6 +188,29 @@ def test_originals_put_back_fail_the_checks(benchmark, notes):
     for name in ("names: gender", "collisions: none with words of names", "agreement: town in state",
                  "dates: intervals", "consistency: words of names"):  # fmt: skip
         assert figures[name]["share"] < 1, name
+
+
+def test_initials_that_do_not_follow_their_person_fail(benchmark, lists):
+    tally = benchmark.Tally()
+    spans = [benchmark.Span(0, 4, "PATIENT"), benchmark.Span(5, 7, "PATIENT")]
+    note = benchmark.GoldNote("n", "p", "", "Quist, Bart BQ", spans)
+
+    for made in ("TW", "WT"):
+        row = benchmark.Replaced(note, ["Quist, Bart", "BQ"], ["Tucker, Will", made])
+        benchmark.measure_initials([row], [benchmark._owners(row)], lists, tally)
+
+    assert (tally.kept["names: initials"], tally.of["names: initials"]) == (1, 2)
+
+
+def test_initials_of_two_names_are_not_measured(benchmark, lists):
+    tally = benchmark.Tally()
+    spans = [benchmark.Span(0, 1, "PATIENT"), benchmark.Span(2, 3, "PATIENT"), benchmark.Span(4, 5, "PATIENT")]
+    note = benchmark.GoldNote("n", "p", "", "text of the note", spans)
+    row = benchmark.Replaced(note, ["Bart Quist", "Bea Quist", "BQ"], ["Will Tucker", "Ann Tucker", "WT"])
+
+    benchmark.measure_initials([row], [benchmark._owners(row)], lists, tally)
+
+    assert not tally.of
 
 
 def test_the_table_of_the_readme_holds_what_was_measured():

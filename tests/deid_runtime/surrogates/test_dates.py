@@ -248,9 +248,14 @@ def test_impossible_days_stay_impossible(year, month, day, offset):
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.text(alphabet="0123456789/-. ',:thMarchFriday", max_size=30), st.integers(-400, 400))
+@given(st.text(alphabet="0123456789𝟎٣/-. ',:thMarchFriday", max_size=30), st.integers(-400, 400))
 def test_nothing_that_looks_like_a_date_raises(value, offset):
     replace_date(value, offset, STYLE)
+
+
+def test_a_figure_of_another_script_is_no_harm():
+    for value in ("𝟎", "𝟑rd", "٣ March", "𝟑 March 2014"):
+        assert replace_date(value, 40, STYLE) != value
 
 
 def test_a_letter_read_for_zero_stays_where_it_was():

@@ -16,6 +16,10 @@ from tests.deid_runtime.surrogates.marked import surrogates_of
         ("HOSPITAL", "Midtown Kidney Ctr", r"[A-Z]\w+ Kidney Ctr"),
         ("HOSPITAL", "Ozark Radiologists", r"[A-Z]\w+ Radiologists"),
         ("HOSPITAL", "CVS", r"[A-Z].*"),
+        ("HOSPITAL", "the Clinic", r"the [A-Z]\w+ Clinic"),
+        ("HOSPITAL", "the university", r"the [a-z]+ university"),
+        ("HOSPITAL", "the Center for Heart", r"the Center for [A-Z]\w+"),
+        ("HOSPITAL", "University Hospital", r"[A-Z]\w+ Hospital"),
         ("ORGANIZATION", "Foster & Lay", r"[A-Z][\w']+ & [A-Z][\w']+"),
         ("ORGANIZATION", "Brookline High School", r"[A-Z][\w']+ High School"),
         ("ORGANIZATION", "Troop 82, First Lutheran", r"Troop \d\d, [A-Z]\w+ Lutheran"),
@@ -94,6 +98,32 @@ def test_words_run_together_follow_the_words_apart():
 
     assert joined == apart.replace(" ", "")
     assert lower == joined.lower()
+
+
+@pytest.mark.parametrize("plural", ["Cruikshanks", "CRUIKSHANKS", "Zqvorblatts"])
+def test_a_possessive_without_its_apostrophe_follows_the_one_with_it(plural):
+    owner = plural[:-1].capitalize()
+    possessive, made = surrogates_of(f"<ORGANIZATION>{owner}'s</ORGANIZATION>, <ORGANIZATION>{plural}</ORGANIZATION>")
+
+    assert made.lower() == possessive.replace("'", "").lower()
+    assert made.isupper() == plural.isupper()
+
+
+def test_a_plural_of_a_family_name_is_one_of_another():
+    [alone] = surrogates_of("<ORGANIZATION>Hendersons</ORGANIZATION>")
+    [possessive] = surrogates_of("<ORGANIZATION>Henderson's</ORGANIZATION>")
+
+    assert alone == possessive.replace("'", "")
+
+
+def test_the_letters_of_a_full_name_are_never_those_of_the_original():
+    for patient in range(60):
+        full, letters = surrogates_of(
+            "<HOSPITAL>SOUTHERN RESEARCH TRANSPLANT INSTITUTE</HOSPITAL> (<HOSPITAL>SRTI</HOSPITAL>)",
+            patient=f"p{patient}",
+        )
+        assert letters == "".join(word[0] for word in full.split())
+        assert letters != "SRTI"
 
 
 def test_a_letter_is_replaced_in_lower_case_too():

@@ -215,6 +215,68 @@ def test_initials_follow_a_person_known_by_an_initial_only():
     assert initials == full[0] + full.split()[1][0]
 
 
+def test_initials_that_are_also_a_rare_name_follow_their_person():
+    full, letters, dotted = surrogates_of(
+        "<PATIENT>Renard Achebe-Stolz</PATIENT> <PATIENT>RAS</PATIENT> <PATIENT>R.A-S</PATIENT>"
+    )
+
+    first_letters = [word[0] for word in re.split("[ -]", full)]
+    assert letters == "".join(first_letters)
+    assert dotted == "{}.{}-{}".format(*first_letters)
+
+
+def test_a_nickname_in_capitals_stays_a_name_where_it_is_also_written_as_one():
+    _, title, shouted = surrogates_of(
+        "<DOCTOR>Dellwyn Outerbridge-Tull</DOCTOR> <DOCTOR>Dot</DOCTOR> <DOCTOR>DOT</DOCTOR>"
+    )
+
+    assert shouted == title.upper()
+
+
+def test_initials_follow_a_name_whose_family_name_comes_first():
+    record = {"given": "Siew Lan", "family": "Ng"}
+    full, letters = surrogates_of("<PATIENT>NG SIEW LAN</PATIENT> <PATIENT>NSL</PATIENT>", record)
+
+    assert letters == "".join(word[0] for word in full.split())
+
+
+def test_initials_may_be_those_of_the_street_in_the_record():
+    record = {"given": "Marisol", "family": "Tapia", "street": "12 Elm St"}
+    made = [
+        surrogates_of("<DOCTOR>Imogen Thackwray</DOCTOR> <DOCTOR>IT</DOCTOR>", record, key=bytes([number]) * 32)
+        for number in range(120)
+    ]
+
+    named_st = [letters for full, letters in made if "".join(word[0] for word in full.split()) == "ST"]
+    assert named_st
+    assert set(named_st) == {"ST"}
+
+
+def test_a_name_after_saint_is_that_of_a_saint():
+    full, given_name = surrogates_of("<PATIENT>Germain St. Germain</PATIENT> <PATIENT>ST GERMAIN E</PATIENT>")
+
+    saint = full.split()[-1]
+    assert names().family[normal_form(saint)].culture == "saint"
+    assert given_name.startswith(f"ST {saint.upper()} ")
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "pattern"),
+    [
+        ("Vincent D'Angelo", "DANGELO", r"D'[A-Z]\w+"),
+        ("De'Andre Hardy", "Deandre", r"De'[A-Z]\w+"),
+        ("Ja'Kobe Hardy", "JAKOBE", r"Ja'[A-Z]\w+"),
+    ],
+)
+def test_names_behind_an_apostrophe_have_their_like(value, other, pattern):
+    full, again = surrogates_of(f"<PATIENT>{value}</PATIENT> <PATIENT>{other}</PATIENT>")
+
+    [like] = [word for word in full.split() if "'" in word]
+    assert re.fullmatch(pattern, like)
+    assert again.upper() == like.replace("'", "").upper()
+    assert normal_form(like) in {**names().given, **names().family}
+
+
 def test_a_name_of_two_letters_is_no_set_of_initials_where_it_is_also_written_as_a_name():
     title, shouted = surrogates_of("Dr. <DOCTOR>Ng</DOCTOR> ... <DOCTOR>NG</DOCTOR>")
 
