@@ -21,7 +21,12 @@ from deid_runtime.cli_exits import reported as _reported
 from deid_runtime.cli_options import together
 from deid_runtime.cli_remote import server_options, server_settings
 from deid_runtime.cli_serve import serve
-from deid_runtime.cli_surrogates import check_safe_harbor, crosswalk_options, surrogate_options
+from deid_runtime.cli_surrogates import (
+    check_safe_harbor,
+    crosswalk_options,
+    surrogate_options,
+    warn_of_patients,
+)
 from deid_runtime.cores import cores
 from deid_runtime.labels import HEADS
 from deid_runtime.settings import Dates, Engine, Operator, Profile, Settings
@@ -242,6 +247,8 @@ def run(
         key=load_key(key) if key else new_key(),
         records=_records(patients),
     )
+    if options["whole_patients"]:
+        warn_of_patients(summary.counts)
     _conclude(summary, "written", has_records=patients is not None, quiet=options["quiet"])
 
 
@@ -406,6 +413,7 @@ def _run_options(
     batch_size: int,
     overwrite: bool,
     quiet: bool,
+    whole_patients: bool = False,
     keep_ids: bool = False,
     keep_column: tuple[str, ...] = (),
     **others: Any,
@@ -425,6 +433,7 @@ def _run_options(
         format=others["format"],
         workers=workers,
         batch_size=batch_size,
+        whole_patients=whole_patients,
         keep_ids=keep_ids,
         overwrite=overwrite,
         quiet=quiet,

@@ -1,17 +1,32 @@
 """The options of ``deid run`` that say what becomes of what was found, beside the operator and the key."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from deid_runtime import cli_options
+from deid_runtime.batches import PATIENT_CHARS, PATIENT_RECORDS, PATIENTS_STAGE
 from deid_runtime.cli_options import together
 from deid_runtime.errors import SettingsError
 from deid_runtime.settings import Dates
 
+if TYPE_CHECKING:
+    from deid_runtime.manifest import Counts
+
 #: The options, as one decorator.
 surrogate_options = together(
+    click.option(
+        "--whole-patients",
+        is_flag=True,
+        help="Take the surrogates of a note from all notes of its patient, so that all agree: initials follow a name, "
+        "abbreviations a facility, that only another note has in full. The notes of a patient must stand together in "
+        "the input, as when it is sorted by patient; several files count as one, in the order given, those of a folder "
+        "by name. Notes of a patient who comes again after others, or has more than "
+        f"{PATIENT_RECORDS:,} notes or {PATIENT_CHARS:,} characters, go to quarantine. A note held back adds nothing "
+        "to the others: once it is mended, run all notes of its patient again. Patients with many notes take memory. "
+        "Default: note by note, in any order.",
+    ),
     click.option(
         "--offsets",
         type=cli_options.FILE,
@@ -66,3 +81,25 @@ def crosswalk_options(crosswalk: Path | None, crosswalk_key: tuple[str, ...]) ->
     from deid_runtime.crosswalk import public_key
 
     return {"crosswalk": crosswalk, "crosswalk_keys": tuple(map(public_key, crosswalk_key))}
+
+
+def warn_of_patients(counts: "Counts") -> None:
+    """Say what kept a run of whole patients from serving them as such."""
+    if counts.read and not counts.with_patient:
+        click.echo(
+            "deid: WARNING: no note has a patient id, so --whole-patients changed nothing; is --patient-column right?",
+            err=True,
+        )
+    apart = counts.quarantined[PATIENTS_STAGE]
+    if apart:
+        click.echo(
+            f"deid: WARNING: {apart:,} notes were held back because the notes of their patient do not stand together "
+            "or are too many; sort the input by patient",
+            err=True,
+        )
+    if counts.quarantined.total() > apart:
+        click.echo(
+            "deid: NOTICE: the surrogates of a patient are taken from those notes that could be searched; once the "
+            "others are mended, run all notes of their patients again",
+            err=True,
+        )

@@ -20,6 +20,7 @@ class Counts:
     read: int = 0
     written: int = 0
     empty: int = 0  # of those read: notes without text
+    with_patient: int = 0  # of those read: notes with a patient id
     with_record: int = 0  # of those read: notes whose patient has a structured record
     quarantined: Counter[str] = field(default_factory=Counter)  # by stage
     labels: Counter[str] = field(default_factory=Counter)  # spans, by label

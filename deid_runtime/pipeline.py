@@ -34,12 +34,17 @@ from deid_runtime.sentences import split_sentences
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Sentence, Span, Tagger
 from deid_runtime.surrogates import Surrogates
+from deid_runtime.surrogates.context import Context, read_context
 
 #: The stages in their order; keys of :attr:`Pipeline.stage_seconds` and values of :attr:`Quarantined.stage`.
 STAGES: Final = (
     "read", "sentences", "inclusion", "templates", "patterns", "record", "models", "propagation", "fusion",
     "surrogates", "rewrite",
 )  # fmt: skip
+
+#: So many notes and characters of whole patients are searched at a time: it bounds memory and changes no answer.
+_CHUNK_NOTES: Final = 256
+_CHUNK_CHARS: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +129,52 @@ class Pipeline(Closing):
             for note, found in zip(notes, self._find_all(notes), strict=True)
         ]
 
-    def deidentify(self, notes: Sequence[Note]) -> list[Deidentified | Quarantined]:
-        """Find and replace the identifiers of every note: one outcome per note, in order, none depending on another.
+    def deidentify(self, notes: Sequence[Note], *, whole_patients: bool = False) -> list[Deidentified | Quarantined]:
+        """Find and replace the identifiers of every note: one outcome per note, in order.
+
+        An outcome depends on no other note, unless ``whole_patients`` says that ``notes`` has all notes of each of its
+        patients, in any order. Then their surrogates are taken from all of them: initials follow a name and
+        abbreviations a facility that only another note has in full, and no surrogate is an original of any. A note
+        whose identifiers could not be found adds nothing to that; once it is mended, all notes of its patient should
+        be done again. Notes without patient id are each a patient of their own.
 
         Raises SettingsError when the pipeline was loaded without a key.
         """
         if self._surrogates is None:
             raise SettingsError("surrogates need a key; load the pipeline with one (`deid key new` writes one)")
+        if whole_patients:
+            return self._deidentify_patients(notes, self._surrogates)
         return [
             found if isinstance(found, Quarantined) else self._replace(note, found, self._surrogates)
             for note, found in zip(notes, self._find_all(notes), strict=True)
         ]
+
+    def _deidentify_patients(self, notes: Sequence[Note], surrogates: Surrogates) -> list[Deidentified | Quarantined]:
+        outcomes: dict[int, Deidentified | Quarantined] = {}
+        patients: dict[str | int, list[tuple[int, Note, list[Span]]]] = {}
+        found_in = (found for chunk in _chunks(notes) for found in self._find_all(chunk))
+        for index, (note, found) in enumerate(zip(notes, found_in, strict=True)):
+            if isinstance(found, Quarantined):
+                outcomes[index] = found
+            else:
+                patients.setdefault(note.patient or index, []).append((index, note, found))
+        for rows in patients.values():
+            context = self._read_context([(note, spans) for _, note, spans in rows])
+            for index, note, spans in rows:
+                if isinstance(context, Exception):
+                    outcomes[index] = self._quarantined(note, context)
+                else:
+                    outcomes[index] = self._replace(note, spans, surrogates, context)
+        return [outcomes[index] for index in range(len(notes))]
+
+    def _read_context(self, rows: Sequence[tuple[Note, list[Span]]]) -> Context | Exception:
+        """Return the context of all notes of a patient, or why there is none."""
+        try:
+            with self._stage("surrogates"):
+                # What is read first counts where notes differ, so it must not be the order in which they come.
+                return read_context(sorted(rows, key=lambda row: (row[0].id, row[0].text)))
+        except Exception as error:  # noqa: BLE001 - as in _find_readable
+            return error
 
     def _find_all(self, notes: Sequence[Note]) -> list[list[Span] | Quarantined]:
         """Return the fused spans of every note, or why there are none."""
@@ -218,10 +258,12 @@ class Pipeline(Closing):
             return self._quarantined(note, error)
         return spans
 
-    def _replace(self, note: Note, spans: list[Span], surrogates: Surrogates) -> Deidentified | Quarantined:
+    def _replace(
+        self, note: Note, spans: list[Span], surrogates: Surrogates, context: Context | None = None
+    ) -> Deidentified | Quarantined:
         try:
             with self._stage("surrogates"):
-                replacements = surrogates.replacements(note, spans, self._records.get(note.patient))
+                replacements = surrogates.replacements(note, spans, self._records.get(note.patient), context=context)
                 note_pseudonym = surrogates.pseudonym("note", note.id)
                 patient_pseudonym = surrogates.pseudonym("patient", note.patient) if note.patient else ""
             with self._stage("rewrite"):
@@ -298,6 +340,19 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
             },
             resources=resources.pop_all(),
         )
+
+
+def _chunks(notes: Sequence[Note]) -> Iterator[list[Note]]:
+    chunk: list[Note] = []
+    chars = 0
+    for note in notes:
+        chunk.append(note)
+        chars += len(note.text) if isinstance(note.text, str) else 0
+        if len(chunk) >= _CHUNK_NOTES or chars >= _CHUNK_CHARS:
+            yield chunk
+            chunk, chars = [], 0
+    if chunk:
+        yield chunk
 
 
 def _fault(note: Note) -> str:

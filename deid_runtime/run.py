@@ -36,12 +36,18 @@ from deid_runtime.workers import (
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a run reads, works and writes; none of it changes what is found in a note."""
+    """How a run reads, works and writes; none of it changes what is found in a note.
+
+    With ``whole_patients`` the surrogates of a note are taken from all notes of its patient, as
+    :meth:`~deid_runtime.pipeline.Pipeline.deidentify` says, and :mod:`deid_runtime.batches` which notes are held back
+    for that. It is for de-identification; what is detected does not depend on other notes.
+    """
 
     read: ReadOptions = field(default_factory=ReadOptions)
     format: str | None = None  # None: by the suffix of each file
     workers: int = 1  # processes; 1 works in this one, more need a script guarded by if __name__ == "__main__"
     batch_size: int = 32  # notes handed to a worker at a time
+    whole_patients: bool = False  # surrogates agree over all notes of a patient, which must stand together
     keep_ids: bool = False
     overwrite: bool = False
     quiet: bool = False
@@ -93,6 +99,7 @@ def deidentify_files(
         key=key,
         records=records or {},
         with_crosswalk=options.crosswalk is not None,
+        whole_patients=options.whole_patients,
     )
     return _run(inputs, files, out, work, options, is_folder=not inputs.is_single_file)
 
@@ -135,7 +142,7 @@ def _run(
             closing(_open_sink(work.task, inputs, out, staging.body, options)) as sink,
         ):
             counts.quarantined = quarantine.by_stage
-            batches = make_batches(inputs, options.read, meter, options.batch_size)
+            batches = make_batches(inputs, options.read, meter, options.batch_size, whole_patients=work.whole_patients)
             for batch, outcomes in workers.map(_counted(batches, work.records, counts, seconds)):
                 begun = time.perf_counter()
                 _write(batch, outcomes, sink, crosswalk, quarantine, counts)
@@ -170,6 +177,7 @@ def _counted(
             if isinstance(item, Note):
                 counts.empty += not item.text
                 counts.with_record += item.patient in records
+                counts.with_patient += bool(item.patient)
         yield batch
 
 
@@ -302,6 +310,7 @@ def _is_table(path: Path, format_name: str | None) -> bool:
 def _describe_options(options: RunOptions) -> dict[str, object]:
     return {
         "format": options.format,
+        "whole_patients": options.whole_patients,
         "keep_ids": options.keep_ids,
         "keep_columns": list(options.read.keep_columns),
         "workers": options.workers,

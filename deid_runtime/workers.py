@@ -5,7 +5,8 @@ half-read queue behind. A worker holds one job at a time: the parent writes to a
 end waits for it, hence neither can block on a full pipe while the other does.
 
 A worker that dies (out of memory, killed, a crash in an engine) costs nothing but time: its batch goes to a fresh
-worker, then note by note, and only a note that is alone with its worker when that dies is given up.
+worker, then note by note, and only a note that is alone with its worker when that dies is given up. Where patients are
+served as a whole, so are they given up.
 """
 
 import json
@@ -16,12 +17,13 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
-from deid_runtime.batches import Batch
+from deid_runtime.batches import Batch, by_patient
 from deid_runtime.crosswalk import crosswalk_line
 from deid_runtime.errors import DeidError, ModelError
 from deid_runtime.settings import Settings
@@ -48,6 +50,7 @@ class Work:
     key: bytes | None = field(default=None, repr=False)
     records: Mapping[str, PatientRecord] = field(default_factory=dict, repr=False)
     with_crosswalk: bool = False
+    whole_patients: bool = False  # batches are of whole patients, and each is served as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +83,23 @@ class Rejected:
 Outcome = Rewritten | Found | Rejected
 
 
-def process(pipeline: "Pipeline", task: Task, notes: Sequence[Note], *, with_crosswalk: bool = False) -> list[Outcome]:
+def process(pipeline: "Pipeline", work: Work, notes: Sequence[Note]) -> list[Outcome]:
     """Return one outcome a note, in order."""
     from deid_runtime.pipeline import Deidentified, Detected
 
     def outcome_of(note: Note, result: "Deidentified | Detected | Quarantined") -> Outcome:
         if isinstance(result, Deidentified):
-            line = crosswalk_line(note, result) if with_crosswalk else b""
+            line = crosswalk_line(note, result) if work.with_crosswalk else b""
             return Rewritten(result.text, result.note_pseudonym, result.patient_pseudonym, _count(result.spans), line)
         if isinstance(result, Detected):
             return Found(_span_line(result.note_id, result.spans), _count(result.spans))
         return Rejected(result.stage, result.reason)
 
-    results = pipeline.deidentify(notes) if task == "deidentify" else pipeline.detect(notes)
+    results = (
+        pipeline.deidentify(notes, whole_patients=work.whole_patients)
+        if work.task == "deidentify"
+        else pipeline.detect(notes)
+    )
     return [outcome_of(note, result) for note, result in zip(notes, results, strict=True)]
 
 
@@ -135,7 +142,7 @@ class InProcess:
     def map(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Outcome]]]:
         """Yield every batch with the outcomes of its notes, in order."""
         for batch in batches:
-            yield batch, process(self._pipeline, self._work.task, batch.notes, with_crosswalk=self._work.with_crosswalk)
+            yield batch, process(self._pipeline, self._work, batch.notes)
 
     def describe(self) -> dict[str, object]:
         """Return what the pipeline says of itself."""
@@ -328,12 +335,22 @@ class WorkerPool:
         if worker.job is None:
             return
         job = worker.job
-        if len(job.indexes) == 1 and job.deaths:
-            job.task.outcomes[job.indexes[0]] = Rejected("worker", f"the worker process {ended} on this note")
+        units = self._units(job)
+        if len(units) == 1 and job.deaths:
+            on = "the notes of this patient" if self._work.whole_patients else "this note"
+            for index in job.indexes:
+                job.task.outcomes[index] = Rejected("worker", f"the worker process {ended} on {on}")
         elif job.deaths:
-            self._jobs.extendleft(_Job(job.task, range(index, index + 1), job.deaths) for index in job.indexes[::-1])
+            self._jobs.extendleft(_Job(job.task, unit, job.deaths) for unit in units[::-1])
         else:
             self._jobs.appendleft(_Job(job.task, job.indexes, deaths=1))
+
+    def _units(self, job: _Job) -> list[range]:
+        """Return the indexes of what can only be served or given up as a whole: notes, or all notes of a patient."""
+        if not self._work.whole_patients:
+            return [range(index, index + 1) for index in job.indexes]
+        ends = accumulate(map(len, by_patient(job.task.notes[index] for index in job.indexes)), initial=0)
+        return [range(job.indexes.start + start, job.indexes.start + end) for start, end in pairwise(ends)]
 
     def _start(self) -> None:
         ours, theirs = self._context.Pipe()
@@ -381,7 +398,7 @@ def _serve(pipe: "Connection[object, object]", work: Work) -> None:
         pipe.send(_Ready(pipeline.describe()))
         while True:
             notes: list[Note] = pipe.recv()  # type: ignore[assignment]
-            outcomes = process(pipeline, work.task, notes, with_crosswalk=work.with_crosswalk)
+            outcomes = process(pipeline, work, notes)
             pipe.send(_Answer(outcomes, dict(pipeline.stage_seconds)))
 
 

@@ -10,7 +10,8 @@ NOTES = [
 if __name__ == "__main__":  # engines with workers of their own import this file again
     key = new_key()  # keep it: the same key gives the same surrogates and date shifts
     with load_pipeline(Settings(), key=key, records={}) as pipeline:
-        for note, outcome in zip(NOTES, pipeline.deidentify(NOTES), strict=True):
+        # These are all notes of their patient: names and abbreviations follow what another note has in full.
+        for note, outcome in zip(NOTES, pipeline.deidentify(NOTES, whole_patients=True), strict=True):
             if isinstance(outcome, Quarantined):  # its text must not be used
                 print(note.id, "held back:", outcome.stage, outcome.reason)
                 continue

@@ -68,6 +68,9 @@ class _Job(Generic[_Outcome]):
 class DeidClient(Closing):
     """De-identifies a stream of notes. A context manager, also of ``async with``; for one stream at a time or several.
 
+    Each note is served by itself. For surrogates that agree over all notes of a patient, use ``deid run --server
+    --whole-patients`` or :meth:`deid_runtime.Pipeline.deidentify`.
+
     ``key`` is that of the surrogates; without one notes can be searched, not rewritten. ``records`` maps patient ids to
     records. ``threads`` pipelines run at a time, each with its own lists (about 60 MB). ``notes_in_flight`` bounds, for
     each stream, the notes that were taken in and not yet handed out. Making one connects and loads, which takes seconds

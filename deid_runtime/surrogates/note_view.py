@@ -1,4 +1,7 @@
-"""What the stand-ins of one note may depend on: its text, its spans and their values, who and what is named in it."""
+"""What the stand-ins of one note may depend on: its text, its spans and their values, who and what is named in it.
+
+Who and what is named may be that of all notes of the patient: :class:`Named`, worked out once for all of them.
+"""
 
 import string
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -8,7 +11,7 @@ from typing import Final
 
 from deid_runtime.spans import Note, Span
 from deid_runtime.surrogates.ages import stated_ages
-from deid_runtime.surrogates.context import Context, beside, read_context
+from deid_runtime.surrogates.context import Context, beside
 from deid_runtime.surrogates.date_parts import DateStyle, read_style
 from deid_runtime.surrogates.forms import holds_text, normal_form
 from deid_runtime.surrogates.lists import places
@@ -29,6 +32,18 @@ from deid_runtime.surrogates.places import (
 
 #: So much of the text behind an age says whether it is one in years.
 AFTER_CHARS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What the stand-ins of every note of a context depend on."""
+
+    patient: Patient
+    context: Context = field(repr=False)
+    taken: frozenset[str] = field(repr=False)
+    people: People = field(repr=False)
+    towns: Mapping[str, str] = field(repr=False)
+    phones: Mapping[str, int] = field(repr=False)  # as plan_phones returns them
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +86,8 @@ def area_code_of(patient: Patient, taken: frozenset[str]) -> AreaCode:
     return area_code
 
 
-def view_note(
-    patient: Patient,
-    note: Note,
-    spans: Sequence[Span],
-    values: Sequence[str],
-    avoid: Collection[str],
-    context: Context | None,
-) -> NoteView:
-    """Return what the stand-ins of ``spans`` depend on; ``context`` is that of the note alone where none is given."""
-    dated = dated_values(note, spans, values)
-    if context is None:
-        context = read_context([(note, spans)])
+def view_context(patient: Patient, context: Context, avoid: Collection[str]) -> Named:
+    """Return what the stand-ins of all notes of a context depend on. Takes time that grows with what is named in it."""
     people = find_people(patient, context.names)
     taken = {normal_form(value) for value in avoid} | patient.recorded | context.originals | people.words
     taken.discard("")
@@ -94,6 +99,20 @@ def view_note(
         # In the case of the lists: each mention brings its own.
         named = string.capwords(town) if town.isupper() or town.islower() else town
         towns[form] = replace_city(patient, named, frozen, state=state, country=country)
+    return Named(
+        patient=patient,
+        context=context,
+        taken=frozen,
+        people=people,
+        towns=towns,
+        phones=plan_phones(patient, context.phones, frozen, area_code_of(patient, frozen)),
+    )
+
+
+def view_note(named: Named, note: Note, spans: Sequence[Span], values: Sequence[str]) -> NoteView:
+    """Return what the stand-ins of ``spans`` depend on; ``named`` is of a context with this note in it."""
+    patient = named.patient
+    dated = dated_values(note, spans, values)
     default_year = _default_year(patient)
     dates = read_style((value for _, value in dated), default_year)
     born = date_of_birth(patient.record.get("dob", ""))
@@ -104,15 +123,15 @@ def view_note(
         text=note.text,
         spans=spans,
         values=values,
-        taken=frozen,
-        context=context,
-        people=people,
+        taken=named.taken,
+        context=named.context,
+        people=named.people,
         dates=dates,
         years=years,
         note_year=note_year,
         born=born,
-        towns=towns,
-        phones=plan_phones(patient, context.phones, frozen, area_code_of(patient, frozen)),
+        towns=named.towns,
+        phones=named.phones,
     )
 
 

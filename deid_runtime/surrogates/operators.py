@@ -12,13 +12,13 @@ from deid_runtime.settings import Dates, Operator
 from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.surrogates.ages import replace_age
 from deid_runtime.surrogates.by_label import REPLACE
-from deid_runtime.surrogates.context import MOVING_LABELS, Context
+from deid_runtime.surrogates.context import MOVING_LABELS, Context, read_context
 from deid_runtime.surrogates.date_parts import read_style
 from deid_runtime.surrogates.forms import changed, holds_text, normal_form
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.keys import KEY_BYTES
 from deid_runtime.surrogates.name_parts import record_roles
-from deid_runtime.surrogates.note_view import AFTER_CHARS, dated_values, view_note, year_of_ages
+from deid_runtime.surrogates.note_view import AFTER_CHARS, Named, dated_values, view_context, view_note, year_of_ages
 from deid_runtime.surrogates.over_89 import (
     date_of_birth,
     years_of_dates,
@@ -75,6 +75,7 @@ class Surrogates:
         self._operator = operator
         self._date_shift_days = date_shift_days
         self._patients: OrderedDict[tuple[object, ...], Patient] = OrderedDict()
+        self._shared: tuple[Named, frozenset[str]] | None = None
 
     def __repr__(self) -> str:
         return f"Surrogates(key=<hidden>, operator={self._operator!r}, date_shift_days={self._date_shift_days})"
@@ -162,8 +163,23 @@ class Surrogates:
     ) -> list[str]:
         if not spans:
             return []
-        view = view_note(self._patient(note, record), note, spans, values, avoid, context)
+        patient = self._patient(note, record)
+        if context is None:
+            named = view_context(patient, read_context([(note, spans)]), avoid)
+        else:
+            named = self._view_shared(patient, context, frozenset(avoid))
+        view = view_note(named, note, spans, values)
         return [_safe(REPLACE[span.label](view, index), values[index], span.label) for index, span in enumerate(spans)]
+
+    def _view_shared(self, patient: Patient, context: Context, avoid: frozenset[str]) -> Named:
+        """Return what a context says of its notes, kept for the next of them: with many it is most of the work."""
+        if self._shared is not None:
+            known, known_avoid = self._shared
+            if known.context is context and known.patient is patient and known_avoid == avoid:
+                return known
+        named = view_context(patient, context, avoid)
+        self._shared = (named, avoid)
+        return named
 
     def _tags(
         self,

@@ -76,6 +76,21 @@ def test_every_note_is_written_or_quarantined_when_the_server_is_lost(models, as
     assert "Halvorsen" not in summary.quarantine.read_text()
 
 
+def test_whole_patients_are_served_as_without_a_server(models, asking, source, tmp_path):
+    by_patient = tmp_path / "in.jsonl"
+    rows = sorted(read_rows(source), key=lambda row: row["patient"])
+    by_patient.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = RunOptions(quiet=True, whole_patients=True)
+    deidentify_files([by_patient], tmp_path / "embedded.jsonl", Settings(), options, key=KEY)
+
+    with FaultServer(models) as server:
+        settings = Settings(server=asking(server))
+        summary = deidentify_files([by_patient], tmp_path / "out.jsonl", settings, options, key=KEY)
+
+    assert summary.counts.quarantined.total() == 0
+    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "embedded.jsonl").read_bytes()
+
+
 def command(*arguments):
     return CliRunner().invoke(main, [str(each) for each in arguments])
 

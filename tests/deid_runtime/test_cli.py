@@ -74,6 +74,29 @@ def test_quarantined_notes_give_exit_code_1(notes: Path, tmp_path: Path) -> None
     assert "1 notes were held back" in result.stderr
 
 
+def test_notes_of_patients_that_do_not_stand_together_are_told_of(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.jsonl"
+    rows = [{"id": number, "patient": patient, "text": TEXT} for number, patient in enumerate("aba")]
+    notes.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    result = run(notes, "-o", tmp_path / "out.jsonl", "--whole-patients")
+
+    assert result.exit_code == 1
+    assert [row["id"] for row in rows_of(tmp_path / "out.jsonl.quarantine.jsonl")] == ["2"]
+    assert "1 notes were held back because the notes of their patient do not stand together" in result.stderr
+    assert "run all notes of their patients again" not in result.stderr
+
+
+def test_whole_patients_without_patients_are_told_of(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text(json.dumps({"id": 1, "text": TEXT}) + "\nno note\n")
+
+    result = run(notes, "-o", tmp_path / "out.jsonl", "--whole-patients")
+
+    assert "no note has a patient id" in result.stderr
+    assert "run all notes of their patients again" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

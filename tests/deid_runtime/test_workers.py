@@ -29,8 +29,8 @@ def batches(*groups: list[Note]) -> Iterator[Batch]:
         yield Batch([(SOURCE, note) for note in notes], sum(len(note.text) for note in notes))
 
 
-def note(note_id: str, text: str = "Seen on 03/04/2051.") -> Note:
-    return Note(note_id, text)
+def note(note_id: str, text: str = "Seen on 03/04/2051.", patient: str = "") -> Note:
+    return Note(note_id, text, patient)
 
 
 @contextmanager
@@ -104,6 +104,21 @@ def test_a_note_that_kills_every_worker_is_given_up_alone() -> None:
     assert [note_id for note_id, _ in found] == ["a", "bad", "c", "d"]
     given_up = [(note_id, outcome) for note_id, outcome in found if not isinstance(outcome, Found)]
     assert given_up == [("bad", Rejected("worker", "the worker process was ended by signal 9 on this note"))]
+
+
+def test_a_patient_that_kills_every_worker_is_given_up_alone_where_patients_are_whole() -> None:
+    work = Work(task="deidentify", settings=WORK.settings, key=bytes(32), whole_patients=True)
+    groups = [[note("a", patient="p1"), note("b", patient="p2"), note("bad", SLOW_TEXT, "p2"), note("c"), note("d")]]
+    with WorkerPool(work, 2) as pool, killer(pool, lambda ids: "bad" in ids) as killed:
+        found = results(pool, *groups)
+
+    assert len(killed) == 3  # the batch twice, the patient alone
+    reason = "the worker process was ended by signal 9 on the notes of this patient"
+    assert [(note_id, outcome) for note_id, outcome in found if isinstance(outcome, Rejected)] == [
+        ("b", Rejected("worker", reason)),
+        ("bad", Rejected("worker", reason)),
+    ]
+    assert [note_id for note_id, _ in found] == ["a", "b", "bad", "c", "d"]
 
 
 def test_an_idle_worker_that_dies_is_replaced() -> None:
