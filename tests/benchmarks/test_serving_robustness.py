@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tests.benchmarks.scripts import load_script
+from tests.benchmarks.scripts import FOLDER, load_script
 
 pytest.importorskip("tritonclient.grpc")
 
@@ -95,3 +95,27 @@ def test_thinning_keeps_the_peaks(memory):
 
     assert len(thin) == 10
     assert {size for _, _, size in thin} == {6}
+
+
+def test_the_committed_run_is_of_full_size_and_what_the_page_says():
+    run = json.loads((FOLDER / "results" / "serving_robustness.json").read_text(encoding="utf-8"))
+    page = (FOLDER / "README.md").read_text(encoding="utf-8").partition("## What a killed server costs")[2]
+    kills, memory, identity = run["kills"], run["memory"], run["identity"]
+
+    assert kills["passed"]
+    assert len(kills["kills"]) == 10
+    assert kills["whole_output_equal"]
+    assert kills["notes"] == {
+        "notes": 5000, "equal": 5000, "different": 0, "held_back": 0, "lost": 0, "doubled": 0, "unknown": 0,
+    }  # fmt: skip
+    assert memory["passed"]
+    assert memory["sentences"] == 1_000_000
+    assert f"{memory['peak_bytes_first_half'] / 2**20:.0f} MiB in the first half" in page
+    assert f"{memory['growth_bytes'] / 2**10:.0f} KiB more" in page
+    assert identity["passed"]
+    assert sorted(each["counts"]["served"]["written"] for each in identity["runs"]) == [
+        76,
+        76,
+        2000,
+        2000,
+    ]

@@ -26,7 +26,8 @@ def batch() -> list[Window]:
     return [window for window in windows() if width_of(len(window.ids)) == 96][:4]
 
 
-@pytest.mark.parametrize(("engine", "tolerance"), [("onnxruntime", 0.001), ("openvino", 0.05)])
+# Engines fuse the whole graph otherwise at the seam, so a value may fall to the neighbouring int8 step.
+@pytest.mark.parametrize(("engine", "tolerance"), [("onnxruntime", 0.02), ("openvino", 0.05)])
 def test_encoder_and_heads_answer_as_the_whole_graph(
     graph: Graph, parts: "split.Parts", engine: EngineKind, tolerance: float
 ) -> None:
