@@ -1,40 +1,38 @@
-"""What do models lose on notes of another kind, and what does a site gain by adding its own?
+"""What is lost on notes of another kind, and what does a site gain by adding its own?
 
+    python benchmarks/transfer.py --learner crf --notes train --dev dev --work out
     python benchmarks/transfer.py --notes train --dev dev --lists lists --negatives clean.jsonl.gz --work out
 
 Method, after Deleger et al. 2014, Table 6: the batches of the corpus, each written by another author for another
 purpose, stand for sites. Half of the patients of each batch are held out; every figure of a batch is measured on that
-half, so that the figures of one column can be compared. Three kinds of models, all trained jointly for the same
-number of tokens:
+half, so that the figures of one column can be compared. A learner (``learners.py``) is given, of the other halves:
 
-``alone``            the half of one batch that is not held out: its row shows how far it carries to the others
-``others``           all notes of all other batches: what a site gets from a model made elsewhere
-``others and own``   the same and its own half: what annotating its own notes buys
+``alone``            that of one batch: its row shows how far it carries to the others
+``others``           those of all other batches: what a site gets from a model made elsewhere
+``others and own``   all of them, one model for all batches: what annotating its own notes buys
 
-Scores are of the models alone, without rules, over words: precision, recall and F1 of the union of the heads at
-threshold 0.5, and average precision. Every model is measured on dev too. Trained models are kept in ``--work``: run
-again to go on after an interruption.
+The joint learner sees the same number of tokens each time. Scores are of the learner alone, without rules, over words:
+precision, recall and F1 of the union of the heads at threshold 0.5, recall where precision is 0.95, and average
+precision. All are measured on dev too. What was trained is kept in ``--work``, and results are written after every
+row: run again to go on after an interruption.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-from joint_training import load_trainer
+from learners import add_arguments, make_learner, require_sources
 from measuring import RESULTS, describe_machine, write_results
 from scores import union_scores
 
 from deid_export.corpus import GoldNote, corpus_digest, read_corpus
-from deid_export.scoring import score_words
 from deid_export.subsets import batch_of, halves
 
-BATCHES = ("T1", "T2", "T3", "T4", "T5", "T6", "T7")
 DEV = "dev"
-
-Score = dict[str, float]
+ALL = "all"  # stands for the batch of the model that learnt from all
 
 
 @dataclass(frozen=True)
@@ -50,58 +48,59 @@ class Training:
 def main() -> None:
     """Train what is not trained yet, score all, print the tables and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("--notes", "--dev", "--negatives"):
+    for name in ("--notes", "--dev"):
         parser.add_argument(name, type=Path, action="append", required=True)
-    parser.add_argument("--lists", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--batches", nargs="+", default=list(BATCHES), help="other notes are left out altogether")
-    parser.add_argument("--tokens", type=int, default=400_000, help="of each of three trainings for every batch")
+    add_arguments(parser, tokens=400_000)
+    parser.add_argument("--batches", nargs="+", help="leave the notes of all others out; default: all there are")
     parser.add_argument("--seed", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--results", type=Path, default=RESULTS / "transfer.json")
     options = parser.parse_args()
-    if len(options.batches) < 2:
-        parser.error("--batches: transfer needs at least two")
+    require_sources(parser, options)
     machine = describe_machine()
-    notes = [note for note in read_corpus(options.notes) if batch_of(note) in options.batches]
-    absent = set(options.batches) - set(map(batch_of, notes))
-    if absent:
+    notes = read_corpus(options.notes)
+    found = sorted({batch_of(note) for note in notes}, key=_by_number)
+    batches = options.batches or found
+    if absent := set(batches) - set(found):
         parser.error(f"--notes hold no note of {', '.join(sorted(absent))}")
+    if len(batches) < 2:
+        parser.error("--batches: transfer needs at least two")
+    notes = [note for note in notes if batch_of(note) in batches]
     own, held = {}, {}
-    for batch in options.batches:
+    for batch in batches:
         own[batch], held[batch] = halves([note for note in notes if batch_of(note) == batch], options.seed)
     tests = held | {DEV: read_corpus(options.dev)}
-    trainer = load_trainer(options.work, options.tokens, options.threads, options.lists, options.negatives)
-    rows = []
-    for training in trainings(options.batches, notes, own):
-        model = trainer.model(f"{training.kind}-{training.batch}".replace(" ", "-"), training.notes, options.seed)
-        scores = {test: union_scores(score_words(model, tests[test], trainer.encoder)) for test in training.tests}
+    learner = make_learner(options, [*notes, *tests[DEV]])
+    rows: list[dict[str, Any]] = []
+    results = {
+        "question": __doc__.splitlines()[0],
+        "machine": machine,
+        "learner": options.learner,
+        "settings": {"batches": batches, "seed": options.seed, "threads": options.threads, **learner.settings},
+        "corpus_sha256": {"train": corpus_digest(notes), DEV: corpus_digest(tests[DEV])},
+        "tests": {test: size(tested) for test, tested in tests.items()},
+        "rows": rows,
+    }
+    for training in trainings(batches, own):
+        name = f"{training.kind}-{training.batch}".replace(" ", "-")
+        chosen = {test: tests[test] for test in training.tests}
+        words = learner.scores(name, training.notes, chosen, options.seed)
+        scores = {test: union_scores(scored) for test, scored in words.items()}
         rows.append({"kind": training.kind, "batch": training.batch, **size(training.notes), "tests": scores})
         recalls = {test: score["recall"] for test, score in scores.items()}
         print(f"{training.kind} {training.batch}: recall {recalls}", flush=True)
-    print(render(rows, options.batches))
-    write_results(
-        options.results,
-        {
-            "question": __doc__.splitlines()[0],
-            "machine": machine,
-            "torch": torch.__version__,
-            "settings": {name: getattr(options, name) for name in ("batches", "tokens", "seed", "threads")},
-            "corpus_sha256": {"train": corpus_digest(notes), DEV: corpus_digest(tests[DEV])},
-            "tests": {test: size(tested) for test, tested in tests.items()},
-            "rows": rows,
-        },
-    )
+        write_results(options.results, results)
+    print(f"recall / precision of a model (row) on the held-out half of a batch (column):\n\n{matrix(rows)}\n")
+    print(f"on the held-out half of each batch, by what was learnt:\n\n{render(results)}")
 
 
-def trainings(batches: Sequence[str], notes: Sequence[GoldNote], own: dict[str, list[GoldNote]]) -> Iterator[Training]:
-    """Yield all models to train; ``own`` is, by batch, the half that is not held out."""
+def trainings(batches: Sequence[str], own: Mapping[str, Sequence[GoldNote]]) -> Iterator[Training]:
+    """Yield all models to train, those that most can be read from first; ``own``: by batch, what is not held out."""
+    yield Training("others and own", ALL, [note for batch in batches for note in own[batch]], (*batches, DEV))
     for batch in batches:
-        yield Training("alone", batch, own[batch], (*batches, DEV))
+        yield Training("alone", batch, [*own[batch]], (*batches, DEV))
     for batch in batches:
-        others = [note for note in notes if batch_of(note) != batch]
+        others = [note for other in batches if other != batch for note in own[other]]
         yield Training("others", batch, others, (batch, DEV))
-        yield Training("others and own", batch, others + own[batch], (batch, DEV))
 
 
 def size(notes: Sequence[GoldNote]) -> dict[str, int]:
@@ -113,28 +112,56 @@ def size(notes: Sequence[GoldNote]) -> dict[str, int]:
     }
 
 
-def render(rows: Sequence[dict[str, Any]], batches: Sequence[str]) -> str:
-    """Return two tables in Markdown: recall and precision from batch to batch, and what own notes buy."""
-
-    def cell(kind: str, batch: str, test: str) -> str:
-        [score] = [row["tests"][test] for row in rows if (row["kind"], row["batch"]) == (kind, batch)]
-        return f"{score['recall']:.3f} / {score['precision']:.3f}"
-
-    columns = [*batches, DEV]
-    transfer = [[f"{batch} alone", *(cell("alone", batch, test) for test in columns)] for batch in batches]
-    gain = [[kind, *(cell(kind, batch, batch) for batch in batches)] for kind in ("alone", "others", "others and own")]
-    return "\n\n".join(
-        (
-            "recall / precision of a model (row) on the held-out half of a batch (column):",
-            _table(["trained on", *columns], transfer),
-            "on the held-out half of each batch, by what the model was trained on:",
-            _table(["trained on", *batches], gain),
-        )
-    )
+def matrix(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return recall / precision from each batch to each and to dev, in Markdown."""
+    alone = [row for row in rows if row["kind"] == "alone"]
+    lines = [["trained on", *alone[0]["tests"]]]
+    lines += [[row["batch"], *(_both(score) for score in row["tests"].values())] for row in alone]
+    return _table(lines)
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows))
+def render(results: Mapping[str, Any]) -> str:
+    """Return recall / precision of each batch by what was learnt, in Markdown, with the mean over the batches.
+
+    ``another alone`` is the mean over the models of all other batches alone. What an interrupted run has not come to
+    is a dash, and has no part in the mean.
+    """
+    by_kind: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in results["rows"]:
+        by_kind.setdefault(row["kind"], {})[row["batch"]] = row
+    batches = list(by_kind["alone"])
+    columns: dict[str, list[Mapping[str, float] | None]] = {
+        "another alone": [
+            _mean([by_kind["alone"][other]["tests"][batch] for other in batches if other != batch]) for batch in batches
+        ],
+        "own alone": [by_kind["alone"][batch]["tests"][batch] for batch in batches],
+        "others": [by_kind.get("others", {}).get(batch, {}).get("tests", {}).get(batch) for batch in batches],
+        "others and own": [by_kind["others and own"][ALL]["tests"][batch] for batch in batches],
+    }
+    lines = [["batch", "own notes", *columns]]
+    for number, batch in enumerate(batches):
+        own_notes = str(by_kind["alone"][batch]["notes"])
+        lines.append([batch, own_notes, *(_both(column[number]) for column in columns.values())])
+    means = (_mean(known) if (known := [score for score in column if score]) else None for column in columns.values())
+    lines.append(["mean", "", *map(_both, means)])
+    return _table(lines)
+
+
+def _by_number(batch: str) -> tuple[str, int]:
+    letters = batch.rstrip("0123456789")
+    return letters, int(batch[len(letters) :] or 0)
+
+
+def _both(score: Mapping[str, float] | None) -> str:
+    return f"{score['recall']:.3f} / {score['precision']:.3f}" if score else "–"
+
+
+def _mean(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: statistics.fmean(score[name] for score in scores) for name in ("recall", "precision")}
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:]))
 
 
 if __name__ == "__main__":
