@@ -124,7 +124,7 @@ def render(results: Mapping[str, Any]) -> str:
     """Return recall / precision of each batch by what was learnt, in Markdown, with the mean over the batches.
 
     ``another alone`` is the mean over the models of all other batches alone. What an interrupted run has not come to
-    is a dash, and has no part in the mean.
+    is a dash, and so is the mean of its column: over fewer batches it could not be compared with the others.
     """
     by_kind: dict[str, dict[str, Mapping[str, Any]]] = {}
     for row in results["rows"]:
@@ -142,7 +142,8 @@ def render(results: Mapping[str, Any]) -> str:
     for number, batch in enumerate(batches):
         own_notes = str(by_kind["alone"][batch]["notes"])
         lines.append([batch, own_notes, *(_both(column[number]) for column in columns.values())])
-    means = (_mean(known) if (known := [score for score in column if score]) else None for column in columns.values())
+    known = ([score for score in column if score] for column in columns.values())
+    means = (_mean(scores) if len(scores) == len(batches) else None for scores in known)
     lines.append(["mean", "", *map(_both, means)])
     return _table(lines)
 
