@@ -9,9 +9,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from deid_export.corpus import GoldNote, corpus_digest
-from deid_export.model import head_of, load, tags_of, version_of
+from deid_export.model import head_of, tags_of, version_of
 from deid_export.quantise import quantise
 from deid_export.to_onnx import export_fused
+from deid_export.trained import load
 from deid_runtime.contract import CONTRACT_VERSION, INPUTS, read_manifest, sha256_of
 from deid_runtime.labels import HEADS
 from deid_runtime.windows import WINDOW_TOKENS, WordEncoder

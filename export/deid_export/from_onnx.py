@@ -77,7 +77,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     except (OSError, ValueError, DecodeError) as error:
         raise ModelError(f"{path} cannot be read as an ONNX graph ({type(error).__name__})") from error
     if not any(name.startswith("branches.") for name in onnx_weights):
-        raise ModelError(f"{path} holds no heads; expected a graph of a model repository")
+        raise ModelError(f"{path} holds no heads on a BERT; expected such a graph of a model repository")
     return {name: torch.from_numpy(np.array(value)) for name, value in onnx_weights.items()}
 
 

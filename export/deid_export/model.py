@@ -11,6 +11,7 @@ from transformers import AutoModel, BertConfig, BertModel
 from transformers import logging as transformers_logging
 
 from deid_export.precision import PooledDropout, pool_dropout
+from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
 from deid_runtime.words import TYPE_COUNT
 
@@ -46,6 +47,22 @@ class Shape:
     heads: tuple[str, ...]
 
 
+class Tagger(nn.Module):
+    """What training, scoring and export need of a model, whatever it is made of.
+
+    Called with ``input_ids``, ``token_type_ids`` and ``attention_mask``, ``(batch, tokens)`` each, it returns logits
+    ``(batch, tokens, tags)`` by head, in the order of :func:`tags_of`. While ``joint``, the heads share all layers.
+    """
+
+    shape: Shape
+    joint: bool
+
+    @property
+    def layers_each(self) -> int:
+        """How many layers every head has for itself."""
+        return 0
+
+
 class Branch(nn.Module):
     """One head: its own copy of the upper encoder layers, and a classifier over its tags."""
 
@@ -63,7 +80,7 @@ class Branch(nn.Module):
         return logits
 
 
-class BranchedTagger(nn.Module):
+class BranchedTagger(Tagger):
     """Shared encoder, one branch per head. While ``joint``, the heads share one copy of the upper layers as well."""
 
     def __init__(self, encoder: BertModel, shape: Shape, *, joint: bool) -> None:
@@ -189,12 +206,12 @@ def config_to_save(config: BertConfig) -> dict[str, object]:
     }
 
 
-def save(model: BranchedTagger, base_config: Mapping[str, object], path: Path) -> None:
-    """Write weights and shape; read back by :func:`load`."""
+def save(model: Tagger, config: Mapping[str, object], path: Path) -> None:
+    """Write weights, shape and ``config``, the sizes; read back by :func:`load` or :func:`deid_export.trained.load`."""
     torch.save(
         {
             "state": model.state_dict(),
-            "config": dict(base_config),
+            "config": dict(config),
             "shared_layers": model.shape.shared_layers,
             "heads": model.shape.heads,
             "joint": model.joint,
@@ -204,11 +221,14 @@ def save(model: BranchedTagger, base_config: Mapping[str, object], path: Path) -
 
 
 def load(path: Path, *, attention: str = "eager") -> BranchedTagger:
-    """Read what :func:`save` wrote; tensors and plain values only, nothing is executed.
+    """Read what :func:`save` wrote of a BERT; tensors and plain values only, nothing is executed.
 
     ``attention`` is the transformers implementation: ``"sdpa"`` trains fastest, ``"eager"`` exports to plain operators.
+    Raises InputError for a model of another architecture.
     """
     saved = torch.load(path, map_location="cpu", weights_only=True)
+    if "hidden_size" not in saved["config"]:
+        raise InputError(f"{path} is no BERT; expected what `deid-export train` writes without --architecture")
     config = BertConfig(**saved["config"])
     config._attn_implementation = attention
     encoder = BertModel(config, add_pooling_layer=False)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deid_export.batches import StreamSettings, cut_windows, window_targets
 from deid_export.corpus import GoldNote
-from deid_export.model import BranchedTagger
+from deid_export.model import Tagger
 from deid_export.precision import autocast
 from deid_runtime.sentences import split_sentences
 from deid_runtime.windows import Window, WordEncoder
@@ -24,7 +24,7 @@ class WordScores:
 
 
 def score_words(
-    model: BranchedTagger,
+    model: Tagger,
     notes: Sequence[GoldNote],
     encoder: WordEncoder,
     *,

@@ -69,9 +69,13 @@ def _hidden_state(graph: Any, heads: Sequence[Sequence[str]], file: Path) -> str
             "layers of their own cannot be served apart; `deid serve --models` serves the graph whole"
         )
     [name] = read
-    while graph.node[made_by[name]].op_type in _QUANTISING:
-        [name] = [each for each in graph.node[made_by[name]].input if each in varying]
-    return str(name)
+    while True:
+        above_it = graph.node[made_by[name]]
+        sources = [each for each in above_it.input if each in varying]
+        # A product of two varying tensors belongs to the encoder, one by a constant to the quantiser.
+        if above_it.op_type not in _QUANTISING or len(sources) != 1:
+            return str(name)
+        [name] = sources
 
 
 def _ancestors(graph: Any, made_by: Mapping[str, int], outputs: Iterable[str]) -> set[int]:

@@ -8,24 +8,29 @@ import dataclasses
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import nn
 from tqdm import tqdm
 
+from deid_export import convolutional
 from deid_export.batches import IGNORED, Batch, StreamSettings, stream_batches
 from deid_export.corpus import GoldNote
 from deid_export.gazetteers import Gazetteers
-from deid_export.model import BranchedTagger, Shape, config_to_save, load_base, save, with_shared_layers
+from deid_export.model import BranchedTagger, Shape, Tagger, config_to_save, load_base, save, with_shared_layers
 from deid_export.precision import MasterWeights
 from deid_export.scoring import precision_recall, score_words
+from deid_export.trained import load as load_trained
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
 from deid_runtime.windows import WordEncoder
+
+Architecture = Literal["bert", "convolutional"]
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +40,7 @@ class TrainSettings:
     """How long and how fast to learn. Token counts include padding."""
 
     base: str
+    architecture: Architecture = "bert"  # convolutional: of the base the tokenizer and the piece embeddings alone
     joint_tokens: int = 11_000_000
     head_tokens: int = 2_500_000
     shared_layers: int = 5
@@ -64,7 +70,8 @@ class Data:
 def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: StreamSettings, out: Path) -> Path:
     """Train both phases and return the path of the trained model; a phase that is done is not repeated.
 
-    ``out`` receives ``joint.pt``, ``heads.pt``, a checkpoint of the phase under way and ``log.jsonl``.
+    ``out`` receives ``joint.pt``, ``heads.pt``, a checkpoint of the phase under way and ``log.jsonl``. A convolutional
+    model has the joint phase alone.
     """
     torch.manual_seed(settings.seed)
     torch.set_num_threads(settings.threads)
@@ -73,22 +80,16 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
         json.dumps({"train": dataclasses.asdict(settings), "stream": dataclasses.asdict(stream)}, indent=1, default=str)
         + "\n"
     )
-    encoder_model = load_base(settings.base, dropout=settings.dropout)
-    config = config_to_save(encoder_model.config)
-    model = BranchedTagger(encoder_model, Shape(settings.shared_layers, tuple(HEADS)), joint=True)
-    if settings.start is not None:
-        start = torch.load(settings.start, map_location="cpu", weights_only=True)
-        if not start["joint"]:
-            raise InputError(f"{settings.start}: its heads have layers of their own; start from a joint.pt")
-        shared = settings.shared_layers
-        model.load_state_dict(with_shared_layers(start["state"], start["heads"], start["shared_layers"], shared))
-    phases = (
-        ("joint", settings.joint_tokens, settings.learning_rate),
-        ("heads", settings.head_tokens, settings.head_learning_rate),
-    )
+    phases = [("joint", settings.joint_tokens, settings.learning_rate)]
+    model: Tagger
+    if settings.architecture == convolutional.NAME:
+        model, config = _begin_convolutional(settings)
+    else:
+        model, config = _begin_bert(settings)
+        phases.append(("heads", settings.head_tokens, settings.head_learning_rate))
     for number, (phase, tokens, rate) in enumerate(phases):
         path = out / f"{phase}.pt"
-        if phase == "heads":
+        if isinstance(model, BranchedTagger) and phase == "heads":
             model.branch_out()
             for module in (model.embeddings, model.shared):
                 module.requires_grad_(False)
@@ -99,7 +100,33 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
         _run_phase(model, data, encoder, settings, phase_stream, phase, tokens, rate, out)
         save(model, config, path)
         (out / f"{phase}.checkpoint.pt").unlink(missing_ok=True)
-    return out / "heads.pt"
+    return out / f"{phases[-1][0]}.pt"
+
+
+def _begin_bert(settings: TrainSettings) -> tuple[BranchedTagger, Mapping[str, object]]:
+    """Return the model that the joint phase begins with, and what to save of its configuration."""
+    encoder = load_base(settings.base, dropout=settings.dropout)
+    model = BranchedTagger(encoder, Shape(settings.shared_layers, tuple(HEADS)), joint=True)
+    if settings.start is not None:
+        start = torch.load(settings.start, map_location="cpu", weights_only=True)
+        if start["config"].get("architecture") == convolutional.NAME:
+            raise InputError(f"{settings.start} is no BERT; name its --architecture")
+        if not start["joint"]:
+            raise InputError(f"{settings.start}: its heads have layers of their own; start from a joint.pt")
+        shared = settings.shared_layers
+        model.load_state_dict(with_shared_layers(start["state"], start["heads"], start["shared_layers"], shared))
+    return model, config_to_save(encoder.config)
+
+
+def _begin_convolutional(settings: TrainSettings) -> tuple[Tagger, Mapping[str, object]]:
+    if settings.start is None:
+        model = convolutional.begin(settings.base, Shape(0, tuple(HEADS)), convolutional.ConvSizes())
+    else:
+        started = load_trained(settings.start)
+        if not isinstance(started, convolutional.ConvTagger):
+            raise InputError(f"{settings.start} is a BERT; leave --architecture out to go on with it")
+        model = started
+    return model, convolutional.describe(model)
 
 
 def tune_heads(
@@ -125,7 +152,7 @@ def tune_heads(
 
 
 def _run_phase(
-    model: BranchedTagger,
+    model: Tagger,
     data: Data,
     encoder: WordEncoder,
     settings: TrainSettings,
@@ -171,7 +198,7 @@ def _run_phase(
     weights.release()
 
 
-def _backward(model: BranchedTagger, batch: Batch, loss_of: nn.Module) -> float:
+def _backward(model: Tagger, batch: Batch, loss_of: nn.Module) -> float:
     """Leave the gradients of the batch in ``model`` and return its loss."""
     logits = model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
     loss = sum(loss_of(logits[head].float().flatten(0, 1), target.flatten()) for head, target in batch.targets.items())
@@ -181,7 +208,7 @@ def _backward(model: BranchedTagger, batch: Batch, loss_of: nn.Module) -> float:
 
 
 def _report(
-    model: BranchedTagger,
+    model: Tagger,
     data: Data,
     encoder: WordEncoder,
     stream: StreamSettings,
