@@ -95,7 +95,7 @@ _FINDING_OPTIONS = together(
         help="Work with patterns, lists and records alone. Fast, and NOT SAFE: most names are missed.",
     ),
     cli_options.profile(
-        "fast: one model head per kind of identifier. full: two versions of each, averaged; finds a little more and "
+        "fast: one model head per kind of identifier. full: three versions of each, averaged; finds a little more and "
         "takes about twice as long."
     ),
     cli_options.engine(

@@ -38,6 +38,9 @@ def write(out: Path, backend: str) -> Path:
     return out
 
 
+GRAPHS = tuple(read_manifest(find_models(None)).graphs)
+
+
 def call_float32(content: dict[str, Any]) -> None:
     """Have a manifest say that its graphs are not quantised: what TensorRT would make of them shows on a GPU alone."""
     for graph in content["graphs"].values():
@@ -51,7 +54,7 @@ def test_every_folder_is_a_model_that_triton_can_read(tmp_path: Path, backend: s
     heads = ["name", "location", "organization", "age", "identifier"]
     assert {path.name for path in out.iterdir() if path.is_dir()} == {"deid", "deidentify", "deidentify_stream"} | {
         pattern.format(graph=graph)
-        for graph in ("v0", "v1")
+        for graph in GRAPHS
         for pattern in ("{graph}", "encoder_{graph}", "deid_{graph}", "name_normalized_{graph}",
                         *(f"{head}_{{graph}}" for head in heads))
     }  # fmt: skip
@@ -93,7 +96,7 @@ def test_the_script_asks_for_a_plan_of_every_graph_in_its_shapes(
 
     calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
     by_model = {Path(call[0].partition("=")[2]).parts[-3]: call for call in calls}
-    assert len(calls) == len(by_model) == 2 * 7
+    assert len(calls) == len(by_model) == 7 * len(GRAPHS)
     assert all(f"--saveEngine={out}/{model}/1/model.plan" in call for model, call in by_model.items())
     assert all([each for each in call if each == "--fp16" or each == "--int8"] == given for call in calls)
     assert "--minShapes=input_ids:1x32,token_type_ids:1x32,attention_mask:1x32" in by_model["v0"]
@@ -130,7 +133,7 @@ def test_ensembles_on_the_server_answer_as_the_whole_graphs(full_server: Server)
     inputs = token_inputs(tokens(rows, 64))
 
     with grpc.InferenceServerClient(full_server.options.grpc) as client:
-        whole = {graph: client.infer(graph, inputs) for graph in ("v0", "v1")}
+        whole = {graph: client.infer(graph, inputs) for graph in GRAPHS}
         alone = client.infer("deid_v0", inputs)
         both = client.infer("deid", inputs)
         normalized = client.infer("name_normalized_v0", inputs)
@@ -142,7 +145,7 @@ def test_ensembles_on_the_server_answer_as_the_whole_graphs(full_server: Server)
     for head in ("name", "location", "organization", "age", "identifier"):
         score = f"{head}_score"
         assert near(alone.as_numpy(score), whole["v0"].as_numpy(score))
-        for graph in ("v0", "v1"):
+        for graph in GRAPHS:
             assert near(both.as_numpy(f"{head}_{graph}_score"), whole[graph].as_numpy(score))
     assert near(normalized.as_numpy("name_score"), whole["v0"].as_numpy("name_score"))
     assert {output.name for output in normalized.get_response().outputs} == {"name_label", "name_score"}

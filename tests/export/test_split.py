@@ -12,9 +12,10 @@ from tests.deid_runtime.serving.requests import windows
 split = pytest.importorskip("deid_export.split", reason="needs onnx")
 
 
-@pytest.fixture(scope="module")
-def graph() -> Graph:
-    return read_manifest(find_models(None)).graphs["v0"]
+@pytest.fixture(scope="module", params=["v0", "v2"])
+def graph(request: pytest.FixtureRequest) -> Graph:
+    """A BERT, and the convolutional tagger."""
+    return read_manifest(find_models(None)).graphs[request.param]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_encoder_and_heads_answer_as_the_whole_graph(
     ]
 
     assert hidden.shape == (*inputs[0].shape, parts.hidden_size)
-    assert parts.hidden_size == 384
+    assert parts.hidden_size == {"v0": 384, "v2": 192}[graph.name]
     for (label, score), (own_label, own_score) in zip(
         zip(whole[::2], whole[1::2], strict=True), zip(answers[::2], answers[1::2], strict=True), strict=True
     ):
