@@ -7,7 +7,7 @@ import pytest
 from tests.benchmarks.scripts import FOLDER, load_script
 
 
-@pytest.mark.parametrize("name", ["baselines", "learning_curve", "transfer"])
+@pytest.mark.parametrize("name", ["baselines", "learning_curve", "precision_versions", "transfer"])
 def test_the_page_has_the_committed_table(name: str) -> None:
     results = json.loads((FOLDER / "results" / f"{name}.json").read_text(encoding="utf-8"))
     mark = name.replace("_", " ").upper()
@@ -17,3 +17,19 @@ def test_the_page_has_the_committed_table(name: str) -> None:
     rows = [line for line in load_script(name).render(results).splitlines() if not line.startswith("| ---")]
     assert len(rows) >= 6
     assert [row for row in rows if row not in table] == []
+
+
+def test_the_page_has_the_round_of_the_committed_registry() -> None:
+    registry = json.loads((FOLDER / "results" / "iterate_registry.json").read_text(encoding="utf-8"))
+    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- ITERATE")[2].partition("<!-- END OF ITERATE")[0]
+    rows = {row.split(" | ")[0].removeprefix("| "): row for row in table.splitlines() if row.startswith("| ")}
+
+    [found] = [each["errors"]["by_head"] for each in registry["rounds"]]
+    assert len(registry["versions"]) == 2 * len(found)
+    for version in registry["versions"]:
+        grade, row = version["grade"], rows[version["head"]]
+        assert f"| {grade['precision']:.3f}, {grade['recall']:.3f} |" in row
+        assert f"{grade['merit']:.3f}" in row
+        errors = found[version["head"]]
+        assert f"| {errors['missed']:,} / {errors['wrong']:,} | {errors['sentences']:,} |" in row
