@@ -96,7 +96,7 @@ _FINDING_OPTIONS = together(
     ),
     cli_options.profile(
         "fast: one model head per kind of identifier. full: three versions of each, averaged; finds a little more and "
-        "takes more than twice as long."
+        "takes about twice as long."
     ),
     cli_options.engine(
         "Inference engine. Engines differ by rounding: to compare runs byte for byte, use the same one."

@@ -12,7 +12,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
-from deid_export.model import Shape, Tagger, load_base, tags_of
+from deid_export.model import Shape, Tagger, main_axes, tags_of
 from deid_export.precision import PooledDropout
 from deid_runtime.words import TYPE_COUNT
 
@@ -85,13 +85,9 @@ class ConvTagger(Tagger):
 
 def begin(base: str, shape: Shape, sizes: ConvSizes) -> ConvTagger:
     """Return a new model whose piece embeddings are those of ``base`` on their main axes, at the usual spread."""
-    pieces = load_base(base).embeddings.word_embeddings.weight.detach()
+    pieces = main_axes(base, sizes.pieces, _EMBEDDING_SPREAD)
     model = ConvTagger(len(pieces), shape, sizes)
-    centred = pieces - pieces.mean(0)
-    axes = torch.linalg.eigh(centred.T @ centred).eigenvectors[:, -sizes.pieces :]  # eigenvalues rise
-    projected = centred @ axes
-    projected *= _EMBEDDING_SPREAD / projected.std()
-    model.pieces.weight.data[:, : projected.shape[1]] = projected  # a narrow base leaves some at random
+    model.pieces.weight.data[:, : pieces.shape[1]] = pieces  # a narrow base leaves some at random
     return model
 
 

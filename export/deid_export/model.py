@@ -164,6 +164,20 @@ def load_base(base: str, *, dropout: float = 0.0) -> BertModel:
     return model
 
 
+def main_axes(base: str, size: int, spread: float) -> Tensor:
+    """Return the piece embeddings of ``base`` on their ``size`` main axes, with ``spread`` as standard deviation.
+
+    float ``(pieces, size)``, or as wide as the base if that is less. Distances between pieces keep their proportions as
+    far as those axes hold them.
+    """
+    pieces = load_base(base).embeddings.word_embeddings.weight.detach()
+    centred = pieces - pieces.mean(0)
+    axes = torch.linalg.eigh(centred.T @ centred).eigenvectors[:, -size:]  # eigenvalues rise
+    projected: Tensor = centred @ axes
+    projected *= spread / projected.std()
+    return projected
+
+
 def with_shared_layers(state: Mapping[str, Tensor], heads: Sequence[str], old: int, new: int) -> dict[str, Tensor]:
     """Rename the weights of a joint model with ``old`` shared layers to those of one with ``new``; same function.
 

@@ -27,7 +27,7 @@ from deid_export.baselines.fitting import FitSettings, fit, split_patients
 from deid_export.baselines.tags import Words, allowed, sentence_words, spans_of_tags, tag_names, tag_words
 from deid_export.corpus import GoldNote
 from deid_export.gazetteers import load_gazetteers
-from deid_export.model import load_base
+from deid_export.model import main_axes
 from deid_export.resample import Rates, Resampler
 from deid_runtime.errors import ModelError
 from deid_runtime.name_cues import fold
@@ -267,11 +267,7 @@ def projected_pieces(base: str, words: Sequence[str], size: int) -> Tensor:
     tokenizer = Tokenizer.from_file(str(Path(base) / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    pieces = load_base(base).embeddings.word_embeddings.weight.detach()
-    centred = pieces - pieces.mean(0)
-    axes = torch.linalg.eigh(centred.T @ centred).eigenvectors[:, -size:]  # eigenvalues rise
-    projected = centred @ axes
-    projected *= _EMBEDDING_SPREAD / projected.std()
+    projected = main_axes(base, size, _EMBEDDING_SPREAD)
     encoded = tokenizer.encode_batch(list(words), add_special_tokens=False)
     return torch.stack([projected[row.ids].mean(0) if row.ids else torch.zeros(projected.shape[1]) for row in encoded])
 
