@@ -41,6 +41,7 @@ from deid_export.baselines.systems import load_union, train_baseline
 from deid_export.corpus import GoldNote, corpus_digest, read_corpus
 from deid_export.model import packaged_base
 from deid_runtime.contract import find_models
+from deid_runtime.detectors.doubts import TRACE
 from deid_runtime.detectors.models import load_tagger
 from deid_runtime.evaluation import GoldNote as ScoredNote
 from deid_runtime.evaluation import compare, token_binary
@@ -201,7 +202,7 @@ def load_system(name: str, options: argparse.Namespace) -> Iterator[Detector]:
     if settings is None:
         with load_tagger(Settings(models=options.models)) as tagger:
             yield lambda texts: [
-                fuse_spans(text, row)
+                fuse_spans(text, [span for span in row if TRACE not in span.sources])
                 for text, row in zip(texts, tagger(texts, [split_sentences(text) for text in texts]), strict=True)
             ]
         return

@@ -1,10 +1,17 @@
 """From the tags and scores of words to spans: a threshold on 1 - P(O) decides, B and I tags cut."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from deid_runtime.detectors.doubts import DENIED_BELOW, TRACE
 from deid_runtime.spans import Span
 
+Scores = NDArray[np.floating[Any]]
+
+_TRACE_LABEL: Final = "IDNUM"  # means nothing: what leaves a trace has no label
 _JOINING: Final = frozenset("-'’./,@:&#()_ ")
 _TRIMMED: Final = ",;:"
 
@@ -53,6 +60,21 @@ def decode_words(
     if label:
         _close(spans, text, start, end, label, best, source)
     return spans
+
+
+def decode_traces(
+    starts: Sequence[int], ends: Sequence[int], scores: Mapping[str, Scores], thresholds: Mapping[str, float]
+) -> list[Span]:
+    """Return a span for every word that no head finds and not every head denies, with the source ``TRACE``.
+
+    ``scores`` gives 1 - P(O) of the words by head, ``(words,)``.
+    """
+    best = np.max([scores[head] for head in thresholds], axis=0)
+    found = np.any([scores[head] >= threshold for head, threshold in thresholds.items()], axis=0)
+    return [
+        Span(starts[word], ends[word], _TRACE_LABEL, float(best[word]), (TRACE,))
+        for word in np.flatnonzero((best >= DENIED_BELOW) & ~found).tolist()
+    ]
 
 
 def _close(spans: list[Span], text: str, start: int, end: int, label: str, score: float, source: str) -> None:

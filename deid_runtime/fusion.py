@@ -83,18 +83,6 @@ def fuse_spans(text: str, spans: Iterable[Span]) -> list[Span]:
     return fused
 
 
-def covered(spans: Iterable[Span]) -> list[tuple[int, int]]:
-    """Return the stretches that ``spans`` cover, ``(start, end)``, sorted, none touching another."""
-    stretches: list[tuple[int, int]] = []
-    for start, end in sorted((span.start, span.end) for span in spans):
-        if stretches and start <= stretches[-1][1]:
-            if end > stretches[-1][1]:
-                stretches[-1] = (stretches[-1][0], end)
-        else:
-            stretches.append((start, end))
-    return stretches
-
-
 def _fuse_cluster(text: str, spans: Sequence[Span]) -> list[Span]:
     """Fuse sorted spans of which each overlaps another."""
     if len({KINDS[span.label] for span in spans}) == 1:

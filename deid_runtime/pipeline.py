@@ -6,7 +6,8 @@
         -> propagation -> fusion -> surrogates -> rewrite
 
 A sentence of the inclusion list or one that a template explains is not shown to the models; patterns and the record
-always see whole notes. Nothing a stage found is ever dropped.
+always see whole notes. Nothing a stage found is ever dropped, but for a weak pattern that all models deny
+(:mod:`deid_runtime.detectors.doubts`).
 
 Fail closed: whatever goes wrong with a note in any stage, that note comes back as :class:`Quarantined`, with the stage
 and a reason that holds no note text, and every other note of the batch is served as if alone.
@@ -21,18 +22,19 @@ from time import perf_counter
 from typing import Final
 
 from deid_runtime.closing import Closing
+from deid_runtime.detectors.doubts import settle_doubts
 from deid_runtime.detectors.inclusion import InclusionList, load_inclusion
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.record import find_record
 from deid_runtime.detectors.templates import Templates, load_templates
 from deid_runtime.errors import DeidError, InputError, SettingsError
-from deid_runtime.fusion import covered, fuse_spans
+from deid_runtime.fusion import fuse_spans
 from deid_runtime.offsets import read_offsets
 from deid_runtime.propagation import propagate
 from deid_runtime.rewrite import rewrite
 from deid_runtime.sentences import split_sentences
 from deid_runtime.settings import Settings
-from deid_runtime.spans import Note, PatientRecord, Sentence, Span, Tagger
+from deid_runtime.spans import Note, PatientRecord, Sentence, Span, Tagger, covered
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.context import Context, read_context
 
@@ -224,8 +226,8 @@ class Pipeline(Closing):
                     row.extend(find_record(note.text, record))
         if self._tagger is not None:
             with self._stage("models"):
-                for row, found in zip(rows, self._tagger(texts, unexplained), strict=True):
-                    row.extend(found)
+                told = self._tagger(texts, unexplained)
+                rows = [settle_doubts(*each) for each in zip(rows, told, unexplained, strict=True)]
         return rows
 
     def _apply_templates(

@@ -3,7 +3,7 @@
 All offsets are half-open code points of a Python ``str``. No ``repr`` here shows note text.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from deid_runtime.errors import InputError
@@ -70,6 +70,18 @@ class Sentence:
 
     start: int
     end: int
+
+
+def covered(spans: Iterable[Span]) -> list[tuple[int, int]]:
+    """Return the stretches that ``spans`` cover, ``(start, end)``, sorted, none touching another."""
+    stretches: list[tuple[int, int]] = []
+    for start, end in sorted((span.start, span.end) for span in spans):
+        if stretches and start <= stretches[-1][1]:
+            if end > stretches[-1][1]:
+                stretches[-1] = (stretches[-1][0], end)
+        else:
+            stretches.append((start, end))
+    return stretches
 
 
 #: One row of spans per text, in order, in the offsets of that text. Rows never depend on each other.

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from deid_runtime.closing import Closing
 from deid_runtime.contract import Graph, Manifest, Profile, find_models, read_manifest
-from deid_runtime.decoding import decode_words
+from deid_runtime.decoding import decode_traces, decode_words
+from deid_runtime.detectors.doubts import DENIED_BELOW
 from deid_runtime.engines import Engine, Ids, TokenScores, load_engine
 from deid_runtime.errors import SettingsError
 from deid_runtime.labels import HEADS
@@ -37,7 +38,10 @@ class LoadedTagger(Protocol):
     manifest: Mapping[str, object]
 
     def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
-        """Return one row of spans per text, in order. Raises ModelError when the models do not answer."""
+        """Return one row of spans and traces per text, in order. Raises ModelError when the models do not answer.
+
+        A trace (:data:`~deid_runtime.detectors.doubts.TRACE`) is no finding: the pipeline uses it up.
+        """
 
 
 class ModelTagger(Closing):
@@ -67,7 +71,8 @@ class ModelTagger(Closing):
     def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
         """Return one row of spans per text, sorted, in its offsets; spans of different heads may overlap.
 
-        ``sentences`` are those of each text to look at, in order; neighbours among them share windows.
+        ``sentences`` are those of each text to look at, in order; neighbours among them share windows. A row also has
+        the traces (:data:`~deid_runtime.detectors.doubts.TRACE`) of its text.
         """
         rows: list[list[Span]] = [[] for _ in texts]
         for batch in make_batches(texts, sentences, self._encoder, lambda width: self._batch_windows):
@@ -118,7 +123,7 @@ class SpanDecoder:
     def decode(
         self, batch: Batch, answers: Mapping[str, TokenScores], texts: Sequence[str], rows: Sequence[list[Span]]
     ) -> None:
-        """Add the spans that ``answers``, by head, hold for ``batch`` to the row of each window's text, unsorted."""
+        """Add the spans and traces that ``answers``, by head, hold for ``batch`` to the row of each text, unsorted."""
         for head, answer in answers.items():
             threshold = self.thresholds[head]
             hit_rows = (answer.scores[: len(batch)] >= threshold).any(axis=1)
@@ -138,6 +143,11 @@ class SpanDecoder:
                         f"model:{head}",
                     )
                 )
+        traced = np.max([answer.scores[: len(batch)] for answer in answers.values()], axis=0) >= DENIED_BELOW
+        for row in np.flatnonzero(traced.any(axis=1)).tolist():
+            number, window = batch[row]
+            scores = {head: answer.scores[row, window.positions] for head, answer in answers.items()}
+            rows[number].extend(decode_traces(window.starts, window.ends, scores, self.thresholds))
 
 
 def load_tagger(settings: Settings) -> ModelTagger:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from deid_runtime.closing import Closing
 from deid_runtime.contract import Graph, HeadVersion, Profile, find_models, read_manifest
-from deid_runtime.decoding import decode_words
+from deid_runtime.decoding import decode_traces, decode_words
 from deid_runtime.detectors.inclusion import load_inclusion
 from deid_runtime.detectors.models import ModelTagger
 from deid_runtime.detectors.patterns import find_patterns
@@ -150,6 +150,7 @@ class Ensemble(Closing):
                     threshold,
                     f"model:{head}",
                 )
+            rows[number] += decode_traces(window.starts, window.ends, answer.scores, self.thresholds)
         for text, found in zip(texts, answers, strict=True):
             self._words[text] = self._collated(found)
         return [sorted(row) for row in rows]

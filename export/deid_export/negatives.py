@@ -8,8 +8,11 @@ import gzip
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
 from deid_export.gazetteers import Gazetteers
 from deid_runtime.errors import SourceError
@@ -43,124 +46,18 @@ _IDENTIFIES = re.compile(
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 LONE_LINES = 0.35  # of the texts: one carrier and nothing else
+LISTS = 0.1  # of the texts: carriers of one kind, one a line
 
-#: Sentences with a gap for an eponym, drug, device, laboratory test or phrase, none of them an identifier.
-CARRIERS = {
-    "eponyms": (
-        "History of {x}.",
-        "{x} was negative.",
-        "Exam notable for {x}, otherwise unremarkable.",
-        "No evidence of {x}.",
-        "Pt with known {x}, stable on current regimen.",
-        "Assessment: {x}",
-        "{x} positive on the left.",
-        "Consider {x} in the differential.",
-        "- {x}, chronic",
-        "Family history: {x} in a sibling.",
-        "She was diagnosed with {x} last year.",
-        "PMH: HTN, {x}, GERD",
-        "{x}",
-        "{x} noted.",
-        "Neuro: {x} absent",
-        "r/o {x}",
-        "?{x}",
-        "{x} - resolved",
-        "- {x}",
-        "Dx: {x}",
-        "Likely {x}, less likely infection.",
-        "Findings consistent with {x}.",
-        "{x} score 4, low risk",
-        "Discussed {x} with the team on rounds.",
-        "4. {x}.",
-        "Scheduled for {x} repair under general anesthesia.",
-        "{x} grade 2",
-        "Signs: {x} neg, edema 1+",
-        "The patient underwent {x} without complication.",
-        "She has had {x} since childhood.",
-        "IMPRESSION: {x} of the right side.",
-    ),
-    "drugs": (
-        "{x} 10 mg PO daily",
-        "Continue {x} and recheck labs in 2 weeks.",
-        "Started on {x} with good response.",
-        "Allergies: {x} (rash)",
-        "{x} 50mg BID #60 no refills",
-        "Held {x} this morning due to low pressure.",
-        "1. {x} 20 mg qhs",
-        "Pt stopped taking {x} because of nausea.",
-        "Meds: {x}, aspirin, metformin",
-        "{x} PRN for pain",
-        "Switched from {x} to a generic.",
-        "{x}",
-        "{x}.",
-        "- {x} 40 mg",
-        "{x}, {y}, {z}",
-        "d/c {x}",
-        "{x} was increased.",
-        "{x} held, {y} continued",
-        "Rx: {x} 5 mg tab, 1 po q6h prn",
-        "He is on {x} and {y}.",
-        "Intolerant of {x}.",
-        "Will try {x} next.",
-        "{x} trough pending",
-        "Loaded with {x} in the ED.",
-        "3. {x} 0.5 mg nightly.",
-        "Current medications include {x}, {y} and vitamin D.",
-        "ALLERGIES: {x}.",
-        "{x} infusion at 10 mL/hr",
-        "Last dose of {x} at 0800",
-        "Ran out of {x}, needs refill",
-        "{x} drops, one in each eye",
-    ),
-    "devices": (
-        "{x} was placed without difficulty.",
-        "{x} removed at bedside.",
-        "{x} in place, draining well.",
-        "Secured with {x}.",
-        "The {x} was inflated and position confirmed.",
-        "Home equipment: {x}",
-        "{x} applied to the right leg.",
-        "{x}",
-        "{x} intact",
-        "- {x}",
-        "w/ {x}",
-        "{x} x2",
-        "{x} changed, site clean",
-        "Supplies: {x}, gauze",
-        "Uses {x} at home.",
-        "The wound was closed over a {x}.",
-        "{x} set to low suction",
-        "Fitted with {x}.",
-    ),
-    "labs": (
-        "{x} 4.2",
-        "{x} within normal limits",
-        "Repeat {x} tomorrow.",
-        "{x}: 12.4 (H)",
-        "Pending: {x}",
-        "{x} trending down",
-        "Check {x} and CMP.",
-        "{x}",
-        "{x} neg",
-        "{x} sent",
-        "{x} and {y} unremarkable",
-        "{x} up from 2.1",
-    ),
-    "phrases": (
-        "{x}.",
-        "Impression: {x}",
-        "1. {x}",
-        "Denies {x}.",
-        "{x}, improved",
-        "Status post {x}.",
-        "Evaluate for {x}",
-        "{x}",
-        "- {x}",
-        "{x} and {y}.",
-        "h/o {x}",
-        "No {x}, no {y}.",
-    ),
-}
+#: Kind of term to its weight among carriers; each has a file of sentences in ``carriers/``.
+_KINDS: Final[Mapping[str, int]] = {"eponyms": 4, "scores": 1, "drugs": 4, "devices": 2, "labs": 1, "phrases": 2}
+_SCORE = re.compile(r"\b(?:score|scale|index|criteria|classification|grade|stag(?:e|ing))\b", re.IGNORECASE)
+
+
+@cache
+def carriers() -> Mapping[str, tuple[str, ...]]:
+    """Return sentences that identify nobody, by kind of term; gaps ``{x} {y} {z}`` take terms, ``{n} {m}`` numbers."""
+    folder = files("deid_export") / "carriers"
+    return {kind: tuple((folder / f"{kind}.txt").read_text(encoding="utf-8").splitlines()) for kind in _KINDS}
 
 
 def screened_sentences(paths: Sequence[Path], lists: Gazetteers) -> list[list[str]]:
@@ -203,27 +100,40 @@ def identifies_nobody(sentence: str) -> bool:
     return _IDENTIFIES.search(sentence) is None
 
 
-def carrier_sentence(lists: Gazetteers, rng: random.Random) -> str:
-    """Return one invented sentence with a medical name in it, in a case as clinicians write."""
-    kind = rng.choices(list(CARRIERS), weights=(4, 4, 2, 2, 2))[0]
-    terms = {}
-    for gap in "xyz":
-        term = rng.choice(getattr(lists, kind))
-        if term.islower() and kind in {"drugs", "phrases"} and rng.random() < 0.5:
-            term = term.title() if kind == "drugs" else term[0].upper() + term[1:]
-        terms[gap] = term
-    sentence = rng.choice(CARRIERS[kind]).format(**terms)
+def carrier_sentence(lists: Gazetteers, rng: random.Random, kind: str | None = None) -> str:
+    """Return one invented sentence around medical names of ``kind``, or of any, in a case as clinicians write."""
+    kind = kind or rng.choices(list(_KINDS), weights=list(_KINDS.values()))[0]
+    terms = {gap: _term(lists, kind, rng) for gap in "xyz"}
+    numbers = {gap: rng.randint(1, rng.choice((9, 30, 99))) for gap in "nm"}
+    sentence = rng.choice(carriers()[kind]).format(**terms, **numbers)
     roll = rng.random()
     return sentence.upper() if roll < 0.12 else sentence.lower() if roll < 0.24 else sentence
 
 
+def _term(lists: Gazetteers, kind: str, rng: random.Random) -> str:
+    terms: Sequence[str] = _scores(tuple(lists.eponyms)) if kind == "scores" else getattr(lists, kind)
+    term = rng.choice(terms)
+    if term.islower() and kind in {"drugs", "phrases"} and rng.random() < 0.5:
+        return term.title() if kind == "drugs" else term[0].upper() + term[1:]
+    return term
+
+
+@cache
+def _scores(eponyms: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(term for term in eponyms if _SCORE.search(term)) or eponyms
+
+
 def negative_text(pool: Sequence[Sequence[str]], lists: Gazetteers, rng: random.Random) -> str:
-    """Return clean clinical text: a run of one source's sentences with carriers among them, or one line alone.
+    """Return clean clinical text: a run of one source's sentences with carriers among them, a list, or one line alone.
 
     Lone lines are met in lists and forms, and with nothing around a name of a drug looks like any other name.
     """
-    if rng.random() < LONE_LINES:
+    roll = rng.random()
+    if roll < LONE_LINES:
         return carrier_sentence(lists, rng)
+    if roll < LONE_LINES + LISTS:
+        kind = rng.choices(list(_KINDS), weights=list(_KINDS.values()))[0]
+        return "\n".join(carrier_sentence(lists, rng, kind) for _ in range(rng.randrange(3, 12)))
     source = rng.choice(pool)
     start = rng.randrange(len(source))
     lines: list[str] = []

@@ -1,8 +1,9 @@
 """From tags and scores to spans."""
 
+import numpy as np
 import pytest
 
-from deid_runtime.decoding import decode_words
+from deid_runtime.decoding import decode_traces, decode_words
 from deid_runtime.spans import Span
 from deid_runtime.words import split_words
 
@@ -48,3 +49,14 @@ def test_a_span_carries_its_best_score_and_source() -> None:
     [span] = decode_words("John Smith", [0, 5], [4, 10], [0, 1], [0.6, 0.8], NAMES, 0.5, "model:name")
 
     assert span == Span(0, 10, "PATIENT", 0.8, ("model:name",))
+
+
+def test_a_word_that_is_neither_found_nor_denied_leaves_a_trace() -> None:
+    scores = {"name": np.array([0.9, 0.3, 0.01, 0.01]), "age": np.array([0.01, 0.1, 0.019, 0.02])}
+
+    traces = decode_traces([0, 2, 4, 6], [1, 3, 5, 7], scores, {"name": 0.5, "age": 0.2})
+
+    assert [(span.start, span.end, span.score, span.sources) for span in traces] == [
+        (2, 3, 0.3, ("model:trace",)),
+        (6, 7, 0.02, ("model:trace",)),
+    ]

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deid_runtime.errors import InputError
-from deid_runtime.fusion import KINDS, covered, fuse_spans, rank_of
+from deid_runtime.fusion import KINDS, fuse_spans, rank_of
 from deid_runtime.labels import LABELS
-from deid_runtime.spans import Span
+from deid_runtime.spans import Span, covered
 from tests.strategies import texts_with_spans
 
 

@@ -72,6 +72,16 @@ def test_every_finder_is_heard():
     } | {source for span in outcome.spans for source in span.sources if source == "propagation"}  # fmt: skip
 
 
+def test_what_all_models_deny_a_weak_pattern_alone_does_not_find():
+    note = Note("n1", "Codeine for 3/7 then stop.\nSeen 03/04/2031.")
+
+    [denied] = with_tagger(find_quist).detect([note])
+    [ruled] = with_tagger(None).detect([note])
+
+    assert values(note, denied) == [("03/04/2031", "DATE")]
+    assert values(note, ruled) == [("3/7", "DATE"), ("03/04/2031", "DATE")]
+
+
 def test_known_and_explained_sentences_are_not_shown_to_the_models():
     shown = []
 

@@ -8,8 +8,9 @@ import pytest
 
 from deid_export.corpus import GoldNote, corpus_digest, read_corpus
 from deid_export.gazetteers import Gazetteers, load_gazetteers
-from deid_export.negatives import carrier_sentence, negative_text, screened_sentences
+from deid_export.negatives import carrier_sentence, carriers, identifies_nobody, negative_text, screened_sentences
 from deid_export.resample import Rates, Resampler
+from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.spans import Span
 from tests.export.lists import write_lists
@@ -138,12 +139,27 @@ def test_screening_keeps_only_sentences_of_known_words(tmp_path: Path, lists: Ga
 
 def test_clean_text_is_drawn_from_the_pool(lists: Gazetteers) -> None:
     rng = random.Random(4)
-    drawn = [negative_text([["no fever.", "no pain."]], lists, rng).lower() for _ in range(40)]
+    drawn = [negative_text([["no fever.", "no pain."]], lists, rng).lower() for _ in range(200)]
     runs = [text for text in drawn if "no fever" in text or "no pain" in text]
+    others = [text.count("\n") + 1 for text in drawn if text not in runs]  # carriers, one a line
 
-    assert 20 <= len(runs) < len(drawn)  # the others are carriers, each a line of its own
-    assert not any("\n" in text for text in drawn if text not in runs)
+    assert 90 <= len(runs) <= 130
+    assert 50 <= others.count(1) <= 90
+    assert min(lines for lines in others if lines > 1) >= 3
     assert carrier_sentence(lists, random.Random(1)) == carrier_sentence(lists, random.Random(1))
+
+
+@pytest.mark.parametrize("kind", list(carriers()))
+def test_no_sentence_around_a_term_holds_anything_that_a_pattern_takes_for_an_identifier(kind: str) -> None:
+    filled = [
+        each.format(x="asthma", y="gout", z="croup", n=n, m=m)
+        for each in carriers()[kind]
+        for n, m in ((3, 12), (64, 8))
+    ]
+
+    assert len(set(carriers()[kind])) == len(carriers()[kind]) >= 30
+    assert [text for text, found in zip(filled, find_patterns(filled), strict=True) if found] == []
+    assert [text for text in filled if not identifies_nobody(text)] == []
 
 
 def test_forms_may_stand_side_by_side_in_a_folder(tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ def test_a_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path):
         ("Patient Name: Quist, Ann   MRN: 8841207", ["Quist, Ann", "8841207"]),
         ("DOB: 3/4/1971   Age: 60   Sex: F", ["3/4/1971", "60"]),
         ("Date of Service: March 4, 2031", ["March 4, 2031"]),
+        ("Collected: 25/3", ["25/3"]),
         ("Page 2 of 7", []),
         ("Phone: 212-867-4410  Fax: 212-867-4411", ["212-867-4410", "212-867-4411"]),
         ("Dear Dr. Quist,", ["Quist"]),
@@ -130,7 +131,14 @@ def test_packaged_templates(sentence, expected):
 
 @pytest.mark.parametrize(
     "sentence",
-    ["Assessment and plan: continue", "Signed out to the night team", "Attending: pending", "WHAT TO DO", ""],
+    [
+        "Assessment and plan: continue",
+        "Signed out to the night team",
+        "Attending: pending",
+        "WHAT TO DO",
+        "Collected: 2/52",
+        "",
+    ],
 )
 def test_other_sentences_are_left_to_the_models(sentence):
     assert PACKAGED.match(sentence) is None
