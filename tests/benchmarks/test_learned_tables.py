@@ -33,3 +33,17 @@ def test_the_page_has_the_round_of_the_committed_registry() -> None:
         assert f"{grade['merit']:.3f}" in row
         errors = found[version["head"]]
         assert f"| {errors['missed']:,} / {errors['wrong']:,} | {errors['sentences']:,} |" in row
+
+
+@pytest.mark.parametrize("learnt", ["_unseen", "_unseen_fewer_hands"])
+@pytest.mark.parametrize("profile", ["fast", "full"])
+def test_the_page_has_what_is_found_on_notes_of_other_hands(profile: str, learnt: str) -> None:
+    results = json.loads((FOLDER / "results" / f"accuracy_{profile}{learnt}.json").read_text(encoding="utf-8"))
+    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- UNSEEN")[2].partition("<!-- END OF UNSEEN")[0]
+
+    recall, precision = (
+        " / ".join(f"{results['report']['groups'][group]['tokens'][ratio]:.3f}" for group in "ABC")
+        for ratio in ("recall", "precision")
+    )
+    assert f"| `{profile}` | {recall} | {precision} |" in table
