@@ -52,11 +52,11 @@ def test_a_span_carries_its_best_score_and_source() -> None:
 
 
 def test_a_word_that_is_neither_found_nor_denied_leaves_a_trace() -> None:
-    scores = {"name": np.array([0.9, 0.3, 0.01, 0.01]), "age": np.array([0.01, 0.1, 0.019, 0.02])}
+    scores = {"name": np.array([0.9, 0.3, 0.01, 0.01]), "age": np.array([0.01, 0.1, 0.029, 0.03])}
 
     traces = decode_traces([0, 2, 4, 6], [1, 3, 5, 7], scores, {"name": 0.5, "age": 0.2})
 
     assert [(span.start, span.end, span.score, span.sources) for span in traces] == [
         (2, 3, 0.3, ("model:trace",)),
-        (6, 7, 0.02, ("model:trace",)),
+        (6, 7, 0.03, ("model:trace",)),
     ]

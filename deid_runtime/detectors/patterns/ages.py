@@ -277,6 +277,7 @@ ROWS: Final[tuple[Row, ...]] = (
         after=" x",
         then="MFYyRL",
         check=_is_sexed,
+        weak=True,
     ),
     Row(
         name="age-sex-column",

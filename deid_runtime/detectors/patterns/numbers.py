@@ -12,8 +12,12 @@ from deid_runtime.detectors.patterns.validators import is_dea, is_nhs_number, is
 
 # --- what stands after a label -------------------------------------------------------------------------------------
 
-#: One chunk of letters and digits with a digit in it, joined inside by hyphens, slashes or dots.
-_CHUNK: Final = r"(?=[A-Za-z\-/.*]{0,9}\d)[A-Za-z0-9*]{1,24}(?:[-/.][A-Za-z0-9]{1,16}){0,6}"
+#: The word that runs on from the last digit of a value: ``9514573Collected``.
+_WORD_ON: Final = r"[A-Z][a-z]{2,24}(?![A-Za-z0-9])"
+_SIGN: Final = rf"(?:(?<!\d)[A-Za-z*]|(?<=\d)(?!{_WORD_ON})[A-Za-z*]|\d)"
+#: One chunk of letters and digits with a digit in it, joined inside by hyphens, slashes or dots. A dot before a word
+#: ends it: ``18MC04482.Sent``.
+_CHUNK: Final = rf"(?=[A-Za-z\-/.*]{{0,9}}\d){_SIGN}{{1,24}}(?:(?:[-/]|\.(?![A-Z][a-z]{{2}})){_SIGN}{{1,16}}){{0,6}}"
 #: Further chunks after single spaces, as in ``8800 1247 6`` or ``1EG4 TE5 MK72``; not "67 M", "12 mg", "30 days".
 _GROUP: Final = (
     r"[ ](?!\d{1,3}[ ]?(?:y|yo|yr|M|F|m|f|mg|ml|mm|cm|days?|wks?|h|hrs?|x|u|units?|min|%)\b|(?:19|20)\d\d\b)"
@@ -41,13 +45,19 @@ _DATE_LIKE: Final = re.compile(
 _RATIO: Final = re.compile(r"[\dl]{1,3}(?:[./][\dl]{1,3}){1,3}")
 _AMOUNT: Final = re.compile(
     r"(?i)\d+(?:[.,]\d+)?(?:mg|mcg|g|kg|ml|l|cm|mm|m|fr|ga|cc|u|units?|x|h|hr|hrs|d|w|y|yo|yr|yrs|am|pm|st|nd|rd|th|"
-    r"%|k|f|s|t|c)?|\d+x\d+|[a-z]\d|q\d+h?|t\d-?\d*|[lcs]\d-\d|\d+-[a-z]+|pgy-?\d|day\d+|x\d+"
+    r"%|k|f|s|t|c)?|\d+x\d+|[a-z]\d|q\d+h?|t\d-?\d*|[lcs]\d-\d|\d+(?:-[a-z]+)+|pgy-?\d|day\d+|x\d+"
 )
+
+
+#: A questionnaire with its score, a grade of school: ``PHQ-2``, ``EPDS 12``, ``PO 3rd``.
+_SCORED: Final = re.compile(r"[A-Za-z]{2,5}[ -]\d{1,2}(?:st|nd|rd|th)?")
 
 
 def _looks_like_number(value: str, *, least: int) -> bool:
     """Say whether a value after a label can be an identifier: ``least`` characters and neither a date nor an amount."""
-    if any(_DATE_LIKE.fullmatch(chunk) or _RATIO.fullmatch(chunk) for chunk in value.split(" ")):
+    if _SCORED.fullmatch(value) or any(
+        _DATE_LIKE.fullmatch(chunk) or _RATIO.fullmatch(chunk) for chunk in value.split(" ")
+    ):
         return False
     core = re.sub(r"\W", "", value)
     if len(core) < least or not any(char.isdigit() for char in core):
@@ -94,7 +104,9 @@ def _labelled(
     return Row(
         name=name,
         label=label,
-        pattern=re.compile(rf"(?:(?<![^\W\d_])|(?<=[a-z])(?=[A-Z])){label_part}(?i:{link})(?<![\d]){value}(?!\w|-\w)"),
+        pattern=re.compile(
+            rf"(?:(?<![^\W\d_])|(?<=[a-z])(?=[A-Z])){label_part}(?i:{link})(?<![\d]){value}(?:(?!\w|-\w)|(?<=\d)(?={_WORD_ON}))"
+        ),
         words=frozenset(words.split()),
         check=_at_least(least),
         weak=weak,

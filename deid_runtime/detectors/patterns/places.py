@@ -348,6 +348,7 @@ ROWS: Final[tuple[Row, ...]] = (
         ),
         words=frozenset(name.split()[0].lower() for name in US_STATES.values()),
         check=_grade_state,
+        weak=True,
     ),
     Row(
         name="state-code",
@@ -360,6 +361,7 @@ ROWS: Final[tuple[Row, ...]] = (
         probe=re.compile(r"[A-Z]{2}(?![A-Za-z])"),
         lookback=2,
         check=_is_state_code,
+        weak=True,
     ),
     Row(
         name="zip-state",
