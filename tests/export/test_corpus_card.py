@@ -66,7 +66,8 @@ def test_the_committed_card_is_true() -> None:
     card = (CORPUS / "README.md").read_text(encoding="utf-8")
 
     assert with_tables(card, card_tables(PARTS), MARK) == card, (
-        "deid-export corpus-card export/corpus/notes/train export/corpus/notes/dev --update export/corpus/README.md"
+        "deid-export corpus-card export/corpus/notes/train export/corpus/notes/dev export/corpus/notes/test "
+        "--update export/corpus/README.md"
     )
 
 

@@ -10,7 +10,7 @@ from deid_export.cli_corpus_check import corpus_check
 from deid_export.corpus_check import Checked, check_corpus
 
 CORPUS = Path(__file__).resolve().parents[2] / "export" / "corpus"
-PARTS = [CORPUS / "notes" / "train", CORPUS / "notes" / "dev"]
+PARTS = [CORPUS / "notes" / part for part in ("train", "dev", "test")]
 
 GOOD = """%% patient id=X1-001 given=Alma family=Orr mrn=0044178 phone="507 330 0139"
 %% note id=X1-001-1 type="Phone note"
