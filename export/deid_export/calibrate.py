@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from deid_export.assemble import write_manifest
 from deid_export.corpus import GoldNote
 from deid_runtime.contract import find_models, read_manifest
+from deid_runtime.decoding import decode_traces
+from deid_runtime.detectors.doubts import settle_doubts
 from deid_runtime.detectors.inclusion import load_inclusion
 from deid_runtime.detectors.models import load_tagger
 from deid_runtime.detectors.patterns import find_patterns
@@ -29,6 +31,7 @@ from deid_runtime.spans import Note, Span
 from deid_runtime.windows import WordEncoder, make_windows
 
 GRID = (0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.04, 0.02)
+_NEVER = 2.0  # a threshold that no score reaches
 LABEL_TOKENS = 10  # a label with fewer gold tokens is too small to be judged by itself
 
 
@@ -74,7 +77,6 @@ def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
             raise InputError(f"note {note.id}: {outcome.reason}", stage=outcome.stage)
         tokens = [match.span() for match in TOKEN.finditer(note.text)]
         labels += _labels(tokens, note.spans)
-        ruled += [bool(label) for label in _labels(tokens, outcome.spans)]
         by_char = {name: np.zeros(len(note.text), dtype=np.float32) for name in HEADS}
         # The windows that serving makes: of the sentences that neither the list nor a template explains.
         unknown = [
@@ -82,11 +84,14 @@ def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
             for sentence in split_sentences(note.text)
             if (part := note.text[sentence.start : sentence.end]) not in inclusion and templates.match(part) is None
         ]
+        traces: list[Span] = []
         for window in make_windows(note.text, unknown, encoder):
-            for name, answer in tagger.answers([window]).items():
-                row = answer.scores[0, window.positions]
+            rows = {name: answer.scores[0, window.positions] for name, answer in tagger.answers([window]).items()}
+            for name, row in rows.items():
                 for start, end, score in zip(window.starts, window.ends, row.tolist(), strict=True):
                     by_char[name][start:end] = np.maximum(by_char[name][start:end], score)
+            traces += decode_traces(window.starts, window.ends, rows, dict.fromkeys(rows, _NEVER))
+        ruled += [bool(label) for label in _labels(tokens, settle_doubts(outcome.spans, traces, unknown))]
         for name in HEADS:
             scores[name] += [float(by_char[name][start:end].max()) for start, end in tokens]
     tagger.close()
