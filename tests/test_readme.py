@@ -48,10 +48,10 @@ def test_figures_are_those_of_the_committed_results():
         for ratio in ("recall", "precision"):
             ratios = " / ".join(f"{report['groups'][group]['tokens'][ratio]:.3f}" for group in "ABC")
             assert f"{ratio}, group A / B / C, `{profile}` | {ratios} |" in figures
-    unseen = json.loads((results / "accuracy_full_unseen.json").read_text(encoding="utf-8"))["report"]["groups"]
-    for ratio in ("recall", "precision"):
-        ratios = " / ".join(f"{unseen[group]['tokens'][ratio]:.3f}" for group in "ABC")
-        assert f"{ratio}, A / B / C, `full`, unseen hands | {ratios} |" in figures
+        test = json.loads((results / f"accuracy_{profile}_test.json").read_text(encoding="utf-8"))["report"]
+        for ratio in ("recall", "precision"):
+            ratios = " / ".join(f"{test['groups'][group]['tokens'][ratio]:.3f}" for group in "ABC")
+            assert f"{ratio}, A / B / C, `{profile}`, test | {ratios} |" in figures
     [rate] = [size["distinct_sentences_per_second"] for size in sizes if size["notes"] == 2000]
     assert f"| {rate:.0f} |" in figures
     assert f"| {max(size['peak_memory_bytes'] for size in sizes) / 2**20:.0f} MiB |" in figures

@@ -35,12 +35,12 @@ def test_the_page_has_the_round_of_the_committed_registry() -> None:
         assert f"| {errors['missed']:,} / {errors['wrong']:,} | {errors['sentences']:,} |" in row
 
 
-@pytest.mark.parametrize("learnt", ["_unseen", "_unseen_fewer_hands"])
+@pytest.mark.parametrize(("notes", "mark"), [("unseen", "UNSEEN"), ("unseen_fewer_hands", "UNSEEN"), ("test", "TEST")])
 @pytest.mark.parametrize("profile", ["fast", "full"])
-def test_the_page_has_what_is_found_on_notes_of_other_hands(profile: str, learnt: str) -> None:
-    results = json.loads((FOLDER / "results" / f"accuracy_{profile}{learnt}.json").read_text(encoding="utf-8"))
+def test_the_page_has_what_is_found_on_notes_of_other_hands(profile: str, notes: str, mark: str) -> None:
+    results = json.loads((FOLDER / "results" / f"accuracy_{profile}_{notes}.json").read_text(encoding="utf-8"))
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
-    table = page.partition("<!-- UNSEEN")[2].partition("<!-- END OF UNSEEN")[0]
+    table = page.partition(f"<!-- {mark}")[2].partition(f"<!-- END OF {mark}")[0]
 
     recall, precision = (
         " / ".join(f"{results['report']['groups'][group]['tokens'][ratio]:.3f}" for group in "ABC")
