@@ -1,6 +1,8 @@
-"""Log-in names and signing codes of staff, where a label or the act of signing says what they are."""
+"""Log-in names and signing codes of staff: after a label, the act of signing, or the name whose initials they are."""
 
 import re
+import string
+from itertools import pairwise
 from typing import Final
 
 from deid_runtime.detectors.patterns.rows import Row
@@ -19,6 +21,27 @@ _DRUG_LIKE: Final = re.compile(
 
 def _is_code(match: re.Match[str]) -> bool:
     return not _DRUG_LIKE.fullmatch(match["value"])
+
+
+_NAME_WORD: Final = re.compile(r"[^\W\d_][^\W\d_'’.-]*(?:['’-][^\W\d_]+)*\.?")
+_NAME_BEFORE: Final = 60  # a code stands behind a name and its credentials: "Corey Anstruther, MD (PGY 2) ca118"
+
+
+def _are_initials(match: re.Match[str]) -> bool:
+    """Say whether the letters are the first of two neighbouring words in capitals that stand before, on the line."""
+    if not _is_code(match):
+        return False
+    text, start = match.string, match.start("value")
+    line = text[max(0, start - _NAME_BEFORE) : start].rpartition("\n")[2]
+    letters = match["letters"].upper()
+    words = list(_NAME_WORD.finditer(line))
+    return any(
+        first.group()[0] == letters[0]
+        and last.group()[0] == letters[-1]
+        and not line[first.end() : last.start()].strip()
+        and max(len(first.group()), len(last.group())) > 2
+        for first, last in pairwise(words)
+    )
 
 
 ROWS: Final[tuple[Row, ...]] = (
@@ -47,5 +70,14 @@ ROWS: Final[tuple[Row, ...]] = (
         ),
         check=_is_code,
         labelled=True,
+    ),
+    Row(
+        name="user-initials",
+        label="USERNAME",
+        pattern=re.compile(r"(?<![\w./-])(?P<value>(?P<letters>[A-Za-z]{2,3})\d{1,4}[a-z]?)(?![\w-]|[./]\w)"),
+        digits=frozenset({1, 2, 3, 4}),
+        before=string.ascii_letters,
+        lookback=3,
+        check=_are_initials,
     ),
 )

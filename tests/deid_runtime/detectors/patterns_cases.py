@@ -420,6 +420,22 @@ USERNAMES: Cases = {
         ("Entered by «epruitt_044» from", "scribe «hpatel09»", "Operator: «mb77»", "e-sig «dburr5»", "COLL: «YCHO2»"),
         ("signed 3/14", "collected by RN", "tech: vit D25", "released by CD4", "op note 2"),
     ),
+    "user-initials": (
+        (
+            "T. Hartwell RN «th551»",
+            "Orla Quist, PharmD, CACP     «oq19»",
+            "Nils Ekdahl, MD (PGY 2) «NE118»",
+            "DAVOR HOLM, MD    «DXH3»",
+        ),
+        (
+            "RN th551",
+            "Orla Quist, RN ox19",
+            "Orla Quist\noq19",
+            "Orla Quist, CD4 low",
+            "orla quist oq19",
+            "Orla Quist oq19/2",
+        ),
+    ),
 }
 
 CASES: Cases = {**NUMBERS, **USERNAMES, **CONTACTS, **DATES, **PLACES, **AGES}
