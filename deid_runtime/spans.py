@@ -72,8 +72,8 @@ class Sentence:
     end: int
 
 
-def covered(spans: Iterable[Span]) -> list[tuple[int, int]]:
-    """Return the stretches that ``spans`` cover, ``(start, end)``, sorted, none touching another."""
+def covered(spans: Iterable[Span | Sentence]) -> list[tuple[int, int]]:
+    """Return the stretches of code points that ``spans`` cover, ``(start, end)``, sorted, none touching another."""
     stretches: list[tuple[int, int]] = []
     for start, end in sorted((span.start, span.end) for span in spans):
         if stretches and start <= stretches[-1][1]:

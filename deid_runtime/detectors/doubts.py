@@ -32,20 +32,9 @@ def settle_doubts(found: Sequence[Span], told: Sequence[Span], read: Sequence[Se
     if not weak:
         return [*found, *spans]
     backed = covered([*told, *(span for span in found if span.sources != _WEAK)])
-    seen = _united(read)
+    seen = covered(read)
     denied = {span for span in weak if not _touches(backed, span) and _holds(seen, span)}
     return [*(span for span in found if span not in denied), *spans]
-
-
-def _united(sentences: Sequence[Sentence]) -> list[tuple[int, int]]:
-    """Return the stretches that sorted ``sentences`` tile."""
-    stretches: list[tuple[int, int]] = []
-    for sentence in sentences:
-        if stretches and stretches[-1][1] == sentence.start:
-            stretches[-1] = (stretches[-1][0], sentence.end)
-        else:
-            stretches.append((sentence.start, sentence.end))
-    return stretches
 
 
 def _touches(stretches: Sequence[tuple[int, int]], span: Span) -> bool:
