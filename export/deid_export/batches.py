@@ -11,7 +11,7 @@ from deid_export.corpus import GoldNote
 from deid_export.gazetteers import Gazetteers
 from deid_export.model import tags_of
 from deid_export.negatives import negative_text
-from deid_export.resample import Rates, Resampler
+from deid_export.resample import Resampler
 from deid_runtime.labels import HEAD_OF
 from deid_runtime.sentences import split_sentences
 from deid_runtime.spans import Sentence, Span
@@ -43,7 +43,7 @@ class StreamSettings:
     short_windows: float = 0.2  # of notes: cut into windows shorter than serving's, so that little context is met too
     word_dropout: float = 0.08  # of words: pieces replaced by [UNK], shape kept
     title_case: float = 0.1  # of notes: words in capitals are given the shape of title case, as `full` shows them again
-    resample: bool = True
+    resample: float = 1.0  # of notes, by pass: shown with fresh values; the others as they stand
     shapes: bool = True  # False: every word has token type 0, for measuring what shapes buy
     lone_sentences: bool = False  # True: one window per sentence, for measuring what windows buy
 
@@ -131,11 +131,10 @@ def stream_batches(
     pass_number = 0
     while True:
         rng = random.Random(f"{settings.seed}-{pass_number}")
-        rates = Rates() if settings.resample else Rates(keep=1, upper_note=0, lower_note=0, joined=0, noise=0)
-        resampler = Resampler(lists, rng, rates)
+        resampler = Resampler(lists, rng)
         rows: list[tuple[Window, dict[str, list[int]]]] = []
         for note in notes:
-            text, spans = resampler.note(note) if settings.resample else (note.text, list(note.spans))
+            text, spans = _shown(note, resampler, rng, settings.resample)
             sentences = split_sentences(text)
             short = rng.random() < settings.short_windows
             room = rng.randrange(20, WINDOW_TOKENS) if short else WINDOW_TOKENS
@@ -147,7 +146,7 @@ def stream_batches(
                     window.types = title_case_types(window) or window.types
             rows += [(window, window_targets(window, spans, heads)) for window in windows]
         for note in focus:
-            text, spans = resampler.note(note) if settings.resample else (note.text, list(note.spans))
+            text, spans = _shown(note, resampler, rng, settings.resample)
             windows = list(cut_windows(text, split_sentences(text), encoder, settings))
             rows += [(window, window_targets(window, spans, heads)) for window in windows]
         wanted = len(rows) * settings.negative_share / (1 - settings.negative_share)
@@ -158,6 +157,12 @@ def stream_batches(
                 wanted -= 1
         yield from _batched(rows, encoder, rng, settings)
         pass_number += 1
+
+
+def _shown(note: GoldNote, resampler: Resampler, rng: random.Random, share: float) -> tuple[str, list[Span]]:
+    # No draw at either end: a seed gives the same stream whether or not shares between them exist.
+    fresh = share >= 1 or (share > 0 and rng.random() < share)
+    return resampler.note(note) if fresh else (note.text, list(note.spans))
 
 
 def _batched(

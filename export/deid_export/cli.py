@@ -67,7 +67,13 @@ def main(verbose: bool) -> None:
     "--learning-rate", type=float, default=3e-4, show_default=True, help="Of the joint phase; too high forgets."
 )
 @click.option("--start", type=_FOLDER, help="joint.pt of an earlier training to go on from, as with notes of your own.")
-@click.option("--no-resampling", is_flag=True, help="Learn the corpus as it stands, to measure what resampling buys.")
+@click.option(
+    "--resampled",
+    type=click.FloatRange(0, 1),
+    default=1.0,
+    show_default=True,
+    help="Share of notes shown with fresh values in a pass; 0 learns the corpus as it stands.",
+)
 def train(
     notes: tuple[Path, ...],
     dev: tuple[Path, ...],
@@ -83,7 +89,7 @@ def train(
     seed: int,
     learning_rate: float,
     start: Path | None,
-    no_resampling: bool,
+    resampled: float,
 ) -> None:
     """Fine-tune the shared encoder and the heads; run again to go on after an interruption."""
     from deid_export.batches import StreamSettings
@@ -114,7 +120,7 @@ def train(
         learning_rate=learning_rate,
         start=start,
     )
-    stream = StreamSettings(seed=seed, resample=not no_resampling)
+    stream = StreamSettings(seed=seed, resample=resampled)
     path = run(data, WordEncoder.from_file(Path(base) / "tokenizer.json"), settings, stream, out)
     click.echo(path)
 

@@ -113,6 +113,27 @@ def test_the_stream_depends_on_its_settings_alone(base: Path, data: Data) -> Non
     assert not all(a.shape == b.shape and torch.equal(a, b) for a, b in zip(first(1), first(2), strict=True))
 
 
+def test_a_share_of_the_notes_is_shown_as_they_stand(base: Path, data: Data) -> None:
+    encoder = WordEncoder.from_file(base / "tokenizer.json")
+    record = [i for i, tag in enumerate(tags_of("identifier")) if tag.endswith("MEDICALRECORD")]
+    as_written = encoder.encode("0044178")[0]
+
+    def kept(share: float) -> float:
+        still = StreamSettings(resample=share, negative_share=0, short_windows=0, word_dropout=0)
+        stream = stream_batches(gold_notes(90), [], data.lists, encoder, ("identifier",), still)
+        numbers = [
+            tuple(ids[place : place + len(as_written)].tolist())
+            for batch in (next(stream) for _ in range(4))
+            for ids, tags in zip(batch.input_ids, batch.targets["identifier"], strict=True)
+            for place in torch.isin(tags, torch.tensor(record)).nonzero().flatten().tolist()
+        ]
+        assert len(numbers) > 30
+        return numbers.count(as_written) / len(numbers)
+
+    assert kept(0) == 1
+    assert kept(1) < 0.5 < kept(0.5) < 0.85  # a fresh note keeps a quarter of its values
+
+
 def test_only_the_first_piece_of_a_word_is_scored(base: Path, data: Data) -> None:
     encoder = WordEncoder.from_file(base / "tokenizer.json")
     batch = next(stream_batches(data.notes, [], data.lists, encoder, ("name",), StreamSettings(negative_share=0)))
