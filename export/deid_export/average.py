@@ -6,13 +6,13 @@ stay in one basin of the loss; models that began apart have nothing in common, w
 
 from collections.abc import Sequence
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from deid_runtime.errors import InputError
+from deid_export import weight_files
+from deid_runtime.errors import ModelError
 
 _ALIKE = ("config", "shared_layers", "heads", "joint")
 
@@ -20,26 +20,21 @@ _ALIKE = ("config", "shared_layers", "heads", "joint")
 def average(models: Sequence[Path], out: Path) -> None:
     """Write the mean of the weights of ``models``, files of ``deid-export train``, as a model file of the same kind.
 
-    Raises InputError for a file that is no model, and for models of different sizes, heads or architectures.
+    Raises ModelError for a file that is no model, and for models of different sizes, heads or architectures.
     """
-    first, *others = (_read(path) for path in models)
+    first, *others = (_model(path) for path in models)
     for path, other in zip(models[1:], others, strict=True):
         if any(first[name] != other[name] for name in _ALIKE) or _shapes(first["state"]) != _shapes(other["state"]):
-            raise InputError(f"{path} has other sizes or heads than {models[0]}; expected trainings from one start")
+            raise ModelError(f"{path} has other sizes or heads than {models[0]}; expected trainings from one start")
     states = [first["state"], *(other["state"] for other in others)]
     mean = {name: _mean([state[name] for state in states]) for name in first["state"]}
-    temporary = out.with_name(f".{out.name}.partial")
-    torch.save(first | {"state": mean}, temporary)
-    temporary.replace(out)
+    weight_files.write(first | {"state": mean}, out)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        saved = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, EOFError, OSError, ValueError, UnpicklingError) as error:
-        raise InputError(f"{path} cannot be read as weights ({type(error).__name__})") from error
-    if not isinstance(saved, dict) or not {*_ALIKE, "state"} <= saved.keys():
-        raise InputError(f"{path} is no model; expected a joint.pt or heads.pt of `deid-export train`")
+def _model(path: Path) -> dict[str, Any]:
+    saved = weight_files.read(path)
+    if not {*_ALIKE, "state"} <= saved.keys():
+        raise ModelError(f"{path} is no model; expected a joint.pt or heads.pt of `deid-export train`")
     return saved
 
 

@@ -6,17 +6,15 @@ them by the digest of their weights.
 """
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from pickle import UnpicklingError
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from deid_export import weight_files
 from deid_export.model import BranchedTagger, load
 from deid_export.precision import autocast, pool_dropout
 from deid_export.registry import folder_of, read_registry
@@ -45,7 +43,7 @@ def split(trained: Path) -> tuple[dict[str, object], dict[str, dict[str, Tensor]
 
     Raises ModelError for a model whose heads have no layers of their own yet, or more than one branch each.
     """
-    saved = _read(trained)
+    saved = weight_files.read(trained)
     try:
         state, heads, is_joint = saved["state"], saved["heads"], saved["joint"]
     except KeyError as error:
@@ -73,7 +71,7 @@ def shared_state(state: State) -> dict[str, Tensor]:
 
 def save_shared(shared: Mapping[str, object], path: Path) -> str:
     """Write the shared part of :func:`split` and return the digest of its weights."""
-    _write(dict(shared), path)
+    weight_files.write(dict(shared), path)
     state = shared["state"]
     assert isinstance(state, Mapping)
     return weights_sha256(state)
@@ -82,7 +80,7 @@ def save_shared(shared: Mapping[str, object], path: Path) -> str:
 def save_branch(state: State, head: str, shared_sha256: str, path: Path) -> str:
     """Write the weights of one head, trained on the shared layers of that digest; return the digest of its own."""
     digest = weights_sha256(state)
-    _write({"state": dict(state), "head": head, "sha256": digest, "shared_sha256": shared_sha256}, path)
+    weight_files.write({"state": dict(state), "head": head, "sha256": digest, "shared_sha256": shared_sha256}, path)
     return digest
 
 
@@ -91,11 +89,11 @@ def join(shared: Path, branches: Mapping[str, Path], out: Path) -> None:
 
     Raises ModelError when a head was trained on other shared layers or a file is damaged.
     """
-    content = _read(shared)
+    content = weight_files.read(shared)
     state = dict(content["state"])
     digest = weights_sha256(state)
     for branch, path in branches.items():
-        saved = _read(path)
+        saved = weight_files.read(path)
         if saved["shared_sha256"] != digest:
             raise ModelError(
                 f"{path} was trained on shared layers {saved['shared_sha256'][:16]}..., {shared} holds {digest[:16]}"
@@ -105,7 +103,7 @@ def join(shared: Path, branches: Mapping[str, Path], out: Path) -> None:
             raise ModelError(f"{path} is damaged: its weights are not those of its digest; restore it from a copy")
         state |= {f"{_BRANCHES}{branch}.{name}": value for name, value in saved["state"].items()}
     content |= {"state": state, "heads": tuple(branches), "joint": False}
-    _write(content, out)
+    weight_files.write(content, out)
 
 
 def branches_of(registry_path: Path, chosen: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, str]]:
@@ -146,9 +144,9 @@ def to_train(registry_path: Path, version_per_head: Mapping[str, str], *, dropou
     with TemporaryDirectory() as folder:
         path = Path(folder) / "begun.pt"
         _write_branches(registry_path, branches, path)
-        saved = _read(path)
+        saved = weight_files.read(path)
         saved["config"] = {**saved["config"], "hidden_dropout_prob": dropout}
-        _write(saved, path)
+        weight_files.write(saved, path)
         model = load(path)
     pool_dropout(model)
     return model
@@ -160,7 +158,7 @@ def _write_branches(registry_path: Path, branches: Mapping[str, tuple[str, str]]
     for branch, (head, name) in branches.items():
         stored = registry.find(head, name).weights
         files[branch] = folder / stored.file
-        found = _read(files[branch])["sha256"]
+        found = weight_files.read(files[branch])["sha256"]
         if found != stored.sha256:
             raise ModelError(f"{files[branch]} has weights {found[:16]}..., the registry says {stored.sha256[:16]}...")
     join(folder / registry.shared.file, files, out)
@@ -192,27 +190,3 @@ class TorchEngine:
 
     def close(self) -> None:
         """Nothing is held that the garbage collector does not free."""
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        saved = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise ModelError(f"{path} is missing; the registry beside it asks for it: restore it from a copy") from None
-    except (RuntimeError, EOFError, OSError, ValueError, UnpicklingError) as error:
-        raise ModelError(
-            f"{path} cannot be read as weights ({type(error).__name__}); restore it from a copy"
-        ) from error
-    if not isinstance(saved, dict):
-        raise ModelError(f"{path} holds {type(saved).__name__}; expected weights written by deid-export")
-    return saved
-
-
-def _write(content: Mapping[str, object], path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.partial")
-    with temporary.open("wb") as file:
-        torch.save(dict(content), file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from deid_export.average import average
 from deid_export.cli import main
 from deid_export.model import load
-from deid_runtime.errors import InputError
+from deid_runtime.errors import ModelError
 from tests.export.tiny_model import write_base, write_trained
 
 
@@ -45,7 +45,7 @@ def test_one_model_stays_as_it_is(models: list[Path], tmp_path: Path) -> None:
 
 
 def test_models_of_other_shape_are_refused(models: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"heads\.pt has other sizes or heads than .*a\.pt"):
+    with pytest.raises(ModelError, match=r"heads\.pt has other sizes or heads than .*a\.pt"):
         average([models[0], models[2]], tmp_path / "mean.pt")
     assert not list(tmp_path.iterdir())
 
