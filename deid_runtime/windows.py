@@ -77,6 +77,11 @@ class WordEncoder:
         """Load a ``tokenizer.json``."""
         return cls(Tokenizer.from_file(str(path)))
 
+    def pieces(self) -> dict[str, int]:
+        """Return the ids of all pieces by piece."""
+        found: dict[str, int] = self._tokenizer.get_vocab()
+        return found
+
     def encode(self, word: str) -> tuple[tuple[int, ...], int]:
         """Return the piece ids of one word, at least one, and its shape."""
         found = self._cache.get(word)

@@ -85,6 +85,17 @@ def cut_windows(
             yield window
 
 
+def piece_counts(notes: Sequence[GoldNote], encoder: WordEncoder) -> Tensor:
+    """Return how often each piece of the vocabulary stands in ``notes``: int64 ``(pieces,)``, by id."""
+    ids = [
+        piece
+        for note in notes
+        for window in make_windows(note.text, split_sentences(note.text), encoder)
+        for piece in window.ids
+    ]
+    return torch.bincount(torch.tensor(ids), minlength=encoder.vocabulary)
+
+
 def collate(
     rows: Sequence[tuple[Window, dict[str, list[int]]]],
     encoder: WordEncoder,

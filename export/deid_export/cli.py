@@ -47,7 +47,13 @@ def main(verbose: bool) -> None:
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), required=True, help="Folder for the models and checkpoints."
 )
-@click.option("--base", help="BERT by Hub name or folder; default: the packaged MiniLM-L6-H384.")
+@click.option("--base", help="BERT or MPNet by Hub name or folder; default: the packaged MiniLM-L6-H384.")
+@click.option("--layers", type=click.IntRange(min=1), help="Keep so many layers of the base, from the lowest on.")
+@click.option(
+    "--coded-pieces",
+    is_flag=True,
+    help="Keep the base's piece embeddings as product codes, a quarter of their int8 size, and do not train them.",
+)
 @click.option(
     "--architecture",
     type=click.Choice(["bert", "convolutional"]),
@@ -66,6 +72,13 @@ def main(verbose: bool) -> None:
 @click.option(
     "--learning-rate", type=float, default=3e-4, show_default=True, help="Of the joint phase; too high forgets."
 )
+@click.option(
+    "--batch-tokens",
+    type=int,
+    default=2048,
+    show_default=True,
+    help="Of one step; fewer suit a large base and few tokens.",
+)
 @click.option("--start", type=_FOLDER, help="joint.pt of an earlier training to go on from, as with notes of your own.")
 @click.option(
     "--resampled",
@@ -81,6 +94,8 @@ def train(
     negatives: tuple[Path, ...],
     out: Path,
     base: str | None,
+    layers: int | None,
+    coded_pieces: bool,
     architecture: Literal["bert", "convolutional"],
     joint_tokens: int,
     head_tokens: int,
@@ -89,6 +104,7 @@ def train(
     seed: int,
     learning_rate: float,
     start: Path | None,
+    batch_tokens: int,
     resampled: float,
 ) -> None:
     """Fine-tune the shared encoder and the heads; run again to go on after an interruption."""
@@ -96,6 +112,7 @@ def train(
     from deid_export.corpus import read_corpus
     from deid_export.gazetteers import load_gazetteers
     from deid_export.model import packaged_base
+    from deid_export.mpnet import is_mpnet
     from deid_export.negatives import screened_sentences
     from deid_export.train import Data, TrainSettings
     from deid_export.train import train as run
@@ -112,6 +129,8 @@ def train(
     settings = TrainSettings(
         base=base,
         architecture=architecture,
+        layers=layers,
+        coded_pieces=coded_pieces,
         joint_tokens=joint_tokens,
         head_tokens=head_tokens,
         shared_layers=shared_layers,
@@ -120,8 +139,10 @@ def train(
         learning_rate=learning_rate,
         start=start,
     )
-    stream = StreamSettings(seed=seed, resample=resampled)
-    path = run(data, WordEncoder.from_file(Path(base) / "tokenizer.json"), settings, stream, out)
+    stream = StreamSettings(seed=seed, resample=resampled, batch_tokens=batch_tokens)
+    # All models of a repository share one tokenizer, and an MPNet has its own.
+    tokenizer = Path(packaged_base() if is_mpnet(base) else base) / "tokenizer.json"
+    path = run(data, WordEncoder.from_file(tokenizer), settings, stream, out)
     click.echo(path)
 
 

@@ -6,7 +6,7 @@ are the scales of the quantiser, those that NNCF's SmoothQuant moved from activa
 among them, and the exporter's transposition of matrices.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,13 +17,15 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 from onnx import numpy_helper
 from torch import Tensor
-from transformers import AutoConfig, BertModel
+from transformers import AutoConfig, BertConfig, MPNetConfig
 
-from deid_export.model import BranchedTagger, Shape, config_to_save, save, with_shared_layers
+from deid_export.model import BranchedTagger, Shape, config_to_save, empty, save, with_shared_layers
+from deid_export.mpnet import bert_config, biases_by_bucket
 from deid_runtime.errors import ModelError
 
 _PREFIX: Final = "model."
 _BIAS: Final = ".bias"
+_PIECES: Final = "embeddings.word_embeddings"
 _SMOOTHED: Final = "nncf_smooth_quant_scale"
 
 Floats = NDArray[np.float32]
@@ -111,6 +113,10 @@ def _plain(graph: _Graph) -> Iterator[tuple[str, Floats]]:
             assert found is not None
             yield name.removeprefix(_PREFIX), found
     for node in graph.nodes:
+        if node.op_type == "Gather" and node.name.startswith(f"/{_PREFIX.rstrip('.')}/distances/"):
+            by_distance = graph.array(node.input[0])
+            assert by_distance is not None
+            yield "distances.bias.weight", biases_by_bucket(torch.from_numpy(by_distance)).numpy()
         if node.op_type == "DequantizeLinear" and node.input[0].startswith(f"q_output_{_PREFIX}embeddings"):
             name = node.input[0].removeprefix(f"q_output_{_PREFIX}").removesuffix("_1")
             found = graph.array(node.output[0])
@@ -121,25 +127,27 @@ def _plain(graph: _Graph) -> Iterator[tuple[str, Floats]]:
 def restore(path: Path, base: str, out: Path, *, shared_layers: int | None = None) -> BranchedTagger:
     """Write the model of the graph at ``path`` to ``out``, as training writes it, and return it.
 
-    ``base`` is the BERT it was made of, for the sizes that a graph does not name. With ``shared_layers`` every head
-    gets its own copy of the layers above those, as ``deid-export iterate`` wants them; without, they go on sharing all.
+    ``base`` is the BERT or MPNet it was made of, for the sizes that a graph does not name. With ``shared_layers`` every
+    head gets its own copy of the layers above those, as ``deid-export iterate`` wants them; without, they go on sharing
+    all.
 
     Raises ModelError for a graph of another base or whose heads have layers of their own.
     """
     found = read_weights(path)
-    config = AutoConfig.from_pretrained(base)
-    config.type_vocab_size = found["embeddings.token_type_embeddings.weight"].shape[0]
-    layers = config.num_hidden_layers
     of_heads = [name.split(".") for name in found if name.startswith("branches.")]
     heads = tuple(head for _, head, *rest in of_heads if rest == ["classifier", "bias"])
     shared = 1 + max((int(name.split(".")[1]) for name in found if name.startswith("shared.")), default=-1)
     owners = {head for _, head, *rest in of_heads if rest[0] == "layers"}
     if len(owners) > 1:
         raise ModelError(f"{path}: its heads have layers of their own; only heads that share all can be read back")
+    upper = {rest[1] for _, _, *rest in of_heads if rest[0] == "layers"}
+    layers = shared + len(upper)
+    config = _config(base, found, layers)
     kept = layers if shared_layers is None else shared_layers
     state = with_shared_layers(found, heads, shared, layers)
     state = with_shared_layers(state, heads, layers, kept)
-    model = BranchedTagger(BertModel(config, add_pooling_layer=False), Shape(kept, heads), joint=True)
+    encoder, distances = empty(config_to_save(config))
+    model = BranchedTagger(encoder, Shape(kept, heads), joint=True, distances=distances)
     try:
         model.load_state_dict(state)
     except RuntimeError as error:  # the message names tensors and shapes, nothing else
@@ -148,3 +156,16 @@ def restore(path: Path, base: str, out: Path, *, shared_layers: int | None = Non
         model.branch_out()
     save(model, config_to_save(config), out)
     return model
+
+
+def _config(base: str, found: Mapping[str, Tensor], layers: int) -> BertConfig:
+    """Return the configuration of a model of ``base`` with ``layers`` layers that has the weights ``found``."""
+    sizes = AutoConfig.from_pretrained(base)
+    pieces = f"{_PIECES}.codes" if f"{_PIECES}.codes" in found else f"{_PIECES}.weight"
+    config = bert_config(sizes, len(found[pieces])) if isinstance(sizes, MPNetConfig) else sizes
+    if not isinstance(config, BertConfig):
+        raise ModelError(f"{base} is no BERT or MPNet; name the base that the graph was made of")
+    config.num_hidden_layers = layers
+    config.type_vocab_size = found["embeddings.token_type_embeddings.weight"].shape[0]
+    config.coded_pieces = pieces.endswith(".codes")
+    return config

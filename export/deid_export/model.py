@@ -4,12 +4,15 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from transformers import AutoModel, BertConfig, BertModel
 from transformers import logging as transformers_logging
 
+from deid_export.coded import CodedEmbedding
+from deid_export.mpnet import Distances
 from deid_export.precision import PooledDropout, pool_dropout
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
@@ -22,6 +25,8 @@ _SIZES = (
     "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
     "max_position_embeddings", "type_vocab_size", "layer_norm_eps", "hidden_act",
 )  # fmt: skip
+#: And what it keeps where a base has it: biases by distance, piece embeddings in codes.
+_SPECIAL = ("distance_buckets", "coded_pieces")
 
 
 def tags_of(head: str) -> list[str]:
@@ -83,10 +88,11 @@ class Branch(nn.Module):
 class BranchedTagger(Tagger):
     """Shared encoder, one branch per head. While ``joint``, the heads share one copy of the upper layers as well."""
 
-    def __init__(self, encoder: BertModel, shape: Shape, *, joint: bool) -> None:
+    def __init__(self, encoder: BertModel, shape: Shape, *, joint: bool, distances: Distances | None = None) -> None:
         super().__init__()
         config = encoder.config
         self.shape = shape
+        self.distances = distances
         self.embeddings = encoder.embeddings
         layers = encoder.encoder.layer
         self.shared = nn.ModuleList(layers[: shape.shared_layers])
@@ -105,9 +111,15 @@ class BranchedTagger(Tagger):
         self.joint = joint
 
     def encode(self, input_ids: Tensor, token_type_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return shared states ``(batch, tokens, hidden)`` and the additive mask ``(batch, 1, 1, tokens)``."""
+        """Return shared states ``(batch, tokens, hidden)`` and what all layers add to their attention.
+
+        That is the mask, ``(batch, 1, 1, tokens)``, or with :class:`Distances` mask and biases, ``(batch, attention
+        heads, tokens, tokens)``.
+        """
         hidden = self.embeddings(input_ids=input_ids, token_type_ids=token_type_ids)
         mask = (1.0 - attention_mask[:, None, None, :].to(hidden.dtype)) * -10000.0
+        if self.distances is not None:
+            mask = mask + self.distances(input_ids.shape[1])
         for layer in self.shared:
             hidden = layer(hidden, mask)[0]
         return hidden, mask
@@ -139,10 +151,10 @@ class BranchedTagger(Tagger):
         return self
 
 
-def load_base(base: str, *, dropout: float = 0.0) -> BertModel:
+def load_base(base: str, *, layers: int | None = None, dropout: float = 0.0) -> BertModel:
     """Load a BERT by Hub name or folder, and widen its token types to word shapes, initialised from type 0.
 
-    ``dropout`` is that of the hidden states.
+    ``layers``: how many to keep, from the lowest on; None keeps all. ``dropout`` is that of the hidden states.
     """
     transformers_logging.set_verbosity_error()  # it reports the pooler, which no head uses, as missing
     # Attention dropout alone would cost a quarter of a step on a CPU.
@@ -160,6 +172,9 @@ def load_base(base: str, *, dropout: float = 0.0) -> BertModel:
     widened.weight.data = old[:1].repeat(TYPE_COUNT, 1)
     model.embeddings.token_type_embeddings = widened
     model.config.type_vocab_size = TYPE_COUNT
+    if layers is not None:
+        model.encoder.layer = model.encoder.layer[:layers]
+        model.config.num_hidden_layers = len(model.encoder.layer)
     pool_dropout(model)
     return model
 
@@ -214,10 +229,9 @@ def packaged_base() -> str:
 
 def config_to_save(config: BertConfig) -> dict[str, object]:
     """Return what :func:`save` keeps of ``config``: the sizes, and no dropout, which is for training alone."""
-    return {name: getattr(config, name) for name in _SIZES} | {
-        "hidden_dropout_prob": 0.0,
-        "attention_probs_dropout_prob": 0.0,
-    }
+    special = {name: getattr(config, name) for name in _SPECIAL if getattr(config, name, None)}
+    none = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    return {name: getattr(config, name) for name in _SIZES} | special | none
 
 
 def save(model: Tagger, config: Mapping[str, object], path: Path) -> None:
@@ -243,9 +257,25 @@ def load(path: Path, *, attention: str = "eager") -> BranchedTagger:
     saved = torch.load(path, map_location="cpu", weights_only=True)
     if "hidden_size" not in saved["config"]:
         raise InputError(f"{path} is no BERT; expected what `deid-export train` writes without --architecture")
-    config = BertConfig(**saved["config"])
-    config._attn_implementation = attention
-    encoder = BertModel(config, add_pooling_layer=False)
-    model = BranchedTagger(encoder, Shape(saved["shared_layers"], tuple(saved["heads"])), joint=saved["joint"])
+    encoder, distances = empty(saved["config"], attention=attention)
+    shape = Shape(saved["shared_layers"], tuple(saved["heads"]))
+    model = BranchedTagger(encoder, shape, joint=saved["joint"], distances=distances)
     model.load_state_dict(saved["state"])
     return model
+
+
+def empty(
+    saved: Mapping[str, Any], *, attention: str = "eager", dropout: float = 0.0
+) -> tuple[BertModel, Distances | None]:
+    """Return an encoder of the sizes ``saved``, as :func:`config_to_save` gives them, weights still to be loaded.
+
+    ``dropout`` is that of the hidden states.
+    """
+    config = BertConfig(**{**saved, "hidden_dropout_prob": dropout})
+    config._attn_implementation = attention
+    encoder = BertModel(config, add_pooling_layer=False)
+    if saved.get("coded_pieces"):
+        coded = CodedEmbedding(config.vocab_size, config.hidden_size)
+        encoder.embeddings.register_module("word_embeddings", coded)
+    pool_dropout(encoder)
+    return encoder, Distances(config.num_attention_heads) if saved.get("distance_buckets") else None

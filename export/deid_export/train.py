@@ -19,10 +19,21 @@ from torch import nn
 from tqdm import tqdm
 
 from deid_export import convolutional
-from deid_export.batches import IGNORED, Batch, StreamSettings, stream_batches
+from deid_export.batches import IGNORED, Batch, StreamSettings, piece_counts, stream_batches
+from deid_export.coded import code_pieces
 from deid_export.corpus import GoldNote
 from deid_export.gazetteers import Gazetteers
-from deid_export.model import BranchedTagger, Shape, Tagger, config_to_save, load_base, save, with_shared_layers
+from deid_export.model import (
+    BranchedTagger,
+    Shape,
+    Tagger,
+    config_to_save,
+    empty,
+    load_base,
+    save,
+    with_shared_layers,
+)
+from deid_export.mpnet import is_mpnet, load_mpnet
 from deid_export.precision import MasterWeights
 from deid_export.scoring import precision_recall, score_words
 from deid_export.trained import load as load_trained
@@ -41,6 +52,8 @@ class TrainSettings:
 
     base: str
     architecture: Architecture = "bert"  # convolutional: of the base the tokenizer and the piece embeddings alone
+    layers: int | None = None  # how many of the base's to keep, from the lowest on; None: all
+    coded_pieces: bool = False  # keep the base's piece embeddings as product codes, and as they are
     joint_tokens: int = 11_000_000
     head_tokens: int = 2_500_000
     shared_layers: int = 5
@@ -85,7 +98,7 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
     if settings.architecture == convolutional.NAME:
         model, config = _begin_convolutional(settings)
     else:
-        model, config = _begin_bert(settings)
+        model, config = _begin_bert(settings, data.notes, encoder)
         phases.append(("heads", settings.head_tokens, settings.head_learning_rate))
     for number, (phase, tokens, rate) in enumerate(phases):
         path = out / f"{phase}.pt"
@@ -103,19 +116,30 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
     return out / f"{phases[-1][0]}.pt"
 
 
-def _begin_bert(settings: TrainSettings) -> tuple[BranchedTagger, Mapping[str, object]]:
+def _begin_bert(
+    settings: TrainSettings, notes: Sequence[GoldNote], encoder: WordEncoder
+) -> tuple[BranchedTagger, Mapping[str, object]]:
     """Return the model that the joint phase begins with, and what to save of its configuration."""
-    encoder = load_base(settings.base, dropout=settings.dropout)
-    model = BranchedTagger(encoder, Shape(settings.shared_layers, tuple(HEADS)), joint=True)
+    shape = Shape(settings.shared_layers, tuple(HEADS))
     if settings.start is not None:
         start = torch.load(settings.start, map_location="cpu", weights_only=True)
         if start["config"].get("architecture") == convolutional.NAME:
             raise InputError(f"{settings.start} is no BERT; name its --architecture")
         if not start["joint"]:
             raise InputError(f"{settings.start}: its heads have layers of their own; start from a joint.pt")
+        bert, distances = empty(start["config"], dropout=settings.dropout)
+        model = BranchedTagger(bert, shape, joint=True, distances=distances)
         shared = settings.shared_layers
         model.load_state_dict(with_shared_layers(start["state"], start["heads"], start["shared_layers"], shared))
-    return model, config_to_save(encoder.config)
+        return model, config_to_save(bert.config)
+    distances = None
+    if is_mpnet(settings.base):
+        bert, distances = load_mpnet(settings.base, encoder.pieces(), layers=settings.layers, dropout=settings.dropout)
+    else:
+        bert = load_base(settings.base, layers=settings.layers, dropout=settings.dropout)
+    if settings.coded_pieces:
+        code_pieces(bert, piece_counts(notes, encoder))
+    return BranchedTagger(bert, shape, joint=True, distances=distances), config_to_save(bert.config)
 
 
 def _begin_convolutional(settings: TrainSettings) -> tuple[Tagger, Mapping[str, object]]:

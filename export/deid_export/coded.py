@@ -1,0 +1,69 @@
+"""Piece embeddings as product codes: a byte for every few values, a quarter of what int8 takes.
+
+Jégou et al., *Product quantization for nearest neighbor search*, 2011: the values of an embedding are cut into short
+stretches, and each stretch is replaced by the nearest of 256 that k-means found for its place. In a large model the
+embeddings are a third of the file, and each is read once a token: looking it up in pieces costs nothing that can be
+measured.
+"""
+
+import torch
+from torch import Tensor, nn
+from transformers import BertModel
+
+WIDTH = 4  # values to a byte
+_CENTRES = 256
+_ROUNDS = 10
+
+
+class CodedEmbedding(nn.Module):
+    """An embedding of ``count`` rows, ``size`` values each, held as codes; it is not trained further."""
+
+    def __init__(self, count: int, size: int) -> None:
+        super().__init__()
+        if size % WIDTH:
+            raise ValueError(f"embeddings of {size} values cannot be cut into stretches of {WIDTH}")
+        self.size = size
+        stretches = size // WIDTH
+        self.codes: Tensor
+        self.first: Tensor
+        self.register_buffer("codes", torch.zeros(count, stretches, dtype=torch.uint8))
+        self.register_buffer("first", _CENTRES * torch.arange(stretches), persistent=False)
+        self.centres = nn.Parameter(torch.zeros(stretches * _CENTRES, WIDTH), requires_grad=False)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Map ids ``(batch, tokens)`` to ``(batch, tokens, size)``."""
+        found = self.centres[self.codes[ids.to(torch.long)].to(torch.long) + self.first]
+        return found.flatten(-2)
+
+
+def code_pieces(encoder: BertModel, counts: Tensor) -> None:
+    """Put codes in the place of the piece embeddings of ``encoder``, as :func:`code` makes them."""
+    coded = code(encoder.embeddings.word_embeddings, counts)
+    encoder.embeddings.register_module("word_embeddings", coded)
+    encoder.config.coded_pieces = True
+
+
+def code(embedding: nn.Embedding, counts: Tensor, *, seed: int = 0) -> CodedEmbedding:
+    """Return ``embedding`` in codes. ``counts``, by row: how often each is met; the more, the closer it is kept."""
+    weight = embedding.weight.detach().float()
+    coded = CodedEmbedding(*weight.shape)
+    generator = torch.Generator().manual_seed(seed)
+    heard = (counts.float() + 1).sqrt()  # rare rows still count
+    for number, stretch in enumerate(torch.split(weight, WIDTH, dim=1)):
+        centres, nearest = _k_means(stretch, heard, generator)
+        coded.centres.data[number * _CENTRES : (number + 1) * _CENTRES] = centres
+        coded.codes[:, number] = nearest.to(torch.uint8)
+    return coded
+
+
+def _k_means(points: Tensor, heard: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Return 256 centres of ``points`` weighted by ``heard``, and the nearest of them for each point."""
+    repeated = len(points) < _CENTRES  # a small vocabulary: some centres are the same
+    centres = points[torch.multinomial(heard, _CENTRES, replacement=repeated, generator=generator)].clone()
+    for _ in range(_ROUNDS):
+        nearest = torch.cdist(points, centres).argmin(1)
+        total = torch.zeros(_CENTRES).index_add_(0, nearest, heard)
+        sums = torch.zeros_like(centres).index_add_(0, nearest, points * heard[:, None])
+        met = total > 0
+        centres[met] = sums[met] / total[met, None]
+    return centres, torch.cdist(points, centres).argmin(1)
