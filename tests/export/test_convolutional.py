@@ -20,10 +20,11 @@ from deid_export.batches import StreamSettings
 from deid_export.convolutional import ConvSizes, ConvTagger, begin
 from deid_export.gazetteers import load_gazetteers
 from deid_export.model import Shape, tags_of
+from deid_export.split import split
 from deid_export.train import Data, TrainSettings, train
-from deid_runtime.contract import read_manifest
+from deid_runtime.contract import INPUTS, read_manifest
 from deid_runtime.detectors.models import load_tagger, pad
-from deid_runtime.engines import load_engine
+from deid_runtime.engines import load_engine, load_session
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
 from deid_runtime.sentences import split_sentences
@@ -163,6 +164,20 @@ def test_a_repository_serves_it_beside_a_bert(repository: Path) -> None:
         texts = [note.text for note in annotated(4)]
         found = tagger(texts, [split_sentences(text) for text in texts])
     assert any(span.label == "DATE" for row in found for span in row)
+
+
+def test_its_graph_can_be_served_in_parts(repository: Path, tmp_path: Path) -> None:
+    graph = read_manifest(repository).graphs["v1"]
+    parts = split(graph, tmp_path)
+    rows = pad(windows(WordEncoder.from_file(repository / "tokenizer.json"))[:2], 0)
+    names = [f"{version.output}_score" for version in graph.heads]
+    whole = load_session("onnxruntime", graph.file, INPUTS, names, 1)(*rows)
+
+    [hidden] = load_session("onnxruntime", parts.encoder, INPUTS, ["hidden"], 1)(*rows)
+    for version, score in zip(graph.heads, whole, strict=True):
+        head = load_session("onnxruntime", parts.heads[version.output], ["hidden"], [f"{version.output}_score"], 1)
+        [own] = head(hidden)
+        assert np.abs(score.astype(np.float32) - own.astype(np.float32)).max() <= 0.02
 
 
 @pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
