@@ -248,16 +248,16 @@ def save(model: Tagger, config: Mapping[str, object], path: Path) -> None:
     )
 
 
-def load(path: Path, *, attention: str = "eager") -> BranchedTagger:
+def load(path: Path, *, attention: str = "eager", dropout: float = 0.0) -> BranchedTagger:
     """Read what :func:`save` wrote of a BERT; tensors and plain values only, nothing is executed.
 
     ``attention`` is the transformers implementation: ``"sdpa"`` trains fastest, ``"eager"`` exports to plain operators.
-    Raises InputError for a model of another architecture.
+    ``dropout`` is that of the hidden states, to train on with. Raises InputError for a model of another architecture.
     """
     saved = torch.load(path, map_location="cpu", weights_only=True)
     if "hidden_size" not in saved["config"]:
         raise InputError(f"{path} is no BERT; expected what `deid-export train` writes without --architecture")
-    encoder, distances = empty(saved["config"], attention=attention)
+    encoder, distances = empty(saved["config"], attention=attention, dropout=dropout)
     shape = Shape(saved["shared_layers"], tuple(saved["heads"]))
     model = BranchedTagger(encoder, shape, joint=saved["joint"], distances=distances)
     model.load_state_dict(saved["state"])

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from deid_export import weight_files
 from deid_export.model import BranchedTagger, load
-from deid_export.precision import autocast, pool_dropout
+from deid_export.precision import autocast
 from deid_export.registry import folder_of, read_registry
 from deid_runtime.engines import Ids, TokenScores
 from deid_runtime.errors import ModelError
@@ -144,12 +144,7 @@ def to_train(registry_path: Path, version_per_head: Mapping[str, str], *, dropou
     with TemporaryDirectory() as folder:
         path = Path(folder) / "begun.pt"
         _write_branches(registry_path, branches, path)
-        saved = weight_files.read(path)
-        saved["config"] = {**saved["config"], "hidden_dropout_prob": dropout}
-        weight_files.write(saved, path)
-        model = load(path)
-    pool_dropout(model)
-    return model
+        return load(path, dropout=dropout)
 
 
 def _write_branches(registry_path: Path, branches: Mapping[str, tuple[str, str]], out: Path) -> None:
