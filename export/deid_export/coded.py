@@ -2,13 +2,14 @@
 
 Jégou et al., *Product quantization for nearest neighbor search*, 2011: the values of an embedding are cut into short
 stretches, and each stretch is replaced by the nearest of 256 that k-means found for its place. In a large model the
-embeddings are a third of the file, and each is read once a token: looking it up in pieces costs nothing that can be
-measured.
+embeddings are a third of the file, but read once a token, so looking them up in pieces is little beside the layers.
 """
 
 import torch
 from torch import Tensor, nn
 from transformers import BertModel
+
+from deid_runtime.errors import InputError
 
 WIDTH = 4  # values to a byte
 _CENTRES = 256
@@ -21,7 +22,7 @@ class CodedEmbedding(nn.Module):
     def __init__(self, count: int, size: int) -> None:
         super().__init__()
         if size % WIDTH:
-            raise ValueError(f"embeddings of {size} values cannot be cut into stretches of {WIDTH}")
+            raise InputError(f"embeddings of {size} values cannot be cut into stretches of {WIDTH}; leave them whole")
         self.size = size
         stretches = size // WIDTH
         self.codes: Tensor
@@ -44,7 +45,10 @@ def code_pieces(encoder: BertModel, counts: Tensor) -> None:
 
 
 def code(embedding: nn.Embedding, counts: Tensor, *, seed: int = 0) -> CodedEmbedding:
-    """Return ``embedding`` in codes. ``counts``, by row: how often each is met; the more, the closer it is kept."""
+    """Return ``embedding`` in codes. ``counts``, by row: how often each is met; the more, the closer it is kept.
+
+    Raises InputError for rows that cannot be cut into stretches of :data:`WIDTH` values.
+    """
     weight = embedding.weight.detach().float()
     coded = CodedEmbedding(*weight.shape)
     generator = torch.Generator().manual_seed(seed)

@@ -12,7 +12,7 @@ from transformers import AutoModel, BertConfig, BertModel
 from transformers import logging as transformers_logging
 
 from deid_export.coded import CodedEmbedding
-from deid_export.mpnet import Distances
+from deid_export.mpnet import Distances, check_layers
 from deid_export.precision import PooledDropout, pool_dropout
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
@@ -137,6 +137,12 @@ class BranchedTagger(Tagger):
     def _branches(self) -> dict[str, Branch]:
         return {head: branch for head, branch in self.branches.items() if isinstance(branch, Branch)}
 
+    def freeze_shared(self) -> None:
+        """Keep all that the heads share as it is: heads fit only the encoder that they were trained on."""
+        for module in (self.embeddings, self.shared, self.distances):
+            if module is not None:
+                module.requires_grad_(False)
+
     @property
     def layers_each(self) -> int:
         """How many layers every head has for itself; none while they share all."""
@@ -155,6 +161,8 @@ def load_base(base: str, *, layers: int | None = None, dropout: float = 0.0) -> 
     """Load a BERT by Hub name or folder, and widen its token types to word shapes, initialised from type 0.
 
     ``layers``: how many to keep, from the lowest on; None keeps all. ``dropout`` is that of the hidden states.
+
+    Raises InputError when the base has fewer layers, TypeError when it is no BERT.
     """
     transformers_logging.set_verbosity_error()  # it reports the pooler, which no head uses, as missing
     # Attention dropout alone would cost a quarter of a step on a CPU.
@@ -173,6 +181,7 @@ def load_base(base: str, *, layers: int | None = None, dropout: float = 0.0) -> 
     model.embeddings.token_type_embeddings = widened
     model.config.type_vocab_size = TYPE_COUNT
     if layers is not None:
+        check_layers(base, layers, model.config.num_hidden_layers)
         model.encoder.layer = model.encoder.layer[:layers]
         model.config.num_hidden_layers = len(model.encoder.layer)
     pool_dropout(model)

@@ -16,6 +16,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, BertConfig, BertM
 from transformers import logging as transformers_logging
 
 from deid_export.precision import pool_dropout
+from deid_runtime.errors import InputError
 from deid_runtime.windows import WINDOW_TOKENS
 from deid_runtime.words import TYPE_COUNT
 
@@ -79,11 +80,15 @@ def load_mpnet(
     ``layers``: how many to keep, from the lowest on (Sajjad et al. 2023 find the upper ones the least needed); None
     keeps all. Pieces that the base does not know get the embedding of its unknown piece. ``dropout`` is that of the
     hidden states.
+
+    Raises InputError when the base has fewer layers, TypeError when it is no MPNet.
     """
     transformers_logging.set_verbosity_error()  # it reports the pooler, which no head uses, as missing
     theirs = AutoModel.from_pretrained(base, add_pooling_layer=False)
     if not isinstance(theirs, MPNetModel):
         raise TypeError(f"{base} is a {type(theirs).__name__}; expected an MPNet")
+    if layers is not None:
+        check_layers(base, layers, theirs.config.num_hidden_layers)
     config = bert_config(theirs.config, len(pieces), layers=layers, dropout=dropout)
     config._attn_implementation = "eager"
     model = BertModel(config, add_pooling_layer=False)
@@ -102,13 +107,19 @@ def load_mpnet(
                 state[f"encoder.layer.{layer}.{ours}.{what}"] = found[f"encoder.layer.{layer}.{there}.{what}"]
     last = f"encoder.layer.{config.num_hidden_layers - 1}.output.LayerNorm"
     size = state[f"{last}.weight"].abs().mean()
-    for what in ("weight", "bias"):  # to the usual size: at a tenth of it, new classifiers take long to be heard
+    for what in ("weight", "bias"):  # to the usual size: far below it, new classifiers take long to be heard
         state[f"{last}.{what}"] = state[f"{last}.{what}"] / size
     model.load_state_dict(state, strict=False)  # buffers of positions stay as made
     pool_dropout(model)
     distances = Distances(config.num_attention_heads)
     distances.bias.weight.data.copy_(found["encoder.relative_attention_bias.weight"])
     return model, distances
+
+
+def check_layers(base: str, wanted: int, there: int) -> None:
+    """Raise InputError when ``wanted`` layers of ``base`` are to be kept and only ``there`` are."""
+    if wanted > there:
+        raise InputError(f"{base} has {there} layers, {wanted} cannot be kept; ask for {there} or fewer")
 
 
 def bert_config(sizes: MPNetConfig, pieces: int, *, layers: int | None = None, dropout: float = 0.0) -> BertConfig:

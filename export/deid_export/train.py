@@ -93,6 +93,10 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
         json.dumps({"train": dataclasses.asdict(settings), "stream": dataclasses.asdict(stream)}, indent=1, default=str)
         + "\n"
     )
+    if (settings.layers or settings.coded_pieces) and (settings.start or settings.architecture == convolutional.NAME):
+        raise InputError(
+            "--layers and --coded-pieces shape a BERT or MPNet base when its training begins; leave them out"
+        )
     phases = [("joint", settings.joint_tokens, settings.learning_rate)]
     model: Tagger
     if settings.architecture == convolutional.NAME:
@@ -104,8 +108,7 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
         path = out / f"{phase}.pt"
         if isinstance(model, BranchedTagger) and phase == "heads":
             model.branch_out()
-            for module in (model.embeddings, model.shared):
-                module.requires_grad_(False)
+            model.freeze_shared()
         if path.is_file():
             model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)["state"])
             continue
@@ -169,8 +172,7 @@ def tune_heads(
     """
     torch.manual_seed(settings.seed)
     torch.set_num_threads(settings.threads)
-    for module in (model.embeddings, model.shared):
-        module.requires_grad_(False)
+    model.freeze_shared()
     _run_phase(model, data, encoder, settings, stream, phase, settings.head_tokens, settings.head_learning_rate, out)
     return out / f"{phase}.checkpoint.pt"
 

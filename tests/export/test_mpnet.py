@@ -17,12 +17,15 @@ from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel, MPNetTo
 
 from deid_export import coded
 from deid_export.assemble import assemble
-from deid_export.batches import piece_counts
+from deid_export.batches import StreamSettings, piece_counts
 from deid_export.cli import main
 from deid_export.from_onnx import restore
-from deid_export.model import BranchedTagger, Shape, config_to_save, load, save
+from deid_export.gazetteers import load_gazetteers
+from deid_export.model import BranchedTagger, Shape, config_to_save, load, load_base, save
 from deid_export.mpnet import bucket, is_mpnet, load_mpnet
 from deid_export.to_onnx import export_fused
+from deid_export.train import Data, TrainSettings, train
+from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
 from deid_runtime.windows import WordEncoder
 from tests.deid_runtime.test_windows import small_tokenizer
@@ -129,7 +132,7 @@ def test_codes_keep_what_is_often_met_closer() -> None:
 
 
 def test_embeddings_that_cannot_be_cut_are_refused() -> None:
-    with pytest.raises(ValueError, match="30 values cannot be cut into stretches of 4"):
+    with pytest.raises(InputError, match="30 values cannot be cut into stretches of 4"):
         coded.code(nn.Embedding(10, 30), torch.ones(10))
 
 
@@ -224,9 +227,32 @@ def test_the_command_line_trains_one_and_goes_on_from_it(
 
 
 def test_a_bert_keeps_its_lowest_layers_too(tmp_path: Path) -> None:
-    from deid_export.model import load_base
-
     cut = load_base(str(write_base(tmp_path)), layers=1)
 
     assert cut.config.num_hidden_layers == len(cut.encoder.layer) == 1
     assert isinstance(BertModel(BertConfig(**config_to_save(cut.config))), BertModel)
+
+
+def test_more_layers_than_the_base_has_are_refused(mpnet: Path, pieces: dict[str, int], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has 3 layers, 4 cannot be kept"):
+        load_mpnet(str(mpnet), pieces, layers=4)
+    with pytest.raises(InputError, match="has 2 layers, 3 cannot be kept"):
+        load_base(str(write_base(tmp_path)), layers=3)
+
+
+def test_the_shape_of_a_base_is_settled_when_its_training_begins(tmp_path: Path) -> None:
+    data = Data([], [], load_gazetteers(write_lists(tmp_path / "lists")), [])
+    for settings in (
+        TrainSettings(base="", layers=2, start=tmp_path / "joint.pt"),
+        TrainSettings(base="", coded_pieces=True, architecture="convolutional"),
+    ):
+        with pytest.raises(InputError, match="when its training begins"):
+            train(data, WordEncoder(small_tokenizer()), settings, StreamSettings(), tmp_path / "run")
+
+
+def test_distances_are_kept_while_heads_learn_apart(mpnet: Path, pieces: dict[str, int]) -> None:
+    bert, distances = load_mpnet(str(mpnet), pieces, layers=2)
+    model = BranchedTagger(bert, Shape(1, tuple(HEADS)), joint=True, distances=distances).branch_out()
+    model.freeze_shared()
+
+    assert {name.split(".")[0] for name, each in model.named_parameters() if each.requires_grad} == {"branches"}
