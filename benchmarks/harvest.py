@@ -10,7 +10,7 @@ compares both with the annotation: the dev notes, and as a larger set the other 
 from one half of the patients (the models have learnt those notes, so only the difference tells).
 
 So few sentences repeat in a corpus of some hundred patients that single tokens decide. ``cross_halves`` therefore
-counts every sentence that a harvested line speaks for: the training patients are halved six times, each half is
+counts every sentence that a harvested line speaks for: the training patients are halved three times, each half is
 harvested (checked by patterns alone) and the lines are held against the annotation of the other. ``same``: just the
 identifiers and labels of the sentence; ``other_bounds_or_label``: the same letters and digits; ``over``: more than
 those; ``leak``: an identifier is left, or an inclusion line holds one.

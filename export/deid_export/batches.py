@@ -42,7 +42,7 @@ class StreamSettings:
     negative_share: float = 0.24  # of windows: clean text
     short_windows: float = 0.2  # of notes: cut into windows shorter than serving's, so that little context is met too
     word_dropout: float = 0.08  # of words: pieces replaced by [UNK], shape kept
-    title_case: float = 0.1  # of notes: words in capitals are given the shape of title case, as `full` shows them again
+    title_case: float = 0.1  # of notes: words in capitals are given the shapes that a second look gives them
     resample: float = 1.0  # of notes, by pass: shown with fresh values; the others as they stand
     shapes: bool = True  # False: every word has token type 0, for measuring what shapes buy
     lone_sentences: bool = False  # True: one window per sentence, for measuring what windows buy

@@ -118,31 +118,32 @@ def train(
     from deid_export.train import train as run
     from deid_runtime.windows import WordEncoder
 
-    base = base or packaged_base()
-    gazetteers = load_gazetteers(lists)
-    data = Data(
-        read_corpus(notes),
-        screened_sentences(negatives, gazetteers),
-        gazetteers,
-        read_corpus(dev) if dev else [],
-    )
-    settings = TrainSettings(
-        base=base,
-        architecture=architecture,
-        layers=layers,
-        coded_pieces=coded_pieces,
-        joint_tokens=joint_tokens,
-        head_tokens=head_tokens,
-        shared_layers=shared_layers,
-        threads=threads,
-        seed=seed,
-        learning_rate=learning_rate,
-        start=start,
-    )
-    stream = StreamSettings(seed=seed, resample=resampled, batch_tokens=batch_tokens)
-    # All models of a repository share one tokenizer, and an MPNet has its own.
-    tokenizer = Path(packaged_base() if is_mpnet(base) else base) / "tokenizer.json"
-    path = run(data, WordEncoder.from_file(tokenizer), settings, stream, out)
+    with errors_in_one_line():
+        base = base or packaged_base()
+        gazetteers = load_gazetteers(lists)
+        data = Data(
+            read_corpus(notes),
+            screened_sentences(negatives, gazetteers),
+            gazetteers,
+            read_corpus(dev) if dev else [],
+        )
+        settings = TrainSettings(
+            base=base,
+            architecture=architecture,
+            layers=layers,
+            coded_pieces=coded_pieces,
+            joint_tokens=joint_tokens,
+            head_tokens=head_tokens,
+            shared_layers=shared_layers,
+            threads=threads,
+            seed=seed,
+            learning_rate=learning_rate,
+            start=start,
+        )
+        stream = StreamSettings(seed=seed, resample=resampled, batch_tokens=batch_tokens)
+        # All models of a repository share one tokenizer, and an MPNet has its own.
+        tokenizer = Path(packaged_base() if is_mpnet(base) else base) / "tokenizer.json"
+        path = run(data, WordEncoder.from_file(tokenizer), settings, stream, out)
     click.echo(path)
 
 
@@ -164,7 +165,9 @@ def onnx(trained: tuple[Path, ...], notes: tuple[Path, ...], out: Path, base: st
     from deid_export.model import packaged_base
 
     tokenizer = Path(base or packaged_base()) / "tokenizer.json"
-    click.echo(assemble(trained, tokenizer, read_corpus(notes), out, int8=not float32))
+    with errors_in_one_line():
+        manifest = assemble(trained, tokenizer, read_corpus(notes), out, int8=not float32)
+    click.echo(manifest)
 
 
 @main.command()
@@ -182,7 +185,8 @@ def calibrate(
     from deid_export.calibrate import calibrate as run
     from deid_export.corpus import read_corpus
 
-    choice = run(repository, read_corpus(dev), profile, recall, label_recall)
+    with errors_in_one_line():
+        choice = run(repository, read_corpus(dev), profile, recall, label_recall)
     click.echo(f"precision {choice.precision:.4f}, recall {choice.recall:.4f}, thresholds {choice.thresholds}")
 
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
+from deid_export.cli_errors import errors_in_one_line
 from deid_export.corpus import read_corpus
 
 _FOLDER = click.Path(exists=True, path_type=Path)
@@ -119,13 +120,15 @@ def find(trained: tuple[Path, ...], notes: tuple[Path, ...], out: Path) -> None:
     """Write what the baselines in the folders TRAINED find; of several, what any of them finds."""
     from deid_export.baselines.systems import load_union, write_found
 
-    searched = read_corpus(notes)
-    write_found(out, [note.id for note in searched], load_union(trained)([note.text for note in searched]))
+    with errors_in_one_line():
+        searched = read_corpus(notes)
+        write_found(out, [note.id for note in searched], load_union(trained)([note.text for note in searched]))
     click.echo(out)
 
 
 def _train(system: str, notes: tuple[Path, ...], settings: object, out: Path) -> None:
     from deid_export.baselines.systems import train_baseline
 
-    card = train_baseline(system, read_corpus(notes), settings, out)
+    with errors_in_one_line():
+        card = train_baseline(system, read_corpus(notes), settings, out)
     click.echo(f"{out}: {system} after {card['seconds']:.0f} s")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from deid_export.cli_errors import errors_in_one_line
+from deid_export.cli_errors import errors_in_one_line, tell_notes
 from deid_runtime.settings import Engine, Profile
 
 if TYPE_CHECKING:
@@ -106,14 +106,17 @@ SUMMARY_FILE = "harvest.json"
 def harvest(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
     """Collect candidates for the inclusion list and the templates from notes, for `deid-export review`.
 
-    Nothing is used before a person has accepted it, line by line.
+    Nothing is used before a person has accepted it, line by line. Notes that cannot be used are named on stderr; then
+    the exit code is 1.
     """
     if options["gold"] and options["found"]:
         raise click.UsageError("--gold and --found both say where the identifiers are; give one")
     if options["no_models"] and not (options["gold"] or options["found"]):
         raise click.UsageError("--no-models needs --gold or --found; patterns alone do not find names")
     with errors_in_one_line():
-        _harvest(inputs, out, **options)
+        left_out = _harvest(inputs, out, **options)
+    if left_out:
+        raise SystemExit(1)
 
 
 def _harvest(
@@ -133,7 +136,8 @@ def _harvest(
     format_name: str | None,
     update: bool,
     **options: Any,
-) -> None:
+) -> int:
+    """Return how many notes could not be used."""
     from deid_export.harvest.collect import HarvestSettings, harvest, screen_with
     from deid_export.harvest.sources import DetectedNotes, annotated, found_before, plain_notes
     from deid_export.harvest.terms import read_terms
@@ -157,14 +161,17 @@ def _harvest(
     wanted = HarvestSettings(**{name: options[name] for name in ("min_patients", "top", "agreement", "tracked")})
     read = ReadOptions(**{name: options[name] for name in ("id_column", "text_column", "patient_column")})
     records = read_patients(patients) if patients else {}
+    left_out: dict[str, str] = {}
     with ExitStack() as resources:
         pipeline = resources.enter_context(load_pipeline(settings, key=None, records=records))
         if gold:
-            notes = annotated(inputs, read)
-        elif found:
-            notes = found_before(plain_notes(inputs, read, format_name), found)
+            notes = annotated(inputs, read, left_out=left_out)
         else:
-            notes = resources.enter_context(DetectedNotes(plain_notes(inputs, read, format_name), pipeline))
+            plain = plain_notes(inputs, read, format_name, left_out=left_out)
+            if found:
+                notes = found_before(plain, found, left_out=left_out)
+            else:
+                notes = resources.enter_context(DetectedNotes(plain, pipeline, left_out=left_out))
         result = harvest(
             notes,
             inclusion=load_inclusion(inclusion, screen=find_patterns),
@@ -174,8 +181,11 @@ def _harvest(
             settings=wanted,
         )
         marked_by = "annotation" if gold else "found before" if found else "detected"
-        _write(out, result, earlier, wanted, {"identifiers": marked_by, "pipeline": pipeline.describe()})
+        made = {"identifiers": marked_by, "notes_left_out": len(left_out), "pipeline": pipeline.describe()}
+        _write(out, result, earlier, wanted, made)
     _report(result, out)
+    tell_notes(sorted(left_out.items()), "could not be used")
+    return len(left_out)
 
 
 def _earlier(path: Path, *, is_update: bool) -> "list[Candidate]":

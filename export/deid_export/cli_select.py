@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from deid_export.cli_errors import errors_in_one_line
+from deid_export.cli_errors import NAMED, errors_in_one_line, tell_notes
 from deid_runtime.settings import Engine, Profile
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _EXISTING = click.Path(exists=True, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_NAMED = 5  # how many refused notes are told one by one
 _BATCH_NOTES = 32
 
 
@@ -144,7 +143,7 @@ def _select(inputs: tuple[Path, ...], out: Path, **options: Any) -> int:
         )
         if options["out_notes"] is not None:
             refused += _give_out(options["out_notes"], options["annotate_as"], found, read, ensemble, chosen)
-    _tell(refused, "could not be processed")
+    tell_notes(refused, "could not be processed")
     return len(refused)
 
 
@@ -253,17 +252,9 @@ def corrections(corrected: Path, originals: Path | None, out: Path, partial: boo
     for label in sorted({label for _, label in found.changes}):
         click.echo(f"{label:<16}" + "".join(f"{found.changes[name, label]:>12}" for name in happened))
     click.echo(f"{out}: {len(found.notes)} notes", err=True)
-    _tell([(each.id, each.reason) for each in found.refused], "were refused", named=len(found.refused))
+    tell_notes([(each.id, each.reason) for each in found.refused], "were refused", named=len(found.refused))
     if found.missing and not partial:
-        shown = ", ".join(found.missing[:_NAMED]) + (" ..." if len(found.missing) > _NAMED else "")
+        shown = ", ".join(found.missing[:NAMED]) + (" ..." if len(found.missing) > NAMED else "")
         click.echo(f"{len(found.missing)} notes did not come back: {shown}", err=True)
     if found.refused or (found.missing and not partial):
         raise SystemExit(1)
-
-
-def _tell(refused: Sequence[tuple[str, str]], what: str, *, named: int = _NAMED) -> None:
-    """Name notes that were not taken, on stderr."""
-    for note_id, reason in refused[:named]:
-        click.echo(f"{note_id}: {reason}", err=True)
-    if refused:
-        click.echo(f"{len(refused)} notes {what}", err=True)

@@ -257,6 +257,6 @@ def load_registered(
         for branch, (head, name) in branches_of(registry_path, chosen).items()
     )
     graph = Graph("registry", folder_of(registry_path) / registry.shared.file, heads)
-    profile = Profile("full", (graph,), registry.thresholds, True)
+    profile = Profile("full", (graph,), registry.thresholds, title_case=False)
     encoder = WordEncoder.from_file(folder_of(registry_path) / registry.tokenizer.file)
     return Ensemble([(graph, TorchEngine(joined(registry_path, chosen)))], profile, encoder, settings)

@@ -202,10 +202,13 @@ def _stretches(note: GoldNote, sentences: Sequence[ErrorSentence], neighbours: i
     for sentence in sorted(sentences, key=lambda s: s.start):
         at = bisect_right(starts, sentence.start) - 1
         start, end = tiles[max(0, at - neighbours)].start, tiles[min(len(tiles) - 1, at + neighbours)].end
-        for span in note.spans:  # sorted: the end grows with every span that sticks out
-            if span.start < end and start < span.end:
-                start = min(start, tiles[bisect_right(starts, span.start) - 1].start)
-                end = max(end, tiles[bisect_right(starts, span.end - 1) - 1].end)
+        before = None
+        while before != (start, end):  # what a span makes longer may cut another
+            before = start, end
+            for span in note.spans:
+                if span.start < end and start < span.end:
+                    start = min(start, tiles[bisect_right(starts, span.start) - 1].start)
+                    end = max(end, tiles[bisect_right(starts, span.end - 1) - 1].end)
         if merged and start < merged[-1][1]:
             start, end = merged[-1][0], max(merged[-1][1], end)
             merged[-1] = (start, end, merged[-1][2] or sentence.by_ensemble)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from transformers import AutoModel, BertConfig, BertModel
 from transformers import logging as transformers_logging
 
+from deid_export import weight_files
 from deid_export.coded import CodedEmbedding
 from deid_export.mpnet import Distances, check_layers
 from deid_export.precision import PooledDropout, pool_dropout
@@ -244,8 +245,11 @@ def config_to_save(config: BertConfig) -> dict[str, object]:
 
 
 def save(model: Tagger, config: Mapping[str, object], path: Path) -> None:
-    """Write weights, shape and ``config``, the sizes; read back by :func:`load` or :func:`deid_export.trained.load`."""
-    torch.save(
+    """Write weights, shape and ``config``, the sizes, in one step.
+
+    Read back by :func:`load` or :func:`deid_export.trained.load`.
+    """
+    weight_files.write(
         {
             "state": model.state_dict(),
             "config": dict(config),

@@ -35,6 +35,7 @@ from deid_export.model import (
 )
 from deid_export.mpnet import is_mpnet, load_mpnet
 from deid_export.precision import MasterWeights
+from deid_export.resuming import claim
 from deid_export.scoring import precision_recall, score_words
 from deid_export.trained import load as load_trained
 from deid_runtime.errors import InputError
@@ -83,20 +84,26 @@ class Data:
 def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: StreamSettings, out: Path) -> Path:
     """Train both phases and return the path of the trained model; a phase that is done is not repeated.
 
-    ``out`` receives ``joint.pt``, ``heads.pt``, a checkpoint of the phase under way and ``log.jsonl``. A convolutional
-    model has the joint phase alone.
+    ``out`` receives ``settings.json``, ``joint.pt``, ``heads.pt``, a checkpoint of the phase under way and
+    ``log.jsonl``. A convolutional model has the joint phase alone. Raises InputError for settings that contradict each
+    other and when ``out`` holds a training of other settings or data (:func:`deid_export.resuming.claim`).
     """
-    torch.manual_seed(settings.seed)
     torch.set_num_threads(settings.threads)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "settings.json").write_text(
-        json.dumps({"train": dataclasses.asdict(settings), "stream": dataclasses.asdict(stream)}, indent=1, default=str)
-        + "\n"
-    )
     if (settings.layers or settings.coded_pieces) and (settings.start or settings.architecture == convolutional.NAME):
         raise InputError(
             "--layers and --coded-pieces shape a BERT or MPNet base when its training begins; leave them out"
         )
+    out.mkdir(parents=True, exist_ok=True)
+    claim(
+        out,
+        train=settings,
+        stream=stream,
+        notes=data.notes,
+        focus=data.focus,
+        clean_sentences=sum(map(len, data.negatives)),
+        tokens={"joint.pt": "joint_tokens", "heads.pt": "head_tokens"},
+    )
+    torch.manual_seed(settings.seed)
     phases = [("joint", settings.joint_tokens, settings.learning_rate)]
     model: Tagger
     if settings.architecture == convolutional.NAME:
@@ -112,6 +119,7 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
         if path.is_file():
             model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)["state"])
             continue
+        torch.manual_seed(settings.seed + number)  # of its own, so that a phase begun by another run learns the same
         phase_stream = dataclasses.replace(stream, seed=stream.seed + 1000 * number)
         _run_phase(model, data, encoder, settings, phase_stream, phase, tokens, rate, out)
         save(model, config, path)

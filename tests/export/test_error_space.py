@@ -120,6 +120,18 @@ def test_no_span_is_cut() -> None:
     assert excerpt.spans == wide.spans
 
 
+def test_no_span_is_cut_by_what_another_makes_longer() -> None:
+    text = "seen at xylo\ngeneral, sent by dr. ann\nquist to the clinic.\nzinc helps."
+    chained = GoldNote("n", "", "", text, (Span(8, 20, "HOSPITAL"), Span(34, 43, "DOCTOR")))
+    with letter_ensemble({"name@v0": {"z": 0.9}}) as ensemble:
+        space = find_errors(ensemble, [(0, chained)])
+    wrong = [sentence for sentence in space.sentences if text[sentence.start :].startswith("zinc")]
+    [excerpt] = excerpts([(0, chained)], wrong, heads=["name"], neighbours=1, repeat=1, ensemble_repeat=1)
+
+    assert excerpt.text == text
+    assert excerpt.spans == chained.spans
+
+
 def test_variants_are_drawn_again_alike_and_their_errors_are_found_in_them(tmp_path: Path) -> None:
     lists = load_gazetteers(write_lists(tmp_path / "lists"))
     drawn = list(with_variants([note()], 2, lists, seed=5))

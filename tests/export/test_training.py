@@ -26,6 +26,7 @@ from deid_export.train import Data, TrainSettings, train
 from deid_runtime.contract import read_manifest
 from deid_runtime.detectors.models import load_tagger, pad
 from deid_runtime.engines import load_engine
+from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
 from deid_runtime.sentences import split_sentences
 from deid_runtime.settings import Settings
@@ -155,13 +156,13 @@ def test_training_learns_and_freezes_what_the_heads_share(trained: Path) -> None
 
 
 class Interrupting(list[GoldNote]):
-    """Notes that are cut off when read for the third time, as by Ctrl-C."""
+    """Notes that are cut off when read for the fourth time, as by Ctrl-C."""
 
     reads = 0
 
     def __iter__(self) -> Iterator[GoldNote]:
         self.reads += 1
-        if self.reads == 3:
+        if self.reads == 4:
             raise KeyboardInterrupt
         return super().__iter__()
 
@@ -180,6 +181,45 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(
     expected, got = load(trained).state_dict(), load(again).state_dict()
     assert all(torch.equal(expected[name], got[name]) for name in expected)
     assert not (tmp_path / "joint.checkpoint.pt").exists()
+
+
+def test_a_phase_begun_by_another_run_learns_the_same(base: Path, data: Data, trained: Path, tmp_path: Path) -> None:
+    encoder = WordEncoder.from_file(base / "tokenizer.json")
+    for name in ("settings.json", "joint.pt"):
+        shutil.copy(trained.parent / name, tmp_path)
+
+    again = train(data, encoder, settings(base), StreamSettings(batch_tokens=512), tmp_path)
+
+    expected, got = load(trained).state_dict(), load(again).state_dict()
+    assert all(torch.equal(expected[name], got[name]) for name in expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"), [({"seed": 99}, "seed"), ({"joint_tokens": 31_000}, "joint_tokens"), ({}, "corpus_sha256")]
+)
+def test_another_training_does_not_go_on_in_the_folder(
+    base: Path, data: Data, trained: Path, tmp_path: Path, changes: dict[str, int], named: str
+) -> None:
+    encoder = WordEncoder.from_file(base / "tokenizer.json")
+    for name in ("settings.json", "joint.pt"):
+        shutil.copy(trained.parent / name, tmp_path)
+    before = (tmp_path / "settings.json").read_bytes()
+    other = data if changes else Data(gold_notes(23), data.negatives, data.lists, data.dev)
+
+    with pytest.raises(InputError, match=f"another training: {named} differ"):
+        train(other, encoder, settings(base, **changes), StreamSettings(batch_tokens=512), tmp_path)
+
+    assert (tmp_path / "settings.json").read_bytes() == before
+
+
+def test_a_phase_that_is_not_done_may_be_cut_short(base: Path, data: Data, trained: Path, tmp_path: Path) -> None:
+    encoder = WordEncoder.from_file(base / "tokenizer.json")
+    for name in ("settings.json", "joint.pt"):
+        shutil.copy(trained.parent / name, tmp_path)
+
+    train(data, encoder, settings(base, head_tokens=600, threads=2), StreamSettings(batch_tokens=512), tmp_path)
+
+    assert json.loads((tmp_path / "settings.json").read_text())["train"]["head_tokens"] == 600
 
 
 def test_the_exported_graph_answers_as_torch_does(trained: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ what identifies: the annotation that comes with the notes, an earlier ``deid det
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -19,7 +19,7 @@ from deid_runtime.errors import InputError, SourceError
 from deid_runtime.evaluation import read_gold
 from deid_runtime.formats import format_of, read_notes
 from deid_runtime.formats.jsonl import read_objects
-from deid_runtime.formats.records import Meter, ReadOptions, Source, Unreadable
+from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable
 from deid_runtime.formats.sources import find_inputs
 from deid_runtime.pipeline import Pipeline, Quarantined
 from deid_runtime.spans import Note, Span
@@ -27,28 +27,32 @@ from deid_runtime.spans import Note, Span
 #: One pass over all notes, from the start.
 Pass = Callable[[], Iterator[MarkedNote]]
 
+#: By id, why a note or record could not be used; passes add to it, each the same ones. Holds no text.
+LeftOut = dict[str, str]
+
 _BATCH_NOTES: Final = 32
 _SPANS_COLUMN: Final = "spans"
 
 
 def plain_notes(
-    paths: Sequence[Path], options: ReadOptions, format_name: str | None = None
+    paths: Sequence[Path], options: ReadOptions, format_name: str | None = None, *, left_out: LeftOut | None = None
 ) -> Callable[[], Iterator[Note]]:
-    """Return a pass over the notes of ``paths``, in every format that ``deid run`` reads; unreadable ones left out.
+    """Return a pass over the notes of ``paths``, in every format that ``deid run`` reads.
 
-    Raises SourceError for a path that is missing or of no known format.
+    Records that cannot be read are told in ``left_out``. Raises SourceError for a path that is missing or of no known
+    format.
     """
     inputs, _ = find_inputs(paths, format_name)
 
     def read() -> Iterator[Note]:
         for source in inputs:
-            yield from (item for item in read_notes(source, options) if not isinstance(item, Unreadable))
+            yield from _readable(read_notes(source, options), left_out)
 
     return read
 
 
-def annotated(paths: Sequence[Path], options: ReadOptions) -> Pass:
-    """Return a pass over notes that carry their annotation.
+def annotated(paths: Sequence[Path], options: ReadOptions, *, left_out: LeftOut | None = None) -> Pass:
+    """Return a pass over notes that carry their annotation; ``left_out`` is told the records that cannot be read.
 
     Tables (``.jsonl``, ``.jsonl.gz``, ``.parquet``) have it in a column ``spans``; i2b2 2014 ``.xml`` and brat ``.ann``
     in their own way; other ``.txt`` are tagged text as the training reads it. The pass raises SourceError for a note
@@ -62,16 +66,16 @@ def annotated(paths: Sequence[Path], options: ReadOptions) -> Pass:
             elif file.suffix == ".txt":
                 yield from (_marked(note.id, note.patient, note.text, note.spans) for note in read_corpus([file]))
             else:
-                yield from _annotated_rows(file, options)
+                yield from _annotated_rows(file, options, left_out)
 
     return read
 
 
-def found_before(notes: Callable[[], Iterator[Note]], found: Path) -> Pass:
+def found_before(notes: Callable[[], Iterator[Note]], found: Path, *, left_out: LeftOut | None = None) -> Pass:
     """Return a pass over notes with the spans that ``deid detect`` wrote for them, in the same order.
 
-    Notes that were quarantined then have no row and are left out. The pass raises SourceError when the rows are not
-    those of the notes.
+    Notes that were quarantined then have no row, and are told in ``left_out``. The pass raises SourceError when the
+    rows are not those of the notes.
     """
     source = Source(found, found.name, "jsonl", 0)
 
@@ -80,13 +84,16 @@ def found_before(notes: Callable[[], Iterator[Note]], found: Path) -> Pass:
         row = next(rows, None)
         for note in notes():
             if row is None:
-                break
+                _leave_out(left_out, note.id, f"no row in {found.name}")
+                continue
             number, value = row
             if not isinstance(value, dict) or not isinstance(value.get("id"), str | int):
                 raise SourceError(f"{found}:{number}: expected an object with id and spans, as `deid detect` writes it")
             if str(value["id"]) == note.id:
                 yield _marked(note.id, note.patient, note.text, _spans(f"{found}:{number}", value.get(_SPANS_COLUMN)))
                 row = next(rows, None)
+            else:
+                _leave_out(left_out, note.id, f"no row in {found.name}")
         if row is not None:
             raise SourceError(
                 f"{found}:{row[0]}: no note with this id comes behind those before; expected what `deid detect` wrote "
@@ -99,16 +106,18 @@ def found_before(notes: Callable[[], Iterator[Note]], found: Path) -> Pass:
 class DetectedNotes:
     """A pass over notes with what the ensemble finds in them. The first pass detects and keeps the offsets in a file.
 
-    A context manager: leaving it deletes the file, which holds no text.
+    Notes that the pipeline holds back are told in ``left_out``. A context manager: leaving it deletes the file, which
+    holds no text.
     """
 
-    def __init__(self, notes: Callable[[], Iterator[Note]], pipeline: Pipeline) -> None:
+    def __init__(
+        self, notes: Callable[[], Iterator[Note]], pipeline: Pipeline, *, left_out: LeftOut | None = None
+    ) -> None:
         self._notes = notes
         self._pipeline = pipeline
         self._offsets: IO[str] = TemporaryFile("w+", encoding="ascii")  # noqa: SIM115 - closed by __exit__
         self._is_complete = False
-        #: Notes that the pipeline held back; they are left out.
-        self.quarantined = 0
+        self._left_out = left_out
 
     def __enter__(self) -> Self:
         return self
@@ -122,12 +131,11 @@ class DetectedNotes:
     def _detect(self) -> Iterator[MarkedNote]:
         self._offsets.seek(0)
         self._offsets.truncate()
-        self.quarantined = 0
         notes = self._notes()
         while batch := list(islice(notes, _BATCH_NOTES)):
             for note, outcome in zip(batch, self._pipeline.detect(batch), strict=True):
                 if isinstance(outcome, Quarantined):
-                    self.quarantined += 1
+                    _leave_out(self._left_out, outcome.note_id, outcome.reason)
                     self._offsets.write("null\n")
                     continue
                 self._offsets.write(json.dumps([(s.start, s.end, s.label) for s in outcome.spans]) + "\n")
@@ -153,12 +161,24 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             yield file
 
 
-def _annotated_rows(file: Path, options: ReadOptions) -> Iterator[MarkedNote]:
+def _annotated_rows(file: Path, options: ReadOptions, left_out: LeftOut | None) -> Iterator[MarkedNote]:
     source = Source(file, file.name, format_of(file.name) or "", 0)
-    for item in read_notes(source, replace(options, keep_columns=(_SPANS_COLUMN,))):
-        if not isinstance(item, Unreadable):
-            spans = _spans(f"{file}: note {item.id}", item.extra.get(_SPANS_COLUMN))
-            yield _marked(item.id, item.patient, item.text, spans)
+    for note in _readable(read_notes(source, replace(options, keep_columns=(_SPANS_COLUMN,))), left_out):
+        spans = _spans(f"{file}: note {note.id}", note.extra.get(_SPANS_COLUMN))
+        yield _marked(note.id, note.patient, note.text, spans)
+
+
+def _readable(items: Iterable[Item], left_out: LeftOut | None) -> Iterator[Note]:
+    for item in items:
+        if isinstance(item, Unreadable):
+            _leave_out(left_out, item.id, item.reason)
+        else:
+            yield item
+
+
+def _leave_out(left_out: LeftOut | None, note_id: str, reason: str) -> None:
+    if left_out is not None:
+        left_out[note_id] = reason
 
 
 def _spans(where: str, rows: Any) -> tuple[Span, ...]:

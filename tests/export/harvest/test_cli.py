@@ -52,6 +52,18 @@ def test_harvest_writes_review_files_and_a_summary_without_text(harvested):
     assert "Warfarin" not in (harvested / "harvest.json").read_text(encoding="utf-8")
 
 
+def test_notes_that_cannot_be_used_are_named_and_change_the_exit_code(tmp_path, notes):
+    rows = notes.read_text(encoding="utf-8")
+    notes.write_text(rows + '{"id": "numeric", "text": 7, "spans": []}\n{broken\n', encoding="utf-8")
+
+    output = run("harvest", notes, "-o", tmp_path / "out", "--gold", "--no-models", "--min-patients", 3, code=1)
+
+    assert "numeric: " in output
+    assert "2 notes could not be used" in output
+    assert json.loads((tmp_path / "out" / "harvest.json").read_text(encoding="utf-8"))["notes_left_out"] == 2
+    assert len(statuses(tmp_path / "out" / "inclusion.review.jsonl")) == 2
+
+
 def test_decisions_are_made_kept_and_written(tmp_path, harvested):
     file = harvested / "templates.review.jsonl"
     first, second, third = statuses(file)

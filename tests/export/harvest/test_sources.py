@@ -95,11 +95,14 @@ def write_found(path, rows):
 DATE = {"start": 5, "end": 13, "label": "DATE", "score": 1.0, "sources": ["pattern"]}
 
 
-def test_notes_that_were_quarantined_are_left_out(tmp_path):
-    notes = plain_notes([write_jsonl(tmp_path / "a.jsonl", ROWS, with_spans=False)], ReadOptions())
+def test_notes_that_were_quarantined_are_left_out_and_named(tmp_path):
+    notes = plain_notes([write_jsonl(tmp_path / "a.jsonl", [*ROWS, ROWS[0]], with_spans=False)], ReadOptions())
     rows = write_found(tmp_path / "f.jsonl", [{"id": "n0", "spans": [DATE]}, {"id": "n2", "spans": []}])
+    left_out = {}
+    once = found_before(notes, rows, left_out=left_out)
 
-    assert found(found_before(notes, rows)()) == [EXPECTED[0], ("Call 212-867-4410.", [])]
+    assert found(once()) == found(once()) == [EXPECTED[0], ("Call 212-867-4410.", [])]
+    assert left_out == {"n1": "no row in f.jsonl", "n3": "no row in f.jsonl"}
 
 
 @pytest.mark.parametrize(
@@ -122,16 +125,19 @@ def test_what_was_detected_is_kept_for_later_passes(tmp_path):
     path = write_jsonl(
         tmp_path / "a.jsonl", [*ROWS, ("p2", "All\ud800 well."), ("p2", "Bad \0 note.")], with_spans=False
     )
-    notes = plain_notes([path], ReadOptions())
+    left_out = {}
+    notes = plain_notes([path], ReadOptions(), left_out=left_out)
     with (
         load_pipeline(Settings(use_models=False), key=None, records={}) as pipeline,
-        DetectedNotes(notes, pipeline) as detected,
+        DetectedNotes(notes, pipeline, left_out=left_out) as detected,
     ):
         assert found(detected()) == EXPECTED
         spent = dict(pipeline.stage_seconds)
 
         assert found(detected()) == found(detected()) == EXPECTED
         assert pipeline.stage_seconds == spent
+    assert set(left_out) == {"n3", "n4"}
+    assert "well" not in str(left_out)
 
 
 def test_a_pass_that_was_broken_off_is_made_again(tmp_path):
