@@ -1,10 +1,12 @@
-"""How commands end: our exit codes, errors on one line, and one clean stop on Ctrl-C or SIGTERM."""
+"""How commands end: our exit codes, errors on one line and without text, and one clean stop on Ctrl-C or SIGTERM."""
 
 import functools
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
 import click
@@ -29,11 +31,23 @@ def reported(command: _Command) -> _Command:
         except DeidError as error:
             click.echo(f"deid: {error}", err=True)
             sys.exit(EXIT_ERROR)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:  # noqa: BLE001 - the last resort
+            # What a library says of a value may quote it, and so may a traceback of its own frames: no message.
+            click.echo(f"deid: unexpected {type(error).__name__}, a defect of deid: {_place(error)}", err=True)
+            sys.exit(EXIT_ERROR)
         except KeyboardInterrupt:
             click.echo("deid: stopped; nothing was written", err=True)
             sys.exit(EXIT_STOPPED)
 
     return run  # type: ignore[return-value]
+
+
+def _place(error: Exception) -> str:
+    """Return the lines of our code that an error came through, the last first, without any value."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "deid_" in frame.filename]
+    return " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames)) or "no line of ours"
 
 
 @contextmanager

@@ -42,9 +42,21 @@ PARTICLES: Final = frozenset(
 )  # fmt: skip
 
 
-@lru_cache(maxsize=100_000)
 def fold(word: str) -> str:
     """Return a word without case and accents, for comparison; its length may differ."""
+    # Long words are none that come again; kept, they would hold much of many notes in memory.
+    return _fold_once(word) if len(word) <= _LONGEST_KEPT else _folded(word)
+
+
+_LONGEST_KEPT: Final = 64
+
+
+@lru_cache(maxsize=100_000)
+def _fold_once(word: str) -> str:
+    return _folded(word)
+
+
+def _folded(word: str) -> str:
     if word.isascii():
         return word.lower()
     plain = unicodedata.normalize("NFKD", word)

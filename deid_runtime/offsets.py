@@ -43,14 +43,14 @@ def read_offsets(path: Path) -> dict[str, int]:
 def _columns_of(position: str, columns: Sequence[str]) -> dict[str, str]:
     """Return the column that holds the patient and the one that holds the days."""
     found: dict[str, str] = {}
-    for column in columns:
+    for number, column in enumerate(columns, 1):
         if column.startswith("_"):
             continue
         name = _NAMES.get(column.strip().lower().replace(" ", "_").replace("-", "_"))
         if name is None or name in found:
             raise SettingsError(
-                f"{position}: column {column[:40]!r} is {'one too many' if name else 'unknown'}; expected patient and "
-                "days, and a _ before the name of columns to leave out"
+                f"{position}: column {number} is {'one too many' if name else 'unknown'}; expected the columns patient "
+                "and days, and a _ before the name of columns to leave out"
             )
         found[name] = column
     if len(found) < 2:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from deid_runtime.birth_dates import date_of_birth
 from deid_runtime.errors import SettingsError
 from deid_runtime.spans import PatientRecord
 from deid_runtime.tables import read_table
@@ -80,6 +81,11 @@ def _record(position: str, row: Mapping[str, object]) -> PatientRecord:
     fields = {}
     for column, field in _fields_of(position, row).items():
         value = _value(position, column, row[column])
+        if value and field == "dob" and date_of_birth(value) is None:
+            raise SettingsError(
+                f"{position}: column {column[:40]!r} holds no whole date with a year of four digits; expected one such "
+                "as 1931-02-08, or nothing"
+            )
         if value:
             fields[field] = value
     patient = fields.pop(_ID, "")
@@ -91,15 +97,16 @@ def _record(position: str, row: Mapping[str, object]) -> PatientRecord:
 def _fields_of(position: str, columns: Mapping[str, object] | Sequence[str]) -> dict[str, str]:
     """Return the field that each column holds; raise SettingsError for one unknown or one held twice."""
     fields: dict[str, str] = {}
-    for column in columns:
+    for number, column in enumerate(columns, 1):
         if column.startswith("_"):
             continue
         name = column.strip().lower().replace(" ", "_").replace("-", "_")
         field = _ID if name == _ID else _FIELD_OF.get(name)
         if field is None:
+            # Not by its name: where the header is missing, that is a value of a patient.
             raise SettingsError(
-                f"{position}: unknown column {column[:40]!r}; rename it, or start its name with _ to leave it out. "
-                f"Known: {_ID}, {', '.join(FIELDS)}"
+                f"{position}: the name of column {number} is unknown; rename it, or start its name with _ to leave it "
+                f"out. Is there a header? Known: {_ID}, {', '.join(FIELDS)}"
             )
         if field in fields.values():
             raise SettingsError(f"{position}: two columns hold {field!r}; start the name of one with _ to leave it out")

@@ -111,6 +111,7 @@ def make_windows(
         part = text[sentence.start : sentence.end]
         for start, end in split_words(part):
             pieces, shape = encoder.encode(part[start:end])
+            pieces = pieces[:room]  # a word of more pieces, as in Hangul, is read by its first ones
             # The first word of a sentence counts as after a gap when a line starts there, else as after a space.
             gap = start - previous if previous >= 0 else _first_spacing(text, sentence.start + start)
             spacing = 2 if gap > 1 or (gap == 1 and part[start - 1] == "\t") else gap

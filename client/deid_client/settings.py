@@ -1,5 +1,6 @@
 """All that can be set about the connection to a server, in one frozen record that workers take with them."""
 
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 Route = Literal["fused", "ensemble", "separate"]
 
 DEFAULT_PORT: Final = 8001
-_LOOPBACK: Final = ("localhost", "127.", "[::1]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class ServerSettings:
     @property
     def open_endpoints(self) -> tuple[str, ...]:
         """The endpoints on other machines to which nothing is encrypted."""
-        return () if self.tls else tuple(name for name in self.endpoints if not name.startswith(_LOOPBACK))
+        return () if self.tls else tuple(name for name in self.endpoints if not _is_here(split_endpoint(name)[0]))
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """Return the headers of a call. Raises SettingsError when the authorisation file cannot be read."""
@@ -117,6 +117,16 @@ def split_endpoint(endpoint: str) -> tuple[str, int]:
     """Return host and port of a ``host:port``; an IPv6 address keeps its brackets."""
     host, _, port = endpoint.rpartition(":")
     return host, int(port)
+
+
+def _is_here(host: str) -> bool:
+    """Say whether a host is this machine by its name or address; a name that only begins so may be anyone's."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def _endpoint(name: str) -> str:

@@ -92,7 +92,8 @@ _IDENTIFIERS: Final[dict[str, str]] = dict.fromkeys(LABELS, _ID) | {
     "LOCATION-OTHER": r"[A-Z0-9](?:[\w-]{0,7}+(?: [\w-]{1,8}){0,2})",
 }
 
-#: Slots that are no identifiers, by name: the form of each.
+#: Slots that are no identifiers, by name: the form of each. None takes any word: it might be a name, and no model reads
+#: what a template has explained.
 FREE_SLOTS: Final[dict[str, str]] = {
     "time": (
         r"(?:\d{1,2}:\d{2}(?::\d{2})?+|\d{4}|\d{1,2}(?= ?[AaPp]))(?: ?[AaPp]\.?[Mm]\.?| ?hrs?| ?h)?"
@@ -101,7 +102,6 @@ FREE_SLOTS: Final[dict[str, str]] = {
     # Unlike {time} never four digits or a bare number, which may be a year or an age.
     "clock": r"\d{1,2}:\d{2}(?::\d{2})?+(?: ?[AaPp]\.?[Mm]\.?| ?hrs?)?(?: (?:[ECMP][SD]?T|UTC|GMT))?",
     "number": r"\d{1,9}(?:[.,]\d{1,6})?",
-    "word": r"[^\W\d_]{1,30}+",
     "credential": rf"{_CREDENTIAL}(?:,? {_CREDENTIAL}){{0,4}}",
     "sex": r"(?i:male|female|man|woman|m|f|x)",
 }

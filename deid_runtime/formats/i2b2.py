@@ -12,17 +12,18 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from deid_runtime.errors import InputError
-from deid_runtime.formats.plain_text import FileWriter, file_note_id, read_bounded
+from deid_runtime.formats.plain_text import FileWriter, file_note_id, read_bounded, suffix_like
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, check_text
 from deid_runtime.spans import Note
 
+SUFFIX = ".xml"
 _ROOT = "deIdi2b2"
 _NUMBERED = re.compile(r"(\d+)-\d+")
 
 
 def read_i2b2(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
     """Yield the one note of a file."""
-    note_id = file_note_id(source)
+    note_id = file_note_id(source, SUFFIX)
     try:
         text = parse_text(read_bounded(source, options.record_limit_bytes, meter))
         check_text(text, "TEXT")
@@ -96,4 +97,4 @@ def _cdata(text: str) -> str:
 
 def write_i2b2(source: Source, options: ReadOptions, path: Path) -> I2b2Writer:
     """Open a writer into the folder or the file ``path``."""
-    return I2b2Writer(path, PurePosixPath(source.name).suffix, is_folder=path.is_dir())
+    return I2b2Writer(path, suffix_like(source.name, SUFFIX), is_folder=path.is_dir())

@@ -4,7 +4,7 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Final, cast
 
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.formats.byte_lines import read_lines
@@ -77,11 +77,24 @@ class _KeyProbe:
 
 
 def missing_columns(name: str, missing: list[str], found: list[str]) -> SourceError:
-    """Return the error for a file without the columns that it must have."""
+    """Return the error for a file without the columns that it must have.
+
+    Of the columns found only the usual names are told: where a table has no header, its first note stands there.
+    """
+    usual = [column for column in found if column.strip().lower().replace(" ", "_") in _USUAL_COLUMNS][:30]
+    told = f"{len(found)} columns" + (f", among them {', '.join(usual)}" if usual else "")
     return SourceError(
-        f"{name}: no column {' or '.join(map(repr, missing))}; found {', '.join(found[:30]) or 'none'}. "
+        f"{name}: no column {' or '.join(map(repr, missing))}; found {told}. Is there a header? "
         "Name the columns with --id-column, --text-column, --patient-column, --type-column, --keep-column"
     )
+
+
+_USUAL_COLUMNS: Final = frozenset(
+    """id note_id noteid row_id rowid record_id document_id doc_id report_id uid key text note note_text notetext
+    report report_text body content document narrative patient patient_id patientid person_id personid subject_id
+    subject hadm_id encounter_id visit_id mrn pid type note_type notetype category kind title class date time author
+    chartdate charttime spans label labels""".split()
+)
 
 
 class JsonlWriter:

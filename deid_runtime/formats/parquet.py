@@ -28,7 +28,7 @@ def read_parquet(source: Source, options: ReadOptions, meter: Meter) -> Iterator
     for number, row in read_rows(source, meter, options):
         position = f"{source.name}:{number}"
         if row is None:
-            yield Unreadable(position, "a value is not UTF-8; convert the source to UTF-8")
+            yield Unreadable(position, "a value is not UTF-8, or a time in odd nanoseconds; convert the source")
         else:
             yield note_from_fields(row, options, position)
 
@@ -36,7 +36,7 @@ def read_parquet(source: Source, options: ReadOptions, meter: Meter) -> Iterator
 def read_rows(
     source: Source, meter: Meter, options: ReadOptions | None = None
 ) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Yield ``(row number from 1, row)``, None for a row with a value that is not UTF-8.
+    """Yield ``(row number from 1, row)``, None for a row with a value that cannot be read.
 
     Without options, rows have all columns.
     """
@@ -68,7 +68,7 @@ def read_rows(
 def _rows(batch: "pyarrow.RecordBatch") -> Iterator[dict[str, Any] | None]:
     try:
         yield from batch.to_pylist()
-    except UnicodeDecodeError:
+    except ValueError:  # not UTF-8; nanoseconds, which Python's datetime does not have
         for index in range(batch.num_rows):
             yield _row(batch.slice(index, 1))
 
@@ -76,7 +76,7 @@ def _rows(batch: "pyarrow.RecordBatch") -> Iterator[dict[str, Any] | None]:
 def _row(batch: "pyarrow.RecordBatch") -> dict[str, Any] | None:
     try:
         [row] = batch.to_pylist()
-    except UnicodeDecodeError:
+    except ValueError:
         return None
     found: dict[str, Any] = row
     return found

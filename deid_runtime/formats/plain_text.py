@@ -1,20 +1,23 @@
 """Plain text in UTF-8, one note a file; also the texts of a brat folder, whose ``.ann`` files are left alone.
 
-The id of a note is the file's path below the folder that was given, without the suffix. Line ends and a byte order mark
-are part of the text and come out as they went in.
+The id of a note is the file's path below the folder that was given, without the suffix of the format. Line ends and a
+byte order mark are part of the text and come out as they went in.
 """
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from deid_runtime.errors import InputError
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, check_text
 from deid_runtime.spans import Note
 
+SUFFIX: Final = ".txt"
+
 
 def read_text(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
     """Yield the one note of a file."""
-    note_id = file_note_id(source)
+    note_id = file_note_id(source, SUFFIX)
     try:
         text = decode(read_bounded(source, options.record_limit_bytes, meter))
         check_text(text, "text")
@@ -23,9 +26,19 @@ def read_text(source: Source, options: ReadOptions, meter: Meter) -> Iterator[It
         yield Unreadable(note_id, str(error))
 
 
-def file_note_id(source: Source) -> str:
-    """Return the id of a note that is a file: its name without the suffix."""
-    return str(PurePosixPath(source.name).with_suffix(""))
+def file_note_id(source: Source, suffix: str) -> str:
+    """Return the id of a note that is a file: its name without ``suffix``, where it ends in that, in any case."""
+    name = source.name
+    return name[: -len(suffix)] if _has_suffix(name, suffix) else name
+
+
+def suffix_like(name: str, suffix: str) -> str:
+    """Return ``suffix`` as ``name`` writes it. What else stands behind a full stop may be anyone's name."""
+    return name[-len(suffix) :] if _has_suffix(name, suffix) else suffix
+
+
+def _has_suffix(name: str, suffix: str) -> bool:
+    return PurePosixPath(name).suffix.lower() == suffix
 
 
 def read_bounded(source: Source, limit_bytes: int, meter: Meter) -> bytes:
@@ -74,4 +87,4 @@ class FileWriter:
 
 def write_text(source: Source, options: ReadOptions, path: Path) -> FileWriter:
     """Open a writer into the folder or the file ``path``."""
-    return FileWriter(path, PurePosixPath(source.name).suffix, is_folder=path.is_dir())
+    return FileWriter(path, suffix_like(source.name, SUFFIX), is_folder=path.is_dir())

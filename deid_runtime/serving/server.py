@@ -119,7 +119,9 @@ class Server:
 
     def _command(self, installation: Installation, backends: Path) -> list[str]:
         options = self.options
-        secret = os.urandom(16).hex()  # that nobody is told
+        # No client is told; other users of this machine may read it among the arguments of the process, unless /proc is
+        # mounted with hidepid. Triton takes it from nowhere else.
+        secret = os.urandom(16).hex()
         return [
             str(installation.server),
             f"--model-repository={options.repository.resolve()}",

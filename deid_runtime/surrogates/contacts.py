@@ -43,6 +43,8 @@ _MAILBOX_WORDS: Final = frozenset(
     dr staff team fax legal accounts service services care health master sched infusion""".split()
 )
 
+_LONG_MAILBOX_WORDS: Final = frozenset(word for word in _MAILBOX_WORDS if len(word) > 2)
+
 
 def replace_username(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
     """Return the stand-in of a log-in name."""
@@ -113,9 +115,12 @@ def replace_email(patient: Patient, people: People, value: str, taken: frozenset
             else value
         )
     local, domain = value[: found.start()], value[found.end() :]
+    chunks = [chunk.lower() for chunk in _CHUNK.findall(local) if chunk.isalpha()]
+    # Beside other words a short one may be a name: ed.quist.
+    keep = _MAILBOX_WORDS if _MAILBOX_WORDS.issuperset(chunks) else _LONG_MAILBOX_WORDS
 
     def candidate(attempt: int) -> str:
-        new_local = _handle(patient, people, local, taken, attempt, keep=_MAILBOX_WORDS)
+        new_local = _handle(patient, people, local, taken, attempt, keep=keep)
         return f"{new_local}{found[0]}{_domain(patient.keyed, domain, attempt)}"
 
     return first_free(candidate, value, taken)

@@ -42,7 +42,14 @@ from deid_runtime.surrogates.date_parts import (
 )
 from deid_runtime.surrogates.forms import case_like
 from deid_runtime.surrogates.holidays import is_holiday_word, move_holiday, plain_letters
-from deid_runtime.surrogates.spoken_dates import move_spoken
+from deid_runtime.surrogates.spoken_dates import (
+    counts_time,
+    joint_of,
+    move_spoken,
+    spoken_runs,
+    spoken_year,
+    year_words,
+)
 from deid_runtime.surrogates.terse_dates import (
     COMPACT,
     QUARTER,
@@ -67,7 +74,7 @@ _FIGURES: Final = re.compile(r"\d+")
 _LONE_L: Final = re.compile(r"(?<=[a-z] )l$")
 _REPAIR: Final = str.maketrans("OolI", "0011")
 TIME: Final = re.compile(
-    r"(?:(?<=\d)T(?=\d\d:)|(?<![\d/.-]))\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:\s*[ap]\.?m\b\.?|Z|[+-]\d{2}:?\d{2})?",
+    r"(?:(?<=\d)T(?=\d\d:)|(?<![\d/.-]))\d{1,2}:\d{2}(?::\d{2})?(?!:?\d)(?:\.\d+)?(?:\s*[ap]\.?m\b\.?|Z|[+-]\d{2}:?\d{2})?",
     re.I,
 )
 RANGE: Final = re.compile(
@@ -91,7 +98,7 @@ def replace_date(value: str, offset: int, style: DateStyle, hint: tuple[int, int
     hint = hint or (style.year, 6)
     try:
         moved = _replace(value, offset, style, hint)
-    except (ValueError, OverflowError):  # a year outside the calendar
+    except (ValueError, OverflowError, KeyError):  # a year outside the calendar; a word with a dotless i
         return None
     return moved if moved is not None else _replace_range(value, offset, style, hint)
 
@@ -226,7 +233,7 @@ def _around(text: str, offset: int, style: DateStyle) -> str | None:
             out.append(move_weekday(token, offset))
         elif lower in LETTER_DAY:
             out.append(move_letter_weekday(token, offset))
-        elif token.isalnum() and lower not in PLAIN_WORDS and not is_holiday_word(lower):
+        elif any(map(str.isalnum, token)) and lower not in PLAIN_WORDS and not is_holiday_word(lower):
             return None
         else:
             out.append(token)
@@ -265,13 +272,36 @@ def _with_holiday(value: str, offset: int, style: DateStyle, hint: tuple[int, in
         name, _ = move_holiday(value[start:end], offset, style, None)
         return None if None in moved else f"{moved[0]}{name}{moved[1]}"
     tokens = TOKEN.findall(f"{sides[0]} {sides[1]}")
-    year_at, _, _ = roles_of(tokens, [token.lower() for token in tokens], False)
+    lowered = [token.lower() for token in tokens]
+    if spoken_runs(lowered):
+        return _with_spoken_year(value, (start, end), offset, style)
+    year_at, _, _ = roles_of(tokens, lowered, False)
     if year_at is None:
         return move_holiday(value, offset, style, None)[0]
     digits = tokens[year_at].lstrip("'’")
     year = int(digits) if len(digits) == 4 else full_year(int(digits), style.year)
     text, new_year = move_holiday(value, offset, style, year)
     return text if new_year is None else text.replace(digits, year_like(new_year, digits))
+
+
+def _with_spoken_year(value: str, holiday: tuple[int, int], offset: int, style: DateStyle) -> str | None:
+    """Move the ``holiday`` at these offsets and the year in number words behind it; None for other number words."""
+    tokens = TOKEN.findall(value[holiday[1] :])
+    lowered = [token.lower() for token in tokens]
+    runs = spoken_runs(lowered)
+    if len(runs) != 1 or spoken_runs([token.lower() for token in TOKEN.findall(value[: holiday[0]])]):
+        return None
+    first, last = runs[0]
+    words = [word for word in lowered[first:last] if word.isalpha() and word != "and"]
+    year = spoken_year(words, style)
+    if year is None:
+        return None
+    name, new_year = move_holiday(value[: holiday[1]], offset, style, year)
+    assert new_year is not None  # the holiday is there
+    said = year_words(new_year, words, joint_of(lowered[first:last]))
+    said = case_like(said.capitalize() if tokens[first][0].isupper() else said, "".join(tokens[first:last]))
+    rest = _around("".join(tokens[last:]), offset, style)
+    return None if rest is None else f"{name}{''.join(tokens[:first])}{said}{rest}"
 
 
 def _worded(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
@@ -359,6 +389,6 @@ def _worded(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) ->
             continue
         if word in LETTER_DAY and token[0].isupper():
             out[index] = move_letter_weekday(token, offset)
-        elif word not in PLAIN_WORDS and word not in NUMBER_WORDS:
+        elif word not in PLAIN_WORDS and not (word in NUMBER_WORDS and counts_time(lowered[index + 1 :])):
             return None
     return None if others else "".join(out)

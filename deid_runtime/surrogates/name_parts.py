@@ -14,7 +14,7 @@ APOSTROPHES: Final = "'’ʻʼ`"
 WORD: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_MARK}]|[{APOSTROPHES}](?=[^\W_]))*")
 _HYPHENATED: Final = re.compile(rf"{WORD.pattern}(?:[-‐‑]{WORD.pattern})+")
 _POSSESSIVE: Final = re.compile(rf"(?<=[^\W_]{{2}})[{APOSTROPHES}][sS]$")
-_SUFFIXES: Final = frozenset("jr sr ii iii iv jnr snr esq junior senior".split())
+_SUFFIXES: Final = frozenset("jr sr ii iii iv jnr snr esq".split())
 _TITLES: Final = frozenset("dr mr mrs ms mx miss prof professor rev sgt capt lt col sra sr sir dame".split())
 _CREDENTIALS: Final = frozenset(
     "md do rn np pa pac phd lpn rph pharmd dds dmd dpm dnp crna cnm facs facp msw lcsw mbbs bsn msn aprn fnp".split()
@@ -142,7 +142,8 @@ def record_roles(record: Mapping[str, str]) -> dict[str, str]:
             value = record.get(name, "")[:LONGEST_NAME_CHARS]
             for start, end in _words(value):
                 form = normal_form(value[start:end])
-                if len(form) > 1 and form not in _PARTICLES:
+                is_all = form == normal_form(value.strip())  # the name itself: Du, Van
+                if len(form) > 1 and (is_all or form not in _PARTICLES):
                     roles[form] = role
     return roles
 
@@ -159,7 +160,7 @@ def parse(patient: Patient, value: str) -> list[Part]:
     forms = [normal_form(word) for word in words]
     roles = [""] * len(words)
     for index, form in enumerate(forms):
-        if not form or _is_kept(value, spans, words, index):
+        if not form or (form not in patient.roles and _is_kept(value, spans, words, index)):
             roles[index] = KEPT
     names_left = [index for index, role in enumerate(roles) if not role]
     alone = len(names_left) == 1
@@ -201,7 +202,7 @@ def _is_family_first(forms: Sequence[str], last: str) -> bool:
 def _is_kept(value: str, spans: Sequence[tuple[int, int]], words: Sequence[str], index: int) -> bool:
     """Say whether a word is a suffix, title, degree or particle, which stay as they are."""
     word, form, last = words[index], normal_form(words[index]), len(words) - 1
-    if form in _SUFFIXES and index and form != "junior":
+    if form in _SUFFIXES and index:
         return True
     if form in _TITLES and index == 0 and last > 0 and not word.isupper():
         return True
@@ -214,11 +215,20 @@ def _is_particle(value: str, spans: Sequence[tuple[int, int]], words: Sequence[s
     form = normal_form(words[index])
     if form not in _PARTICLES or index + 1 == len(words):
         return False
+    if "," in value[spans[index][1] : spans[index + 1][0]]:  # La, Minh: a particle leads on to a name
+        return False
+    if index == 0 and not words[0].islower() and _culture_of_family(words[1]) in _FAMILY_FIRST:  # Van Nguyen, Di Wu
+        return False
     if form not in _FIRM_PARTICLES and words[index].islower() and not value.islower():
         return True
     if value[spans[index][1] : spans[index + 1][0]] == "-" and form in ("al", "el", "bin", "ibn", "abu"):
         return True
     return form in _FIRM_PARTICLES
+
+
+def _culture_of_family(word: str) -> str:
+    listed = names().family.get(normal_form(word))
+    return listed.culture if listed else ""
 
 
 def _place_role(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
+from deid_runtime.birth_dates import date_of_birth
 from deid_runtime.spans import Note, Span
 from deid_runtime.surrogates.ages import stated_ages
 from deid_runtime.surrogates.context import Context, beside
@@ -17,7 +18,6 @@ from deid_runtime.surrogates.forms import holds_text, normal_form
 from deid_runtime.surrogates.lists import places
 from deid_runtime.surrogates.over_89 import (
     BEFORE_CHARS,
-    date_of_birth,
     is_of_patient_now,
     year_of_note,
     years_of_dates,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from deid_runtime.birth_dates import date_of_birth
 from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.settings import Dates, Operator
 from deid_runtime.spans import Note, PatientRecord, Span
@@ -20,7 +21,6 @@ from deid_runtime.surrogates.keys import KEY_BYTES
 from deid_runtime.surrogates.name_parts import record_roles
 from deid_runtime.surrogates.note_view import AFTER_CHARS, Named, dated_values, view_context, view_note, year_of_ages
 from deid_runtime.surrogates.over_89 import (
-    date_of_birth,
     years_of_dates,
 )
 from deid_runtime.surrogates.patient import Patient, make_patient

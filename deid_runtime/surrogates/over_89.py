@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Final
 
-from deid_runtime.surrogates.calendar_words import MONTH_OF
-from deid_runtime.surrogates.date_parts import NUMERIC, DateStyle
+from deid_runtime.surrogates.date_parts import DateStyle
 from deid_runtime.surrogates.dates import month_of, replace_date
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.stated_years import stated_years
@@ -79,9 +78,13 @@ def years_of_dates(
     before them.
     """
     found = {(before, value): stated_years(value, style) for before, value in dates}
-    births = [(year, _numbers(value)) for (_, value), years in found.items() for year in years if str(year) in value]
+    births: dict[int, set[frozenset[int]]] = {}  # of each year, the numbers of its dates
+    for (_, value), years in found.items():
+        for year in years:
+            if str(year) in value:
+                births.setdefault(year, set()).add(_numbers(value))
     if born is not None:
-        births.append((born.year, {born.year, born.month, born.day}))
+        births.setdefault(born.year, set()).add(frozenset({born.year, born.month, born.day}))
 
     tells_time = style.year >= _EARLIEST_NOTE and (born is None or style.year != born.year)
     latest = (style.year if tells_time else _YEAR_UNTOLD) + _YEARS_AHEAD
@@ -89,7 +92,7 @@ def years_of_dates(
     def settled(before: str, value: str, year: int) -> int:
         is_short = str(year) not in value and any(map(str.isdecimal, value))
         day = _numbers(value) - {year % 100}
-        is_birth = any(year == other and day <= numbers for other, numbers in births)
+        is_birth = any(day <= numbers for numbers in births.get(year, ()))
         is_past = is_birth or _BIRTH_CUE.search(before) or year + 100 > latest
         return year if not is_short or is_past else year + 100
 
@@ -99,8 +102,8 @@ def years_of_dates(
     }
 
 
-def _numbers(value: str) -> set[int]:
-    return {int(digits) for digits in re.findall(r"[0-9]{1,4}", value)}
+def _numbers(value: str) -> frozenset[int]:
+    return frozenset(int(digits) for digits in re.findall(r"[0-9]{1,4}", value))
 
 
 def tells_over_89(years: Sequence[int], note_year: int) -> bool:
@@ -134,22 +137,3 @@ def birth_offset(value: str, offset: int, style: DateStyle, born: date) -> int:
     if month is None or month[1] != born.month:
         return offset
     return (date(to.year, to.month, 15) - date(born.year, born.month, 15)).days
-
-
-def date_of_birth(written: str) -> date | None:
-    """Return the date of birth of a record, ``1931-02-08``, ``02/08/1931`` or ``8 Feb 1931``, or None."""
-    found = NUMERIC.search(written)
-    try:
-        if found and found["y1"]:
-            return date(int(found["y1"]), int(found["m1"]), int(found["d1"]))
-        if found and found["y2"] and len(found["y2"]) == 4:
-            first, second = int(found["a2"]), int(found["b2"])
-            return date(int(found["y2"]), *((second, first) if first > 12 else (first, second)))
-        words = re.findall(r"[^\W\d_]+|\d+", written[:40])
-        months = [MONTH_OF[word.lower()][1] + 1 for word in words if word.lower() in MONTH_OF]
-        numbers = sorted((word for word in words if word.isdecimal()), key=len)
-        if len(months) == 1 and len(numbers) == 2 and len(numbers[1]) == 4:
-            return date(int(numbers[1]), months[0], int(numbers[0]))
-    except ValueError:
-        return None
-    return None

@@ -51,6 +51,17 @@ def test_a_header_goes_over_tls_or_to_this_machine_alone(tmp_path):
     assert ServerSettings(endpoints=("triton",)).open_endpoints == ("triton:8001",)
 
 
+@pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "127.0.0.1", "127.8.9.1:9", "[::1]:8001"])
+def test_this_machine(name):
+    assert ServerSettings(endpoints=(name,)).open_endpoints == ()
+
+
+@pytest.mark.parametrize("name", ["localhost.quist.org", "127.quist.org", "10.0.0.5", "[::2]:8001", "localhosts"])
+def test_a_name_that_only_begins_like_this_machine_is_another(name):
+    with pytest.raises(SettingsError, match="unencrypted"):
+        ServerSettings(endpoints=(name,), authorization=SECRET)
+
+
 def test_secrets_are_not_shown_and_go_to_workers():
     settings = ServerSettings(endpoints=("localhost",), authorization=SECRET)
 

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deid_runtime.cli import main
+from deid_runtime.cli_exits import reported
 from deid_runtime.formats import FORMATS
 
 TEXT = "Seen on 03/04/2051, call 212-664-9182."
@@ -100,8 +101,14 @@ def test_whole_patients_without_patients_are_told_of(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["--id-column", "note"], "no column 'note'; found id, patient, text", id="column"),
-        pytest.param(["--patient-column", "pid"], "no column 'pid'; found id, patient, text", id="patient-column"),
+        pytest.param(
+            ["--id-column", "note"], "no column 'note'; found 3 columns, among them id, patient, text", id="column"
+        ),
+        pytest.param(
+            ["--patient-column", "pid"],
+            "no column 'pid'; found 3 columns, among them id, patient, text",
+            id="patient-column",
+        ),
         pytest.param(["--key", "{key}"], "key", id="key"),
         pytest.param(["--patients", "{key}"], "patient records are read from", id="patients"),
         pytest.param(["--threshold", "nose=0.5"], "unknown head in 'nose=0.5'", id="head"),
@@ -256,3 +263,16 @@ def test_the_module_is_the_command() -> None:
     )
 
     assert result.stdout == deid("version").stdout
+
+
+def test_an_unexpected_error_shows_where_and_no_value() -> None:
+    @click.command()
+    @reported
+    def command() -> None:
+        raise ValueError("Ms. Quist, 87")
+
+    result = CliRunner().invoke(command)
+
+    assert result.exit_code == 2
+    assert "unexpected ValueError" in result.stderr
+    assert "Quist" not in result.output

@@ -56,7 +56,10 @@ def test_jsonl_csv_and_parquet_say_the_same(tmp_path: Path) -> None:
     ("name", "data", "message"),
     [
         pytest.param(
-            "p.csv", "id,given,shoe_size\n", r"p\.csv:1: unknown column 'shoe_size'; .*Known: id, given", id="unknown"
+            "p.csv",
+            "id,given,shoe_size\n",
+            r"p\.csv:1: the name of column 3 is unknown; .*Known: id, given",
+            id="unknown",
         ),
         pytest.param("p.csv", "given,family\nA,B\n", r"p\.csv:1: no column 'id'", id="no-id"),
         pytest.param("p.csv", "id,given,first\n1,A,B\n", "two columns hold 'given'", id="twice"),
@@ -92,3 +95,19 @@ def test_every_name_stands_for_one_field() -> None:
 
     assert len(names) == len(set(names))
     assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in names)
+
+
+@pytest.mark.parametrize("dob", ["02/08/31", "1937", "unknown"])
+def test_a_date_of_birth_that_cannot_be_looked_for_is_an_error_without_it(tmp_path: Path, dob: str) -> None:
+    with pytest.raises(SettingsError, match=r"p\.csv:2: column 'dob' holds no whole date") as raised:
+        read_patients(write(tmp_path / "p.csv", f"id,dob\n7,{dob}\n"))
+
+    assert dob not in str(raised.value)
+
+
+def test_a_table_without_a_header_is_an_error_without_its_values(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="Is there a header") as raised:
+        read_patients(write(tmp_path / "p.csv", "8841207,Quist\n"))
+
+    assert "8841207" not in str(raised.value)
+    assert "Quist" not in str(raised.value)

@@ -31,6 +31,16 @@ def windows_of(text: str, sentences: Sequence[Sentence] | None = None) -> list[W
     return list(make_windows(text, split_sentences(text) if sentences is None else sentences, ENCODER))
 
 
+def test_a_word_of_more_pieces_than_a_window_holds_is_read_by_its_first() -> None:
+    word = "q" * (WINDOW_TOKENS + 40)
+    [sentence] = [Sentence(0, len(word))]
+
+    windows = windows_of(word, [sentence])
+
+    assert all(len(window.ids) <= WINDOW_TOKENS for window in windows)
+    assert windows[0].starts[0] == 0
+
+
 @given(texts.map(lambda text: text * 6))
 def test_every_word_is_in_a_window_that_fits(text: str) -> None:
     windows = windows_of(text)

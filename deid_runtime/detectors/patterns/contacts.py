@@ -116,7 +116,9 @@ _PHONE_NEAR: Final = re.compile(r"\d{3}[-. ]?\d{4}\)?,?[ \t]?$")
 
 _LOCAL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9._%+\-']{0,62}[A-Za-z0-9_])?"
 _HOST: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?){0,5}"
-_PATH: Final = r"(?:[/?#](?:[^\s<>\"'()\[\],;]*[^\s<>\"'()\[\],;.:!?])?)?"
+_PATH: Final = r"(?:[/?#](?:[^\s<>\"'()\[\],;]{0,300}[^\s<>\"'()\[\],;.:!?])?)?"
+#: The rest of a long address: tokens of hundreds of characters are usual.
+_URL_REST: Final = re.compile(r"[^\s<>\"'()\[\],;]*(?<![.:!?])")
 _PORT: Final = r"(?::\d{2,5})?"
 
 
@@ -450,6 +452,7 @@ ROWS: Final[tuple[Row, ...]] = (
         label="URL",
         pattern=re.compile(r"(?<!\w)(?P<value>(?:https?|ftps?)://[^\s<>\"'()\[\],;]{2,300}(?<![.:!?]))", re.IGNORECASE),
         words=frozenset("http https ftp ftps".split()),
+        rest=_URL_REST,
         labelled=True,
     ),
     Row(
@@ -457,6 +460,7 @@ ROWS: Final[tuple[Row, ...]] = (
         label="URL",
         pattern=re.compile(rf"(?<![\w.@])(?P<value>www\.{_HOST}{_PORT}(?P<path>{_PATH}))", re.IGNORECASE),
         words=frozenset({"www"}),
+        rest=_URL_REST,
         labelled=True,
     ),
     Row(
@@ -467,6 +471,7 @@ ROWS: Final[tuple[Row, ...]] = (
             rf"(?:\.[A-Za-z0-9-]{{1,63}}){{0,4}}\.[A-Za-z]{{2,12}}){_PORT}(?P<path>{_PATH}))(?![\w@])"
         ),
         words=_SAFE_ENDINGS | _COUNTRY_ENDINGS | frozenset({"tv", "me", "app", "live", "care"}),
+        rest=_URL_REST,
         lookback=64,
         before=".",
         check=_is_host,

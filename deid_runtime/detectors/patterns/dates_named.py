@@ -45,13 +45,19 @@ def _is_proper(word: str, context: Context) -> bool:
 
 # --- month with a day or a year ------------------------------------------------------------------------------------
 
+
+def _month(word: str) -> int:
+    # Where case does not count, a dotless i is an i and a long s an s.
+    return MONTHS[word.lower().replace("\u0131", "i").replace("\u017f", "s")]
+
+
 _MONTH_THEN_BLANK: Final = re.compile(rf"(?i)\b(?:{either(MONTHS)})\.?[ \t]$")
 
 
 def _is_day_month(match: re.Match[str]) -> bool:
     value = match["value"]
     month = match["month"].rstrip(".")
-    if not is_month_day(MONTHS[month.lower()], int(value[:2] if value[:2].isdigit() else value[0])):
+    if not is_month_day(_month(month), int(value[:2] if value[:2].isdigit() else value[0])):
         return False
     before = match.string[max(0, match.start() - 12) : match.start()]
     if _MONTH_THEN_BLANK.search(before) or re.search(r"[^\W\d_]-$", before):
@@ -72,7 +78,7 @@ _BEFORE_LOWER_MONTH: Final = frozenset("on since until til till by of due in fro
 
 def _is_month_day_named(match: re.Match[str]) -> bool:
     month = match["month"].rstrip(".")
-    number = MONTHS[month.lower()]
+    number = _month(month)
     second = match["day2"]
     if not is_month_day(number, int(match["day"])) or (second and not is_month_day(number, int(second))):
         return False

@@ -10,7 +10,7 @@ the work per place is bounded too.
 import enum
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from deid_runtime.spans import Span
 
@@ -43,7 +43,8 @@ class Row:
 
     ``before`` is the set of characters one of which must precede the place. ``probe`` must match at the place.
     ``lookback`` lets the match begin up to that many code points earlier; it must still reach the place. ``check``
-    may refuse. ``weak`` rows report as ``"pattern:weak"``. ``labelled`` rows win over those that go by form.
+    may refuse. ``weak`` rows report as ``"pattern:weak"``. ``labelled`` rows win over those that go by form. Repeats in
+    ``pattern`` are bounded; a hit so long that a bound may have cut it goes on over what ``rest`` matches behind it.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Row:
     check: Check | None = None
     weak: bool = False
     labelled: bool = False
+    rest: re.Pattern[str] | None = None
     groups: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,6 +96,7 @@ _LONGEST_MIXED_WORD = 40
 _DIGITS = re.compile(r"\d+")
 _LONGEST_RUN = 30  # longer runs of digits are no identifier; they are tried as if they had this length
 _CODE = re.compile(r"(?<![\w\-/.@#])[A-Z]{1,8}[ -]?(?=\d)")
+_LONG_HIT = 60  # the least length of a hit that a bound may have cut
 _REACH = 120  # how far past its place a row with lookback may search
 _MOST_RUN_KINDS = 20_000  # the memory of which rows belong to which surroundings starts anew at this size
 
@@ -161,7 +164,7 @@ class Table:
                         start, end = match.span(group)
                         if start < end:
                             found.append(Hit(row, start, end, weak))
-        return self._choose(found)
+        return _with_rest(text, self._choose(found))
 
     def _choose(self, found: Iterable[Hit]) -> list[Hit]:
         """Of hits that overlap keep the surer, then the labelled, the longer, the one of the earlier row."""
@@ -226,3 +229,21 @@ class Table:
             and (not row.after or (after != "" and after in row.after))
             and (not row.then or after not in ("x", " ", "\t", "-") or (then != "" and then in row.then))
         )
+
+
+def _with_rest(text: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Let long hits go on to where their ``rest`` ends, over the hits in there; each character is looked at once."""
+    kept: list[Hit] = []
+    end = 0
+    for hit in hits:
+        if hit.start < end:  # within the rest of one before
+            if hit.end > end:
+                kept[-1] = replace(kept[-1], end=hit.end)
+                end = hit.end
+            continue
+        end = hit.end
+        if hit.row.rest is not None and hit.end - hit.start >= _LONG_HIT:
+            found = hit.row.rest.match(text, hit.end)
+            end = found.end() if found is not None else hit.end
+        kept.append(hit if end == hit.end else replace(hit, end=end))
+    return kept

@@ -76,7 +76,7 @@ def read_person(label: str, given: Sequence[str], family: Sequence[str]) -> Pers
         label,
         frozenset(word for word in given_words if len(word) > 1) - PARTICLES,
         frozenset(word for word in family_words if len(word) > 1) - PARTICLES,
-        frozenset(word[0] for word in given_words | family_words),
+        frozenset(word[0] for word in given_words | family_words if word),
         frozenset(word for word in given_words | family_words if len(word) >= 6 and not is_ordinary(word)),
     )
 
@@ -90,7 +90,8 @@ class _Word(NamedTuple):
 
 def find_names(text: str, persons: Sequence[Person]) -> set[Span]:
     """Return a span for every mention of one of ``persons`` in ``text``."""
-    words = [_Word(*match.span(), match[0], fold(match[0])) for match in _WORD.finditer(text)]
+    found = (_Word(*match.span(), match[0], fold(match[0])) for match in _WORD.finditer(text))
+    words = [word for word in found if word.folded]  # a mark of voice alone folds to nothing
     spans: set[Span] = set()
     for person in persons:
         last = -1

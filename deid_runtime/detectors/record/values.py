@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
 from functools import cached_property
 from typing import Final
 
+from deid_runtime.birth_dates import date_of_birth
 from deid_runtime.name_cues import fold, is_ordinary
 from deid_runtime.spans import Span
 
@@ -52,7 +52,6 @@ _MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 )  # fmt: skip
-_DATE_FORMATS: Final = ("%Y-%m-%d", "%m/%d/%Y", "%Y/%m/%d", "%Y%m%d", "%m-%d-%Y", "%d.%m.%Y")
 #: The state alone, in capitals, is a word or a unit far too often (ME, OR, IN, PA); so it needs an address around it.
 _US_STATES: Final = (
     "AL Alabama|AK Alaska|AZ Arizona|AR Arkansas|CA California|CO Colorado|CT Connecticut|DE Delaware|"
@@ -98,7 +97,7 @@ def value_patterns(values: Mapping[str, Sequence[str]]) -> list[ValuePattern]:
 
 
 def _birth(_kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
-    born = _parse_date(value)
+    born = date_of_birth(value)
     if born is None:
         return
     day, month = rf"0?{born.day}", rf"0?{born.month}"
@@ -115,15 +114,6 @@ def _birth(_kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iter
     )
     source = rf"(?<!\d)(?<!\d[/.-])(?:{'|'.join(forms)})(?![/.-]?\d)"
     yield ValuePattern("DATE", source, f"{born.year % 100:02}", re.IGNORECASE)
-
-
-def _parse_date(value: str) -> date | None:
-    for layout in _DATE_FORMATS:
-        try:
-            return datetime.strptime(value[:10].strip(), layout).date()
-        except ValueError:
-            continue
-    return None
 
 
 def _number(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:

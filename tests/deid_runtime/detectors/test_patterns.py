@@ -131,6 +131,29 @@ def test_time_grows_with_length_and_no_faster():
     assert seconds(short * 5) < 12 * seconds(short) + 0.01
 
 
+def test_addresses_of_the_web_in_a_row_take_linear_time():
+    started = time.process_time()
+    [spans] = find_patterns(["www.quist.org/" * 20_000])
+    assert time.process_time() - started < 4
+    assert [(span.start, span.end) for span in spans] == [(0, 20_000 * len("www.quist.org/"))]
+
+
+@pytest.mark.parametrize("begin", ["https://portal.quist.org/v?t=", "www.quist.org/v?t=", "quist.org/v?t="])
+def test_a_long_address_is_found_to_its_end(begin):
+    url = begin + "0123456789abcdef" * 60 + "&u=ihalvorsen@quist.org&k=Zq81x"
+
+    [spans] = find_patterns([f"link {url}, sent on 3/4/2031"])
+
+    assert [(span.start, span.end, span.label) for span in spans][:1] == [(5, 5 + len(url), "URL")]
+    assert [span.label for span in spans] == ["URL", "DATE"]
+
+
+def test_letters_that_count_as_others_where_case_does_not_are_no_error():
+    [spans] = find_patterns(["seen 4 Apr\u0131l 2019, \u017feptember 4, 2019"])
+
+    assert [span.label for span in spans] == ["DATE", "DATE"]
+
+
 def test_a_table_wants_distinct_names_and_one_anchor_a_row():
     row = TABLE.rows[0]
 

@@ -258,3 +258,13 @@ def test_hostile_text_takes_linear_time(piece):
     find_record(text, PatientRecord("p1", QUIST))
 
     assert time.process_time() - started < 5
+
+
+def test_a_mark_that_folds_to_nothing_is_no_word():
+    assert found("\uff9e Quist") == ["Quist"]
+    assert found("\uff9e Quist", {"given": "\uff9e", "family": "Quist"}) == ["Quist"]
+
+
+@pytest.mark.parametrize("dob", ["3/4/1971 0:00", "Mar 4, 1971", "19710304", "1971-03-04T00:00:00Z"])
+def test_a_date_of_birth_is_found_however_the_record_writes_it(dob):
+    assert found("born 3/4/1971", {"dob": dob}) == ["3/4/1971"]

@@ -119,6 +119,7 @@ def test_a_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path):
         ("DOB: 3/4/1971   Age: 60   Sex: F", ["3/4/1971", "60"]),
         ("Date of Service: March 4, 2031", ["March 4, 2031"]),
         ("Collected: 25/3", ["25/3"]),
+        ("Received: 03/11/2019 08:15 EST", ["03/11/2019"]),
         ("Page 2 of 7", []),
         ("Phone: 212-867-4410  Fax: 212-867-4411", ["212-867-4410", "212-867-4411"]),
         ("Dear Dr. Quist,", ["Quist"]),
@@ -137,6 +138,7 @@ def test_packaged_templates(sentence, expected):
         "Attending: pending",
         "WHAT TO DO",
         "Collected: 2/52",
+        "Dictated on 03/11/2019 at 10:30 Quist",
         "",
     ],
 )

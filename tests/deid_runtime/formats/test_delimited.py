@@ -49,7 +49,7 @@ def test_a_bad_row_costs_that_row_only(tmp_path: Path, row: bytes, identity: str
     ("data", "message"),
     [
         pytest.param(b"", "empty; expected a header", id="empty"),
-        pytest.param(b"id,body\n1,a\n", "no column 'text'; found id, body", id="no-text-column"),
+        pytest.param(b"id,body\n1,a\n", "no column 'text'; found 2 columns, among them id, body", id="no-text-column"),
         pytest.param(b"id,text,text\n1,a,b\n", "'text' occurs more than once", id="twice"),
         pytest.param(b'id,text\n1,"never closed\n2,b\n', "record that begins on line 2", id="open-quote"),
         pytest.param(b'id,text\n1,"he said "no, thanks""\n2,b\n', "record that begins on line 2", id="stray-quote"),
@@ -84,3 +84,13 @@ def test_writes_the_columns_of_the_source_that_are_passed_on(tmp_path: Path) -> 
         Note("x1", text, "p1", "", {"ward": "3E"}),
         Note("x2", "", "", "", {"ward": "4W"}),
     ]
+
+
+def test_a_table_without_a_header_is_an_error_without_its_values(tmp_path: Path) -> None:
+    path = tmp_path / "notes.csv"
+    path.write_text('1,p7,"Ms. Quist, 87"\n', encoding="utf-8")
+
+    with pytest.raises(SourceError, match="found 3 columns. Is there a header") as raised:
+        read_all(path)
+
+    assert "Quist" not in str(raised.value)

@@ -103,7 +103,7 @@ def test_kept_columns_are_checked_too(tmp_path: Path) -> None:
 def test_a_column_that_no_object_has_is_an_error_that_names_the_columns_found(tmp_path: Path, count: int) -> None:
     path = write(tmp_path / "notes.jsonl", *[b'{"note_id": "a", "text": "t"}\n'] * count)
 
-    with pytest.raises(SourceError, match=r"no column 'id'; found note_id, text\. .*--id-column"):
+    with pytest.raises(SourceError, match=r"no column 'id'; found 2 columns, among them note_id, text\. .*--id-column"):
         read_all(path)
 
 

@@ -45,16 +45,30 @@ def test_bad_values_cost_their_row_only(tmp_path: Path) -> None:
 
     assert notes_of(items) == [("a", "ok")]
     assert faults_of(items) == [
-        ("notes.parquet:2", "a value is not UTF-8; convert the source to UTF-8"),
+        ("notes.parquet:2", "a value is not UTF-8, or a time in odd nanoseconds; convert the source"),
         ("c", "text holds a null character at offset 0; remove it at the source"),
         ("notes.parquet:4", "id is empty; expected a string or an integer"),
+    ]
+
+
+def test_a_time_that_python_cannot_hold_costs_its_row_only(tmp_path: Path) -> None:
+    times = pyarrow.array([1_000, 1_001], pyarrow.timestamp("ns"))
+    path = write(tmp_path / "notes.parquet", {"id": ["a", "b"], "text": ["one", "two"], "at": times})
+
+    items = read_all(path, ReadOptions(keep_columns=("at",)))
+
+    assert notes_of(items) == [("a", "one")]
+    assert faults_of(items) == [
+        ("notes.parquet:2", "a value is not UTF-8, or a time in odd nanoseconds; convert the source")
     ]
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        pytest.param({"id": ["a"], "body": ["b"]}, "no column 'text'; found id, body", id="missing"),
+        pytest.param(
+            {"id": ["a"], "body": ["b"]}, "no column 'text'; found 2 columns, among them id, body", id="missing"
+        ),
         pytest.param({"id": ["a"], "text": [b"b"]}, "'text' is binary; expected strings", id="binary"),
         pytest.param({"id": ["a"], "text": [1]}, "'text' is int64; expected strings", id="numbers"),
         pytest.param({"id": [1.5], "text": ["b"]}, "'id' is double; expected strings or integers", id="float-id"),

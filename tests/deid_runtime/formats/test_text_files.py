@@ -6,7 +6,7 @@ import pytest
 
 from deid_runtime.formats import FORMATS
 from deid_runtime.formats.i2b2 import parse_text
-from deid_runtime.formats.records import ReadOptions, Source
+from deid_runtime.formats.records import Meter, ReadOptions, Source
 from deid_runtime.spans import Note
 from tests.deid_runtime.formats.read import faults_of, notes_of, read_all
 
@@ -32,6 +32,22 @@ def test_text_is_read_with_its_line_ends_and_byte_order_mark(tmp_path: Path) -> 
         Note("b", "\ufeffone\r\ntwo\n\rthree\x0c"),
         Note("c", ""),
     ]
+
+
+def test_what_is_no_suffix_of_the_format_stays_in_the_id_and_out_of_the_output(tmp_path: Path) -> None:
+    for name in ("visit of Ms. Quist", "note.2019_Quist", "a.1", "a.2", "b.TXT"):
+        write(tmp_path / name, b"fine")
+        source = Source(tmp_path / name, name, "txt", 4)
+        [note] = FORMATS["txt"].read(source, ReadOptions(), Meter())
+        assert isinstance(note, Note)
+        assert note.id == name.removesuffix(".TXT")
+        (tmp_path / "out" / name).mkdir(parents=True)
+        writer = FORMATS["txt"].write(source, ReadOptions(), tmp_path / "out" / name)
+        writer.write(Note("N-1", "fine"))
+        writer.close()
+        assert [path.name for path in (tmp_path / "out" / name).iterdir()] == [
+            "N-1" + (".TXT" if "TXT" in name else ".txt")
+        ]
 
 
 def test_a_bad_file_costs_that_file_only(tmp_path: Path) -> None:

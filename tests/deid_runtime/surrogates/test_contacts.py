@@ -68,3 +68,10 @@ def test_log_in_names_keep_their_shape():
         "AA-99",
         "AAAA99",
     ]
+
+
+def test_a_short_mailbox_word_beside_another_word_may_be_a_name():
+    named, shared = surrogates_of("<EMAIL>ed.halvorsen@mailhost.net</EMAIL> <EMAIL>ed.nurse@mailhost.net</EMAIL>")
+
+    assert not named.startswith("ed.")
+    assert shared.startswith("ed.nurse@")

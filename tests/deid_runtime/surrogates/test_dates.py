@@ -197,6 +197,33 @@ def test_full_dates_of_every_format_move_by_exactly_the_offset(form, day, offset
     assert replace_date(write(day), offset, style) == write(day + timedelta(days=offset))
 
 
+@pytest.mark.parametrize(
+    ("value", "moved"),
+    [
+        ("March five nineteen sixty-two", "August two nineteen sixty-two"),
+        ("May three, nineteen forty-one", "September thirty, nineteen forty-one"),
+        ("June two", "October thirty"),
+        ("March twenty-one", "August eighteen"),
+        ("March twenty nineteen", "August twenty nineteen"),
+        ("March twenty nineteen sixty-two", "August seventeen nineteen sixty-two"),
+        ("March sixty-two", "August sixty-two"),
+        ("Christmas nineteen sixty-two", "Memorial Day nineteen sixty-three"),
+        ("Easter two thousand nine", "Labor Day two thousand nine"),
+        ("two weeks of May", "two weeks of October"),
+    ],
+)
+def test_days_and_years_in_number_words_move(value, moved):
+    assert replace_date(value, 150, DateStyle(2019)) == moved
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["Monday eleven", "3/4 '19", "12:25:1985", "March fifteen millicuries", "Christmas two quist", "May 5 quist"],
+)
+def test_what_is_not_read_whole_is_not_moved_in_part(value):
+    assert replace_date(value, 150, DateStyle(2019)) is None
+
+
 @settings(deadline=None, max_examples=30)
 @given(day=st.dates(date(1923, 1, 1), date(2018, 12, 31)), offset=st.integers(-365, 365))
 def test_a_day_first_note_keeps_its_order(day, offset):

@@ -155,3 +155,17 @@ def test_a_chain_becomes_one_of_as_many_words(chain):
 
         assert len(made.split()) == len(chain.split())
         assert shouted == made.upper()
+
+
+@pytest.mark.parametrize(
+    ("value", "town"),
+    [
+        ("Winston-Salem Regional Hospital", "Salem"),
+        ("Mercy Hospital of Providence", "Providence"),
+        ("Trinity Health Salem", "Salem"),
+    ],
+)
+def test_the_town_of_a_facility_does_not_stay(value, town):
+    [replaced] = surrogates_of(f"<HOSPITAL>{value}</HOSPITAL>")
+
+    assert town not in replaced

@@ -366,3 +366,32 @@ def test_syllables_of_given_names_have_one_stand_in_each():
     assert sister.split("-")[1] != brother.split("-")[1] == short
     assert shouted == nurse.replace("-", " ").upper()
     assert joined == nurse.split(", ")[1].replace("-", "")
+
+
+@pytest.mark.parametrize(
+    ("mention", "record"),
+    [
+        ("Du, Wei", {"given": "Wei", "family": "Du"}),
+        ("Van Nguyen", {"given": "Van", "family": "Nguyen"}),
+        ("Van Nguyen", {}),
+        ("Di Wu", {}),
+        ("Bin Li", {}),
+        ("La, Minh", {}),
+        ("Alice Senior", {}),
+    ],
+)
+def test_a_name_that_others_have_as_a_particle_does_not_stay(mention, record):
+    for replaced in surrogates_of(f"Dr. <DOCTOR>{mention}</DOCTOR>, <PATIENT>{mention}</PATIENT>", record):
+        assert set(re.findall(r"\w+", mention)).isdisjoint(re.findall(r"\w+", replaced))
+
+
+def test_particles_stay_before_the_name_they_lead_to():
+    dutch, lower, spanish, arabic = surrogates_of(
+        "<DOCTOR>Van Dyke</DOCTOR>, <DOCTOR>Pieter van den Berg</DOCTOR>, <PATIENT>Ana de la Cruz</PATIENT>, "
+        "<PATIENT>Omar Al-Farsi</PATIENT>"
+    )
+
+    assert dutch.startswith("Van ")
+    assert " van den " in lower
+    assert " de la " in spanish
+    assert " Al-" in arabic

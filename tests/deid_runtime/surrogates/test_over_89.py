@@ -4,7 +4,7 @@ from datetime import date, timedelta
 import pytest
 
 from deid_runtime.surrogates.date_parts import DateStyle
-from deid_runtime.surrogates.over_89 import date_of_birth, year_of_note, years_of_dates
+from deid_runtime.surrogates.over_89 import year_of_note, years_of_dates
 from tests.deid_runtime.surrogates.marked import surrogates_of
 
 SEEN = "<DATE>03/04/2019</DATE> <DATE>05/01/2019</DATE>"
@@ -139,24 +139,6 @@ def test_only_the_age_of_the_patient_moves_the_date_of_birth_out_of_line(aside):
     first, second = (date(year(v), *map(int, v.split("/")[:2])) for v in (seen, dob))
 
     assert first - second == date(2019, 3, 4) - date(1940, 2, 8)
-
-
-@pytest.mark.parametrize(
-    ("written", "born"),
-    [
-        ("1931-02-08", date(1931, 2, 8)),
-        ("02/08/1931", date(1931, 2, 8)),
-        ("28/02/1931", date(1931, 2, 28)),
-        ("8 Feb 1931", date(1931, 2, 8)),
-        ("February 8, 1931", date(1931, 2, 8)),
-        ("1931", None),
-        ("02/08/31", None),
-        ("31/31/1931", None),
-        ("", None),
-    ],
-)
-def test_the_date_of_birth_of_a_record(written, born):
-    assert date_of_birth(written) == born
 
 
 def test_no_offset_is_whole_weeks_or_years():
