@@ -77,6 +77,26 @@ def read_patients(path: Path) -> dict[str, PatientRecord]:
     return records
 
 
+def checked_records(records: Mapping[str, PatientRecord]) -> dict[str, PatientRecord]:
+    """Return records made in Python as :func:`read_patients` would have read them: every field under its own name.
+
+    Raises SettingsError for whatever is wrong, as there: a field passed over would leave identifiers unfound.
+    """
+    checked = {}
+    for patient, record in records.items():
+        position = f"record of patient {patient}"
+        if record.id != patient:
+            raise SettingsError(
+                f"{position}: it is of patient {record.id}; give each under the id that the notes carry"
+            )
+        # What was read before has its names already, and there may be a million of them.
+        if record.fields.keys() <= FIELDS.keys() and "dob" not in record.fields:
+            checked[patient] = record
+        else:
+            checked[patient] = _record(position, {**record.fields, _ID: patient})
+    return checked
+
+
 def _record(position: str, row: Mapping[str, object]) -> PatientRecord:
     fields = {}
     for column, field in _fields_of(position, row).items():

@@ -30,6 +30,7 @@ from deid_runtime.detectors.templates import Templates, load_templates
 from deid_runtime.errors import DeidError, InputError, SettingsError
 from deid_runtime.fusion import fuse_spans
 from deid_runtime.offsets import read_offsets
+from deid_runtime.patients import checked_records
 from deid_runtime.propagation import propagate
 from deid_runtime.rewrite import rewrite
 from deid_runtime.sentences import split_sentences
@@ -296,8 +297,10 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
 
     ``records`` maps the patient id of a note to the patient's record; patients without one are served all the same.
 
-    Raises SettingsError for a wrong list, template or setting, ModelError for models that are missing or do not fit.
+    Raises SettingsError for a record with an unknown field or an unreadable date of birth and for a wrong list,
+    template or setting, ModelError for models that are missing or do not fit.
     """
+    records = checked_records(records)
     with ExitStack() as resources:
         inclusion = load_inclusion(settings.inclusion, screen=find_patterns)
         templates = load_templates(settings.templates)
@@ -369,6 +372,10 @@ def _fault(note: Note) -> str:
                 f"the {name} holds a lone surrogate (half a character) at offset {error.start} and cannot be written "
                 "as UTF-8; decode the source again with its true encoding"
             )
+    if not note.id:
+        return (
+            "the id is empty, expected one of its own: the pseudonym of the note, and of a note's patient, hang on it"
+        )
     if "\0" in note.text:
         # A null byte mostly means UTF-16 read as UTF-8 or a damaged file; words fall apart at it and would be missed.
         return (

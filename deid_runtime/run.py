@@ -4,6 +4,7 @@ Every record that is read ends in the output or in the quarantine, exactly once;
 output gets its name.
 """
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
@@ -229,10 +230,13 @@ class _Rewriter:
 
 
 class _SpanFile:
-    """Writes found spans, one line a note, whatever the formats of the inputs."""
+    """Writes found spans, one line a note, whatever the formats of the inputs.
+
+    They tell note ids and where identifiers are, so the owner alone may read the file.
+    """
 
     def __init__(self, body: Path) -> None:
-        self._file = body.open("xb")
+        self._file = os.fdopen(os.open(body, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
     def begin(self, source: Source) -> None:
         pass

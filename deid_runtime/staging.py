@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -57,13 +58,15 @@ class Staging:
             raise OutputError(f"{out}: give the output a name of its own")
         self._out = Path(os.path.abspath(out))
         self._is_folder = is_folder
+        self._overwrite = overwrite
+        self._inputs = tuple(inputs)
         _check_place(self._out, inputs)
         _check_free(self._out, is_folder=is_folder, overwrite=overwrite)
         hidden = f".{self._out.name}.partial-{secrets.token_hex(4)}"
         self.body = self._out.with_name(hidden)
         self.quarantine = self._out.with_name(f"{hidden}.quarantine")
         self._manifest = self._out.with_name(f"{hidden}.manifest")
-        self._replaced = self._out.with_name(f"{hidden}.replaced")
+        self._hidden = hidden
         self.crosswalk: Path | None = None
         self._crosswalk_to: Path | None = None
         if crosswalk is not None:
@@ -80,8 +83,6 @@ class Staging:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if os.path.lexists(self._replaced) and not os.path.lexists(self._out):
-            self._replaced.rename(self._out)  # what was to be replaced, when the new could not take its place
         _remove(self.body)
         for path in (self.quarantine, self._manifest, self.crosswalk):
             if path is None:
@@ -90,25 +91,46 @@ class Staging:
                 path.unlink(missing_ok=True)
 
     def commit(self, manifest: Mapping[str, object]) -> None:
-        """Give everything its name. Stop signals wait until that is done."""
+        """Give everything its name, or nothing: where one cannot be given, what was there before is there again.
+
+        Stop signals that come meanwhile come too late: the output is whole. Raises OutputError when a file cannot be
+        written, and when something has come into the way since the run began.
+        """
         with writing(self._out):
             self._manifest.write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
             self._flush()
             with _signals_held():
-                # Without its manifest the old output is no longer whole; from here on it is being replaced.
-                manifest_path(self._out).unlink(missing_ok=True)
-                if os.path.lexists(self._out):
-                    self._out.rename(self._replaced)
-                # A single file whose one note is in quarantine has no body.
-                if self.body.exists():
-                    self.body.rename(self._out)
-                self.quarantine.rename(quarantine_path(self._out))
-                if self.crosswalk and self._crosswalk_to:
-                    self.crosswalk.rename(self._crosswalk_to)
-                    _flush_path(self._crosswalk_to.parent)
-                self._manifest.rename(manifest_path(self._out))
+                _check_free(self._out, is_folder=self._is_folder, overwrite=self._overwrite)
+                if self._crosswalk_to is not None:
+                    _check_crosswalk(self._crosswalk_to, self._out, self._inputs, overwrite=self._overwrite)
+                for replaced in self._rename():
+                    _remove(replaced)
                 _flush_path(self._out.parent)
-        _remove(self._replaced)
+                if self._crosswalk_to is not None:
+                    _flush_path(self._crosswalk_to.parent)
+
+    def _rename(self) -> list[Path]:
+        """Move what is to be replaced aside and the new into its places, or undo both; return what was replaced."""
+        # Without its manifest the old output is no longer whole; the new is whole when it has its own.
+        places = [manifest_path(self._out), self._out, quarantine_path(self._out)]
+        moves = [(self.quarantine, quarantine_path(self._out)), (self._manifest, manifest_path(self._out))]
+        if self.body.exists():  # a single file whose one note is in quarantine has none
+            moves.insert(0, (self.body, self._out))
+        if self.crosswalk is not None and self._crosswalk_to is not None:
+            places.append(self._crosswalk_to)
+            moves.insert(-1, (self.crosswalk, self._crosswalk_to))
+        old = [path for path in places if os.path.lexists(path)]
+        aside = [path.with_name(f"{self._hidden}.replaced-{number}") for number, path in enumerate(old)]
+        done: list[tuple[Path, Path]] = []
+        try:
+            for source, target in (*zip(old, aside, strict=True), *moves):
+                source.rename(target)
+                done.append((source, target))
+        except OSError:
+            for source, target in reversed(done):
+                target.rename(source)
+            raise
+        return aside
 
     def _flush(self) -> None:
         if self._is_folder:
@@ -132,6 +154,9 @@ def _check_place(out: Path, inputs: Sequence[Path]) -> None:
 
 def _check_free(out: Path, *, is_folder: bool, overwrite: bool) -> None:
     """Raise OutputError when something is in the way that may not be replaced."""
+    for path in (manifest_path(out), quarantine_path(out)):
+        if path.is_dir() or path.is_symlink():
+            raise OutputError(f"{path}: exists and is not a file; choose another name for the output")
     if os.path.lexists(out):
         if out.is_symlink() or out.is_dir() != is_folder:
             raise OutputError(f"{out}: exists and is not a {'folder' if is_folder else 'file'}; choose another name")
@@ -174,8 +199,17 @@ def _flush_path(path: Path) -> None:
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    """Let stop signals pass. A mask of this thread alone would not: the system gives them to another thread, and Python
+    runs the handler in the main one.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # handlers run in the main thread, and only that one may set them
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda *_: None)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -227,8 +227,9 @@ async def _each(notes: AsyncIterable[Note] | Iterable[Note], room: asyncio.Semap
         rest = iter(notes)
         while True:
             await room.acquire()
-            following = next(rest, None)
-            if following is None:
+            try:
+                following = next(rest)
+            except StopIteration:
                 return
             yield following
 

@@ -16,6 +16,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import Final, TypeVar
 
+import grpc
+
 from deid_client.addresses import Address, is_name, look_up
 from deid_client.endpoint import Check, Endpoint
 from deid_client.errors import BadAnswerError, CallError, ServiceDownError, Verdict
@@ -120,7 +122,7 @@ class Service:
                 if faults >= self._settings.fault_attempts:
                     raise ModelError(f"{failure}; so did {faults - 1} calls before. See the server's log")
                 await asyncio.sleep(endpoint.pause(faults))
-            elif self._is_trial:
+            elif self._is_trial and failure.code is not grpc.StatusCode.RESOURCE_EXHAUSTED:  # busy is not down
                 raise self._gone(f"{failure}, after it had come back")
 
     async def _call(
@@ -213,6 +215,9 @@ class Service:
             except DeidError as error:
                 _LOG.warning("an endpoint is left out: %s", error)
                 endpoint.retry_at = max(endpoint.retry_at, monotonic() + self._settings.longest_pause_seconds)
+            except Exception as error:  # noqa: BLE001 - a keeper that ends would leave its endpoint out for good
+                _LOG.warning("an endpoint is left out: %s in its check", type(error).__name__)
+                await asyncio.sleep(self._settings.longest_pause_seconds)
             else:
                 if self._down is not None:
                     _LOG.warning("the service is back: %s", endpoint.name)
@@ -228,6 +233,8 @@ class Service:
             _LOG.warning("the service is down: %s", reason)
             self._down = f"the service is down: {reason}"
             self._metrics.is_down.set(1)
+            for each in self._endpoints:  # a check that succeeds is what tells that it is back
+                each.unchecked.set()
         return ServiceDownError(reason)
 
     async def close(self) -> None:

@@ -46,15 +46,22 @@ def read_annotated(paths: Sequence[Path]) -> list[GoldNote]:
 def read_records(paths: Sequence[Path]) -> dict[str, PatientRecord]:
     """Return, by patient id, the structured records in the tagged files among ``paths``; other files hold none.
 
-    Raises SourceError for a line that cannot be read.
+    Records of one patient are joined. Raises SourceError for a line that cannot be read and for records of one patient
+    that contradict each other.
     """
-    return {
-        record.id: record
-        for path in paths
-        for file in annotated_files(path)
-        if file.suffix == ".txt"
-        for record in read_tagged_records(file)
-    }
+    records: dict[str, PatientRecord] = {}
+    files = [file for path in paths for file in annotated_files(path) if file.suffix == ".txt"]
+    for file in files:
+        for record in read_tagged_records(file):
+            before = records[record.id].fields if record.id in records else {}
+            for name, value in record.fields.items():
+                if before.get(name, value) != value:
+                    raise SourceError(
+                        f"{file}: patient {record.id or 'without id'} has another {name} than in a line before; "
+                        "expected one record a patient"
+                    )
+            records[record.id] = PatientRecord(record.id, {**before, **record.fields})
+    return records
 
 
 def annotated_files(path: Path) -> list[Path]:

@@ -21,6 +21,10 @@ from deid_runtime.labels import LABELS
 from deid_runtime.spans import PatientRecord, Span
 
 _TAG: Final = re.compile(rf"<({'|'.join(map(re.escape, LABELS))})>([^\n]*?)</\1>")
+#: What is left of a tag that was not closed, misspelt or broken over a line.
+_TAG_LIKE: Final = re.compile(
+    rf"<[ \t]*/[ \t]*[A-Z][A-Z-]+|<(?:{'|'.join(map(re.escape, LABELS))})[ \t]*>|<[A-Z][A-Z-]{{3,}}>"
+)
 _SAFE_ATTRIBUTE: Final = re.compile(r"[\w@%+:,./~&-]+")
 
 
@@ -50,15 +54,29 @@ def parse_header(line: str) -> tuple[str, dict[str, str]]:
 
 
 def read_tagged(path: Path) -> Iterator[GoldNote]:
-    """Yield the notes of one file. Raises SourceError for a ``%%`` line that cannot be read."""
+    """Yield the notes of one file.
+
+    Raises SourceError, with the line, for a ``%%`` line that cannot be read, for what is left of a tag, and for text
+    before the first ``%% note`` line of a patient: an identifier could stand there that nobody would look for.
+    """
     patient: dict[str, str] = {}
     note: dict[str, str] | None = None
     lines: list[str] = []
+    opened = 1
 
     def close() -> Iterator[GoldNote]:
-        if note is not None:
-            text, spans = parse_tagged("\n".join(lines).strip("\n"))
-            yield GoldNote(note.get("id", ""), text, spans, patient.get("id", ""), note.get("type", ""))
+        if note is None:
+            if any(line.strip() for line in lines):
+                raise SourceError(f"{path}:{opened}: text before a %% note line; tagged text has one before each note")
+            return
+        text, spans = parse_tagged("\n".join(lines).strip("\n"))
+        left = _TAG_LIKE.search(text)
+        if left is not None:
+            raise SourceError(
+                f"{path}: note {note.get('id', '')}: half a tag is left at offset {left.start()} of its text; expected "
+                "<LABEL>...</LABEL> in one line, with a label of this library"
+            )
+        yield GoldNote(note.get("id", ""), text, spans, patient.get("id", ""), note.get("type", ""))
 
     for number, line in enumerate(_lines(path), start=1):
         if not line.startswith("%%"):
@@ -71,6 +89,7 @@ def read_tagged(path: Path) -> Iterator[GoldNote]:
         else:
             note = attributes
         lines = []
+        opened = number + 1
     yield from close()
 
 
@@ -107,9 +126,9 @@ def render_tagged(patient: str, record: Mapping[str, str], notes: Sequence[GoldN
     lines = [_header_line("patient", {"id": patient, **record})]
     for note in notes:
         marked = _marked(note)
-        first_lines = (line.startswith("%%") for line in marked.split("\n"))
+        has_marks = _TAG_LIKE.search(note.text) or any(line.startswith("%%") for line in marked.split("\n"))
         unlike = parse_tagged(marked) != (note.text, note.spans) or "\n".join(note.text.splitlines()) != note.text
-        if unlike or note.text.strip("\n") != note.text or any(first_lines):
+        if unlike or note.text.strip("\n") != note.text or has_marks:
             raise InputError(
                 f"note {note.id}: tagged text cannot hold it as it is (a span over a line end, tags or %% in the text, "
                 "line ends other than LF, or empty lines at an end); write jsonl",

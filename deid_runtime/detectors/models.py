@@ -14,7 +14,7 @@ from deid_runtime.contract import Graph, Manifest, Profile, find_models, read_ma
 from deid_runtime.decoding import decode_traces, decode_words
 from deid_runtime.detectors.doubts import DENIED_BELOW
 from deid_runtime.engines import Engine, Ids, TokenScores, load_engine
-from deid_runtime.errors import SettingsError
+from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.labels import HEADS
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
@@ -123,8 +123,13 @@ class SpanDecoder:
     def decode(
         self, batch: Batch, answers: Mapping[str, TokenScores], texts: Sequence[str], rows: Sequence[list[Span]]
     ) -> None:
-        """Add the spans and traces that ``answers``, by head, hold for ``batch`` to the row of each text, unsorted."""
+        """Add the spans and traces that ``answers``, by head, hold for ``batch`` to the row of each text, unsorted.
+
+        Raises ModelError for scores that are no numbers: no threshold would be under them, and nothing be found.
+        """
         for head, answer in answers.items():
+            if np.isnan(answer.scores[: len(batch)]).any():
+                raise ModelError(f"the head {head} gave scores that are no numbers; its model is damaged or overflows")
             threshold = self.thresholds[head]
             hit_rows = (answer.scores[: len(batch)] >= threshold).any(axis=1)
             for row in np.flatnonzero(hit_rows).tolist():

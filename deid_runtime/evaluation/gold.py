@@ -230,7 +230,7 @@ def _read_i2b2(path: Path, note_id: str) -> GoldNote:
     spans = []
     for tag in root.iterfind("TAGS/*"):
         # TYPE may be missing on elements with one type alone, as <AGE> and <DATE>.
-        if "start" not in tag.attrib or tag.tag in _NOT_IDENTIFIERS:
+        if tag.tag in _NOT_IDENTIFIERS:
             continue
         label = _label(f"{path}: {tag.tag}", tag.get("TYPE") or tag.tag, tag.tag)
         if label is None:

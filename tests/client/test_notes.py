@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from deid_client.notes import DeidClient, SyncDeidClient
+from deid_client.notes import DeidClient, SyncDeidClient, _each
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.pipeline import Quarantined, load_pipeline
 from deid_runtime.settings import Settings
@@ -161,3 +161,10 @@ def test_the_example_runs_as_it_stands(models):
     assert len(lines) == 2
     assert lines[0].startswith("Ms. ")
     assert not [name for name in ("Halvorsen", "3/11/2019", "Lindqvist") if name in done.stdout]
+
+
+def test_a_source_ends_where_it_says_so_and_not_before():
+    async def taken(notes):
+        return [note async for note in _each(notes, asyncio.Semaphore(9))]
+
+    assert asyncio.run(taken(["a", None, "b"])) == ["a", None, "b"]

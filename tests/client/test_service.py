@@ -124,6 +124,27 @@ def test_a_dead_service_costs_one_deadline_and_is_found_again(models, asking, te
         assert found == expected["fast"]
 
 
+@pytest.mark.parametrize("was_down", [False, True])
+def test_a_service_that_was_too_busy_is_found_again(models, asking, texts, sentences, expected, was_down):
+    busy = abort(grpc.StatusCode.RESOURCE_EXHAUSTED)
+    with FaultServer(models, always=busy) as server, asking(server, batch_seconds=1.0).connect(SETTINGS) as tagger:
+        if was_down:
+            server.stop()
+        with pytest.raises(ModelError):
+            tagger(texts, sentences)
+        if was_down:
+            server.start()
+        time.sleep(0.5)
+        server.always = None
+        found = None
+        until = time.monotonic() + 30
+        while found is None and time.monotonic() < until:
+            with suppress(ModelError):
+                found = tagger(texts, sentences)
+            time.sleep(0.05)
+        assert found == expected["fast"]
+
+
 def test_a_service_that_only_looks_alive_costs_one_call_after_its_deadline(models, asking, texts, sentences):
     with (
         FaultServer(models, always=abort(grpc.StatusCode.UNAVAILABLE)) as server,

@@ -167,6 +167,7 @@ def test_detect_and_evaluate(notes: Path, tmp_path: Path) -> None:
 
     assert found.exit_code == 1
     assert [row["id"] for row in rows_of(tmp_path / "spans.jsonl")] == ["n1", "n2"]
+    assert (tmp_path / "spans.jsonl").stat().st_mode & 0o077 == 0
     assert tables.exit_code == figures.exit_code == 0, tables.output
     assert "3 notes" in tables.stdout
     assert json.loads(figures.stdout)["quarantined"] == 1

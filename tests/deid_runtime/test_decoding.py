@@ -1,10 +1,18 @@
 """From tags and scores to spans."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from deid_runtime.contract import Graph, HeadVersion, Profile
 from deid_runtime.decoding import decode_traces, decode_words
+from deid_runtime.detectors.models import SpanDecoder
+from deid_runtime.engines import TokenScores
+from deid_runtime.errors import ModelError
+from deid_runtime.labels import HEADS
 from deid_runtime.spans import Span
+from deid_runtime.windows import Window
 from deid_runtime.words import split_words
 
 NAMES = ("B-PATIENT", "I-PATIENT", "B-DOCTOR", "I-DOCTOR")
@@ -49,6 +57,17 @@ def test_a_span_carries_its_best_score_and_source() -> None:
     [span] = decode_words("John Smith", [0, 5], [4, 10], [0, 1], [0.6, 0.8], NAMES, 0.5, "model:name")
 
     assert span == Span(0, 10, "PATIENT", 0.8, ("model:name",))
+
+
+def test_scores_that_are_no_numbers_are_an_error() -> None:
+    heads = (HeadVersion("name", "v0", "name", ("B-PATIENT", "I-PATIENT")),)
+    graph = Graph("v0", Path("none"), heads)
+    decoder = SpanDecoder([graph], Profile("fast", (graph,), dict.fromkeys(HEADS, 0.5), False), {})
+    batch = [(0, Window([1, 2, 3], [0, 0, 0], [1], [0], [4]))]
+    scores = np.full((1, 3), np.nan, np.float32)
+
+    with pytest.raises(ModelError, match="no numbers"):
+        decoder.decode(batch, {"name": TokenScores(np.zeros((1, 3), np.uint8), scores)}, ["Alma"], [[]])
 
 
 def test_a_word_that_is_neither_found_nor_denied_leaves_a_trace() -> None:

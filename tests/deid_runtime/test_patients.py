@@ -8,7 +8,8 @@ import pytest
 from pyarrow import parquet
 
 from deid_runtime.errors import SettingsError
-from deid_runtime.patients import FIELDS, read_patients
+from deid_runtime.patients import FIELDS, checked_records, read_patients
+from deid_runtime.spans import PatientRecord
 
 
 def write(path: Path, data: str) -> Path:
@@ -111,3 +112,23 @@ def test_a_table_without_a_header_is_an_error_without_its_values(tmp_path: Path)
 
     assert "8841207" not in str(raised.value)
     assert "Quist" not in str(raised.value)
+
+
+def test_records_made_in_python_may_use_the_names_that_tables_do() -> None:
+    [record] = checked_records({"7": PatientRecord("7", {"Last Name": "Quist", "date_of_birth": "2/8/1931"})}).values()
+
+    assert dict(record.fields) == {"family": "Quist", "dob": "2/8/1931"}
+
+
+@pytest.mark.parametrize(
+    ("key", "fields", "message"),
+    [
+        ("7", {"shoe_size": "9"}, "name of column 1 is unknown"),
+        ("7", {"given": "Ann", "dob": "long ago"}, "no whole date"),
+        ("7", {"family": "Quist", "surname": "Orr"}, "two columns hold 'family'"),
+        ("8", {"family": "Quist"}, "it is of patient 7"),
+    ],
+)
+def test_a_wrong_record_made_in_python_is_an_error(key: str, fields: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        checked_records({key: PatientRecord("7", fields)})

@@ -1,4 +1,8 @@
 import json
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -123,3 +127,78 @@ def test_a_single_note_in_quarantine_leaves_no_output(tmp_path: Path) -> None:
         staging.commit({})
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.txt.manifest.json", "out.txt.quarantine.jsonl"]
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_what_came_into_the_way_during_the_run_is_not_replaced(tmp_path: Path, is_folder: bool) -> None:
+    out = tmp_path / "out"
+    with Staging(out, [], is_folder=is_folder, overwrite=False) as staging:
+        fill(staging, "new", is_folder=is_folder)
+        if is_folder:
+            out.mkdir()
+        (out / "note.txt" if is_folder else out).write_text("mine")
+        with pytest.raises(OutputError, match="out: exists"):
+            staging.commit({})
+
+    assert content(out) == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+@pytest.mark.parametrize("failing", range(1, 7))
+def test_a_rename_that_fails_leaves_things_as_they_were(
+    tmp_path: Path, is_folder: bool, failing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    put(out, "old", is_folder=is_folder)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    rename, calls = Path.rename, []
+
+    def fail_once(path: Path, target: Path) -> Path:
+        calls.append(path)
+        if len(calls) == failing:
+            raise OSError(28, "No space left on device")
+        return rename(path, target)
+
+    with Staging(out, [], is_folder=is_folder, overwrite=True) as staging:
+        fill(staging, "new", is_folder=is_folder)
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "rename", fail_once)
+            with pytest.raises(OutputError, match="No space left"):
+                staging.commit({"notes": "new"})
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    assert content(out) == "old"
+    assert json.loads(manifest_path(out).read_text()) == {"notes": "old"}
+
+
+def test_a_folder_where_the_quarantine_goes_is_told_before_the_run(tmp_path: Path) -> None:
+    quarantine_path(tmp_path / "out").mkdir()
+
+    with pytest.raises(OutputError, match="is not a file"):
+        Staging(tmp_path / "out", [], is_folder=False, overwrite=True)
+
+
+def test_a_stop_signal_during_the_renames_comes_too_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    put(out, "old", is_folder=False)
+    rename, busy = Path.rename, threading.Event()
+    thread = threading.Thread(target=busy.wait)  # one that the system may give the signal to
+    thread.start()
+
+    def stopped(path: Path, target: Path) -> Path:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        return rename(path, target)
+
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "rename", stopped)
+            put(out, "new", is_folder=False, overwrite=True)
+    finally:
+        busy.set()
+        thread.join()
+
+    assert content(out) == "new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.manifest.json", "out.quarantine.jsonl"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

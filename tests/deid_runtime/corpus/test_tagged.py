@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deid_runtime.corpus.read import read_records
 from deid_runtime.corpus.tagged import parse_header, read_tagged, read_tagged_records, render_tagged
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.evaluation import GoldNote
@@ -61,3 +62,46 @@ def test_a_broken_header_is_named_by_its_line_without_its_text(tmp_path: Path) -
 
 def test_a_header_has_a_kind_and_attributes() -> None:
     assert parse_header('%% note id=P1-1 type="H&P"') == ("note", {"id": "P1-1", "type": "H&P"})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<DOCTOR>Zebulon\nQuist</DOCTOR> called.",
+        "<PATIENT>Alma Orr</DOCTOR> called.",
+        "Call <PHONE>507-555-0139</PHONE now.",
+        "SSN <SSN >219-09-9999</SSN>.",
+        "<PATEINT>Alma Orr</PATEINT> called.",
+    ],
+)
+def test_half_a_tag_is_an_error_without_what_it_marks(tmp_path: Path, body: str) -> None:
+    path = tmp_path / "P1.txt"
+    path.write_text(f"%% patient id=P1\n%% note id=n7\n{body}\n", encoding="utf-8")
+
+    with pytest.raises(SourceError, match="note n7: half a tag is left at offset") as error:
+        list(read_tagged(path))
+
+    assert not any(value in str(error.value) for value in ("Quist", "Orr", "0139", "9999"))
+
+
+@pytest.mark.parametrize(
+    "content", ["Alma Orr called.\n", "%% patient id=P1\nAlma Orr called.\n%% note id=n7\nWell.\n"]
+)
+def test_text_without_a_note_is_an_error(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "P1.txt"
+    path.write_text(content, encoding="utf-8")
+
+    with pytest.raises(SourceError, match=r"P1\.txt:[12]: text before a %% note line"):
+        list(read_tagged(path))
+
+
+def test_records_of_one_patient_are_joined_and_may_not_differ(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("%% patient id=P1 given=Alma family=Orr\n%% note id=a\nWell.\n", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("%% patient id=P1 mrn=0044178\n%% note id=b\nWell.\n", encoding="utf-8")
+
+    assert read_records([tmp_path])["P1"].fields == {"given": "Alma", "family": "Orr", "mrn": "0044178"}
+
+    (tmp_path / "c.txt").write_text("%% patient id=P1 family=Quist\n%% note id=c\nWell.\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"c\.txt: patient P1 has another family") as error:
+        read_records([tmp_path])
+    assert "Quist" not in str(error.value)

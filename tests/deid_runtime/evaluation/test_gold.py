@@ -120,6 +120,13 @@ def test_repeated_ids_and_missing_files(tmp_path):
         read_gold(tmp_path / "none.ann.xml")
 
 
+def test_an_i2b2_tag_without_its_start_is_an_error(tmp_path):
+    write_xml(tmp_path / "110-02.xml", """<NAME id="P0" begin="0" end="15" TYPE="PATIENT" />""")
+
+    with pytest.raises(SourceError, match="a NAME tag lacks whole numbers 'start'"):
+        read_gold(tmp_path)
+
+
 def test_i2b2_types_map_to_our_labels(tmp_path):
     write_xml(
         tmp_path / "110-02.xml",
