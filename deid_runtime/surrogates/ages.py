@@ -14,9 +14,13 @@ _OLDEST_KNOWN: Final = 130
 _LONGEST_AGE_CHARS: Final = 60
 _FIGURES: Final = re.compile(r"(?<![\d.])(\d+)(?:[.,]\d+|[½¼¾⅓⅔])?(st|nd|rd|th|['’]?s)?", re.I)
 _WORDS: Final = re.compile(r"[^\W\d_]+")
-#: What makes a number of something other than years, right after it. Single letters do not: ``92 M`` is a man, and
-#: ``95 w/`` and ``91 h/o`` go on with what he has.
-_SMALLER_UNIT: Final = re.compile(r"[\s-]*(?:months?|mos?|weeks?|wks?|days?|hours?|hrs?)\b", re.I)
+#: What makes a number of something other than years, right after it on its line. Single letters do not: ``92 M`` is a
+#: man, and ``95 w/`` and ``91 h/o`` go on with what he has. Nor do the heart rate of ``94 HR 88``, the state of
+#: ``93 MO 63101`` and ``92 Day 3``.
+_SMALLER_UNIT: Final = re.compile(
+    r"[ \t-]*(?:(?i:months|mos|weeks|wks|days|hours|hrs)\b"
+    r"|(?:(?i:month|week|wk|day|hour)|[Mm]o|[Hh]r)\b(?!\.?[ \t]*[:#]?[ \t]*\d))"
+)
 _GLUE: Final = frozenset(
     """and a half quarter hundred about years year old yo y o f m yrs yr age aged early mid late in the her his their
     over under nearly almost around approximately approx or to plus

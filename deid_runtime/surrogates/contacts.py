@@ -13,12 +13,14 @@ from deid_runtime.surrogates.forms import case_like, holds_text, normal_form, sc
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import names, phrases
 from deid_runtime.surrogates.name_parts import FAMILY
+from deid_runtime.surrogates.numbers import permuted
 from deid_runtime.surrogates.patient import Patient, first_free
 from deid_runtime.surrogates.people import People
 from deid_runtime.surrogates.stand_ins import letter_for, stand_in
 
 _LONGEST_CONTACT_CHARS: Final = 400
 _AT: Final = re.compile(r"\s*(?:@|[\[(]\s*at\s*[\])]|\bat\b)\s*", re.I)
+_LONGEST_PERMUTED: Final = 20  # digits
 _CHUNK: Final = re.compile(r"[^\W\d_]+|\d+|[\W_]")
 _HOST: Final = re.compile(r"^(?P<scheme>[a-z][a-z0-9+.-]*://)?(?P<host>[^/?#:\s]+)(?P<rest>.*)$", re.I | re.S)
 _TOP: Final = {"com": "example.com", "org": "example.org", "net": "example.net", "edu": "example.edu"}
@@ -62,7 +64,12 @@ def _handle(
     out = []
     for place, chunk in enumerate(_CHUNK.findall(value)):
         if chunk.isdecimal():
-            out.append(scramble(patient.keyed, f"handle/{place}/{attempt}", chunk, identity=normal_form(value)))
+            is_short = chunk.isascii() and len(chunk) <= _LONGEST_PERMUTED
+            out.append(
+                permuted(patient, f"handle/{place}/{attempt}", chunk)
+                if is_short
+                else scramble(patient.keyed, f"handle/{place}/{attempt}", chunk)
+            )
         elif not chunk[0].isalpha() or chunk.lower() in keep:
             out.append(chunk)
         else:

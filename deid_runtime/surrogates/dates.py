@@ -9,6 +9,7 @@ move by the offset modulo seven, which agrees with the dates. Dates that do not 
 
 import re
 from calendar import monthrange
+from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Final
 
@@ -77,7 +78,22 @@ TIME: Final = re.compile(
     r"(?:(?<=\d)T(?=\d\d:)|(?<![\d/.-]))\d{1,2}:\d{2}(?::\d{2})?(?!:?\d)(?:\.\d+)?(?:\s*[ap]\.?m\b\.?|Z|[+-]\d{2}:?\d{2})?",
     re.I,
 )
+#: A time of four figures or of an hour alone behind a date, and the zone or unit behind any time.
+_TIME_BEHIND: Final = re.compile(
+    r"(?:(?:\s*@\s*|,?\s+(?:at\s+)?)(?:(?:[01]\d|2[0-3])[0-5]\d(?:\s*(?:hrs?|hours|h))?|(?:1[0-2]|0?[1-9])\s?[ap]\.?m\b\.?)"
+    r"|(?:[T@]|\s*@\s*|,?\s+(?:at\s+)?)\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?\s?(?:[ECMPA][SD]?T|UTC|GMT|BST|hrs?|h))$",
+    re.I,
+)
+_STAMP: Final = re.compile(r"((?:19|20)\d{6})((?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)")  # as HL7 writes it
+_INTERVAL: Final = re.compile(r"(\d{4}-\d{2}-\d{2})/(\d{4}-\d{2}-\d{2})")
+_COLONS: Final = re.compile(r"\d{1,2}:\d{1,2}:(?:\d{4}|\d{2})")
+_DASHED: Final = re.compile(r"(\d{1,4})([\u2010-\u2014\\_])(\d{1,2})\2(\d{1,4})")
+_DAY: Final = r"\d{1,2}(?:st|nd|rd|th)?"
+_DAYS: Final = rf"(?P<first>{_DAY})(?P<joint>\s?[-\u2010-\u2014&]\s?|\s(?:to|and|through|thru)\s)(?P<second>{_DAY})"
+_DAYS_BEHIND_MONTH: Final = re.compile(rf"(?P<month>[^\W\d_]{{3,10}}\.?) {_DAYS}(?P<year>,? \d{{4}})?", re.I)
+_DAYS_OF_MONTH: Final = re.compile(rf"{_DAYS} (?P<month>[^\W\d_]{{3,10}}\.?)(?P<year>,? \d{{4}})?", re.I)
 RANGE: Final = re.compile(
+    r"\s*,\s+(?=\d{1,4}[/.-]\d)|"
     r"\s+(?:and|to|through|thru|until)\s+|\s*[-–—]\s*(?=[\w'’]+[/.]|\d{1,2}$)|\s+[-–—]\s+|\s*[&+]\s*"
 )
 _NTH: Final = re.compile(
@@ -136,6 +152,9 @@ def repair_digits(value: str) -> str:
 
 def _replace(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
     stripped = value.strip()
+    rewritten = _in_usual_form(stripped, offset, style, hint)
+    if rewritten is not None:
+        return value.replace(stripped, rewritten)
     if SCHEDULE.fullmatch(stripped) and stripped.lower() not in MONTH_OF and stripped.lower() not in WEEKDAY_OF:
         return value.replace(stripped, move_schedule(stripped, offset))
     if COMPACT.fullmatch(stripped):
@@ -173,6 +192,67 @@ def _replace(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -
         return None if before is None or after is None else before + middle + after
     holiday = _with_holiday(value, offset, style, hint)
     return holiday if holiday is not None else _worded(value, offset, style, hint)
+
+
+def _in_usual_form(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
+    """Move a date in one of the rarer forms by way of the usual one, or return None."""
+    found = _STAMP.fullmatch(value)
+    if found:
+        return move_compact(found[1], offset, style) + found[2]
+    if _COLONS.fullmatch(value):
+        moved = _replace(value.replace(":", "/"), offset, style, hint)
+        return None if moved is None else moved.replace("/", ":")
+    found = _DASHED.fullmatch(value)
+    if found:
+        moved = _replace(f"{found[1]}-{found[3]}-{found[4]}", offset, style, hint)
+        return None if moved is None else moved.replace("-", found[2])
+    found = _INTERVAL.fullmatch(value)
+    if found:
+        both = [_replace(text, offset, style, hint) for text in found.groups()]
+        return None if None in both else f"{both[0]}/{both[1]}"
+    found = _TIME_BEHIND.search(value)
+    if found and _may_have_time(value[: found.start()], found[0]):
+        moved = _replace(value[: found.start()], offset, style, hint)
+        return None if moved is None else moved + found[0]
+    for form, day_first in ((_DAYS_OF_MONTH, True), (_DAYS_BEHIND_MONTH, False)):
+        found = form.fullmatch(value)
+        if found:
+            return _days_of_month(found, offset, style, hint, day_first=day_first)
+    return None
+
+
+def _may_have_time(before: str, time: str) -> bool:
+    """Say whether ``time`` is one of day behind the date ``before``, and no year: ``10/5 2019`` has no time."""
+    day = NUMERIC.fullmatch(before.strip())
+    if day is None:
+        return False
+    return bool(day["y1"] or day["y2"] or day["y3"] or day["y4"]) or not re.fullmatch(r"\s*(?:19|20)\d\d", time)
+
+
+def _days_of_month(
+    found: re.Match[str], offset: int, style: DateStyle, hint: tuple[int, int], *, day_first: bool
+) -> str | None:
+    """Move ``Sep 5-7, 2019`` and ``5-7 September 2019``, with both months where they become two."""
+    month, year = found["month"], found["year"] or ""
+
+    def moved(day: str) -> tuple[str, str] | None:
+        text = _replace(f"{day} {month}{year}" if day_first else f"{month} {day}{year}", offset, style, hint)
+        return None if text is None else (text.removesuffix(year_of(text)), year_of(text))
+
+    def year_of(text: str) -> str:
+        return text[len(text) - len(year) :] if year else ""
+
+    first, second = moved(found["first"]), moved(found["second"])
+    if first is None or second is None:
+        return None
+    (one, _), (other, new_year) = first, second
+    at = one.rfind(" ") if not day_first else one.find(" ")
+    other_at = other.rfind(" ") if not day_first else other.find(" ")
+    if day_first:
+        same = one[at:] == other[other_at:]
+        return f"{one[:at] if same else one}{found['joint']}{other}{new_year}"
+    same = one[:at] == other[:other_at]
+    return f"{one}{found['joint']}{other[other_at + 1 :] if same else other}{new_year}"
 
 
 def _damaged_like(made: str, value: str) -> str:
@@ -262,6 +342,8 @@ def _with_holiday(value: str, offset: int, style: DateStyle, hint: tuple[int, in
     if not found:
         return None
     is_date = any(map(str.isdecimal, found[0])) or "july" in found[0]
+    if found[0] == "the fourth" and (value.islower() or not _ends_alone(plain, found.end())):
+        return None  # the fourth of March; the Fourth alone is that of July
     if is_date and re.search(r"\w", plain[: found.start()].removesuffix("the ") + plain[found.end() :]):
         return None
     start, end = places[found.start()], places[found.end() - 1] + 1
@@ -284,6 +366,10 @@ def _with_holiday(value: str, offset: int, style: DateStyle, hint: tuple[int, in
     return text if new_year is None else text.replace(digits, year_like(new_year, digits))
 
 
+def _ends_alone(plain: str, place: int) -> bool:
+    return not re.match(r"\W*of\b", plain[place:])
+
+
 def _with_spoken_year(value: str, holiday: tuple[int, int], offset: int, style: DateStyle) -> str | None:
     """Move the ``holiday`` at these offsets and the year in number words behind it; None for other number words."""
     tokens = TOKEN.findall(value[holiday[1] :])
@@ -304,12 +390,25 @@ def _with_spoken_year(value: str, holiday: tuple[int, int], offset: int, style: 
     return None if rest is None else f"{name}{''.join(tokens[:first])}{said}{rest}"
 
 
+def _is_spanish(lowered: Sequence[str], month: int) -> bool:
+    """Say whether a month is named in Spanish, or as in English (Jun) and has its day before it."""
+    if MONTH_OF[lowered[month]][0] >= 3:
+        return True
+    has_day = any(re.fullmatch(r"\d{1,2}", word) for word in lowered[:month])
+    return has_day and not any(re.fullmatch(r"\d{1,2}(?:st|nd|rd|th)?", word) for word in lowered[month + 1 :])
+
+
 def _worded(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
     """Move a date with words in it, or a number alone."""
     tokens = TOKEN.findall(value)
     lowered = [token.lower() for token in tokens]
     months = [i for i, word in enumerate(lowered) if word in MONTH_OF]
-    if len(months) > 1 and lowered[months[0]] == "mar" and value[:3].lower() == "mar":
+    if (
+        len(months) > 1
+        and lowered[months[0]] == "mar"
+        and value[:3].lower() == "mar"
+        and _is_spanish(lowered, months[1])
+    ):
         months = months[1:]  # martes 9 ene
     weekdays = [i for i, word in enumerate(lowered) if word in WEEKDAY_OF and i not in months]
     spoken = move_spoken(tokens, lowered, months, offset, style)

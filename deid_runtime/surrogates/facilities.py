@@ -47,6 +47,20 @@ _HEADS: Final = frozenset(
     "hospital house infirmary institute lab laboratory office organization organisation pharmacy practice program "
     "programme rehab school service services society unit university".split()
 )
+#: Parts of a house: the number behind them tells which.
+_UNITS: Final = frozenset(
+    "bed building bldg east floor fl level north pod room rm south station suite tower wing ward west".split()
+)
+_ROADS: Final = frozenset(
+    """aly alley ave avenue blvd boulevard cir circle close court cres crescent ct dr drive expy expressway freeway fwy
+    gardens hwy highway lane ln loop parkway path pike pkwy pl place plaza rd ridge road route row run sq square st
+    street ter terrace trail trl turnpike walk way""".split()
+)
+_COMPASS: Final = frozenset({"ne", "nw", "se", "sw"})
+_NUMBERED_ROADS: Final = frozenset(
+    """county state us interstate federal old township parish ranch farm forest rural star hwy highway route road rd fm
+    cr sr""".split()
+)
 _LETTER_TURNS: Final = 8  # how often another word is drawn for one with the first letter of the original
 _VOWEL: Final = re.compile("[AEIOUY]")
 _KEPT_ENDINGS: Final = ("RMC", "MC", "GH", "CH", "H", "PD", "FD")
@@ -149,7 +163,20 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
     kept = phrases().kept["facility" if kind == "organization" else kind]
     tokens = _TOKEN.findall(value)
     is_kept = [_stays(token, kept, kind) or _is_road_letter(tokens, place) for place, token in enumerate(tokens)]
-    if not any(_tells(token) and not stays for token, stays in zip(tokens, is_kept, strict=True)):
+    is_telling = [_tells(token) and not stays for token, stays in zip(tokens, is_kept, strict=True)]
+    if kind == "street" and not any(told and tokens[i].isalpha() for i, told in enumerate(is_telling)):
+        name = _street_name(tokens)
+        if name is not None:  # 123 Park Ave
+            is_kept[name], is_telling[name] = False, True
+    if kind in ("facility", "organization") and not any(
+        told and len(tokens[i]) > 1 and tokens[i].isalpha() for i, told in enumerate(is_telling)
+    ):
+        words = [i for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2]
+        kinds = _SKIPPED | _HEADS | _UNITS
+        first = next((i for i in words if tokens[i].lower() not in kinds and not _is_numbered(tokens, i)), None)
+        if first is not None:  # Mercy Clinic 12, but Troop 82
+            is_kept[first], is_telling[first] = False, True
+    if not any(is_telling):
         # Nothing but words of kind (First Lutheran, the Center for Heart): the first of them has to tell then.
         words = [(i, token.lower()) for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2]
         places = [i for i, word in words if word not in _SKIPPED]
@@ -181,6 +208,34 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
 
 def _tells(token: str) -> bool:
     return token[0].isalnum()
+
+
+def _is_numbered(tokens: Sequence[str], index: int) -> bool:
+    return (
+        tokens[index + 1 : index + 2] == [" "]
+        and tokens[index + 2 : index + 3] != []
+        and tokens[index + 2][0].isdecimal()
+    )
+
+
+def _street_name(tokens: Sequence[str]) -> int | None:
+    """Return which of the words that streets are called by is the name of one, or None: the Park of ``123 Park Ave``.
+
+    ``County Rd 12`` and ``State Hwy 7`` have their number for a name.
+    """
+    words = [
+        i for i, token in enumerate(tokens) if token.isalpha() and len(token) > 1 and token.lower() not in _COMPASS
+    ]
+    types = [at for at, i in enumerate(words) if tokens[i].lower() in _ROADS]
+    if not types and words and "&" in tokens:  # Main & 5th
+        return words[0]
+    if not types or types[-1] == 0:
+        return None
+    last = words[types[-1]]
+    behind = next((token for token in tokens[last + 1 :] if token[0].isalnum()), "")
+    if behind[:1].isdecimal() and tokens[words[0]].lower() in _NUMBERED_ROADS:
+        return None
+    return words[0]
 
 
 def _stays(token: str, kept: frozenset[str], kind: str) -> bool:

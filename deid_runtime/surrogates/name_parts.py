@@ -14,12 +14,14 @@ APOSTROPHES: Final = "'’ʻʼ`"
 WORD: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_MARK}]|[{APOSTROPHES}](?=[^\W_]))*")
 _HYPHENATED: Final = re.compile(rf"{WORD.pattern}(?:[-‐‑]{WORD.pattern})+")
 _POSSESSIVE: Final = re.compile(rf"(?<=[^\W_]{{2}})[{APOSTROPHES}][sS]$")
+_KINSHIP: Final = re.compile(r"(?<![^\W\d_])[sdwac]/[olp](?![^\W\d_])", re.I)  # s/o, d/o, w/o, a/l, a/p: son of
 _SUFFIXES: Final = frozenset("jr sr ii iii iv jnr snr esq".split())
 _TITLES: Final = frozenset("dr mr mrs ms mx miss prof professor rev sgt capt lt col sra sr sir dame".split())
 _CREDENTIALS: Final = frozenset(
     "md do rn np pa pac phd lpn rph pharmd dds dmd dpm dnp crna cnm facs facp msw lcsw mbbs bsn msn aprn fnp".split()
 )
 _PARTICLES: Final = frozenset(
+    "binte binti nee née aka "
     "de da do dos das del della di la las los le van von der den ten ter vd te ap nic y e bin bint ibn al el ben abu "
     "du des zu af av st saint ste mc mac ní ni ó o nic san".split()
 )
@@ -27,6 +29,10 @@ _PARTICLES: Final = frozenset(
 _FIRM_PARTICLES: Final = frozenset(
     "de del della di da dos las los van von der den du st saint ste bin ibn la te ap nic ní".split()
 )
+
+_NEWBORN: Final = frozenset("baby boy girl bb bg twin infant newborn babyboy babygirl".split())
+#: Of these the ones that are given names of English speakers, too.
+_GIVEN_PARTICLES: Final = frozenset("van von della del".split())
 
 GIVEN: Final = "given"
 FAMILY: Final = "family"
@@ -140,10 +146,12 @@ def record_roles(record: Mapping[str, str]) -> dict[str, str]:
     for role, fields in ((FAMILY, _FAMILY_FIELDS), (GIVEN, _GIVEN_FIELDS)):
         for name in fields:
             value = record.get(name, "")[:LONGEST_NAME_CHARS]
-            for start, end in _words(value):
+            for place, (start, end) in enumerate(_words(value)):
                 form = normal_form(value[start:end])
-                is_all = form == normal_form(value.strip())  # the name itself: Du, Van
-                if len(form) > 1 and (is_all or form not in _PARTICLES):
+                is_name = form == normal_form(value.strip()) or (  # Du, Van; Della Mae
+                    role == GIVEN and place == 0 and form in _GIVEN_PARTICLES
+                )
+                if len(form) > 1 and (is_name or form not in _PARTICLES):
                     roles[form] = role
     return roles
 
@@ -162,6 +170,10 @@ def parse(patient: Patient, value: str) -> list[Part]:
     for index, form in enumerate(forms):
         if not form or (form not in patient.roles and _is_kept(value, spans, words, index)):
             roles[index] = KEPT
+    for kin in _KINSHIP.finditer(value):
+        for index, (start, end) in enumerate(spans):
+            if kin.start() <= start and end <= kin.end():
+                roles[index] = KEPT
     names_left = [index for index, role in enumerate(roles) if not role]
     alone = len(names_left) == 1
     for index in names_left:
@@ -204,6 +216,8 @@ def _is_kept(value: str, spans: Sequence[tuple[int, int]], words: Sequence[str],
     word, form, last = words[index], normal_form(words[index]), len(words) - 1
     if form in _SUFFIXES and index:
         return True
+    if form in _NEWBORN and index < min(last, 3) and normal_form(words[0]) in _NEWBORN:  # Baby Boy Quist
+        return True
     if form in _TITLES and index == 0 and last > 0 and not word.isupper():
         return True
     if form in _CREDENTIALS and index > 1 and index == last and word.isupper() and form != "do":
@@ -217,8 +231,16 @@ def _is_particle(value: str, spans: Sequence[tuple[int, int]], words: Sequence[s
         return False
     if "," in value[spans[index][1] : spans[index + 1][0]]:  # La, Minh: a particle leads on to a name
         return False
-    if index == 0 and not words[0].islower() and _culture_of_family(words[1]) in _FAMILY_FIRST:  # Van Nguyen, Di Wu
-        return False
+    if index == 0 and not words[0].islower():
+        culture = _culture_of_family(words[1])
+        if culture in _FAMILY_FIRST:  # Van Nguyen, Di Wu
+            return False
+        # Della Smith, Van Johnson; but Van Buren, a family name of English speakers, is listed so.
+        is_given = (
+            form in _GIVEN_PARTICLES and culture == "english" and form + normal_form(words[1]) not in names().family
+        )
+        if is_given:
+            return False
     if form not in _FIRM_PARTICLES and words[index].islower() and not value.islower():
         return True
     if value[spans[index][1] : spans[index + 1][0]] == "-" and form in ("al", "el", "bin", "ibn", "abu"):

@@ -130,7 +130,10 @@ def birth_offset(value: str, offset: int, style: DateStyle, born: date) -> int:
     """
     if replace_date(value, 1, style) != value:
         return offset
-    to = born + timedelta(days=offset)
+    try:
+        to = born + timedelta(days=offset)
+    except OverflowError:  # 9999-12-31 stands for unknown
+        return offset
     if replace_date(value, 31, style) == value:
         return (date(to.year, 7, 2) - date(born.year, 7, 2)).days
     month = month_of(value, style)

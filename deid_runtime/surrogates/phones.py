@@ -25,6 +25,7 @@ _SET_ASIDE_ATTEMPTS: Final = 16  # then any line
 _PLANNED_ATTEMPTS: Final = 32
 _MOST_PLANNED: Final = 1000  # numbers of one note: a bound on the time a telephone book can cost
 _TOLL_FREE: Final = ("800", "833", "844", "855", "866", "877", "888")
+_LONGEST_CHARS: Final = 200
 _FORMAT: Final = re.compile(r"[\d\s().+/*#:;,x-]*(?:ext?|x|pgr|#)?[\d\s().-]*", re.I)
 
 _UNITS: Final = ("oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -65,6 +66,8 @@ def replace_phone(
     patient: Patient, value: str, taken: frozenset[str], area_code: AreaCode, plan: Mapping[str, int]
 ) -> str:
     """Return the stand-in of a telephone number, fax, pager or extension; ``plan`` is that of :func:`plan_phones`."""
+    if len(value) > _LONGEST_CHARS:
+        return replace_code(patient, value, taken)
     if _NUMBER_SPEECH.search(value):
         return first_free(lambda n: _respoken(patient, value, n), value, taken)
     digits = "".join(char for char in value if char.isdecimal())

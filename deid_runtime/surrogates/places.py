@@ -28,8 +28,10 @@ _OWN_NAMES: Final = (
 )
 _OWN_NAME: Final = {normal_form(name): names for names in _OWN_NAMES for name in names}
 _COUNTRY_SHORT: Final = {
-    "american": "Canadian", "british": "Irish", "pr": "DR", "puertorico": "Dominican Republic",
-    "puertorican": "Dominican", "uae": "KSA",
+    "american": ("Canadian", "Australian", "Irish", "Scottish"), "british": ("Irish", "Canadian", "Dutch", "Danish"),
+    "pr": ("DR", "USVI", "BVI"), "puertorico": ("Dominican Republic", "Jamaica", "Barbados", "Cuba"),
+    "puertorican": ("Dominican", "Jamaican", "Barbadian", "Cuban"),
+    "uae": ("KSA", "Oman", "Qatar", "Kuwait", "Bahrain"),
 }  # fmt: skip
 
 
@@ -253,7 +255,10 @@ def replace_country(patient: Patient, value: str, taken: frozenset[str]) -> str:
         start = names.index(next(name for name in names if normal_form(name) == form))
         return first_free(lambda n: _dotted_like(names[(start + 1 + n) % len(names)], value), value, taken)
     if form in _COUNTRY_SHORT:
-        return _dotted_like(_COUNTRY_SHORT[form], value)
+        options = _COUNTRY_SHORT[form]
+        return first_free(
+            lambda n: _dotted_like(patient.keyed.pick(options, f"country/{n}", form), value), value, taken
+        )
     singular = form[:-1] if form not in known.country_forms and form[:-1] in known.country_forms else form
     if singular in known.country_forms:
         index, kind = known.country_forms[singular]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from deid_runtime.surrogates.forms import case_like, changed, misspell, normal_form, scramble, vary
+from deid_runtime.surrogates.forms import case_like, misspell, normal_form, scramble, vary
 from deid_runtime.surrogates.lists import Listed, names
 from deid_runtime.surrogates.name_parts import (
     APOSTROPHES,
@@ -54,7 +54,11 @@ def stand_in(patient: Patient, people: People, word: str, taken: frozenset[str])
             if found.isdisjoint(taken):
                 return made
             different = different or made
-    return different or changed(word)
+    return different or scramble(patient.keyed, "name without a stand-in", word)
+
+
+#: What stands before an apostrophe as a particle or article, in so many names that it tells no one: O'Hara, Fa'asavalu.
+_ELISIONS: Final = frozenset({"o", "d", "l", "m", "n", "fa"})
 
 
 def _candidate(patient: Patient, people: People, word: str, taken: frozenset[str], attempt: int) -> str:
@@ -67,12 +71,15 @@ def _candidate(patient: Patient, people: People, word: str, taken: frozenset[str
     else:
         made = choose(patient, people, form, attempt)
     has_mark = any(char in APOSTROPHES for char in made)
-    if mark and not has_mark:
+    if mark and not has_mark and form[:mark] in _ELISIONS:
         # N'Diaye: no name of that form is known to stand in, so what is behind the apostrophe is a name of its own.
         rest = word[mark + 1 :]
         return word[: mark + 1] + case_like(choose(patient, people, normal_form(rest), attempt), rest)
+    if mark and not has_mark and mark < len(made) - 1:  # Isma'il
+        return joined_like(f"{made[:mark]}{word[mark]}{made[mark:]}", word)
     known_mark = people.marks.get(form, 0)
-    if known_mark and not mark and not has_mark and len(word) > known_mark:  # the same name without its apostrophe
+    is_elision = form[:known_mark] in _ELISIONS and len(word) > known_mark
+    if is_elision and not mark and not has_mark:  # the same name without its apostrophe
         rest = word[known_mark:]
         return word[:known_mark] + choose(patient, people, normal_form(rest), attempt).lower()
     if has_mark and not mark:

@@ -1,6 +1,7 @@
 import pytest
 
 from deid_runtime.surrogates.ages import replace_age, stated_ages
+from tests.deid_runtime.surrogates.marked import surrogates_of
 
 
 @pytest.mark.parametrize(
@@ -50,3 +51,21 @@ def test_ages(value, after, expected):
 )
 def test_stated_ages_are_years(value, after, expected):
     assert stated_ages(value, after) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("Age: <AGE>94</AGE>\nHR: 88", "90+"),
+        ("<AGE>94</AGE> HR 88 BP 130/70", "90+"),
+        ("<AGE>92</AGE> Day 3 of admission", "90+"),
+        ("<AGE>93</AGE> MO 63101", "90+"),
+        ("<AGE>98</AGE>\nMo.  Wt", "90+"),
+        ("<AGE>ninety-two</AGE>\nDay 2", "ninety or older"),
+        ("<AGE>94</AGE> days old", "94"),
+        ("<AGE>95</AGE> HRS OLD", "95"),
+        ("<AGE>93</AGE> mo", "93"),
+    ],
+)
+def test_what_stands_behind_an_age_over_89_makes_it_smaller_only_as_its_unit(text, made):
+    assert surrogates_of(text) == [made]

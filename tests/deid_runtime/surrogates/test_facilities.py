@@ -169,3 +169,29 @@ def test_the_town_of_a_facility_does_not_stay(value, town):
     [replaced] = surrogates_of(f"<HOSPITAL>{value}</HOSPITAL>")
 
     assert town not in replaced
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "name"),
+    [
+        ("STREET", "123 Park Ave", "Park"),
+        ("STREET", "1200 Main St", "Main"),
+        ("STREET", "3 West St", "West"),
+        ("STREET", "1418 MILL ST", "MILL"),
+        ("STREET", "Main & 5th", "Main"),
+        ("HOSPITAL", "Sacred Heart Clinic 3", "Sacred"),
+        ("HOSPITAL", "TRINITY HOSPITAL 3RD FLOOR", "TRINITY"),
+        ("HOSPITAL", "Mercy Clinic 12", "Mercy"),
+    ],
+)
+def test_a_number_beside_a_name_made_of_words_of_kind_does_not_keep_it(label, value, name):
+    [made] = surrogates_of(f"<{label}>{value}</{label}>")
+
+    assert name not in made.split()
+
+
+@pytest.mark.parametrize("value", ["4412 County Rd 12", "State Rd 7", "US Highway 12 W", "Hwy 61"])
+def test_roads_that_are_numbered_keep_their_words(value):
+    [made] = surrogates_of(f"<STREET>{value}</STREET>")
+
+    assert re.sub(r"\d", "0", made) == re.sub(r"\d", "0", value)

@@ -395,3 +395,42 @@ def test_particles_stay_before_the_name_they_lead_to():
     assert " van den " in lower
     assert " de la " in spanish
     assert " Al-" in arabic
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Prud'homme", "Isma'il", "Solov'ev", "Sha'Carri", "Mo'Nique", "Smith'll", "Keali'i", "Dell'Orto", "Sant'Anna"],
+)
+def test_a_name_with_its_apostrophe_inside_depends_on_the_key_and_keeps_nothing(name):
+    made = {surrogates_of(f"<PATIENT>{name}</PATIENT>", patient=f"p{n}")[0] for n in range(6)}
+
+    assert len(made) > 3
+    halves = {half.lower() for half in name.split("'") if len(half) > 2}
+    assert not any(halves & set(each.lower().split("'")) for each in made)
+
+
+def test_the_same_name_without_its_apostrophe_follows_it():
+    marked, plain, mail = surrogates_of(
+        "<PATIENT>Isma'il Khan</PATIENT> <PATIENT>Ismail Khan</PATIENT> <EMAIL>ismail.khan@mailhost.net</EMAIL>"
+    )
+
+    assert marked.replace("'", "") == plain
+    assert "ism" not in plain.lower() + mail
+
+
+@pytest.mark.parametrize("name", ["Della Smith", "Van Johnson", "Von Miller", "Del Harris"])
+def test_given_names_that_others_have_as_a_particle(name):
+    for replaced in surrogates_of(f"<DOCTOR>{name}</DOCTOR>"):
+        assert name.split()[0] not in replaced.split()
+
+
+def test_words_of_kinship_and_birth_stay():
+    assert [
+        re.sub("[A-Z][a-zà-ž]+", "X", made)
+        for made in surrogates_of(
+            "<PATIENT>Raju s/o Muthu</PATIENT> <PATIENT>Nur binte Rahman</PATIENT> <PATIENT>Mary née Jones</PATIENT>"
+        )
+    ] == ["X s/o X", "X binte X", "X née X"]
+    [newborn] = surrogates_of("<PATIENT>Baby Boy Quist</PATIENT>")
+    assert newborn.startswith("Baby Boy ")
+    assert not newborn.endswith("Quist")

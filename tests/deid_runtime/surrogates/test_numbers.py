@@ -1,4 +1,5 @@
 import re
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -206,3 +207,10 @@ def test_any_text_called_a_number_gets_another(value, label):
 
     assert made
     assert made != value or not any(map(str.isalnum, value))
+
+
+def test_a_telephone_number_among_many_blanks_takes_linear_time():
+    begun = time.process_time()
+    surrogates_of(f"<PHONE>123{' ' * 50_000}z</PHONE>")
+
+    assert time.process_time() - begun < 2
