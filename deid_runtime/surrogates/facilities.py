@@ -164,18 +164,9 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
     tokens = _TOKEN.findall(value)
     is_kept = [_stays(token, kept, kind) or _is_road_letter(tokens, place) for place, token in enumerate(tokens)]
     is_telling = [_tells(token) and not stays for token, stays in zip(tokens, is_kept, strict=True)]
-    if kind == "street" and not any(told and tokens[i].isalpha() for i, told in enumerate(is_telling)):
-        name = _street_name(tokens)
-        if name is not None:  # 123 Park Ave
-            is_kept[name], is_telling[name] = False, True
-    if kind in ("facility", "organization") and not any(
-        told and len(tokens[i]) > 1 and tokens[i].isalpha() for i, told in enumerate(is_telling)
-    ):
-        words = [i for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2]
-        kinds = _SKIPPED | _HEADS | _UNITS
-        first = next((i for i in words if tokens[i].lower() not in kinds and not _is_numbered(tokens, i)), None)
-        if first is not None:  # Mercy Clinic 12, but Troop 82
-            is_kept[first], is_telling[first] = False, True
+    name_at = _name_of_kind_words(kind, tokens, is_telling)
+    if name_at is not None:
+        is_kept[name_at], is_telling[name_at] = False, True
     if not any(is_telling):
         # Nothing but words of kind (First Lutheran, the Center for Heart): the first of them has to tell then.
         words = [(i, token.lower()) for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2]
@@ -216,6 +207,23 @@ def _is_numbered(tokens: Sequence[str], index: int) -> bool:
         and tokens[index + 2 : index + 3] != []
         and tokens[index + 2][0].isdecimal()
     )
+
+
+def _name_of_kind_words(kind: str, tokens: Sequence[str], is_telling: Sequence[bool]) -> int | None:
+    """Return which word is the name where nothing but numbers and letters stand beside words of kind, or None.
+
+    It is the Park of ``123 Park Ave`` and the Mercy of ``Mercy Clinic 12``; ``Troop 82`` and ``Ward 3`` have none.
+    """
+    least = 1 if kind == "street" else 2
+    if any(told and len(token) >= least and token.isalpha() for token, told in zip(tokens, is_telling, strict=True)):
+        return None
+    if kind == "street":
+        return _street_name(tokens)
+    if kind == "place":
+        return None
+    kinds = _SKIPPED | _HEADS | _UNITS
+    words = [i for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2 and token.lower() not in kinds]
+    return next((i for i in words if not _is_numbered(tokens, i)), None)
 
 
 def _street_name(tokens: Sequence[str]) -> int | None:
