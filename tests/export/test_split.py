@@ -12,9 +12,9 @@ from tests.deid_runtime.serving.requests import windows
 split = pytest.importorskip("deid_export.split", reason="needs onnx")
 
 
-@pytest.fixture(scope="module", params=["v0", "v2"])
+@pytest.fixture(scope="module", params=["v0", "v1"])
 def graph(request: pytest.FixtureRequest) -> Graph:
-    """A BERT, and the convolutional tagger."""
+    """A BERT, and an MPNet with its piece embeddings in codes."""
     return read_manifest(find_models(None)).graphs[request.param]
 
 
@@ -28,7 +28,7 @@ def batch() -> list[Window]:
 
 
 # Engines fuse the whole graph otherwise at the seam, so a value may fall to the neighbouring int8 step.
-@pytest.mark.parametrize(("engine", "tolerance"), [("onnxruntime", 0.02), ("openvino", 0.05)])
+@pytest.mark.parametrize(("engine", "tolerance"), [("onnxruntime", 0.03), ("openvino", 0.05)])
 def test_encoder_and_heads_answer_as_the_whole_graph(
     graph: Graph, parts: "split.Parts", engine: EngineKind, tolerance: float
 ) -> None:
@@ -46,7 +46,7 @@ def test_encoder_and_heads_answer_as_the_whole_graph(
     ]
 
     assert hidden.shape == (*inputs[0].shape, parts.hidden_size)
-    assert parts.hidden_size == {"v0": 384, "v2": 192}[graph.name]
+    assert parts.hidden_size == {"v0": 384, "v1": 768}[graph.name]
     for (label, score), (own_label, own_score) in zip(
         zip(whole[::2], whole[1::2], strict=True), zip(answers[::2], answers[1::2], strict=True), strict=True
     ):
