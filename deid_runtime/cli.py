@@ -95,8 +95,8 @@ _FINDING_OPTIONS = together(
         help="Work with patterns, lists and records alone. Fast, and NOT SAFE: most names are missed.",
     ),
     cli_options.profile(
-        "fast: one model head per kind of identifier. full: two versions of each, the second in a larger model, averaged; more "
-        "precise, and takes about four times as long."
+        "fast: one model head per kind of identifier. full: two versions of each, the second in a larger model, "
+        "averaged; more precise, and takes about four times as long."
     ),
     cli_options.engine(
         "Inference engine. Engines differ by rounding: to compare runs byte for byte, use the same one."

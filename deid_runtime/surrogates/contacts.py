@@ -6,7 +6,6 @@ where they were private, to private ones. Parts that hold a name known in the no
 
 import ipaddress
 import re
-from collections.abc import Callable
 from typing import Final
 
 from deid_runtime.surrogates.forms import case_like, holds_text, normal_form, scramble
@@ -181,20 +180,33 @@ def replace_url(patient: Patient, people: People, value: str, taken: frozenset[s
 
 def replace_ip(patient: Patient, value: str, taken: frozenset[str]) -> str:
     """Return an address that is private where the original was, and reserved for documentation elsewhere."""
+    split = _ADDRESS.fullmatch(value.strip())
+    shown, behind = value.strip(), ""
+    if split is not None:
+        shown, behind = split["address"] or split["six"], split["behind"] or split["zone"] or ""
     try:
-        address = ipaddress.ip_address(value.strip())
+        address = ipaddress.ip_address(shown)
     except ValueError:
         return (
             first_free(lambda n: scramble(patient.keyed, f"ip/{n}", value), value, taken)
             if holds_text(value)
             else value
         )
-    make: Callable[[int], str]
-    if isinstance(address, ipaddress.IPv4Address):
-        make = lambda attempt: _ipv4(patient.keyed, address, attempt)  # noqa: E731
-    else:
-        make = lambda attempt: _ipv6(patient.keyed, value, attempt)  # noqa: E731
-    return first_free(lambda attempt: value.replace(value.strip(), make(attempt)), value, taken)
+
+    def make(attempt: int) -> str:
+        if isinstance(address, ipaddress.IPv4Address):
+            return _ipv4(patient.keyed, address, attempt)
+        return _ipv6(patient.keyed, address, "::" in shown, attempt)
+
+    return first_free(lambda attempt: value.replace(value.strip(), make(attempt) + behind), value, taken)
+
+
+#: An address, and the port, mask or zone behind it, which identify nobody and stay.
+_ADDRESS: Final = re.compile(
+    r"(?P<address>\d{1,3}(?:\.\d{1,3}){3})(?P<behind>:\d{1,5}|/\d{1,2})?|"
+    r"(?P<six>[0-9a-f:.]{2,45})(?P<zone>(?:%\w{1,16})?(?:/\d{1,3})?)",
+    re.I,
+)
 
 
 def _ipv4(keyed: Keyed, address: ipaddress.IPv4Address, attempt: int) -> str:
@@ -210,12 +222,8 @@ def _ipv4(keyed: Keyed, address: ipaddress.IPv4Address, attempt: int) -> str:
     return ("192.0.2.", "198.51.100.", "203.0.113.")[a % 3] + last
 
 
-def _ipv6(keyed: Keyed, value: str, attempt: int) -> str:
-    stream = keyed.stream(64, f"ip/{attempt}", value.strip().lower())
-    groups = value.strip().split(":")
-    out = []
-    for place, group in enumerate(groups):
-        size = len(group.split("%")[0])
-        digits = stream[4 * (place % 16) : 4 * (place % 16) + 4].hex()[:size]
-        out.append({0: "2001", 1: "db8"}.get(place, ("1" + digits[1:]) if digits else ""))
-    return ":".join(out)
+def _ipv6(keyed: Keyed, address: ipaddress.IPv6Address, is_short: bool, attempt: int) -> str:
+    """Return an address of those for documentation (RFC 3849), with ``::`` where the original has it."""
+    stream = keyed.stream(12, f"ip/{attempt}", address.exploded)
+    groups = [f"{1 + int.from_bytes(stream[place : place + 2]) % 0xFFFF:x}" for place in range(0, 12, 2)]
+    return f"2001:db8::{':'.join(groups[-3:])}" if is_short else f"2001:db8:{':'.join(groups)}"

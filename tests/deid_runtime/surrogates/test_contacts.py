@@ -75,3 +75,22 @@ def test_a_short_mailbox_word_beside_another_word_may_be_a_name():
 
     assert not named.startswith("ed.")
     assert shared.startswith("ed.nurse@")
+
+
+@pytest.mark.parametrize(
+    ("value", "behind"),
+    [
+        ("192.168.1.5/24", "/24"),
+        ("10.1.2.3:8080", ":8080"),
+        ("2001:db8::1", ""),
+        ("::1", ""),
+        ("fe80::1%eth0", "%eth0"),
+    ],
+)
+def test_addresses_of_the_net_depend_on_the_key_and_stay_addresses(value, behind):
+    made = {surrogates_of(f"<IPADDR>{value}</IPADDR>", patient=f"p{n}")[0] for n in range(5)}
+
+    assert len(made) == 5
+    for each in made:
+        assert each.endswith(behind)
+        ipaddress.ip_address(each.removesuffix(behind))
