@@ -89,11 +89,9 @@ def check_corpus(paths: Sequence[Path]) -> Checked:
         for file in annotated_files(path):
             if file.suffix == ".txt":
                 findings += _check_tagged(file, records, origins)
-        try:
-            notes += read_corpus([path])
-        except (DeidError, UnicodeDecodeError) as error:
-            reason = str(error) if isinstance(error, DeidError) else "a file is not UTF-8"
-            findings.append(Finding(path.name, "unreadable", f"{reason}; its spans were not checked", True))
+        read, unreadable = _read(path)
+        notes += read
+        findings += unreadable
     findings += _check_notes(notes, origins)
     by_patient: defaultdict[str, list[GoldNote]] = defaultdict(list)
     for note in notes:
@@ -104,6 +102,23 @@ def check_corpus(paths: Sequence[Path]) -> Checked:
     return Checked(
         len(notes), len(by_patient), sum(len(n.text.split()) for n in notes), sum(len(n.spans) for n in notes), findings
     )
+
+
+def _read(path: Path) -> tuple[list[GoldNote], list[Finding]]:
+    """Return the notes of a file or folder; where one file cannot be read, those of the others, and what is wrong."""
+    try:
+        return read_corpus([path]), []
+    except (DeidError, UnicodeDecodeError) as error:
+        if not path.is_dir():
+            reason = str(error) if isinstance(error, DeidError) else "a file is not UTF-8"
+            return [], [Finding(path.name, "unreadable", f"{reason}; its spans were not checked", True)]
+    notes: list[GoldNote] = []
+    findings: list[Finding] = []
+    for file in annotated_files(path):
+        read, unreadable = _read(file)
+        notes += read
+        findings += unreadable
+    return notes, findings
 
 
 # Tagged files, line by line -----------------------------------------------------------------------------------------

@@ -1,5 +1,4 @@
 import json
-import os
 import signal
 import threading
 import time
@@ -179,16 +178,22 @@ def test_a_folder_where_the_quarantine_goes_is_told_before_the_run(tmp_path: Pat
         Staging(tmp_path / "out", [], is_folder=False, overwrite=True)
 
 
+def _idle(until: threading.Event) -> None:
+    while not until.wait(0.001):
+        pass
+
+
 def test_a_stop_signal_during_the_renames_comes_too_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     put(out, "old", is_folder=False)
-    rename, busy = Path.rename, threading.Event()
-    thread = threading.Thread(target=busy.wait)  # one that the system may give the signal to
+    rename, busy, handler = Path.rename, threading.Event(), signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=_idle, args=(busy,))  # a mask of the main thread does not hold for it
     thread.start()
 
     def stopped(path: Path, target: Path) -> Path:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.01)
+        assert thread.ident is not None
+        signal.pthread_kill(thread.ident, signal.SIGINT)
+        time.sleep(0.1)
         return rename(path, target)
 
     try:
@@ -201,4 +206,4 @@ def test_a_stop_signal_during_the_renames_comes_too_late(tmp_path: Path, monkeyp
 
     assert content(out) == "new"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.manifest.json", "out.quarantine.jsonl"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is handler

@@ -135,13 +135,16 @@ def test_bytes_that_are_not_utf8_are_a_problem(tmp_path: Path) -> None:
 
 
 def test_the_command_fails_on_problems_and_shows_no_text(tmp_path: Path) -> None:
-    (tmp_path / "X1-001.txt").write_text(GOOD.replace("Dear", "Orr's sign <AGE>zebra\nDear"), encoding="utf-8")
+    (tmp_path / "X1-001.txt").write_text(GOOD.replace("Dear", "Orr's sign\nDear"), encoding="utf-8")
+    other = GOOD.replace("X1-001", "X1-002")
+    (tmp_path / "X1-002.txt").write_text(other.replace("Dear", "sign <AGE>zebra\nDear"), encoding="utf-8")
     runner = CliRunner()
     short, long = (runner.invoke(corpus_check, [str(tmp_path), *more]) for more in ((), ("--doubts",)))
 
     assert (short.exit_code, long.exit_code) == (1, 1)
-    assert "X1-001.txt:6: markup: AGE is not closed on its line\n" in short.output
-    assert "1 problems, 1 doubts\n  record: 1\n" in short.output
+    assert "X1-002.txt:6: markup: AGE is not closed on its line\n" in short.output
+    assert "X1-002.txt: unreadable: " in short.output
+    assert "2 problems, 1 doubts\n  record: 1\n" in short.output
     assert "X1-001.txt:6:1: record:" not in short.output
     assert "X1-001.txt:6:1: record: the patient's family stands unmarked\n" in long.output
     assert not {"Orr", "zebra"} & set(long.output.replace(":", " ").split())
