@@ -235,11 +235,10 @@ def _is_particle(value: str, spans: Sequence[tuple[int, int]], words: Sequence[s
         culture = _culture_of_family(words[1])
         if culture in _FAMILY_FIRST:  # Van Nguyen, Di Wu
             return False
-        # Della Smith, Van Johnson; but Van Buren, a family name of English speakers, is listed so.
-        is_given = (
-            form in _GIVEN_PARTICLES and culture == "english" and form + normal_form(words[1]) not in names().family
-        )
-        if is_given:
+        # Della Smith, Della Mae Smith, Van Johnson; but Van Buren, a family name of English speakers, is listed so.
+        second = normal_form(words[1])
+        is_name = culture == "english" or second in names().given
+        if form in _GIVEN_PARTICLES and is_name and form + second not in names().family:
             return False
     if form not in _FIRM_PARTICLES and words[index].islower() and not value.islower():
         return True

@@ -418,7 +418,7 @@ def test_the_same_name_without_its_apostrophe_follows_it():
     assert "ism" not in plain.lower() + mail
 
 
-@pytest.mark.parametrize("name", ["Della Smith", "Van Johnson", "Von Miller", "Del Harris"])
+@pytest.mark.parametrize("name", ["Della Smith", "Della Mae Smith", "Van Johnson", "Von Miller", "Del Harris"])
 def test_given_names_that_others_have_as_a_particle(name):
     for replaced in surrogates_of(f"<DOCTOR>{name}</DOCTOR>"):
         assert name.split()[0] not in replaced.split()
