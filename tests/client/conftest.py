@@ -96,7 +96,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 def embedded(models: Models, settings: Settings) -> ModelTagger:
     """Return the tagger that runs the engines in this process; they are shared, so it is not to be closed."""
     manifest, profile = choose_profile(settings)
-    engines = [(graph, models.engine(graph)) for graph in profile.graphs]
+    engines = [(graph, models.locked(graph)) for graph in profile.graphs]
     encoder = WordEncoder.from_file(manifest.tokenizer)
     return ModelTagger(engines, profile, settings.thresholds, encoder, 16, manifest.content)
 

@@ -17,13 +17,29 @@ import numpy as np
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 
 from deid_runtime.contract import CONTRACT_VERSION, INPUTS, Graph, Manifest
-from deid_runtime.engines import Engine, TokenScores, load_engine
+from deid_runtime.engines import Engine, Ids, TokenScores, load_engine
 from deid_runtime.windows import WINDOW_TOKENS
 
 Request = service_pb2.ModelInferRequest
 Answer = service_pb2.ModelInferResponse
 #: Changes an answer, or fails; has the server to stop it, and the context to abort the call.
 Fault = Callable[["FaultServer", grpc.ServicerContext, Answer], Answer]
+
+
+class _Locked:
+    """An engine that waits for its turn."""
+
+    def __init__(self, engine: Engine, lock: threading.Lock) -> None:
+        self.name = engine.name
+        self._engine = engine
+        self._lock = lock
+
+    def __call__(self, input_ids: Ids, token_type_ids: Ids, attention_mask: Ids) -> list[TokenScores]:
+        with self._lock:
+            return self._engine(input_ids, token_type_ids, attention_mask)
+
+    def close(self) -> None:
+        """Leave the engine, which is shared, as it is."""
 
 
 class Models:
@@ -39,6 +55,10 @@ class Models:
             outputs = [version.output for version in graph.heads]
             self._engines[graph.name] = load_engine("auto", graph.file, outputs, 1)
         return self._engines[graph.name]
+
+    def locked(self, graph: Graph) -> Engine:
+        """Return the engine for use beside the servers: it answers one caller at a time, as it must."""
+        return _Locked(self.engine(graph), self._lock)
 
     def run(self, graph: Graph, inputs: dict[str, np.ndarray]) -> list[TokenScores]:
         # Padded as for the embedded engine, whose kernels are kept by shape.
