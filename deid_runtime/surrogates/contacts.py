@@ -171,11 +171,24 @@ def replace_url(patient: Patient, people: People, value: str, taken: frozenset[s
             else value
         )
 
+    keep = _kept_path_words(patient, people, found["rest"])
+
     def candidate(attempt: int) -> str:
-        rest = _handle(patient, people, found["rest"], taken, attempt, keep=_PATH_WORDS)
+        rest = _handle(patient, people, found["rest"], taken, attempt, keep=keep)
         return f"{found['scheme'] or ''}{_domain(patient.keyed, found['host'], attempt)}{rest}"
 
     return first_free(candidate, value, taken)
+
+
+def _kept_path_words(patient: Patient, people: People, path: str) -> frozenset[str]:
+    """Return the path words less those that name a person: one of the note, or a listed name beside other words."""
+    known, persons = names(), {form for form in {**people.roles, **patient.roles} if len(form) > 2}
+    kept = _PATH_WORDS - persons
+    for segment in re.split(r"[/?&=#]", path.lower()):
+        words = {chunk for chunk in _CHUNK.findall(segment) if chunk.isalpha()}
+        if not words <= kept:  # elliot.page, and not page/2
+            kept -= {word for word in words if word in known.given or word in known.family}
+    return kept
 
 
 def replace_ip(patient: Patient, value: str, taken: frozenset[str]) -> str:

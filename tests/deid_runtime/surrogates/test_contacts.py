@@ -94,3 +94,16 @@ def test_addresses_of_the_net_depend_on_the_key_and_stay_addresses(value, behind
     for each in made:
         assert each.endswith(behind)
         ipaddress.ip_address(each.removesuffix(behind))
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("<URL>facebook.com/elliot.page</URL>", r"[a-z]+\.example/[a-z]+\.(?!page)[a-z]+"),
+        ("<PATIENT>Ruth Page</PATIENT> <URL>lakehealth.org/page/7</URL>", r"[a-z]+\.example/(?!page)[a-z]+/\d"),
+        ("<URL>lakehealth.org/page/7</URL>", r"[a-z]+\.example/page/\d"),
+        ("<URL>lakehealth.org/lab/report-71.pdf</URL>", r"[a-z]+\.example/lab/[a-z]+-\d\d\.pdf"),
+    ],
+)
+def test_a_path_word_that_names_a_person_is_replaced(text, pattern):
+    assert re.fullmatch(pattern, surrogates_of(text)[-1])
