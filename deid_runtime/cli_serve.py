@@ -113,7 +113,7 @@ def serve(
     try:
         if (tls_cert is None) != (tls_key is None) or (tls_client_ca and not tls_cert):
             raise SettingsError("--tls-cert and --tls-key go together, and --tls-client-ca with both")
-        _warn_if_open(host, has_tls=tls_cert is not None)
+        _warn_if_open(host, has_tls=tls_cert is not None, checks_clients=tls_client_ca is not None)
         installation = find_installation()
         with ExitStack() as resources:
             if repository is None:
@@ -150,17 +150,20 @@ def _stop_event() -> threading.Event:
     return stop
 
 
-def _warn_if_open(host: str, *, has_tls: bool) -> None:
+def _warn_if_open(host: str, *, has_tls: bool, checks_clients: bool) -> None:
     try:
         is_loopback = ipaddress.IPv4Address(host).is_loopback  # the server cannot bind to any of IPv6
     except ValueError:
         raise SettingsError(f"--host {host!r} is not an IPv4 address; expected one as 127.0.0.1 or 0.0.0.0") from None
-    if not is_loopback and not has_tls:
-        click.echo(
-            f"deid: WARNING: whoever reaches {host} can use this server, and notes travel in clear; give --tls-cert, "
-            "--tls-key and --tls-client-ca, or put a proxy with TLS and authorisation before it",
-            err=True,
-        )
+    if is_loopback or checks_clients:
+        return
+    clear = "" if has_tls else ", and notes travel in clear"
+    wanted = "--tls-client-ca" if has_tls else "--tls-cert, --tls-key and --tls-client-ca"
+    click.echo(
+        f"deid: WARNING: whoever reaches {host} can use this server{clear}; give {wanted}, or put a proxy with TLS and "
+        "authorisation before it",
+        err=True,
+    )
 
 
 def _say_ready(server: "Server") -> None:

@@ -3,11 +3,15 @@
 All offsets are half-open code points of a Python ``str``. No ``repr`` here shows note text.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from deid_runtime.errors import InputError
 from deid_runtime.labels import LABELS
+
+_LABEL_LIKE: Final = re.compile(r"[A-Z][A-Z0-9_-]{1,30}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,9 @@ class Span:
                 "expected 0 <= start < end"
             )
         if self.label not in LABELS:
-            raise InputError(f"unknown label {self.label!r}; expected one of deid_runtime.labels.LABELS")
+            # Only what looks like a label is quoted: columns mixed up may bring a stretch of text here.
+            shown = repr(self.label) if _LABEL_LIKE.fullmatch(self.label) else f"of {len(self.label)} characters"
+            raise InputError(f"unknown label {shown}; expected one of deid_runtime.labels.LABELS")
 
     def shift(self, by: int) -> "Span":
         """Return the span moved ``by`` code points to the right."""

@@ -81,6 +81,7 @@ def test_sources_are_names_of_finders(sources, tmp_path):
         ('{"id": "n", "text": "Ilse", "spans": [{"start": "0", "end": 4, "label": "CITY"}]}', "must be integers"),
         ('{"id": "n", "text": "Ilse", "spans": [{"start": 2, "end": 2, "label": "CITY"}]}', "empty or reversed"),
         ('{"id": "n", "text": "Ilse", "spans": [{"start": 0, "end": 4, "label": "TOWN"}]}', "unknown label 'TOWN'"),
+        ('{"id": "n", "text": "Ilse", "spans": [{"start": 0, "end": 4, "label": "Ilse"}]}', "unknown label of 4 char"),
         ('{"id": "n", "text": "Ilse", "spans": [{"start": 0, "end": 5, "label": "CITY"}]}', "ends behind a text of 4"),
         (
             '{"id": "n", "text": "Ilse", "spans": [{"start": 1, "end": 4, "label": "CITY", "text": "Ils"}]}',

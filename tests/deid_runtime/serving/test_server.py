@@ -111,6 +111,29 @@ def test_an_address_that_the_server_cannot_bind_to_is_told_before(host: str, sma
     assert "not an IPv4 address" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("host", "options", "warning"),
+    [
+        ("127.0.0.1", (), None),
+        ("0.0.0.0", (), "in clear; give --tls-cert, --tls-key and --tls-client-ca, or"),
+        ("0.0.0.0", ("--tls-cert", "--tls-key"), "can use this server; give --tls-client-ca, or"),
+        ("0.0.0.0", ("--tls-cert", "--tls-key", "--tls-client-ca"), None),
+    ],
+)
+def test_a_server_open_to_others_is_warned_of(
+    host: str, options: tuple[str, ...], warning: str | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "file.pem"
+    file.touch()
+    files = [part for option in options for part in (option, str(file))]
+
+    result = CliRunner().invoke(main, ["serve", "--host", host, "--models", str(tmp_path), *files])
+
+    assert result.exit_code == 2
+    assert (warning or "") in result.stderr
+    assert ("WARNING" in result.stderr) == (warning is not None)
+
+
 def test_a_server_that_cannot_be_run_is_told(small_folder: ServedFolder, tmp_path: Path) -> None:
     broken = dataclasses.replace(installation(), server=tmp_path / "tritonserver")
 
