@@ -7,7 +7,7 @@ from pyarrow import parquet
 
 from deid_runtime.errors import SourceError
 from deid_runtime.formats import FORMATS, read_notes
-from deid_runtime.formats.records import ReadOptions, Source
+from deid_runtime.formats.records import Meter, ReadOptions, Source
 from deid_runtime.spans import Note
 from tests.deid_runtime.formats.read import faults_of, notes_of, read_all
 
@@ -126,3 +126,22 @@ def test_a_large_row_group_is_not_loaded_whole(tmp_path: Path) -> None:
 
     assert size > 50_000_000
     assert most < 20_000_000
+
+
+def test_a_long_value_stored_once_is_not_held_for_every_row(tmp_path: Path) -> None:
+    # Sixty-four rows refer to one text of 8 MB; without the writer's schema a reader takes them for plain strings.
+    pool = pyarrow.default_memory_pool()
+    path = tmp_path / "notes.parquet"
+    text = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 64, pyarrow.int32()), pyarrow.array(["no " * 2**21]))
+    ids = [str(number) for number in range(64)]
+    parquet.write_table(pyarrow.table({"id": ids, "text": text}), path, store_schema=False)
+    del text
+    before = pool.bytes_allocated()
+    meter = Meter()
+
+    source = Source(path, path.name, "parquet", path.stat().st_size)
+    held = [pool.bytes_allocated() - before for _ in read_notes(source, ReadOptions(), meter)]
+
+    assert len(held) == 64
+    assert max(held) < 64_000_000
+    assert meter.read_bytes == source.size_bytes
