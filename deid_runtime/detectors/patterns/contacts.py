@@ -500,4 +500,13 @@ ROWS: Final[tuple[Row, ...]] = (
         check=_is_ipv6,
         labelled=True,
     ),
+    Row(
+        name="mac-address",
+        label="DEVICE",
+        pattern=re.compile(r"(?<![\w:.])(?P<value>[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5})(?![\w:])"),
+        chars=":",
+        lookback=2,
+        probe=re.compile(r":[0-9A-Fa-f]{2}:"),
+        labelled=True,
+    ),
 )

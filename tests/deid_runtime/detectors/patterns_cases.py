@@ -185,6 +185,10 @@ CONTACTS: Cases = {
     "url-www": (("«www.clinic.org/records».",), ("www", "ewww.x")),
     "url-bare": (("portal «mychart.clinic.org/reset», or «clinic.com»",), ("e.g", "pt.in bed", "b.i.d", "Does.care")),
     "ip-v4": (("from «10.44.17.203» by",), ("10.44.17.303", "v 1.2.3.4", "1.2.3.4.5")),
+    "mac-address": (
+        ("MAC «00:0C:DE:41:77:18».", "pump («a4:5e:60:c1:09:7f»)"),
+        ("at 10:30:00", "10:30:00:12:11", "00:0C:DE:41:77:18:20"),
+    ),
     "ip-v6": (("from «2001:db8:44:17::9a».",), ("12:30:45", "at 10:30:00", "ab:cd")),
 }
 
