@@ -35,7 +35,9 @@ def test_the_page_has_the_round_of_the_committed_registry() -> None:
         assert f"| {errors['missed']:,} / {errors['wrong']:,} | {errors['sentences']:,} |" in row
 
 
-@pytest.mark.parametrize(("notes", "mark"), [("unseen", "UNSEEN"), ("unseen_fewer_hands", "UNSEEN"), ("test", "TEST")])
+@pytest.mark.parametrize(
+    ("notes", "mark"), [("later", "LATER"), ("unseen", "UNSEEN"), ("unseen_fewer_hands", "UNSEEN"), ("test", "TEST")]
+)
 @pytest.mark.parametrize("profile", ["fast", "full"])
 def test_the_page_has_what_is_found_on_notes_of_other_hands(profile: str, notes: str, mark: str) -> None:
     results = json.loads((FOLDER / "results" / f"accuracy_{profile}_{notes}.json").read_text(encoding="utf-8"))
