@@ -79,21 +79,26 @@ def _letters() -> _Letters:
     return _Letters(sizes, counts)
 
 
+@cache
+def _scores_of_size(sex: str) -> Mapping[tuple[str, str], float]:
+    """Return the score of each pool of ``sex`` for a name none of whose features occurs in it."""
+    return {
+        key: math.log(size) - len(_features("")) * math.log(size + _SMOOTHING * _LETTER_CHOICES)
+        for key, size in _letters().sizes.items()
+        if not sex or key[1] == sex
+    }
+
+
 @lru_cache(maxsize=4096)
 def likely_pool(form: str, sex: str = "") -> tuple[str, ...]:
     """Return the names among which ``form`` would look at home: given names of ``sex`` if that is told, else any.
 
     Naive Bayes on the first and last letters, over the cultures and sexes of the lists.
     """
-    known = _letters()
-    fitting = {key: size for key, size in known.sizes.items() if not sex or key[1] == sex}
-    features = _features(form)
-    scores = {
-        key: math.log(size) - len(features) * math.log(size + _SMOOTHING * _LETTER_CHOICES)
-        for key, size in fitting.items()
-    }
-    for feature in features:
-        for key, count in known.counts.get(feature, {}).items():
+    counts = _letters().counts
+    scores = dict(_scores_of_size(sex))
+    for feature in _features(form):
+        for key, count in counts.get(feature, {}).items():
             if key in scores:
                 scores[key] += math.log((count + _SMOOTHING) / _SMOOTHING)
     return names().pools[max(scores, key=lambda key: (scores[key], key))]
