@@ -80,7 +80,7 @@ def _letters() -> _Letters:
 
 
 @cache
-def _scores_of_size(sex: str) -> Mapping[tuple[str, str], float]:
+def _unmatched_scores(sex: str) -> Mapping[tuple[str, str], float]:
     """Return the score of each pool of ``sex`` for a name none of whose features occurs in it."""
     return {
         key: math.log(size) - len(_features("")) * math.log(size + _SMOOTHING * _LETTER_CHOICES)
@@ -96,7 +96,7 @@ def likely_pool(form: str, sex: str = "") -> tuple[str, ...]:
     Naive Bayes on the first and last letters, over the cultures and sexes of the lists.
     """
     counts = _letters().counts
-    scores = dict(_scores_of_size(sex))
+    scores = dict(_unmatched_scores(sex))
     for feature in _features(form):
         for key, count in counts.get(feature, {}).items():
             if key in scores:
