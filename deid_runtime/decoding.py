@@ -14,6 +14,7 @@ Scores = NDArray[np.floating[Any]]
 _TRACE_LABEL: Final = "IDNUM"  # means nothing: what leaves a trace has no label
 _JOINING: Final = frozenset("-'’./,@:&#()_ ")
 _TRIMMED: Final = ",;:"
+_ARTICLE: Final = "the"
 
 
 def decode_words(
@@ -31,7 +32,8 @@ def decode_words(
     ``starts`` and ``ends`` are the words' half-open code points in ``text``; ``tags`` index ``names``, which lists
     ``B-LABEL`` and ``I-LABEL`` (never ``O``); ``scores`` are 1 - P(O). A word is found when its score reaches
     ``threshold``. An I tag continues the span before it when the label is the same and no word lies between, or one
-    mark of punctuation that fell below the threshold.
+    mark of punctuation that fell below the threshold. An article belongs to the name right behind it, whatever it is
+    tagged as itself; alone, in lower case, it is nobody's.
     """
     spans: list[Span] = []
     label = ""
@@ -41,15 +43,16 @@ def decode_words(
         score = scores[word]
         prefix, _, name = names[tags[word]].partition("-")
         gap = word - last - 1
-        joined = (
+        after_article = gap == 0 and end - start == len(_ARTICLE) and text[start:end].lower() == _ARTICLE
+        continues = (
             label == name
             and prefix == "I"
             and (
                 gap == 0 or (gap == 1 and ends[last + 1] - starts[last + 1] == 1 and text[starts[last + 1]] in _JOINING)
             )
-            and "\n" not in text[end : starts[word]]
         )
-        if joined:
+        if (after_article or continues) and "\n" not in text[end : starts[word]]:
+            label = name
             end = ends[word]
             best = max(best, score)
         else:
@@ -82,6 +85,6 @@ def _close(spans: list[Span], text: str, start: int, end: int, label: str, score
         start += 1
     while start < end and text[end - 1] in _TRIMMED:
         end -= 1
-    # A span without a letter or digit identifies nobody.
-    if start < end and any(char.isalnum() for char in text[start:end]):
+    # A span without a letter or digit identifies nobody, nor does "the"; in capitals it may be a name.
+    if start < end and text[start:end] != _ARTICLE and any(char.isalnum() for char in text[start:end]):
         spans.append(Span(start, end, label, min(1.0, score), (source,)))

@@ -11,7 +11,7 @@ One pass over the words of the note, whatever the number of spans.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -36,6 +36,7 @@ _PLACES: Final = frozenset({"STREET", "CITY", "STATE", "LOCATION-OTHER", "HOSPIT
 _WORD: Final = re.compile(r"[^\W_]+")
 _GAP: Final = re.compile(r"[ \t]{0,2}")
 _HYPHENS: Final = ("-", "\u2010", "'", "\u2019")
+_ARTICLE: Final = re.compile(r"(?i:the)[ \t]{1,2}(?=\w)")
 _COMMA: Final = re.compile(r",[ \t]{0,2}")
 
 
@@ -197,6 +198,9 @@ class _Wholes:
         self._lower = _lower_in_place(text)
         self._by_first: dict[str, dict[int, dict[str, Span]]] = {}
         for span in sorted(spans, key=lambda span: (_rank(span), -span.score, span)):
+            article = _ARTICLE.match(text, span.start, span.end)
+            if article is not None:  # with it, a word in lower case would count as a name of two
+                span = replace(span, start=article.end())
             value = self._lower[span.start : span.end]
             first = _WORD.search(value)
             if first is not None and first.start() == 0 and _is_telling(text[span.start : span.end], span.label):

@@ -22,11 +22,27 @@ _LISTED_TOWNS: Final = 4  # how many of the list are tried
 _STATE_ATTEMPTS: Final = 12
 #: Names of two countries that addresses here are in. Stand-ins of states and counties stay in their country, so one
 #: name of it stands in for another: nothing is told that ``Ohio`` or ``Kent`` does not tell.
+#: Those that are said with an article come first, each with others that are; what is not has the list it begins.
 _OWN_NAMES: Final = (
-    ("US", "USA", "United States", "United States of America", "America"),
-    ("UK", "GB", "United Kingdom", "Great Britain", "Britain"),
+    ("US", "USA", "United States", "United States of America"),
+    ("America", "USA", "US", "United States"),
+    ("UK", "United Kingdom", "GB", "Great Britain"),
+    ("Britain", "Great Britain", "GB"),
 )
-_OWN_NAME: Final = {normal_form(name): names for names in _OWN_NAMES for name in names}
+_OWN_NAME: Final = {normal_form(name): names for names in reversed(_OWN_NAMES) for name in names}
+_LONGEST_SHORT: Final = 3  # letters of an abbreviated country
+#: Said with an article, so that none of them stands in: before it there may be none.
+_WITH_ARTICLE: Final = frozenset({"Bahamas", "Gambia", "Netherlands", "Philippines"})
+_ARTICLE: Final = re.compile(r"the\s+(?=\w)", re.IGNORECASE)
+#: Other names of countries in the list, in their normal forms.
+_ALSO: Final = {
+    "bosniaandherzegovina": "bosnia", "czechrepublic": "czechia", "drc": "congo", "holland": "netherlands",
+    "myanmar": "burma", "northkorea": "korea", "southkorea": "korea", "sovietunion": "russia",
+    "trinidadandtobago": "trinidad", "ussr": "russia",
+}  # fmt: skip
+_OFFICIAL: Final = re.compile(
+    r"(?:[\w'’-]+\s+){0,3}(?:republic|kingdom|state|sultanate|commonwealth)\s+of\s+(?:the\s+)?(?=\w)", re.IGNORECASE
+)
 _COUNTRY_SHORT: Final = {
     "american": ("Canadian", "Australian", "Irish", "Scottish"), "british": ("Irish", "Canadian", "Dutch", "Danish"),
     "pr": ("DR", "USVI", "BVI"), "puertorico": ("Dominican Republic", "Jamaica", "Barbados", "Cuba"),
@@ -162,7 +178,7 @@ def _towns(patient: Patient, form: str, state: str, country: str, taken: frozens
     province = known.province_forms.get(normal_form(state))
     if province:
         return _province_towns(known.provinces[_province_for(patient, province[0], taken)])
-    abroad = known.country_forms.get(normal_form(country))
+    abroad = known.country_forms.get(_country_form(country))
     if abroad and abroad[1] == "name":
         return _towns_abroad(patient, abroad[0], taken)
     if normal_form(country) == "" and form in known.us_cities:
@@ -196,7 +212,8 @@ def country_for(patient: Patient, country: int, taken: frozenset[str]) -> int:
     for attempt in range(_STATE_ATTEMPTS):
         index = moved(attempt)
         other = countries[index]
-        if index != country and taken.isdisjoint((normal_form(other.name), normal_form(other.demonym))):
+        forms = (normal_form(other.name), normal_form(f"the {other.name}"), normal_form(other.demonym))
+        if index != country and other.name not in _WITH_ARTICLE and taken.isdisjoint(forms):
             return index
     return (country + 1) % len(countries)
 
@@ -244,32 +261,46 @@ def _postcode(keyed: Keyed, value: str, attempt: int) -> str:
     return scramble(keyed, f"postcode/{attempt}", value)
 
 
+def _country_form(value: str) -> str:
+    """Return the normal form of the short name by which the list may know a country."""
+    bare = _OFFICIAL.sub("", _ARTICLE.sub("", value, count=1), count=1)
+    return _ALSO.get(normal_form(bare), normal_form(bare))
+
+
 def replace_country(patient: Patient, value: str, taken: frozenset[str]) -> str:
     """Return another country or, for a demonym, another demonym; another name of the United States and the United
-    Kingdom.
+    Kingdom. An article stays before those and before a demonym; other stand-ins take none.
     """
     known = places()
-    form = normal_form(value)
+    article = _ARTICLE.match(value)
+    written = article.group() if article else ""
+    bare = value[len(written) :]
+    form = normal_form(bare)
     if form in _OWN_NAME:
         names = _OWN_NAME[form]
         start = names.index(next(name for name in names if normal_form(name) == form))
-        return first_free(lambda n: _dotted_like(names[(start + 1 + n) % len(names)], value), value, taken)
+        return written + first_free(lambda n: _dotted_like(names[(start + 1 + n) % len(names)], bare), bare, taken)
     if form in _COUNTRY_SHORT:
         options = _COUNTRY_SHORT[form]
-        return first_free(
-            lambda n: _dotted_like(patient.keyed.pick(options, f"country/{n}", form), value), value, taken
+        kept = written if form in {"american", "british"} else ""
+        return kept + first_free(
+            lambda n: _dotted_like(patient.keyed.pick(options, f"country/{n}", form), bare), bare, taken
         )
+    form = _country_form(value)
     singular = form[:-1] if form not in known.country_forms and form[:-1] in known.country_forms else form
     if singular in known.country_forms:
         index, kind = known.country_forms[singular]
         other = known.countries[country_for(patient, index, taken)]
+        if kind == "name":
+            return case_like(other.name, value)
         plural = "s" if singular != form and not other.demonym.endswith(("sh", "ese", "ch", "s")) else ""
-        return case_like(other.demonym + plural if kind == "demonym" else other.name, value)
+        return written + case_like(other.demonym + plural, bare)
     is_demonym = form.endswith(("ian", "ese", "ish", "ani", "ean", "can"))
+    offered = [country for country in known.countries if country.name not in _WITH_ARTICLE]
 
     def candidate(attempt: int) -> str:
-        other = patient.keyed.pick(known.countries, f"country/{attempt}", form)
-        return case_like(other.demonym if is_demonym else other.name, value)
+        other = patient.keyed.pick(offered, f"country/{attempt}", form)
+        return written + case_like(other.demonym, bare) if is_demonym else case_like(other.name, value)
 
     return first_free(candidate, value, taken)
 
@@ -278,4 +309,6 @@ def _dotted_like(name: str, original: str) -> str:
     """Return a name or abbreviation of a country with dots where ``original`` has them (``U.S.``)."""
     if name.isupper() and "." in original:
         return ".".join(name) + "."
+    if len(normal_form(original)) <= _LONGEST_SHORT and not original.islower():
+        return name  # an abbreviation says nothing of how a whole name is written
     return case_like(name, original) if not name.isupper() or original.islower() else name

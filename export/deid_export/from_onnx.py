@@ -151,7 +151,10 @@ def restore(path: Path, base: str, out: Path, *, shared_layers: int | None = Non
     try:
         model.load_state_dict(state)
     except RuntimeError as error:  # the message names tensors and shapes, nothing else
-        raise ModelError(f"{path} was not made from the base {base}: {error}") from error
+        # PyTorch lists every weight that differs; the sizes of one say what is wrong.
+        raise ModelError(
+            f"{path} was not made from the base {base}; name the one it was trained from with --base"
+        ) from error
     if shared_layers is not None:
         model.branch_out()
     save(model, config_to_save(config), out)

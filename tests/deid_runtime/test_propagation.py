@@ -32,6 +32,8 @@ def repeated(text, *found, score=1.0, source="model:name"):
         pytest.param("Dr Fleischer: Kayser-Fleischer ring", ("Fleischer", "DOCTOR"), [], id="half-of-an-eponym"),
         pytest.param("Vela Quist, Quist. Ordo came", ("Vela Quist", "PATIENT"), ["Quist"], id="stops-at-a-full-stop"),
         pytest.param("Li Wu here. Li+ 0.8", ("Li Wu", "PATIENT"), [], id="short-parts"),
+        pytest.param("at the Quillon. Quillon paid", ("the Quillon", "ORGANIZATION"), ["Quillon"], id="article"),
+        pytest.param("at the School. the school", ("the School", "ORGANIZATION"), [], id="word-after-an-article"),
         pytest.param("call 212-867-4410 or 212-867-4410", ("212-867-4410", "PHONE"), ["212-867-4410"], id="phone"),
         pytest.param("x5512, WBC 5512", ("5512", "PHONE"), [], id="short-number"),
         pytest.param("id 8841207 vs 88412075", ("8841207", "IDNUM"), [], id="number-within-a-number"),

@@ -7,7 +7,16 @@ is only likely reports as ``"pattern:weak"`` and gives way to every other finder
 from collections.abc import Sequence
 from typing import Final
 
-from deid_runtime.detectors.patterns import ages, contacts, dates_named, dates_numeric, numbers, places, usernames
+from deid_runtime.detectors.patterns import (
+    ages,
+    contacts,
+    countries,
+    dates_named,
+    dates_numeric,
+    numbers,
+    places,
+    usernames,
+)
 from deid_runtime.detectors.patterns.rows import Table
 from deid_runtime.spans import Span
 
@@ -18,6 +27,7 @@ TABLE: Final = Table(
         *dates_numeric.ROWS,
         *dates_named.ROWS,
         *places.ROWS,
+        *countries.ROWS,
         *ages.ROWS,
         *usernames.ROWS,
         *numbers.ROWS,

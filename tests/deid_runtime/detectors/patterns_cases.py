@@ -361,6 +361,43 @@ PLACES: Cases = {
     "highway-exit": (("at «Exit 82»",), ("exit at 8", "exit 4.5 cm")),
 }
 
+COUNTRIES: Cases = {
+    "country-pair": (
+        (
+            "from «Trinidad and Tobago»",
+            "«St. Vincent and the Grenadines»",
+            "in «bosnia & herzegovina».",
+            "«ST KITTS AND NEVIS»",
+            "«São Tomé e Príncipe»",
+        ),
+        ("Trinidad and her son", "St. Vincent and then home", "bosnia and croatia", "Tobago"),
+    ),
+    "country-of": (
+        (
+            "left «the Democratic Republic of the Congo» in",
+            "«Republic of South Africa»",
+            "the embassy, «Islamic Republic of Iran».",
+            "«state of Israel»",
+            "«the People's Republic of  China»",
+        ),
+        (
+            "State of Georgia",
+            "Commonwealth of Virginia",
+            "a republic of letters",
+            "Republic of Texas",
+            "state of panic",
+        ),
+    ),
+    "country-article": (
+        ("from «the Netherlands», by air", "«The Philippines»", "«THE GAMBIA»", "in «the Dominican Republic»'s"),
+        ("the Gambia River", "the Bahamas-based line", "Netherlands", "the US", "the Philippines Embassy"),
+    ),
+    "country-whole": (
+        ("«United States of America»", "the «isle of man» ferry"),
+        ("isle of mannequins", "united front"),
+    ),
+}
+
 AGES: Cases = {
     "age-years-old": (
         ("a «39»-year-old man", "«39» yo", "«4.5» years old", "«67» y/o", "«59» years of age"),
@@ -442,4 +479,4 @@ USERNAMES: Cases = {
     ),
 }
 
-CASES: Cases = {**NUMBERS, **USERNAMES, **CONTACTS, **DATES, **PLACES, **AGES}
+CASES: Cases = {**NUMBERS, **USERNAMES, **CONTACTS, **DATES, **PLACES, **COUNTRIES, **AGES}

@@ -86,6 +86,34 @@ def test_countries_and_demonyms_stay_apart():
     assert short == "USA"  # as in an address: its states stay in the country
 
 
+@pytest.mark.parametrize("written", ["the Netherlands", "The Gambia", "the Republic of the Congo", "the Ukraine"])
+def test_a_country_with_an_article_goes_to_one_without(written):
+    made, other = surrogates_of(f"from <COUNTRY>{written}</COUNTRY>, a <COUNTRY>Dutch</COUNTRY> tourist")
+
+    [known] = [known for known in places().countries if known.name == made]
+    assert known.name not in {"Netherlands", "Gambia", "Philippines", "Bahamas"}
+    assert (known.demonym == other) == (written == "the Netherlands")
+
+
+def test_an_article_stays_before_what_has_one():
+    made = surrogates_of(
+        "in <COUNTRY>the US</COUNTRY>, in <COUNTRY>the UK</COUNTRY>, with <COUNTRY>the Danish</COUNTRY>, "
+        "<COUNTRY>THE NETHERLANDS</COUNTRY>"
+    )
+
+    assert made[:2] == ["the USA", "the United Kingdom"]
+    assert made[2].removeprefix("the ") in {known.demonym for known in places().countries} - {"Danish"}
+    assert made[3].isupper()
+    assert not made[3].startswith("THE")
+
+
+def test_one_country_has_one_stand_in_by_whatever_name():
+    names = ("Bosnia", "Bosnia and Herzegovina", "the Republic of Bosnia and Herzegovina")
+    made = surrogates_of(" or ".join(f"<COUNTRY>{name}</COUNTRY>" for name in names))
+
+    assert len(set(made)) == 1
+
+
 def test_an_area_code_agrees_with_the_state():
     state, phone = surrogates_of("<STATE>New Mexico</STATE>, <PHONE>575-555-0164</PHONE>", RECORD)
 
