@@ -12,7 +12,7 @@ from deid_runtime.surrogates.forms import case_like, holds_text, normal_form, sc
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import names, phrases
 from deid_runtime.surrogates.name_parts import FAMILY
-from deid_runtime.surrogates.numbers import permuted
+from deid_runtime.surrogates.numbers import permuted, replace_code
 from deid_runtime.surrogates.patient import Patient, first_free
 from deid_runtime.surrogates.people import People
 from deid_runtime.surrogates.stand_ins import letter_for, stand_in
@@ -200,11 +200,7 @@ def replace_ip(patient: Patient, value: str, taken: frozenset[str]) -> str:
     try:
         address = ipaddress.ip_address(shown)
     except ValueError:
-        return (
-            first_free(lambda n: scramble(patient.keyed, f"ip/{n}", value), value, taken)
-            if holds_text(value)
-            else value
-        )
+        return replace_code(patient, value, taken)
 
     def make(attempt: int) -> str:
         if isinstance(address, ipaddress.IPv4Address):

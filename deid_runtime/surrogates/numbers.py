@@ -4,7 +4,8 @@ The stand-in depends on the letters and digits alone, not on the label or the pu
 same everywhere, whichever finder called it what. Codes go through a keyed permutation of all codes of their shape, so
 two numbers of a patient never share a stand-in (but for the rare number that has to make way for an original).
 
-No stand-in is a number that is given out: social security numbers get an area that never was issued.
+No stand-in is a number that is given out: social security numbers get an area that never was issued, MAC addresses are
+locally administered.
 """
 
 import re
@@ -21,6 +22,12 @@ _VIN_VALUES: Final = dict(
     zip("ABCDEFGHJKLMNPRSTUVWXYZ", (1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9), strict=True)
 )
 _VIN_WEIGHTS: Final = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
+_MAC: Final = re.compile(
+    r"[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}"
+)
+_MAC_BITS: Final = 48
+_MAC_KIND_BITS: Final = 0b11 << 40  # of the first octet: group address, locally administered
+_MAC_LOCAL: Final = 0b10 << 40
 ROUNDS: Final = 10  # as in NIST SP 800-38G for small domains
 
 
@@ -149,13 +156,24 @@ def _permuted(patient: Patient, purpose: str, code: str) -> str:
             return made
 
 
+def _mac(patient: Patient, purpose: str, code: str) -> str:
+    """Return twelve hexadecimal digits of an address that no maker gives out: a locally administered one (IEEE 802)."""
+    made = patient.keyed.permute(int(code, 16), 1 << _MAC_BITS, purpose, ROUNDS)
+    return f"{made & ~_MAC_KIND_BITS | _MAC_LOCAL:012X}"
+
+
 def replace_code(patient: Patient, value: str, taken: frozenset[str]) -> str:
     """Return the stand-in of an identifier of any kind."""
     if not holds_text(value):
         return value
     code = "".join(char for char in value if char.isalnum()).upper() if value.isascii() else ""
+    is_mac = _MAC.fullmatch(value) is not None
 
     def candidate(attempt: int) -> str:
+        if is_mac:
+            chars = iter(_mac(patient, f"mac/{attempt}", code))
+            made = "".join(next(chars) if char.isalnum() else char for char in value)
+            return made.lower() if value == value.lower() else made
         if not 0 < len(code) <= _LONGEST_CHECKED_CHARS:
             return scramble(patient.keyed, f"code/{attempt}", value)
         return lay(permuted(patient, f"code/{attempt}", code), value)

@@ -29,6 +29,17 @@ def test_codes_keep_their_shape(value, label):
     assert re.match(r"\D*(0*)", made)[1] == re.match(r"\D*(0*)", value)[1]
 
 
+@pytest.mark.parametrize("value", ["00:0C:DE:41:77:18", "00-1b-44-11-3a-b7", "001b.4411.3ab7"])
+def test_a_mac_address_goes_to_one_that_no_maker_gives_out(value):
+    made, again = surrogates_of(f"<DEVICE>{value}</DEVICE> or <IPADDR>{value.upper()}</IPADDR>")
+
+    digits = "0123456789abcdef" if value == value.lower() else "0123456789ABCDEF"
+    assert re.fullmatch(re.sub("[0-9A-Fa-f]", f"[{digits}]", re.escape(value).replace("\\", "")), made)
+    assert int(made[:2], 16) & 0b11 == 0b10
+    assert made != value
+    assert again.upper() == made.upper()
+
+
 def test_a_number_is_the_same_under_every_label_and_spelling():
     made = surrogates_of(
         "MRN <MEDICALRECORD>4182-207-713</MEDICALRECORD>, <IDNUM>4182207713</IDNUM>, <ACCOUNT>4182 207713</ACCOUNT>"
