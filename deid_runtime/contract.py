@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,13 +37,14 @@ class HeadVersion:
     """One version of the head of one entity class.
 
     ``output`` begins the names of its outputs in its graph, see :func:`head_outputs`; ``tags`` are ``B-LABEL`` and
-    ``I-LABEL`` in output order.
+    ``I-LABEL`` in output order. ``weight`` is how much its log odds count beside those of other versions, more than 0.
     """
 
     head: str
     version: str
     output: str
     tags: tuple[str, ...]
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,8 @@ class Graph:
 class Profile:
     """Which graphs answer, and when a word is found.
 
-    ``thresholds``, by head, is the least 1 - P(O), averaged over the versions of a head. ``title_case``: windows with
-    words in capitals are read a second time as if those were in title case, by the name head alone.
+    ``thresholds``, by head, is the least 1 - P(O), averaged over the versions of a head by weight. ``title_case``:
+    windows with words in capitals are read a second time as if those were in title case, by the name head alone.
     """
 
     name: str
@@ -150,8 +152,12 @@ def sha256_of(path: Path) -> str:
 
 
 def _graph(folder: Path, name: str, entry: Mapping[str, Any]) -> Graph:
+    weight = float(entry.get("weight", 1.0))
+    if not 0 < weight < math.inf:
+        raise ValueError(f"graphs/{name}/weight")
     heads = tuple(
-        HeadVersion(row["head"], str(row["version"]), row["output"], tuple(row["tags"])) for row in entry["heads"]
+        HeadVersion(row["head"], str(row["version"]), row["output"], tuple(row["tags"]), weight)
+        for row in entry["heads"]
     )
     return Graph(name, _checked_file(folder, entry), heads)
 

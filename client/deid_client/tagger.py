@@ -19,14 +19,13 @@ from deid_runtime.detectors.models import (
     Batch,
     SpanDecoder,
     choose_profile,
-    combine,
+    combined,
     make_batches,
     pad,
     second_look,
     with_title_case,
 )
 from deid_runtime.engines import TokenScores
-from deid_runtime.labels import HEADS
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.windows import WordEncoder
@@ -124,9 +123,9 @@ class TritonTagger(Closing):
     def _take(self, pending: deque[_Pending], texts: Sequence[str], rows: Sequence[list[Span]]) -> None:
         """Wait for the oldest batch and add its spans to ``rows``."""
         oldest = pending[0]
-        answers = _combined(oldest.votes.result())
+        answers = combined(oldest.votes.result())
         if oldest.second is not None and oldest.changed is not None:
-            answers["name"] = _looked_twice(answers["name"], oldest.changed, _combined(oldest.second.result())["name"])
+            answers["name"] = _looked_twice(answers["name"], oldest.changed, combined(oldest.second.result())["name"])
         self._decoder.decode(oldest.batch, answers, texts, rows)
         pending.popleft()
 
@@ -149,14 +148,6 @@ def load_tagger(settings: Settings, server: ServerSettings, metrics: ClientMetri
     except BaseException:
         connection.close()
         raise
-
-
-def _combined(votes: Votes) -> dict[str, TokenScores]:
-    """Return the combined answer of each head that was asked, in the order of the heads."""
-    by_head: dict[str, list[TokenScores]] = {head: [] for head in HEADS}
-    for version, answer in votes:
-        by_head[version.head].append(answer)
-    return {head: combine(answers) for head, answers in by_head.items() if answers}
 
 
 def _looked_twice(first: TokenScores, changed: NDArray[np.bool_], second: TokenScores) -> TokenScores:

@@ -1,16 +1,16 @@
 """The model detector: windows of sentences through the heads, words over their thresholds back as spans.
 
-Where a profile has several versions of a head, their log odds are averaged; the heads vote one by one.
+Where a profile has several versions of a head, their log odds are averaged by weight; the heads vote one by one.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deid_runtime.closing import Closing
-from deid_runtime.contract import Graph, Manifest, Profile, find_models, read_manifest
+from deid_runtime.contract import Graph, HeadVersion, Manifest, Profile, find_models, read_manifest
 from deid_runtime.decoding import decode_traces, decode_words
 from deid_runtime.detectors.doubts import DENIED_BELOW
 from deid_runtime.engines import Engine, Ids, TokenScores, load_engine
@@ -91,11 +91,9 @@ class ModelTagger(Closing):
 
     def _answers(self, ids: Ids, types: Ids, mask: Ids) -> dict[str, TokenScores]:
         """Return the combined answer of each head, in the order of :data:`~deid_runtime.labels.HEADS`."""
-        votes: dict[str, list[TokenScores]] = {head: [] for head in HEADS}
-        for graph, engine in self._engines:
-            for version, answer in zip(graph.heads, engine(ids, types, mask), strict=True):
-                votes[version.head].append(answer)
-        return {head: combine(answers) for head, answers in votes.items()}
+        return combined(
+            vote for graph, engine in self._engines for vote in zip(graph.heads, engine(ids, types, mask), strict=True)
+        )
 
     def _with_title_case(
         self, answer: TokenScores, windows: Sequence[Window], ids: Ids, types: Ids, mask: Ids
@@ -213,8 +211,20 @@ def make_batches(
     yield from filling.values()
 
 
-def combine(answers: Sequence[TokenScores]) -> TokenScores:
-    """Average the scores of several versions of one head, as log odds; the tag is that of the surest.
+def combined(votes: Iterable[tuple[HeadVersion, TokenScores]]) -> dict[str, TokenScores]:
+    """Return the combined answer of each head that has a vote, in the order of :data:`~deid_runtime.labels.HEADS`."""
+    by_head: dict[str, list[tuple[HeadVersion, TokenScores]]] = {head: [] for head in HEADS}
+    for version, answer in votes:
+        by_head[version.head].append((version, answer))
+    return {
+        head: combine([answer for _, answer in of_head], [version.weight for version, _ in of_head])
+        for head, of_head in by_head.items()
+        if of_head
+    }
+
+
+def combine(answers: Sequence[TokenScores], weights: Sequence[float] | None = None) -> TokenScores:
+    """Average the scores of several versions of one head by ``weights``, as log odds; the tag is that of the surest.
 
     On dev the mean of log odds was better than that of probabilities, and both better than the highest score.
     """
@@ -224,7 +234,8 @@ def combine(answers: Sequence[TokenScores]) -> TokenScores:
     tags = np.stack([answer.tags for answer in answers])
     surest = scores.argmax(axis=0)
     bounded = np.clip(scores, _LEAST_SCORE, 1 - _LEAST_SCORE)
-    odds = np.log(bounded / (1 - bounded)).mean(axis=0)
+    votes = np.asarray([1.0] * len(answers) if weights is None else weights, dtype=scores.dtype)
+    odds = np.average(np.log(bounded / (1 - bounded)), axis=0, weights=votes)
     return TokenScores(np.take_along_axis(tags, surest[None], axis=0)[0], 1 / (1 + np.exp(-odds)))
 
 

@@ -14,6 +14,7 @@ from deid_export.quantise import quantise
 from deid_export.to_onnx import export_fused
 from deid_export.trained import load
 from deid_runtime.contract import CONTRACT_VERSION, INPUTS, read_manifest, sha256_of
+from deid_runtime.errors import ModelError
 from deid_runtime.labels import HEADS
 from deid_runtime.windows import WINDOW_TOKENS, WordEncoder
 from deid_runtime.words import TYPE_COUNT
@@ -23,18 +24,31 @@ DEFAULT_THRESHOLD = 0.5
 
 
 def assemble(
-    trained: Sequence[Path], tokenizer: Path, notes: Sequence[GoldNote], out: Path, *, int8: bool = True
+    trained: Sequence[Path],
+    tokenizer: Path,
+    notes: Sequence[GoldNote],
+    out: Path,
+    *,
+    int8: bool = True,
+    weights: Sequence[float] = (),
 ) -> Path:
     """Write the model repository of ``trained`` to ``out`` and return its manifest.
 
     Each trained model becomes one graph, ``v0``, ``v1`` and so on. The profile ``fast`` is the first of them, ``full``
-    all. ``notes`` are the training notes: int8 ranges are calibrated on them, and the manifest names them by digest.
+    all. ``weights`` say, one for each model, how much its log odds count beside those of others; all the same without.
+    ``notes`` are the training notes: int8 ranges are calibrated on them, and the manifest names them by digest.
+
+    Raises ModelError for weights that are not one for each model, more than 0.
     """
+    if weights and (len(weights) != len(trained) or min(weights) <= 0):
+        raise ModelError(f"{len(weights)} weights for {len(trained)} models; expected one for each, more than 0")
     out.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(tokenizer, out / TOKENIZER)
     encoder = WordEncoder.from_file(out / TOKENIZER)
     graphs = {f"v{number}": _write_graph(path, f"v{number}", notes, encoder, out, int8=int8)
               for number, path in enumerate(trained)}  # fmt: skip
+    for graph, weight in zip(graphs.values(), weights, strict=False):
+        graph["weight"] = weight
     thresholds = dict.fromkeys(HEADS, DEFAULT_THRESHOLD)
     content = {
         "contract": CONTRACT_VERSION,

@@ -155,7 +155,21 @@ def train(
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="Model repository to write.")
 @click.option("--base", help="Base whose tokenizer the model was trained with; default: the packaged one.")
 @click.option("--float32", is_flag=True, help="Do not quantise: four times the size, half the speed.")
-def onnx(trained: tuple[Path, ...], notes: tuple[Path, ...], out: Path, base: str | None, float32: bool) -> None:
+@click.option(
+    "--weight",
+    "weights",
+    type=click.FloatRange(min=0, min_open=True),
+    multiple=True,
+    help="How much a model counts in `full`, once for each of TRAINED in their order. Default: all the same.",
+)
+def onnx(
+    trained: tuple[Path, ...],
+    notes: tuple[Path, ...],
+    out: Path,
+    base: str | None,
+    float32: bool,
+    weights: tuple[float, ...],
+) -> None:
     """Export each of TRAINED (joint.pt or heads.pt) to one ONNX graph in static int8.
 
     The profile `fast` runs the first of them, `full` all.
@@ -166,7 +180,7 @@ def onnx(trained: tuple[Path, ...], notes: tuple[Path, ...], out: Path, base: st
 
     tokenizer = Path(base or packaged_base()) / "tokenizer.json"
     with errors_in_one_line():
-        manifest = assemble(trained, tokenizer, read_corpus(notes), out, int8=not float32)
+        manifest = assemble(trained, tokenizer, read_corpus(notes), out, int8=not float32, weights=weights)
     click.echo(manifest)
 
 

@@ -52,6 +52,8 @@ def graph(**changes: Any) -> dict[str, Any]:
         ({"contract": 99}, r"contract is 99, this version needs 2"),
         ({"window_tokens": 512}, r"window_tokens is 512, this version needs 128"),
         ({"token_types": 2}, r"token_types is 2, this version needs 18"),
+        (graph(weight=0), r"misstates graphs/v0/weight"),
+        (graph(weight="much"), r"lacks or misstates"),
         (graph(heads=[]), r"profile 'fast' has no head for \['age'"),
         (
             graph(heads=[{"head": "age", "tags": ["B-DATE"], "output": "age", "version": "v0"}]),
