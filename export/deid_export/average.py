@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from deid_export import weight_files
+from deid_export.model import with_shared_layers
 from deid_runtime.errors import ModelError
 
 _ALIKE = ("config", "shared_layers", "heads", "joint")
@@ -23,6 +24,7 @@ def average(models: Sequence[Path], out: Path) -> None:
     Raises ModelError for a file that is no model, and for models of different sizes, heads or architectures.
     """
     first, *others = (_model(path) for path in models)
+    others = [_branched_like(first, other) for other in others]
     for path, other in zip(models[1:], others, strict=True):
         if any(first[name] != other[name] for name in _ALIKE) or _shapes(first["state"]) != _shapes(other["state"]):
             raise ModelError(f"{path} has other sizes or heads than {models[0]}; expected trainings from one start")
@@ -36,6 +38,15 @@ def _model(path: Path) -> dict[str, Any]:
     if not {*_ALIKE, "state"} <= saved.keys():
         raise ModelError(f"{path} is no model; expected a joint.pt or heads.pt of `deid-export train`")
     return saved
+
+
+def _branched_like(first: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return ``other`` with the shared layers of ``first`` where only names differ: a start may be ``restore``'s."""
+    old, new = other["shared_layers"], first["shared_layers"]
+    if not (first["joint"] and other["joint"]) or old == new:
+        return other
+    state = with_shared_layers(other["state"], other["heads"], old, new)
+    return other | {"state": state, "shared_layers": new}
 
 
 def _shapes(state: dict[str, Tensor]) -> dict[str, torch.Size]:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from deid_export.average import average
 from deid_export.cli import main
-from deid_export.model import load
+from deid_export.model import load, with_shared_layers
 from deid_runtime.errors import ModelError
 from tests.export.tiny_model import write_base, write_trained
 
@@ -35,6 +35,21 @@ def test_every_weight_is_the_mean_and_the_model_loads(models: list[Path], tmp_pa
     assert first.keys() == mean.keys()
     for name, tensor in first.items():
         torch.testing.assert_close(mean[name], tensor + 0.25)
+
+
+def test_joint_models_fit_whatever_they_name_their_layers(models: list[Path], tmp_path: Path) -> None:
+    saved = torch.load(models[1], weights_only=True)
+    layers = saved["config"]["num_hidden_layers"]
+    state = with_shared_layers(saved["state"], saved["heads"], saved["shared_layers"], layers)
+    torch.save(saved | {"state": state, "shared_layers": layers}, tmp_path / "restored.pt")
+
+    average([models[0], tmp_path / "restored.pt"], tmp_path / "mean.pt")
+    average(models[:2], tmp_path / "expected.pt")
+
+    mean, expected = load(tmp_path / "mean.pt").state_dict(), load(tmp_path / "expected.pt").state_dict()
+    assert state.keys() != saved["state"].keys()
+    assert mean.keys() == expected.keys()
+    assert all(torch.equal(mean[name], tensor) for name, tensor in expected.items())
 
 
 def test_one_model_stays_as_it_is(models: list[Path], tmp_path: Path) -> None:
