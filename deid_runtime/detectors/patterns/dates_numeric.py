@@ -100,6 +100,13 @@ _SCORE_AFTER: Final = re.compile(
     r"meal|tray|scale|score|points?|correct|items?|criteria|hyp|cartridge|liter|litre|gallon|acre|ns|"
     r"w/[ ]?(?:movement|mvmt|amb|activity|cue|drsg|dsg))(?![\w/]))"
 )
+#: Oral contraceptives, whose strengths stand behind their names like dates: ``Junel Fe 1/20``, ``Ortho-Novum 10/11``.
+_PILLS: Final = frozenset(
+    "alyacen aurovela blisovi cyclafem dasetta demulen estrostep gildess hailey jenest junel kelnor larin loestrin "
+    "microgestin minastrin modicon necon norinyl nortrel nylia ortho-novum pirmella tarina taytulla zovia".split()
+)
+_PILL_FORMS: Final = frozenset({"fe", "lo", "21", "24", "28"})
+_PILL_STRENGTHS: Final = frozenset({"1/10", "1/20", "10/11"})
 #: ``3/7 hx``: days of a week, weeks of a year as British notes have them.
 _DURATION_AFTER: Final = re.compile(r"(?i)[ \t]{0,2}(?:hx|h/o|history|ago)\b")
 _TIME_AFTER: Final = re.compile(
@@ -149,6 +156,9 @@ def _grade_month_day(match: re.Match[str]) -> Grade:
     if match["value"] == "24/7" and not (context.last in _DATE_WORDS_SURE or context.is_at_line_start):
         return Grade.NO  # round the clock, far more often than the 24th of July
     form = _form_points(match["a"], match["b"])
+    named = context.two.partition(" ")[0] if context.last in _PILL_FORMS else context.last
+    if match["value"] in _PILL_STRENGTHS and named in _PILLS:
+        return Grade.PROBABLE  # "Junel 1/20" may still have been begun on the 20th of January: the models decide
     points = form + _word_points(context)
     points += 4 * context.is_at_line_start
     points += 4 * (_TIME_AFTER.match(context.after) is not None)
