@@ -33,7 +33,7 @@ _OWN_NAME: Final = {normal_form(name): names for names in reversed(_OWN_NAMES) f
 _LONGEST_SHORT: Final = 3  # letters of an abbreviated country
 #: Said with an article, so that none of them stands in: before it there may be none.
 _WITH_ARTICLE: Final = frozenset({"Bahamas", "Gambia", "Netherlands", "Philippines"})
-_ARTICLE: Final = re.compile(r"the\s+(?=\w)", re.IGNORECASE)
+_ARTICLE: Final = re.compile(r"the\s{1,3}(?=\w)", re.IGNORECASE)
 #: Other names of countries in the list, in their normal forms.
 _ALSO: Final = {
     "bosniaandherzegovina": "bosnia", "czechrepublic": "czechia", "drc": "congo", "holland": "netherlands",
@@ -41,7 +41,9 @@ _ALSO: Final = {
     "trinidadandtobago": "trinidad", "ussr": "russia",
 }  # fmt: skip
 _OFFICIAL: Final = re.compile(
-    r"(?:[\w'’-]+\s+){0,3}(?:republic|kingdom|state|sultanate|commonwealth)\s+of\s+(?:the\s+)?(?=\w)", re.IGNORECASE
+    r"(?:[\w'’-]{1,20}\s{1,3}){0,3}(?:republic|kingdom|state|sultanate|commonwealth)\s{1,3}of\s{1,3}"
+    r"(?:the\s{1,3})?(?=\w)",
+    re.IGNORECASE,
 )
 _COUNTRY_SHORT: Final = {
     "american": ("Canadian", "Australian", "Irish", "Scottish"), "british": ("Irish", "Canadian", "Dutch", "Danish"),
@@ -261,9 +263,14 @@ def _postcode(keyed: Keyed, value: str, attempt: int) -> str:
     return scramble(keyed, f"postcode/{attempt}", value)
 
 
+def _without(beginning: re.Pattern[str], value: str) -> str:
+    found = beginning.match(value)
+    return value[found.end() :] if found else value
+
+
 def _country_form(value: str) -> str:
     """Return the normal form of the short name by which the list may know a country."""
-    bare = _OFFICIAL.sub("", _ARTICLE.sub("", value, count=1), count=1)
+    bare = _without(_OFFICIAL, _without(_ARTICLE, value))
     return _ALSO.get(normal_form(bare), normal_form(bare))
 
 

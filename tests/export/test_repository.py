@@ -130,7 +130,9 @@ def full_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def test_ensembles_on_the_server_answer_as_the_whole_graphs(full_server: Server) -> None:
     rows = [window for window in windows() if width_of(len(window.ids)) == 64][:2]
-    inputs = token_inputs(tokens(rows, 64))
+    batch = tokens(rows, 64)
+    inputs = token_inputs(batch)
+    real = batch[2].astype(bool)  # what stands behind the end of a row means nothing
 
     with grpc.InferenceServerClient(full_server.options.grpc) as client:
         whole = {graph: client.infer(graph, inputs) for graph in GRAPHS}
@@ -140,7 +142,7 @@ def test_ensembles_on_the_server_answer_as_the_whole_graphs(full_server: Server)
         config = client.get_model_config("deid_v0", as_json=True)["config"]
 
     def near(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
-        return bool(np.abs(left.astype(np.float32) - right.astype(np.float32)).max() < 0.05)
+        return bool(np.abs(left.astype(np.float32) - right.astype(np.float32))[real].max() < 0.05)
 
     for head in ("name", "location", "organization", "age", "identifier"):
         score = f"{head}_score"
