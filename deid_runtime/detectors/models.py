@@ -234,8 +234,8 @@ def combine(answers: Sequence[TokenScores], weights: Sequence[float] | None = No
     tags = np.stack([answer.tags for answer in answers])
     surest = scores.argmax(axis=0)
     bounded = np.clip(scores, _LEAST_SCORE, 1 - _LEAST_SCORE)
-    votes = np.asarray([1.0] * len(answers) if weights is None else weights, dtype=scores.dtype)
-    odds = np.average(np.log(bounded / (1 - bounded)), axis=0, weights=votes)
+    counted = None if weights is None else np.asarray(weights, dtype=scores.dtype)
+    odds = np.average(np.log(bounded / (1 - bounded)), axis=0, weights=counted)
     return TokenScores(np.take_along_axis(tags, surest[None], axis=0)[0], 1 / (1 + np.exp(-odds)))
 
 

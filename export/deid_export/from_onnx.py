@@ -150,8 +150,7 @@ def restore(path: Path, base: str, out: Path, *, shared_layers: int | None = Non
     model = BranchedTagger(encoder, Shape(kept, heads), joint=True, distances=distances)
     try:
         model.load_state_dict(state)
-    except RuntimeError as error:  # the message names tensors and shapes, nothing else
-        # PyTorch lists every weight that differs; the sizes of one say what is wrong.
+    except RuntimeError as error:  # its message lists every weight that differs, which is all of them
         raise ModelError(
             f"{path} was not made from the base {base}; name the one it was trained from with --base"
         ) from error
