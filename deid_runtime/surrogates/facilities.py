@@ -20,7 +20,7 @@ from deid_runtime.surrogates.lists import names, phrases
 from deid_runtime.surrogates.patient import Patient, first_free
 
 _LONGEST_PHRASE_CHARS: Final = 160
-_TOKEN: Final = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+(?:['’ʻ][^\W\d_]+)*|[\W_]", re.I)
+_TOKEN: Final = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+(?:['’ʻʼ][^\W\d_]+)*|[\W_]", re.I)
 _ABBREVIATION: Final = re.compile(r"(?:[A-Z]\.){2,6}|[A-Z]{2,4}(?:-[A-Z]{2,4})?|[B-DF-HJ-NP-TV-Z]{5,6}|[A-Z]{2,5}\d")
 _SPECIALTY: Final = re.compile(
     r"(?:olog(?:y|ic|ical|ists?)|iatr(?:y|ics|ists?|icians?)|therap(?:y|ies|ists?)|pathy|dont(?:ics|ists?)|dentists?|"
@@ -40,7 +40,7 @@ _SKIPPED: Final = frozenset({"of", "the", "and", "at", "for"})  # words that abb
 _LEAST_POSSESSIVE: Final = 3  # characters
 _LEAST_PLURAL: Final = 5  # characters: Cruikshanks is Cruikshank's, but Ross is no Ros's
 _POSSESSIVE: Final = ("'s", "’s")
-_APOSTROPHE: Final = re.compile("['’ʻ]")
+_APOSTROPHE: Final = re.compile("['’ʻʼ]")
 #: Words that are the kind of a facility by themselves: the name of one goes before them.
 _HEADS: Final = frozenset(
     "academy agency centre center church clinic college company department dept facility foundation group home hospice "
@@ -108,7 +108,8 @@ def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str
         return first_free(lambda n: scramble(patient.keyed, f"{kind}/{n}", value), value, taken)
     form = normal_form(value)
     apart = around.apart.get(form)
-    if apart is not None and (value.isalpha() or (_APOSTROPHE.search(apart) and not _APOSTROPHE.search(value))):
+    # The okina of Heʻeia is a letter too: a name with its own apostrophe is not another's form, least of all its own.
+    if apart is not None and not _APOSTROPHE.search(value) and (value.isalpha() or _APOSTROPHE.search(apart)):
         made = _APOSTROPHE.sub("", replace_phrase(patient, kind, apart, taken, around))
         if value.isalpha():
             made = "".join(string.capwords(word) if word.islower() else word for word in made.split(" "))

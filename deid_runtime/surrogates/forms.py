@@ -30,6 +30,7 @@ _SCRIPTS: Final = (
         "우원유윤은이인장재정조주준지진찬창하한현호홍희"
     )),
 )  # fmt: skip
+_APOSTROPHE_LETTERS: Final = "ʻʼ"  # punctuation as readers see it, though Unicode calls them letters
 _LOWER: Final = "abcdefghjklmnpqrstuvwxyz"  # without i and o, which read as digits in identifiers
 
 
@@ -46,7 +47,8 @@ def _normal_form(value: str) -> str:
         return value.lower().translate(_DROP_ASCII)
     # The Turkish letter without a dot has the capital of the one with: both are one, as capitals make them.
     decomposed = unicodedata.normalize("NFKD", value).casefold().replace("ı", "i")
-    return unicodedata.normalize("NFC", "".join(char for char in decomposed if char.isalnum()))
+    kept = (char for char in decomposed if char.isalnum() and char not in _APOSTROPHE_LETTERS)
+    return unicodedata.normalize("NFC", "".join(kept))
 
 
 # Every value is normalised several times on its way; only short ones are kept, so the cache stays within some
@@ -55,8 +57,8 @@ _short_normal_form = lru_cache(maxsize=16_384)(_normal_form)
 
 
 def holds_text(value: str) -> bool:
-    """Say whether there is any letter or digit, of any script, in ``value``."""
-    return any(char.isalnum() for char in value)
+    """Say whether there is any letter or digit, of any script, in ``value``; an okina alone is none."""
+    return any(char.isalnum() and char not in _APOSTROPHE_LETTERS for char in value)
 
 
 def case_like(stand_in: str, original: str) -> str:

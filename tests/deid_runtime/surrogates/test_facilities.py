@@ -109,6 +109,15 @@ def test_a_possessive_without_its_apostrophe_follows_the_one_with_it(plural):
     assert made.isupper() == plural.isupper()
 
 
+@pytest.mark.parametrize("name", ["Heʻeia", "Pāʼia", "O'Fallon", "Coeur d’Alene"])
+def test_a_name_with_an_apostrophe_of_any_kind_is_replaced_alike_with_and_without_it(name):
+    plain = re.sub("['’ʻʼ]", "", name)
+    written, made = surrogates_of(f"<ORGANIZATION>{name}</ORGANIZATION>, <ORGANIZATION>{plain}</ORGANIZATION>")
+
+    assert written != name
+    assert made == re.sub("['’ʻʼ]", "", written)
+
+
 def test_a_plural_of_a_family_name_is_one_of_another():
     [alone] = surrogates_of("<ORGANIZATION>Hendersons</ORGANIZATION>")
     [possessive] = surrogates_of("<ORGANIZATION>Henderson's</ORGANIZATION>")
