@@ -4,11 +4,14 @@ Both depend on the letters and the lists alone, so that an odd name has the same
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import names
@@ -29,12 +32,16 @@ def nearest(form: str) -> str:
     """
     if not form.isascii() or not form.isalpha():
         return ""
-    known = names()
     for slips in _slips(form):
-        found = {slip for slip in slips if slip in known.given or slip in known.family}
+        found = slips & _known()
         if found:
             return min(found, key=lambda slip: (_rarity(slip), slip))
     return ""
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(names().given) | frozenset(names().family)
 
 
 def _rarity(form: str) -> bool:
@@ -49,16 +56,20 @@ def _slips(form: str) -> Iterator[set[str]]:
         yield {form[:i] + form[i + 1] + form[i] + form[i + 2 :] for i in inner if i + 1 < len(form)}
     if len(form) >= _LEAST_MISSPELT_CHARS:
         yield {form[:i] + form[i + 1 :] for i in inner}
-        yield {form[:i] + char + form[i:] for i in (*inner, len(form)) for char in _ALPHABET}
-        yield {form[:i] + char + form[i + 1 :] for i in inner for char in _ALPHABET}
+        heads = [(form[:i], i) for i in inner]
+        yield {f"{head}{char}{form[i:]}" for head, i in (*heads, (form, len(form))) for char in _ALPHABET}
+        yield {f"{head}{char}{form[i + 1 :]}" for head, i in heads for char in _ALPHABET}
 
 
 @dataclass(frozen=True, slots=True)
 class _Letters:
-    """How often each beginning and ending occurs in each pool."""
+    """What the beginnings and endings of names say of the pools: naive Bayes, as logarithms."""
 
-    sizes: Mapping[tuple[str, str], int]
-    counts: Mapping[str, Mapping[tuple[str, str], int]]
+    keys: tuple[tuple[str, str], ...]  # of the pools, falling, so that of equal scores the first is the greatest key
+    unmatched: NDArray[np.float64]  # (pools,): the score of a name none of whose features occurs in the pool
+    features: Mapping[str, slice]  # beginning or ending -> its stretch of the two arrays below
+    pools: NDArray[np.intp]  # those it occurs in
+    gains: NDArray[np.float64]  # what each of them gains by it
 
 
 def _features(form: str) -> tuple[str, ...]:
@@ -67,26 +78,32 @@ def _features(form: str) -> tuple[str, ...]:
 
 @cache
 def _letters() -> _Letters:
-    counts: dict[str, Counter[tuple[str, str]]] = {}
-    sizes: dict[tuple[str, str], int] = {}
-    for key, pool in names().pools.items():
+    counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
+    keys: list[tuple[str, str]] = []
+    unmatched = []
+    for key, pool in sorted(names().pools.items(), reverse=True):
         forms = [form for form in map(normal_form, pool) if form.isascii()]
         if forms and key[0] != "nicknamed" and not key[1].startswith("-"):
-            sizes[key] = len(forms)
             for form in forms:
                 for feature in _features(form):
-                    counts.setdefault(feature, Counter())[key] += 1
-    return _Letters(sizes, counts)
+                    counts[feature][len(keys)] += 1
+            keys.append(key)
+            choices = len(forms) + _SMOOTHING * _LETTER_CHOICES
+            unmatched.append(math.log(len(forms)) - len(_features("")) * math.log(choices))
+    features = {}
+    pools: list[int] = []
+    gains: list[float] = []
+    for feature, of_pools in counts.items():
+        features[feature] = slice(len(pools), len(pools) + len(of_pools))
+        pools += of_pools
+        gains += [math.log((count + _SMOOTHING) / _SMOOTHING) for count in of_pools.values()]
+    return _Letters(tuple(keys), np.array(unmatched), features, np.array(pools), np.array(gains))
 
 
 @cache
-def _unmatched_scores(sex: str) -> Mapping[tuple[str, str], float]:
-    """Return the score of each pool of ``sex`` for a name none of whose features occurs in it."""
-    return {
-        key: math.log(size) - len(_features("")) * math.log(size + _SMOOTHING * _LETTER_CHOICES)
-        for key, size in _letters().sizes.items()
-        if not sex or key[1] == sex
-    }
+def _barred(sex: str) -> NDArray[np.float64]:
+    """Return minus infinity for the pools that are not of ``sex``, 0 for those that are, and for all without one."""
+    return np.array([0.0 if not sex or key[1] == sex else -math.inf for key in _letters().keys])
 
 
 @lru_cache(maxsize=4096)
@@ -95,10 +112,10 @@ def likely_pool(form: str, sex: str = "") -> tuple[str, ...]:
 
     Naive Bayes on the first and last letters, over the cultures and sexes of the lists.
     """
-    counts = _letters().counts
-    scores = dict(_unmatched_scores(sex))
+    letters = _letters()
+    scores = letters.unmatched + _barred(sex)
     for feature in _features(form):
-        for key, count in counts.get(feature, {}).items():
-            if key in scores:
-                scores[key] += math.log((count + _SMOOTHING) / _SMOOTHING)
-    return names().pools[max(scores, key=lambda key: (scores[key], key))]
+        stretch = letters.features.get(feature)
+        if stretch is not None:
+            scores[letters.pools[stretch]] += letters.gains[stretch]  # no pool stands there twice
+    return names().pools[letters.keys[int(scores.argmax())]]
