@@ -29,7 +29,7 @@ class Settings:
     models: Path | None = None  # folder with manifest.json; None: the models installed with the package
     use_models: bool = True  # False leaves patterns, lists and records alone: fast, and not safe on its own
     server: Server | None = None  # who runs the models; None: an engine in this process
-    engine: Engine = "auto"  # auto: OpenVINO on x86-64, ONNX Runtime elsewhere
+    engine: Engine = "auto"  # auto: the faster, by processor (engines.fastest_engine)
     profile: Profile = "fast"  # fast: one head per entity
     engine_threads: int = 1  # one engine with one thread per worker beats one engine with many threads
     batch_windows: int = 16  # model windows per engine call; never changes an answer

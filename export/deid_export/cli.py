@@ -81,6 +81,14 @@ def main(verbose: bool) -> None:
 )
 @click.option("--start", type=_FOLDER, help="joint.pt of an earlier training to go on from, as with notes of your own.")
 @click.option(
+    "--teacher",
+    type=_FOLDER,
+    help="joint.pt of a larger model, whose answers count as much as the annotations in the joint phase.",
+)
+@click.option(
+    "--dropout", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True, help="Of hidden states."
+)
+@click.option(
     "--resampled",
     type=click.FloatRange(0, 1),
     default=1.0,
@@ -105,6 +113,8 @@ def train(
     learning_rate: float,
     start: Path | None,
     batch_tokens: int,
+    teacher: Path | None,
+    dropout: float,
     resampled: float,
 ) -> None:
     """Fine-tune the shared encoder and the heads; run again to go on after an interruption."""
@@ -139,6 +149,8 @@ def train(
             seed=seed,
             learning_rate=learning_rate,
             start=start,
+            teacher=teacher,
+            dropout=dropout,
         )
         stream = StreamSettings(seed=seed, resample=resampled, batch_tokens=batch_tokens)
         # All models of a repository share one tokenizer, and an MPNet has its own.
@@ -244,6 +256,30 @@ def average(models: tuple[Path, ...], out: Path) -> None:
     with errors_in_one_line():
         run(models, out)
     click.echo(out)
+
+
+@main.command()
+@click.argument("trained", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--notes", type=_FOLDER, required=True, multiple=True, help="Annotated notes to choose by.")
+@click.option(
+    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Model file to write."
+)
+@click.option("--base", help="Base whose tokenizer the model was trained with; default: the packaged one.")
+@click.option("--layers", type=click.IntRange(min=1), required=True, help="How many layers to keep.")
+@click.option(
+    "--feed-forward", type=click.IntRange(min=1), required=True, help="How many inner neurons of each layer to keep."
+)
+def shrink(trained: Path, notes: tuple[Path, ...], out: Path, base: str | None, layers: int, feed_forward: int) -> None:
+    """Cut TRAINED, a joint.pt, to a smaller and faster model; relearn with `train --start OUT --teacher TRAINED`."""
+    from deid_export.corpus import read_corpus
+    from deid_export.model import packaged_base
+    from deid_export.shrink import shrink as run
+    from deid_runtime.windows import WordEncoder
+
+    with errors_in_one_line():
+        encoder = WordEncoder.from_file(Path(base or packaged_base()) / "tokenizer.json")
+        kept = run(trained, read_corpus(notes), encoder, out, layers=layers, feed_forward=feed_forward)
+    click.echo(f"{out}: layers {', '.join(map(str, kept))} of the model")
 
 
 main.add_command(baseline)

@@ -168,6 +168,8 @@ def _config(base: str, found: Mapping[str, Tensor], layers: int) -> BertConfig:
     if not isinstance(config, BertConfig):
         raise ModelError(f"{base} is no BERT or MPNet; name the base that the graph was made of")
     config.num_hidden_layers = layers
+    inner = next((len(value) for name, value in found.items() if name.endswith("intermediate.dense.bias")), None)
+    config.intermediate_size = inner or config.intermediate_size  # narrower than the base's where it was shrunk
     config.type_vocab_size = found["embeddings.token_type_embeddings.weight"].shape[0]
     config.coded_pieces = pieces.endswith(".codes")
     return config

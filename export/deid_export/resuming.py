@@ -13,7 +13,7 @@ from deid_runtime.errors import InputError
 SETTINGS_FILE: Final = "settings.json"
 
 #: Change how fast the same is learnt, or are told by a digest instead.
-_FREE: Final = ("threads", "checkpoint_every_s", "start")
+_FREE: Final = ("threads", "checkpoint_every_s", "start", "teacher")
 
 
 def claim(
@@ -32,7 +32,7 @@ def claim(
     there the length may change, so that a training can be cut short and its learning rate still come down. Raises
     InputError, and leaves the folder as it is, when it is of another training.
     """
-    start = getattr(train, "start", None)
+    start, teacher = getattr(train, "start", None), getattr(train, "teacher", None)
     claimed: dict[str, Any] = {
         "train": dataclasses.asdict(train),
         "stream": dataclasses.asdict(stream),
@@ -40,6 +40,7 @@ def claim(
         "focus_sha256": corpus_digest(focus),
         "clean_sentences": clean_sentences,
         "start_sha256": sha256_of(start) if start is not None else None,
+        "teacher_sha256": sha256_of(teacher) if teacher is not None else None,
     }
     claimed = json.loads(json.dumps(claimed, default=str))
     path = out / SETTINGS_FILE

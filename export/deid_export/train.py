@@ -22,6 +22,7 @@ from deid_export import convolutional
 from deid_export.batches import IGNORED, Batch, StreamSettings, piece_counts, stream_batches
 from deid_export.coded import code_pieces
 from deid_export.corpus import GoldNote
+from deid_export.distil import Teacher, divergence
 from deid_export.gazetteers import Gazetteers
 from deid_export.model import (
     BranchedTagger,
@@ -65,6 +66,7 @@ class TrainSettings:
     clip_norm: float = 1.0
     dropout: float = 0.1  # of hidden states
     start: Path | None = None  # a trained model whose weights the joint phase begins with
+    teacher: Path | None = None  # a trained model whose answers count as much as the gold tags in the joint phase
     threads: int = 2
     checkpoint_every_s: float = 240.0
     seed: int = 17
@@ -121,7 +123,8 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
             continue
         torch.manual_seed(settings.seed + number)  # of its own, so that a phase begun by another run learns the same
         phase_stream = dataclasses.replace(stream, seed=stream.seed + 1000 * number)
-        _run_phase(model, data, encoder, settings, phase_stream, phase, tokens, rate, out)
+        teacher = Teacher(settings.teacher, model) if settings.teacher is not None and phase == "joint" else None
+        _run_phase(model, data, encoder, settings, phase_stream, phase, tokens, rate, out, teacher)
         save(model, config, path)
         (out / f"{phase}.checkpoint.pt").unlink(missing_ok=True)
     return out / f"{phases[-1][0]}.pt"
@@ -195,6 +198,7 @@ def _run_phase(
     tokens: int,
     rate: float,
     out: Path,
+    teacher: Teacher | None = None,
 ) -> None:
     weights = MasterWeights(model, rate=rate, weight_decay=settings.weight_decay, clip_norm=settings.clip_norm)
     checkpoint = out / f"{phase}.checkpoint.pt"
@@ -216,7 +220,7 @@ def _run_phase(
             batch = next(batches)
             done = seen / tokens
             scale = min(done / settings.warm_up, 1.0, (1.0 - done) / (1.0 - settings.warm_up))
-            loss = _backward(model, batch, loss_of)
+            loss = _backward(model, batch, loss_of, teacher)
             weights.step(rate * max(scale, 0.002))
             count = batch.input_ids.numel()
             seen += count
@@ -232,11 +236,13 @@ def _run_phase(
     weights.release()
 
 
-def _backward(model: Tagger, batch: Batch, loss_of: nn.Module) -> float:
+def _backward(model: Tagger, batch: Batch, loss_of: nn.Module, teacher: Teacher | None) -> float:
     """Leave the gradients of the batch in ``model`` and return its loss."""
     logits = model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
     loss = sum(loss_of(logits[head].float().flatten(0, 1), target.flatten()) for head, target in batch.targets.items())
     assert isinstance(loss, torch.Tensor)
+    if teacher is not None:
+        loss = loss + divergence(logits, teacher(batch), batch.targets)
     loss.backward()  # type: ignore[no-untyped-call]
     return float(loss.detach())
 

@@ -1,0 +1,53 @@
+"""Learning from a teacher: the pupil's answers are drawn to the softened ones of a larger model on the same windows.
+
+Hinton et al. 2015, *Distilling the knowledge in a neural network*. Low thresholds read the tail of a head's
+distribution, and the tail is what gold tags, all ones and zeros, say nothing of.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+
+from deid_export.batches import IGNORED, Batch
+from deid_export.model import Tagger
+from deid_export.precision import autocast
+from deid_export.trained import load
+from deid_runtime.errors import InputError
+
+#: Hinton et al. found 2 to 4 best where the pupil is small; both distributions are softened by it.
+TEMPERATURE: Final = 2.0
+
+
+class Teacher:
+    """A trained model that says what it would answer; its weights stay."""
+
+    def __init__(self, path: Path, pupil: Tagger) -> None:
+        """Load the model at ``path``. Raises InputError when it lacks one of the heads of ``pupil``."""
+        self._model = load(path).eval().requires_grad_(False)
+        missing = set(pupil.shape.heads) - set(self._model.shape.heads)
+        if missing:
+            raise InputError(f"{path} has no head {', '.join(sorted(missing))}; a teacher answers for all of its pupil")
+
+    @torch.inference_mode()
+    def __call__(self, batch: Batch) -> dict[str, Tensor]:
+        """Return logits ``(rows, tokens, tags)`` by head."""
+        with autocast():
+            logits: dict[str, Tensor] = self._model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
+        return logits
+
+
+def divergence(pupil: Mapping[str, Tensor], teacher: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Tensor:
+    """Return the Kullback-Leibler divergence of the softened answers, summed over heads, a mean over scored tokens.
+
+    It is multiplied by the square of :data:`TEMPERATURE`, which keeps its gradients as large as those of the gold tags.
+    """
+    total = torch.zeros(())
+    for head, target in targets.items():
+        scored = target != IGNORED
+        ours = torch.log_softmax(pupil[head][scored].float() / TEMPERATURE, dim=-1)
+        theirs = torch.log_softmax(teacher[head][scored].float() / TEMPERATURE, dim=-1)
+        total = total + nn.functional.kl_div(ours, theirs, reduction="batchmean", log_target=True)
+    return total * TEMPERATURE**2
