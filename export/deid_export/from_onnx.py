@@ -21,8 +21,10 @@ from transformers import AutoConfig, BertConfig, MPNetConfig
 
 from deid_export.model import BranchedTagger, Shape, config_to_save, empty, save, with_shared_layers
 from deid_export.mpnet import bert_config, biases_by_bucket
+from deid_export.simplify import JOINED, scale_of, sizes_of
 from deid_runtime.errors import ModelError
 
+_EMBEDDINGS: Final = "q_output_model.embeddings"
 _PREFIX: Final = "model."
 _BIAS: Final = ".bias"
 _PIECES: Final = "embeddings.word_embeddings"
@@ -53,6 +55,17 @@ class _Graph:
             shape[axis] = -1
             scale, zero = scale.reshape(shape), zero.reshape(shape)
         return np.asarray((stored - zero) * scale, dtype=np.float32)
+
+    def table(self, name: str) -> Floats | None:
+        """Return a table of integers that are scaled after they are looked up; see :mod:`deid_export.simplify`."""
+        integers, scale = self.array(name), self.array(scale_of(name))
+        return None if integers is None or scale is None else integers * scale
+
+    def parts(self, bias: str, values: Floats) -> Iterator[tuple[str, Floats]]:
+        """Yield name and rows of each layer that ``values``, of the bias called ``bias``, were merged of."""
+        names = [name.removeprefix(_PREFIX) for name in bias.split(JOINED)]
+        sizes = [len(values)] if len(names) == 1 else numpy_helper.to_array(self.values[sizes_of(bias)]).tolist()
+        yield from zip(names, np.split(values, np.cumsum(sizes)[:-1]), strict=True)
 
     def smoothing(self, name: str) -> Floats | None:
         """Return the factors, one per channel, that multiply ``name`` on its way to a matrix; None without any."""
@@ -86,7 +99,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 def _matrices(graph: _Graph) -> Iterator[tuple[str, Floats]]:
     """Yield the matrix of every linear layer, named after the bias that is added to its product."""
     bias_of = {
-        taken: name.removeprefix(_PREFIX)
+        taken: name
         for node in graph.nodes
         if node.op_type == "Add"
         for taken in node.input
@@ -102,7 +115,8 @@ def _matrices(graph: _Graph) -> Iterator[tuple[str, Floats]]:
         factors = graph.smoothing(node.input[0])
         if factors is not None:
             matrix = matrix * factors[:, None]
-        yield bias_of[node.output[0]].removesuffix(_BIAS) + ".weight", matrix.T
+        for bias, part in graph.parts(bias_of[node.output[0]], matrix.T):
+            yield bias.removesuffix(_BIAS) + ".weight", part
 
 
 def _plain(graph: _Graph) -> Iterator[tuple[str, Floats]]:
@@ -111,15 +125,15 @@ def _plain(graph: _Graph) -> Iterator[tuple[str, Floats]]:
         if name.startswith(_PREFIX):
             found = graph.array(name)
             assert found is not None
-            yield name.removeprefix(_PREFIX), found
+            yield from graph.parts(name, found)
     for node in graph.nodes:
         if node.op_type == "Gather" and node.name.startswith(f"/{_PREFIX.rstrip('.')}/distances/"):
             by_distance = graph.array(node.input[0])
             assert by_distance is not None
             yield "distances.bias.weight", biases_by_bucket(torch.from_numpy(by_distance)).numpy()
-        if node.op_type == "DequantizeLinear" and node.input[0].startswith(f"q_output_{_PREFIX}embeddings"):
+        if node.op_type in {"DequantizeLinear", "Gather"} and node.input[0].startswith(_EMBEDDINGS):
             name = node.input[0].removeprefix(f"q_output_{_PREFIX}").removesuffix("_1")
-            found = graph.array(node.output[0])
+            found = graph.array(node.output[0]) if node.op_type == "DequantizeLinear" else graph.table(node.input[0])
             assert found is not None
             yield name, found
 

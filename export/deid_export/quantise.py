@@ -14,6 +14,7 @@ import onnx
 from numpy.typing import NDArray
 
 from deid_export.corpus import GoldNote
+from deid_export.simplify import simplify
 from deid_runtime.contract import INPUTS
 from deid_runtime.detectors.models import pad
 from deid_runtime.sentences import split_sentences
@@ -30,6 +31,7 @@ def quantise(source: Path, target: Path, notes: Sequence[GoldNote], encoder: Wor
     quantised = nncf.quantize(
         model, nncf.Dataset(samples), model_type=nncf.ModelType.TRANSFORMER, subset_size=len(samples)
     )
+    simplify(quantised)
     onnx.save(quantised, target)
 
 

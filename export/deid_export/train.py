@@ -22,7 +22,7 @@ from deid_export import convolutional
 from deid_export.batches import IGNORED, Batch, StreamSettings, piece_counts, stream_batches
 from deid_export.coded import code_pieces
 from deid_export.corpus import GoldNote
-from deid_export.distil import Teacher, divergence
+from deid_export.distil import Teacher
 from deid_export.gazetteers import Gazetteers
 from deid_export.model import (
     BranchedTagger,
@@ -220,7 +220,7 @@ def _run_phase(
             batch = next(batches)
             done = seen / tokens
             scale = min(done / settings.warm_up, 1.0, (1.0 - done) / (1.0 - settings.warm_up))
-            loss = _backward(model, batch, loss_of, teacher)
+            loss = _backward(model, batch, loss_of, teacher, done)
             weights.step(rate * max(scale, 0.002))
             count = batch.input_ids.numel()
             seen += count
@@ -236,13 +236,13 @@ def _run_phase(
     weights.release()
 
 
-def _backward(model: Tagger, batch: Batch, loss_of: nn.Module, teacher: Teacher | None) -> float:
+def _backward(model: Tagger, batch: Batch, loss_of: nn.Module, teacher: Teacher | None, progress: float) -> float:
     """Leave the gradients of the batch in ``model`` and return its loss."""
     logits = model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
     loss = sum(loss_of(logits[head].float().flatten(0, 1), target.flatten()) for head, target in batch.targets.items())
     assert isinstance(loss, torch.Tensor)
     if teacher is not None:
-        loss = loss + divergence(logits, teacher(batch), batch.targets)
+        loss = loss + teacher.loss(batch, logits, progress)
     loss.backward()  # type: ignore[no-untyped-call]
     return float(loss.detach())
 

@@ -149,6 +149,23 @@ def test_a_pupil_learns_what_its_teacher_says(deep: Path, encoder: WordEncoder, 
     assert learnt("taught", deep) < 0.8 * learnt("alone", None)
 
 
+def test_the_last_hidden_states_count_less_and_less(base: Path, deep: Path, encoder: WordEncoder) -> None:
+    batch, _ = answered(base, encoder)
+    pupil = load(deep).eval()
+    teacher = Teacher(deep, pupil)
+
+    def loss(progress: float) -> float:
+        logits = pupil(batch.input_ids, batch.token_type_ids, batch.attention_mask)
+        return float(teacher.loss(batch, logits, progress).detach())
+
+    assert loss(0.0) == pytest.approx(0, abs=1e-4)  # the pupil is its teacher
+    with torch.no_grad():
+        pupil.get_parameter("branches.name.layers.2.output.LayerNorm.bias").add_(0.5)
+    first, middle, last = loss(0.0), loss(0.5), loss(1.0)
+    assert first > middle > last > 0
+    assert first - middle == pytest.approx(middle - last, rel=1e-3)
+
+
 def test_a_teacher_must_have_the_heads_of_its_pupil(base: Path, deep: Path, tmp_path: Path) -> None:
     encoder = load_base(str(base))
     one = BranchedTagger(encoder, Shape(1, ("name",)), joint=True)
