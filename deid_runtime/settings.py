@@ -32,7 +32,7 @@ class Settings:
     engine: Engine = "auto"  # auto: the faster, by processor (engines.fastest_engine)
     profile: Profile = "fast"  # fast: one head per entity
     engine_threads: int = 1  # one engine with one thread per worker beats one engine with many threads
-    batch_windows: int = 16  # model windows per engine call; never changes an answer
+    batch_windows: int = 8  # model windows per engine call; never changes an answer. More fill caches and pad more rows
     thresholds: Mapping[str, float] = field(
         default_factory=dict
     )  # head -> least 1 - P(O); empty: those of the manifest
