@@ -156,6 +156,8 @@ class _OnnxRuntime:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
+        # Without VNNI, sums of two products of bytes are cut off at 16 bits; so they are whole, for a sixth more time.
+        options.add_session_config_entry("session.x64quantprecision", "1")
         providers = [
             p for p in ("CUDAExecutionProvider", "CPUExecutionProvider") if p in onnxruntime.get_available_providers()
         ]

@@ -8,13 +8,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final
 
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import names
+
+if TYPE_CHECKING:  # the command line's help is there before numpy would be
+    import numpy as np
+    from numpy.typing import NDArray
 
 _ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz"
 _LEAST_SWAPPED_CHARS: Final = 4
@@ -66,10 +67,10 @@ class _Letters:
     """What the beginnings and endings of names say of the pools: naive Bayes, as logarithms."""
 
     keys: tuple[tuple[str, str], ...]  # of the pools, falling, so that of equal scores the first is the greatest key
-    unmatched: NDArray[np.float64]  # (pools,): the score of a name none of whose features occurs in the pool
+    unmatched: "NDArray[np.float64]"  # (pools,): the score of a name none of whose features occurs in the pool
     features: Mapping[str, slice]  # beginning or ending -> its stretch of the two arrays below
-    pools: NDArray[np.intp]  # those it occurs in
-    gains: NDArray[np.float64]  # what each of them gains by it
+    pools: "NDArray[np.intp]"  # those it occurs in
+    gains: "NDArray[np.float64]"  # what each of them gains by it
 
 
 def _features(form: str) -> tuple[str, ...]:
@@ -78,6 +79,8 @@ def _features(form: str) -> tuple[str, ...]:
 
 @cache
 def _letters() -> _Letters:
+    import numpy as np
+
     counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
     keys: list[tuple[str, str]] = []
     unmatched = []
@@ -101,8 +104,10 @@ def _letters() -> _Letters:
 
 
 @cache
-def _barred(sex: str) -> NDArray[np.float64]:
+def _barred(sex: str) -> "NDArray[np.float64]":
     """Return minus infinity for the pools that are not of ``sex``, 0 for those that are, and for all without one."""
+    import numpy as np
+
     return np.array([0.0 if not sex or key[1] == sex else -math.inf for key in _letters().keys])
 
 

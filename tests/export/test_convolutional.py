@@ -176,7 +176,8 @@ def test_its_graph_can_be_served_in_parts(repository: Path, tmp_path: Path) -> N
     for version, score in zip(graph.heads, whole, strict=True):
         head = load_session("onnxruntime", parts.heads[version.output], ["hidden"], [f"{version.output}_score"], 1)
         [own] = head(hidden)
-        assert np.abs(score.astype(np.float32) - own.astype(np.float32)).max() <= 0.02
+        off = np.abs(score.astype(np.float32) - own.astype(np.float32))
+        assert off[rows[2] > 0].max() <= 0.02  # behind the end of a row it means nothing
 
 
 @pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
