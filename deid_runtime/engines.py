@@ -81,9 +81,10 @@ def fastest_engine(processor: Path = Path("/proc/cpuinfo")) -> Literal["openvino
     """Return which engine runs int8 graphs fastest here: OpenVINO on x86-64, or ONNX Runtime.
 
     With AVX-512 or AVX-VNNI OpenVINO is twice as fast. With AVX2 alone, which has no product of bytes that adds to 32
-    bits, ONNX Runtime is half as fast again: a MiniLM of six layers on one core of a Zen 3, 16 windows of 128 tokens,
-    took 624 ms in place of 977 (and 700 in float32 on OpenVINO). ``processor`` is read for that; a system without it is
-    taken to have either.
+    bits, ONNX Runtime is faster: 16 windows of 128 tokens through a MiniLM of six layers on one core of a Zen 3 took
+    624 ms in place of 977 (700 in float32 on OpenVINO), a sixth more with whole sums, a sixth less with the products of
+    a layer merged (:mod:`deid_export.simplify`). ``processor`` is read for that; a system without it is taken to have
+    either.
     """
     if platform.machine().lower() not in {"x86_64", "amd64"} or not _has_openvino():
         return "onnxruntime"
