@@ -53,7 +53,7 @@ class Session(Protocol):
 def load_engine(kind: EngineKind, graph: Path, heads: Sequence[str], threads: int) -> Engine:
     """Load ``graph`` with outputs ``<head>_label`` and ``<head>_score`` for each of ``heads``.
 
-    ``auto`` is the faster for the int8 graphs of :func:`fastest_engine`.
+    ``auto`` is that of :func:`fastest_engine`.
 
     Raises ModelError when the engine is not installed or cannot take the graph.
     """

@@ -37,9 +37,10 @@ def shrink(
     """Write the model at ``trained`` to ``out`` with ``layers`` layers of ``feed_forward`` inner neurons each.
 
     Returns the indices of the layers kept. ``notes`` are sampled to measure on. Train the result before use: it has
-    forgotten much, and relearns it in a small part of a training.
+    forgotten much. What a training of millions of tokens brought back, and what not, stands in the model card.
 
-    Raises InputError where the model is not larger than asked for, ModelError for a file that is no joint BERT.
+    Raises InputError where more layers or neurons are asked for than the model has, or the notes are empty,
+    ModelError for a file that is no joint BERT.
     """
     saved = weight_files.read(trained)
     config = saved.get("config", {})
