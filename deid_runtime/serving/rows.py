@@ -7,13 +7,14 @@ width of its own length, and the rows of a call are padded in number to a power 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deid_runtime.contract import HIDDEN
-from deid_runtime.detectors.models import width_of
+from deid_runtime.detectors.models import row_counts, width_of
 from deid_runtime.engines import Array
 from deid_runtime.errors import InputError
 from deid_runtime.windows import WINDOW_TOKENS
@@ -118,8 +119,7 @@ def run_rows(session: Callable[..., list[Array]], rows: Rows, pad_id: int, call_
     outputs: list[Array] = []
     for width in np.unique(widths).tolist():
         chosen = np.flatnonzero(widths == width)
-        for first in range(0, len(chosen), call_rows):
-            part = chosen[first : first + call_rows]
+        for part in np.split(chosen, _cuts(len(chosen), call_rows)):
             answers = session(*_call(rows.arrays, part, width, pad_id))
             if not outputs:
                 outputs = [np.zeros((len(widths), WINDOW_TOKENS, *each.shape[2:]), each.dtype) for each in answers]
@@ -130,6 +130,13 @@ def run_rows(session: Callable[..., list[Array]], rows: Rows, pad_id: int, call_
         [np.ascontiguousarray(output[end - count : end, :tokens]) for output in outputs]
         for end, (count, tokens) in zip(ends, rows.sizes, strict=True)
     ]
+
+
+def _cuts(rows: int, most: int) -> list[int]:
+    """Return where to cut ``rows`` into calls of ``most`` and, behind them, of ever fewer without padding."""
+    whole, rest = divmod(rows, most)
+    calls = [most] * whole + list(row_counts(rest))
+    return list(accumulate(calls))[:-1]
 
 
 def _call(arrays: Sequence[Array], part: NDArray[np.intp], width: int, pad_id: int) -> list[Array]:

@@ -27,9 +27,9 @@ LINES = (
 def windows() -> list[Window]:
     """Return windows of every padded width, several of each."""
     encoder = WordEncoder.from_file(read_manifest(find_models(None)).tokenizer)
-    texts = ["\n".join(LINES[first:] + LINES[:first])[:size] for first in range(5) for size in (40, 150, 220, 330)]
+    texts = ["\n".join(LINES[first:] + LINES[:first])[:size] for first in range(5) for size in (40, 150, 220, 315, 370)]
     found = [window for text in texts for window in make_windows(text, split_sentences(text), encoder)]
-    assert {width_of(len(window.ids)) for window in found} == {32, 64, 96, 128}
+    assert {width_of(len(window.ids)) for window in found} == {32, 64, 96, 112, 128}
     return found
 
 

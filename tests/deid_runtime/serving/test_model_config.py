@@ -55,7 +55,7 @@ def test_the_model_of_a_graph(manifest: Manifest, graph: Graph) -> None:
     assert (group.count, group.kind) == (2, model_config_pb2.ModelInstanceGroup.KIND_CPU)
     assert config.version_policy.latest.num_versions == 1
     shapes = {(each.batch_size, each.inputs["input_ids"].dims[0]) for each in config.model_warmup}
-    assert shapes == {(rows, width) for rows in (1, 2, 4, 8, 16) for width in (32, 64, 96, 128)}
+    assert shapes == {(rows, width) for rows in (1, 2, 4, 8, 16) for width in (32, 64, 96, 112, 128)}
     assert config.model_warmup[0].inputs["attention_mask"].input_data_file == "mask_32"
     assert json.loads(config.parameters["labels"].string_value)["age"] == ["B-AGE", "I-AGE"]
 

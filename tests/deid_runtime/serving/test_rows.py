@@ -60,6 +60,7 @@ def test_every_row_gets_its_own_answer_at_the_width_of_its_own_length(shapes: li
             assert (doubled[row, :length] == 2 * number).all()
             assert (kept[row] == (np.arange(width) < length)).all()
     assert all(rows in (1, 2, 4) and width in WIDTHS for rows, width in session.calls)
+    assert sum(rows for rows, _ in session.calls) == sum(len(lengths) for lengths, _ in shapes)  # none is padding
 
 
 def test_a_narrow_row_in_a_wide_request_costs_its_own_width() -> None:
@@ -67,7 +68,7 @@ def test_a_narrow_row_in_a_wide_request_costs_its_own_width() -> None:
 
     run_rows(session, join_tokens([request([20, 100], 128), request([30], 64)], PAD), PAD, 16)
 
-    assert session.calls == [(2, 32), (1, 128)]
+    assert session.calls == [(2, 32), (1, 112)]
 
 
 def test_hidden_states_keep_the_width_of_their_request() -> None:
