@@ -3,11 +3,13 @@
 The usual mixed precision (autocast) casts every weight at every step and keeps what lies between the products in
 float32. Weights that are bfloat16 themselves, updated through float32 masters (Micikevicius et al. 2018, section 3.1),
 make a step 1.5 times as fast on CPUs with bfloat16 units; drawing dropout's random numbers ahead another 1.2 times.
-Without such units bfloat16 is emulated, at half the speed of float32, which is then used throughout. What AVX-512 has
-for bfloat16 without AMX is no such unit: an MPNet of six layers in steps of 1,024 tokens, on two cores of such a Xeon,
-learnt from 441 tokens a second in bfloat16 and from 659 in float32 (the first 50,000 tokens).
+Without such units bfloat16 is emulated, at half the speed of float32, which is then used throughout. Whether what
+AVX-512 has for bfloat16 without AMX is such a unit depends on the processor, so there a layer is timed: on two cores of
+a Xeon an MPNet of six layers, in steps of 1,024 tokens, learnt from 441 tokens a second in bfloat16 and from 659 in
+float32; on two of a Zen 4 a MiniLM of four, in steps of 2,048, from 3,900 and from 2,000 (the first minute of each).
 """
 
+import time
 from functools import lru_cache
 
 import torch
@@ -17,13 +19,32 @@ _POOL = 1 << 23  # elements; ten times the largest activation
 _POOL_SEED = 0
 #: As torch names them, on x86-64 and on ARM.
 _BF16_UNITS = ("amx_bf16", "bf16", "sve_bf16", "arm_bf16")
+_BF16_PRODUCTS = "avx512_bf16"
+_WORTH = 1.3  # so many times as fast a layer must be, for casting and summing take their part
+_TIMED = 8
 
 
 @lru_cache(maxsize=1)
 def compute_dtype() -> torch.dtype:
     """Return the type this machine multiplies fastest in: bfloat16 where the CPU has units for it, else float32."""
     has = torch.cpu.get_capabilities()
-    return torch.bfloat16 if any(has.get(unit) for unit in _BF16_UNITS) else torch.float32
+    if any(has.get(unit) for unit in _BF16_UNITS):
+        return torch.bfloat16
+    if has.get(_BF16_PRODUCTS) and _layer_seconds(torch.float32) > _WORTH * _layer_seconds(torch.bfloat16):
+        return torch.bfloat16
+    return torch.float32
+
+
+def _layer_seconds(dtype: torch.dtype) -> float:
+    """Return the least seconds that a feed-forward layer takes on 2,048 tokens, there and back."""
+    layer = nn.Linear(384, 1536, dtype=dtype)
+    tokens = torch.ones(2048, 384, dtype=dtype, requires_grad=True)
+    seconds = []
+    for _ in range(_TIMED):
+        began = time.perf_counter()
+        layer(tokens).sum().backward()
+        seconds.append(time.perf_counter() - began)
+    return min(seconds)
 
 
 def autocast() -> torch.autocast:
