@@ -68,6 +68,11 @@ def is_ordinary(word: str) -> bool:
     return word in _ordinary_words()
 
 
+def is_family_name(word: str) -> bool:
+    """Say whether a folded word is in the list of family names that surrogates are drawn from."""
+    return word in _family_names()
+
+
 def follows_title(text: str, start: int) -> bool:
     """Say whether a title of courtesy, rank or staff (``Mrs.``, ``Sgt``, ``Dr``) ends right before ``start``."""
     before = text[max(start - _TITLE_CHARS, 0) : start]
@@ -89,3 +94,13 @@ def is_eponym(text: str, start: int, end: int) -> bool:
 def _ordinary_words() -> frozenset[str]:
     text = (files("deid_runtime") / "data" / "ordinary_words.txt").read_text(encoding="utf-8")
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
+
+
+@lru_cache(maxsize=1)
+def _family_names() -> frozenset[str]:
+    folder = files("deid_runtime") / "data" / "surrogates"
+    listed = (folder / "family_names.tsv").read_text(encoding="utf-8").splitlines()
+    own = (folder / "own_names.tsv").read_text(encoding="utf-8").splitlines()
+    names = [line.partition("\t")[0] for line in listed]
+    names += [line.split("\t")[1] for line in own if line.startswith("family\t")]
+    return frozenset(map(fold, names))

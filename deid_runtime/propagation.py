@@ -3,7 +3,7 @@
 A name, number or address that some finder is sure of is looked up in the rest of its note: full names and their parts
 (``Okafor`` after ``Rosalind Okafor``), numbers, e-mail addresses, streets, facilities and employers. Ages, dates, short
 numbers and short abbreviations are not: they mean something else a line further down. Nor is a part of a name that is
-also a word, unless a title or another part stands beside it.
+also a word, unless a title or another part stands beside it. Log-in names that are made of a full name are found too.
 
 One pass over the words of the note, whatever the number of spans.
 """
@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from deid_runtime.labels import SOURCE_RANK
+from deid_runtime.log_in_names import LogInNames
 from deid_runtime.name_cues import PARTICLES, fold, follows_title, is_eponym, is_ordinary, is_staff
 from deid_runtime.spans import Span
 
@@ -47,12 +48,13 @@ def propagate(text: str, spans: Sequence[Span]) -> list[Span]:
     result is sorted and does not depend on the order of ``spans``.
     """
     sure = [span for span in spans if span.score >= MIN_SCORE and not _UNSURE.issuperset(span.sources)]
-    names = _Names(text, [span for span in sure if span.label in _NAMES])
+    persons = [span for span in sure if span.label in _NAMES]
+    names = _Names(text, persons)
     wholes = _Wholes(text, [span for span in sure if span.label in _NUMBERS or span.label in _PLACES])
     if not (names or wholes):
         return []
     words = [match.span() for match in _WORD.finditer(text)]
-    found = {*names.find(words), *wholes.find(words)}
+    found = {*names.find(words), *wholes.find(words), *LogInNames(text, persons).find(words)}
     return sorted(_outside(found, spans))
 
 

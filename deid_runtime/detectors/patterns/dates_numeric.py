@@ -158,7 +158,7 @@ def _grade_month_day(match: re.Match[str]) -> Grade:
     form = _form_points(match["a"], match["b"])
     named = context.two.partition(" ")[0] if context.last in _PILL_FORMS else context.last
     if match["value"] in _PILL_STRENGTHS and named in _PILLS:
-        return Grade.PROBABLE  # "Junel 1/20" may still have been begun on the 20th of January: the models decide
+        return Grade.NO  # "Junel 1/20" may still have been begun on the 20th of January: the models decide
     points = form + _word_points(context)
     points += 4 * context.is_at_line_start
     points += 4 * (_TIME_AFTER.match(context.after) is not None)

@@ -1,4 +1,8 @@
-"""Log-in names and signing codes of staff: after a label, the act of signing, or the name whose initials they are."""
+"""Log-in names and signing codes of staff: after a label, the act of signing, or the name whose initials they are.
+
+Some tell by their form alone: a family name between a letter and digits (``kpham22``), names or roles joined by an
+underscore (``rn_okeefe``) or, with digits behind, by a full stop (``nadia.bel03``).
+"""
 
 import re
 import string
@@ -6,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from deid_runtime.detectors.patterns.rows import Row
+from deid_runtime.name_cues import is_family_name, is_ordinary
 
 #: Who or what is named by a code: the label before it.
 _ROLE: Final = (
@@ -14,6 +19,13 @@ _ROLE: Final = (
 )
 #: Letters, then digits: ``kbw12``, ``him_ll7``, ``NTS/tr-088``. Two letters or more, as B12 and T4 are no log-in names.
 _CODE: Final = r"(?:[A-Z]{2,4}/)?[A-Za-z]{2,14}(?:[._-][A-Za-z]{0,6})?\d{1,5}(?:_[a-z]{1,4})?"
+#: Who hands in, keys in and keeps notes; these are common words, behind which only codes in lower case tell.
+_CLERK: Final = (
+    r"(?:by|nurse|clerk|technologist|staff|witness(?:ed)?|operators|agent|coder|abstractor|registrar|desk|login|log-in|"
+    r"trans|dict|transcr|typist|rph|pharm|queued?|assigned|routed|cosign(?:ed)?)(?:[ ]to)?"
+)
+_CREDENTIAL: Final = r"(?:RN|LPN|LVN|CNA|PA(?:-?C)?|NP|CRNA|MD|RRT|PHN|PharmD|EMT(?:-?P)?|SLP|MA)"
+_LOWER_CODE: Final = r"[a-z]{2,14}(?:[._-][a-z]{0,6})?\d{1,5}(?:_[a-z]{1,4})?"
 _DRUG_LIKE: Final = re.compile(
     r"(?i)(?:vit|cd|hla|il|ca|ppsv|pcv|covid|spo|hba|fio|po|pco|peg|q|post|day|pod)[-_]?\d+c?"
 )
@@ -44,6 +56,24 @@ def _are_initials(match: re.Match[str]) -> bool:
     )
 
 
+def _holds_family_name(match: re.Match[str]) -> bool:
+    return is_family_name(match["name"]) and not is_ordinary(match["letters"])
+
+
+#: Parts of the names of fields, in exports and forms: ``session_id``, ``coll_dt``.
+_FIELD_PARTS: Final = frozenset(
+    "addr code cm count date desc dob dt end flag id ip key kg lot mg ml mm mrn name no note notes num number ref "
+    "start status text time type user val value".split()
+)
+
+
+def _is_no_field(match: re.Match[str]) -> bool:
+    return _FIELD_PARTS.isdisjoint(re.split(r"[\W\d_]+", match["value"]))
+
+
+_LETTERS: Final = r"[a-z](?:\.?[a-z]){0,12}\d{0,4}"
+_END: Final = r"(?![\w@]|[./-]\w)"
+
 ROWS: Final[tuple[Row, ...]] = (
     Row(
         name="user-name-labelled",
@@ -72,6 +102,30 @@ ROWS: Final[tuple[Row, ...]] = (
         labelled=True,
     ),
     Row(
+        name="user-code-after-clerk",
+        label="USERNAME",
+        pattern=re.compile(
+            rf"(?<![^\W\d_])"
+            rf"(?:(?i:{_CLERK})[ \t]{{0,2}}[.:#(]?[ \t]{{0,4}}|{_CREDENTIAL}[ \t]{{0,3}}[,(/-]?[ \t]{{0,3}})"
+            rf"(?P<value>{_LOWER_CODE})(?![\w-]|[./]\w)"
+        ),
+        words=frozenset(
+            "by nurse clerk technologist staff witness witnessed operators agent coder abstractor registrar desk login "
+            "log trans dict transcr typist rph pharm queue queued assigned routed cosign cosigned rn lpn lvn cna pa np "
+            "crna md rrt phn pharmd emt slp ma".split()
+        ),
+        check=_is_code,
+        labelled=True,
+    ),
+    Row(
+        name="user-after-initials",  # of who dictated, then who typed
+        label="USERNAME",
+        pattern=re.compile(r"(?<![\w/])[A-Z]{2,4}/(?P<value>[a-z]{2,8}\d{1,4})(?![\w-]|[./]\w)"),
+        digits=frozenset({1, 2, 3, 4}),
+        before=string.ascii_lowercase,
+        lookback=13,
+    ),
+    Row(
         name="user-initials",
         label="USERNAME",
         pattern=re.compile(r"(?<![\w./-])(?P<value>(?P<letters>[A-Za-z]{2,3})\d{1,4}[a-z]?)(?![\w-]|[./]\w)"),
@@ -79,5 +133,31 @@ ROWS: Final[tuple[Row, ...]] = (
         before=string.ascii_letters,
         lookback=3,
         check=_are_initials,
+    ),
+    Row(
+        name="user-family-name",
+        label="USERNAME",
+        pattern=re.compile(rf"(?<![\w@./-])(?P<value>(?P<letters>[a-z](?P<name>[a-z]{{4,14}}))\d{{1,4}}){_END}"),
+        digits=frozenset({1, 2, 3, 4}),
+        before=string.ascii_lowercase,
+        lookback=15,
+        check=_holds_family_name,
+    ),
+    Row(
+        name="user-dotted",
+        label="USERNAME",
+        pattern=re.compile(rf"(?<![\w@./-])(?P<value>[a-z]{{1,12}}\.[a-z]{{2,12}}\d{{1,4}}){_END}"),
+        digits=frozenset({1, 2, 3, 4}),
+        before=string.ascii_lowercase,
+        lookback=25,
+    ),
+    Row(
+        name="user-underscore",
+        label="USERNAME",
+        pattern=re.compile(rf"(?<![\w@./-])(?P<value>{_LETTERS}_{_LETTERS})(?![\w@]|[./-]\w|[ \t]{{0,2}}[:=|])"),
+        chars="_",
+        before=string.ascii_lowercase + string.digits,
+        lookback=30,
+        check=_is_no_field,
     ),
 )

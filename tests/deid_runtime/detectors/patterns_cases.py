@@ -461,9 +461,33 @@ USERNAMES: Cases = {
         ("Entered by «epruitt_044» from", "scribe «hpatel09»", "Operator: «mb77»", "e-sig «dburr5»", "COLL: «YCHO2»"),
         ("signed 3/14", "collected by RN", "tech: vit D25", "released by CD4", "op note 2"),
     ),
+    "user-code-after-clerk": (
+        (
+            "closed by «spet3»",
+            "Nurse «jkl2207»",
+            "trans. «tbrsv03»",
+            "Routed to «ract14»",
+            "K. Holm LPN «lsk7»",
+            "RN/«bd04»",
+        ),
+        (
+            "by SPET3",
+            "by vit12",
+            "lpn lsk7",
+            "RN DQ7",
+            "routed to 4B",
+            "by covid19",
+            "by spet3.example/x",
+            "standby ab12",
+        ),
+    ),
+    "user-after-initials": (
+        ("KVM/«tr88»", "AF/«kd12».", "D: GAL/«mt31»"),
+        ("KVM/TR88", "mg/ml2", "KVM/tr88/2", "x/tr88"),
+    ),
     "user-initials": (
         (
-            "T. Hartwell RN «th551»",
+            "T. Hartwell, intern «th551»",
             "Orla Quist, PharmD, CACP     «oq19»",
             "Nils Ekdahl, MD (PGY 2) «NE118»",
             "DAVOR HOLM, MD    «DXH3»",
@@ -476,6 +500,18 @@ USERNAMES: Cases = {
             "orla quist oq19",
             "Orla Quist oq19/2",
         ),
+    ),
+    "user-family-name": (
+        ("- «kpham22» paged", "19:02 «tokafor4»", "at 7 («jramirez03»)"),
+        ("covid19", "beta2", "grace13", "brca2", "path kpham22.example/x", "kpham22@x.org", "tKpham22", "xkpham220815"),
+    ),
+    "user-dotted": (
+        ("new «nadia.bel03» now", "by «k.osei12»."),
+        ("odor.staples", "size.pad out", "brow.cn7.2", "nadia.bel03@x.org", "v.k1"),
+    ),
+    "user-underscore": (
+        ("triage «rn_okeefe», bed 4", "by «wa_kpost»", "«hmoran_roi».", "queue «us_kt»", "«thall2_x» out"),
+        ("session_id 4", "coll_dt", "rn_okeefe: 4", "name ____________", "http://x.org/a_bc/d", "a_bc_de", "A_bc"),
     ),
 }
 

@@ -164,17 +164,17 @@ def test_a_table_wants_distinct_names_and_one_anchor_a_row():
 
 
 @pytest.mark.parametrize(
-    ("text", "source"),
+    ("text", "sources"),
     [
-        ("Junel Fe 1/20 daily", "pattern:weak"),
-        ("Ortho-Novum 10/11", "pattern:weak"),
-        ("LOESTRIN 1/20", "pattern:weak"),
-        ("Junel begun 1/20", "pattern"),
-        ("seen 1/20", "pattern"),
-        ("Junel 1/22", "pattern"),
+        ("Junel Fe 1/20 daily", []),
+        ("Ortho-Novum 10/11", []),
+        ("LOESTRIN 1/20", []),
+        ("Junel begun 1/20", ["pattern"]),
+        ("seen 1/20", ["pattern"]),
+        ("Junel 1/22", ["pattern"]),
     ],
 )
-def test_the_strength_of_a_pill_is_a_date_only_to_the_models(text: str, source: str) -> None:
-    [[span]] = find_patterns([text])
+def test_the_strength_of_a_pill_is_a_date_only_to_the_models(text: str, sources: list[str]) -> None:
+    [found] = find_patterns([text])
 
-    assert (span.label, span.sources) == ("DATE", (source,))
+    assert [(span.label, *span.sources) for span in found] == [("DATE", source) for source in sources]
