@@ -1,10 +1,13 @@
 """bfloat16 weights follow their float32 masters, and pooled dropout drops what it should."""
 
+import time
+from collections.abc import Mapping
+
 import pytest
 import torch
 from torch import nn
 
-from deid_export.precision import MasterWeights, PooledDropout, pool_dropout
+from deid_export.precision import MasterWeights, PooledDropout, compute_dtype, pool_dropout
 
 
 def regression(rate: float, steps: int) -> tuple[nn.Linear, float]:
@@ -65,3 +68,46 @@ def test_every_dropout_is_replaced() -> None:
 
     assert [m.rate for m in model.modules() if isinstance(m, PooledDropout)] == [0.2, 0.1]
     assert not any(isinstance(m, nn.Dropout) for m in model.modules())
+
+
+class Clock:
+    """Says that what is computed in bfloat16 takes ``seconds``, and everything else one."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._now = 0.0
+        self._dtype = torch.float32
+
+    def look(self, module: nn.Module, inputs: tuple[torch.Tensor]) -> None:
+        self._dtype = inputs[0].dtype
+
+    def now(self) -> float:
+        self._now += self._seconds if self._dtype == torch.bfloat16 else 1.0
+        return self._now
+
+
+@pytest.mark.parametrize(
+    ("units", "seconds", "expected"),
+    [
+        pytest.param({}, 0.1, torch.float32, id="none"),
+        pytest.param({"avx512_bf16": False}, 0.1, torch.float32, id="avx512-without"),
+        pytest.param({"amx_bf16": True}, 9.0, torch.bfloat16, id="units-are-not-timed"),
+        pytest.param({"avx512_bf16": True}, 0.5, torch.bfloat16, id="twice-as-fast"),
+        pytest.param({"avx512_bf16": True}, 0.9, torch.float32, id="hardly-faster"),
+        pytest.param({"avx512_bf16": True}, 1.5, torch.float32, id="slower"),
+    ],
+)
+def test_the_type_is_the_one_that_is_faster(
+    monkeypatch: pytest.MonkeyPatch, units: Mapping[str, bool], seconds: float, expected: torch.dtype
+) -> None:
+    clock = Clock(seconds)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: units)
+    monkeypatch.setattr(time, "perf_counter", clock.now)
+    hook = nn.modules.module.register_module_forward_pre_hook(clock.look)
+    compute_dtype.cache_clear()
+
+    chosen = compute_dtype()
+
+    hook.remove()
+    compute_dtype.cache_clear()
+    assert chosen == expected
