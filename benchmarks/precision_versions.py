@@ -27,13 +27,12 @@ from deid_export.corpus import GoldNote, corpus_digest, read_corpus
 from deid_export.model import packaged_base
 from deid_export.scoring import WordScores
 from deid_runtime.contract import read_manifest
-from deid_runtime.detectors.models import ModelTagger, load_tagger
+from deid_runtime.detectors.models import ModelTagger, load_tagger, width_of
 from deid_runtime.labels import HEADS
 from deid_runtime.sentences import split_sentences
 from deid_runtime.settings import Profile, Settings
 from deid_runtime.windows import Window, WordEncoder, make_windows
 
-WIDTH_STEP = 32  # the engine's widths: windows of one batch must share theirs
 BATCH = 16
 PRECISIONS = {"float32": False, "int8": True}
 Rows = list[tuple[Window, GoldNote]]
@@ -57,7 +56,7 @@ def main() -> None:
             assemble(options.trained, tokenizer, notes, options.work / name, int8=int8)
             _profile_each_count(options.work / name)
     counts = range(1, 1 + len(options.trained))
-    batches = list(_batches(dev, WordEncoder.from_file(tokenizer)))
+    batches = list(serving_batches(dev, WordEncoder.from_file(tokenizer)))
     taggers = {
         (name, count): load_tagger(Settings(models=options.work / name, profile=cast(Profile, str(count))))
         for name in PRECISIONS
@@ -68,7 +67,7 @@ def main() -> None:
     for _ in range(options.repeats + 1):  # the first builds the engine's kernels
         for variant, tagger in taggers.items():
             begun = time.perf_counter()
-            words[variant] = _score(tagger, batches)
+            words[variant] = score_words(tagger, batches)
             seconds[variant].append(time.perf_counter() - begun)
     sizes = {
         name: [graph.file.stat().st_size for graph in read_manifest(options.work / name).graphs.values()]
@@ -125,16 +124,17 @@ def _profile_each_count(folder: Path) -> None:
     write_manifest(folder, content)
 
 
-def _batches(notes: Sequence[GoldNote], encoder: WordEncoder) -> list[Rows]:
+def serving_batches(notes: Sequence[GoldNote], encoder: WordEncoder) -> list[Rows]:
     """Return the serving windows of all notes, those of one width together."""
     by_width: dict[int, Rows] = {}
     for note in notes:
         for window in make_windows(note.text, split_sentences(note.text), encoder):
-            by_width.setdefault((len(window.ids) - 1) // WIDTH_STEP, []).append((window, note))
+            by_width.setdefault(width_of(len(window.ids)), []).append((window, note))
     return [rows[first : first + BATCH] for rows in by_width.values() for first in range(0, len(rows), BATCH)]
 
 
-def _score(tagger: ModelTagger, batches: Sequence[Rows]) -> WordScores:
+def score_words(tagger: ModelTagger, batches: Sequence[Rows]) -> WordScores:
+    """Return what the heads of ``tagger`` say of every word, beside what a person said."""
     scores: dict[str, list[NDArray[np.float32]]] = {head: [] for head in HEADS}
     gold: dict[str, list[NDArray[np.bool_]]] = {head: [] for head in HEADS}
     for rows in batches:

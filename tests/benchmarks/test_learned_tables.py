@@ -19,6 +19,16 @@ def test_the_page_has_the_committed_table(name: str) -> None:
     assert [row for row in rows if row not in table] == []
 
 
+def test_the_model_card_has_the_heads_of_the_committed_graphs() -> None:
+    models = FOLDER.parent / "model_repository"
+    results = json.loads((FOLDER / "results" / "heads.json").read_text(encoding="utf-8"))
+    graphs = json.loads((models / "manifest.json").read_text(encoding="utf-8"))["graphs"]
+    card = (models / "MODEL_CARD.md").read_text(encoding="utf-8")
+
+    assert {row["graph"] for row in results["rows"]} == set(graphs)
+    assert load_script("heads").render(results) in card.partition("<!-- GRAPHS")[2].partition("<!-- END OF GRAPHS")[0]
+
+
 def test_the_page_has_the_round_of_the_committed_registry() -> None:
     registry = json.loads((FOLDER / "results" / "iterate_registry.json").read_text(encoding="utf-8"))
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
