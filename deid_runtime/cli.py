@@ -112,7 +112,7 @@ _FINDING_OPTIONS = together(
     click.option(
         "--inclusion",
         type=cli_options.FILE,
-        help="List of sentences known to hold no identifier, one a line. What is on it is not shown to the models: a "
+        help="List of sentences known to hold no identifier, one a line. The models are not asked of what is on it: a "
         "wrong line leaks in every note that has it. Default: the list of the package.",
     ),
     click.option(

@@ -51,7 +51,7 @@ def decode_words(
                 gap == 0 or (gap == 1 and ends[last + 1] - starts[last + 1] == 1 and text[starts[last + 1]] in _JOINING)
             )
         )
-        if (after_article or continues) and "\n" not in text[end : starts[word]]:
+        if (after_article or continues) and not _parts(text[end : starts[word]]):
             label = name
             end = ends[word]
             best = max(best, score)
@@ -78,6 +78,11 @@ def decode_traces(
         Span(starts[word], ends[word], _TRACE_LABEL, float(best[word]), (TRACE,))
         for word in np.flatnonzero((best >= DENIED_BELOW) & ~found).tolist()
     ]
+
+
+def _parts(between: str) -> bool:
+    """Say whether what lies between two words that models were asked of parts them: a line, or words known already."""
+    return "\n" in between or any(char.isalnum() for char in between)
 
 
 def _close(spans: list[Span], text: str, start: int, end: int, label: str, score: float, source: str) -> None:

@@ -70,7 +70,12 @@ def is_ordinary(word: str) -> bool:
 
 def is_family_name(word: str) -> bool:
     """Say whether a folded word is in the list of family names that surrogates are drawn from."""
-    return word in _family_names()
+    return word in _names("family")
+
+
+def is_listed_name(word: str) -> bool:
+    """Say whether a folded word is in the lists of given or family names that surrogates are drawn from."""
+    return word in _names("family") or word in _names("given")
 
 
 def follows_title(text: str, start: int) -> bool:
@@ -96,11 +101,12 @@ def _ordinary_words() -> frozenset[str]:
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 
 
-@lru_cache(maxsize=1)
-def _family_names() -> frozenset[str]:
+@lru_cache(maxsize=2)
+def _names(kind: str) -> frozenset[str]:
+    """Return the folded names of a kind, ``given`` or ``family``."""
     folder = files("deid_runtime") / "data" / "surrogates"
-    listed = (folder / "family_names.tsv").read_text(encoding="utf-8").splitlines()
+    listed = (folder / f"{kind}_names.tsv").read_text(encoding="utf-8").splitlines()
     own = (folder / "own_names.tsv").read_text(encoding="utf-8").splitlines()
     names = [line.partition("\t")[0] for line in listed]
-    names += [line.split("\t")[1] for line in own if line.startswith("family\t")]
+    names += [line.split("\t")[1] for line in own if line.startswith(f"{kind}\t")]
     return frozenset(map(fold, names))

@@ -24,6 +24,7 @@ from typing import Final
 from deid_runtime.closing import Closing
 from deid_runtime.detectors.doubts import settle_doubts
 from deid_runtime.detectors.inclusion import InclusionList, load_inclusion
+from deid_runtime.detectors.known import KnownLines, sentences_to_read
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.record import find_record
 from deid_runtime.detectors.templates import Templates, load_templates
@@ -99,7 +100,10 @@ class Pipeline(Closing):
         records: Mapping[str, PatientRecord],
         description: Mapping[str, object],
         resources: ExitStack,
+        packaged: KnownLines | None = None,
     ) -> None:
+        """``packaged``: the lines of the package, where ``inclusion`` or ``templates`` are not those."""
+        self._packaged = packaged
         self._inclusion = inclusion
         self._templates = templates
         self._tagger = tagger
@@ -227,7 +231,13 @@ class Pipeline(Closing):
                     row.extend(find_record(note.text, record))
         if self._tagger is not None:
             with self._stage("models"):
-                told = self._tagger(texts, unexplained)
+                told = self._tagger(
+                    texts,
+                    [
+                        sentences_to_read(*each, self._packaged)
+                        for each in zip(texts, sentences, unexplained, strict=True)
+                    ],
+                )
                 rows = [settle_doubts(*each) for each in zip(rows, told, unexplained, strict=True)]
         return rows
 
@@ -304,6 +314,9 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
     with ExitStack() as resources:
         inclusion = load_inclusion(settings.inclusion, screen=find_patterns)
         templates = load_templates(settings.templates)
+        packaged = None
+        if settings.inclusion is not None or settings.templates is not None:
+            packaged = KnownLines(load_inclusion(None, screen=find_patterns), load_templates(None))
         tagger: Tagger | None = None
         models: object = None
         if settings.use_models:
@@ -344,6 +357,7 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
                 "patient_records": len(records),
             },
             resources=resources.pop_all(),
+            packaged=packaged,
         )
 
 

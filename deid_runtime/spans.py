@@ -72,10 +72,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A stretch ``[start, end)`` of a note; the sentences of a note tile it."""
+    """A stretch ``[start, end)`` of a note; the sentences of a note tile it.
+
+    What is in one that ``is_known`` is known already: models see it beside its neighbours, and are not asked of it.
+    """
 
     start: int
     end: int
+    is_known: bool = False
 
 
 def covered(spans: Iterable[Span | Sentence]) -> list[tuple[int, int]]:
@@ -93,5 +97,5 @@ def covered(spans: Iterable[Span | Sentence]) -> list[tuple[int, int]]:
 #: One row of spans per text, in order, in the offsets of that text. Rows never depend on each other.
 Detector = Callable[[Sequence[str]], list[list[Span]]]
 
-#: As :data:`Detector`, for finders that need the sentences: texts, the sentences of each text to look at; one row each.
+#: As :data:`Detector`, for finders that need the sentences: texts, the sentences of each text; one row each.
 Tagger = Callable[[Sequence[str], Sequence[Sequence[Sentence]]], list[list[Span]]]

@@ -31,7 +31,8 @@ class Window:
     """One row of model input.
 
     ``ids`` and ``types`` are token and token-type ids, equally long, at most :data:`WINDOW_TOKENS`. ``positions`` gives
-    the index of the first token of each word, ``starts`` and ``ends`` the word's half-open code points in the note.
+    the index of the first token of each word that is asked for, ``starts`` and ``ends`` the word's half-open code
+    points in the note.
     """
 
     ids: list[int] = field(repr=False)
@@ -98,7 +99,11 @@ class WordEncoder:
 def make_windows(
     text: str, sentences: Sequence[Sentence], encoder: WordEncoder, *, window_tokens: int = WINDOW_TOKENS
 ) -> Iterator[Window]:
-    """Yield the windows of the given sentences of one note, in order; every word is in at least one."""
+    """Yield the windows of the given sentences of one note, in order; every word is in at least one.
+
+    Those of known sentences are in as context only, so that what is said of the others does not depend on what is
+    known; a window of nothing but known sentences is left out.
+    """
     room = window_tokens - 2
     packer = _Packer(encoder)
     for sentence in sentences:
@@ -125,17 +130,22 @@ def make_windows(
             continue
         separator = _separator(text, packer.last_end, starts[0], encoder)
         if packer.size + size + (separator is not None) > room:
-            if not packer.empty:
-                yield packer.take()
+            yield from packer.take()
             separator = None
         if size <= room:
-            packer.add(separator, ids, types, starts, ends)
+            packer.add(separator, ids, types, starts, ends, is_asked=not sentence.is_known)
             continue
         for first, last in _cuts([len(pieces) for pieces in ids], room):
-            packer.add(None, ids[first:last], types[first:last], starts[first:last], ends[first:last])
-            yield packer.take()
-    if not packer.empty:
-        yield packer.take()
+            packer.add(
+                None,
+                ids[first:last],
+                types[first:last],
+                starts[first:last],
+                ends[first:last],
+                is_asked=not sentence.is_known,
+            )
+            yield from packer.take()
+    yield from packer.take()
 
 
 class _Packer:
@@ -153,10 +163,6 @@ class _Packer:
     def size(self) -> int:
         return len(self._window.ids) - 1
 
-    @property
-    def empty(self) -> bool:
-        return not self._window.positions
-
     def add(
         self,
         separator: int | None,
@@ -164,25 +170,31 @@ class _Packer:
         types: Sequence[int],
         starts: Sequence[int],
         ends: Sequence[int],
+        *,
+        is_asked: bool,
     ) -> None:
         window = self._window
-        if separator is not None and window.positions:
+        if separator is not None and self.size:
             window.ids.append(separator)
             window.types.append(_BREAK_TYPE)
         for pieces, kind in zip(ids, types, strict=True):
-            window.positions.append(len(window.ids))
+            if is_asked:
+                window.positions.append(len(window.ids))
             window.ids.extend(pieces)
             window.types.extend([kind] * len(pieces))
-        window.starts.extend(starts)
-        window.ends.extend(ends)
+        if is_asked:
+            window.starts.extend(starts)
+            window.ends.extend(ends)
         self.last_end = ends[-1]
 
-    def take(self) -> Window:
+    def take(self) -> Iterator[Window]:
+        """Begin anew; yield the window if anything in it is asked for."""
         window = self._window
-        window.ids.append(self._encoder.sep)
-        window.types.append(_BREAK_TYPE)
         self._reset()
-        return window
+        if window.positions:
+            window.ids.append(self._encoder.sep)
+            window.types.append(_BREAK_TYPE)
+            yield window
 
 
 def _first_spacing(text: str, start: int) -> int:

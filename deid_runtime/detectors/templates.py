@@ -19,7 +19,8 @@ all else            itself, in any case
 
 Every slot matches a bounded number of words, and words never give back a character, so that a sentence costs time
 linear in its length. Templates are found by their first word, one that starts with a slot by the longest word that it
-cannot do without; where there is none either, it is tried on every sentence.
+cannot do without; where there is none either, it is tried on every sentence. Where a line begins with a name, any words
+in capitals would do for one ("Office Visit Note DOB ..."): of these one must be a listed name, or a credential follow.
 """
 
 import hashlib
@@ -32,6 +33,7 @@ from typing import Final
 
 from deid_runtime.errors import SettingsError
 from deid_runtime.labels import LABELS
+from deid_runtime.name_cues import fold, is_listed_name, is_ordinary
 from deid_runtime.spans import Span
 
 #: Longer sentences are never matched: a template describes a line.
@@ -42,12 +44,17 @@ _CREDENTIAL: Final = (
     r"BSN|MSN|DNP|APRN|ARNP|CRNA|CNM|LPN|LVN|CNA|CNP|CCM|CMA|MA|RPA-C|CNS|EMT|EMT-P|MBChB|FRCP|FRCS|MRCP|LMT|OT|ATC|AuD|DC|ND|RRT|CRT|OTR(?:/L)?|PT|DPT|SLP|CCC-SLP|LCSW|LICSW|LMSW|MSW|Psy\.?D\.?|"
     r"Pharm\.?D\.?|RPh|RD|RDN|LDN|D\.?D\.?S\.?|D\.?P\.?M\.?|O\.?D\.?|MPH|MS|FNP(?:-BC|-C)?|AGNP|PMHNP)"
 )
-# A name word starts with a capital, ends with a letter or the full stop of an initial, and is nobody's title or rank.
+# A name word starts with a capital, ends with a letter or the full stop of an initial, and is nobody's title or rank,
+# nor says whose a date or number is: "Mother DOB".
 _NOT_A_NAME: Final = (
     rf"(?!(?:{_CREDENTIAL}|Dr|Mr|Mrs|Ms|Resident|Attending|Physician|Doctor|Nurse|Fellow|Intern|Service|Department|Dept|"
     r"Clinic|Hospital|Center|Centre|Unit|Team|Lab|Laboratory|System|Automated|Interface|Unknown|None|Pending|Self|On|At|"
     r"Sincerely|Regards|Respectfully|Cordially|Thanks|Thank|Yours|Best|Kind|Warm|Dear|Date|Time|Signed|Page|The|This|Staff|Provider|Transcription|Transcriptionist|Pharmacy|Radiology|Pathology|Medicine|"
-    r"Surgery|Cardiology|Neurology|Oncology|Psychiatry|Pediatrics|Phone|Fax|Tel|MRN|DOB|Sex|Age|Room|Bed)(?![^\W\d_]))"
+    r"Surgery|Cardiology|Neurology|Oncology|Psychiatry|Pediatrics|Phone|Fax|Tel|MRN|DOB|Sex|Age|Room|Bed|"
+    r"Patient|Pt|Client|Member|Subscriber|Insured|Policyholder|Claimant|Applicant|Employee|Student|Caller|Donor|Recipient|"
+    r"Mother|Mom|Mum|Father|Dad|Parents?|Guardian|Caregiver|Proxy|Spouse|Husband|Wife|Partner|Son|Daughter|Brother|Sister|"
+    r"Sibling|Baby|Infant|Newborn|Neonate|Fetus|Child|Twin|Maternal|Paternal|Name|Chart|Record|Account|Acct|Verified|"
+    r"Confirmed|Reported|Correct|Wrong)(?![^\W\d_]))"
 )
 _NAME_WORD: Final = rf"{_NOT_A_NAME}(?:[^\W\d_a-z]\.|[^\W\d_a-z](?:[^\W\d_]|['\u2019-](?=[^\W\d_]))*+)"
 _PARTICLE: Final = r"(?:(?:de la|de los|de|del|da|dos|van der|van den|van|von|la|le|ter|ten|bin|al|el|y)[ ]|d['\u2019])"
@@ -70,6 +77,7 @@ _DATE: Final = (
 _PHONE: Final = r"(?:\+?1[-. ])?(?:\(\d{3}\) ?|\d{3}[-. /])?\d{3}[-. ]\d{4}|\+\d{1,3}(?: \d{2,5}){2,4}|\d{10}"
 _ID: Final = r"(?=[A-Za-z-]*\d)[A-Za-z0-9](?:[A-Za-z0-9]|[-/.#](?=[A-Za-z0-9])){2,29}+"
 
+_NAMES: Final = frozenset({"PATIENT", "DOCTOR"})
 _IDENTIFIERS: Final[dict[str, str]] = dict.fromkeys(LABELS, _ID) | {
     "PATIENT": _NAME,
     "DOCTOR": _NAME,
@@ -117,6 +125,7 @@ class Template:
     labels: tuple[str, ...]
     first: frozenset[str] | None  # folded; None: any
     anchor: str = ""  # a folded word that every match holds, where ``first`` is None; empty: none
+    needs_listed_name: bool = False  # the first slot is a name, and nothing before it or a credential tells that it is
 
 
 class Templates:
@@ -160,7 +169,7 @@ class Templates:
         for number in self._candidates(sentence, start):
             template = self._templates[number]
             match = template.pattern.fullmatch(sentence, start, end)
-            if match is not None:
+            if match is not None and not (template.needs_listed_name and not _holds_listed_name(match[1])):
                 yield (
                     number,
                     [
@@ -180,6 +189,10 @@ class Templates:
             yield from sorted(anchored + self._anywhere)
         else:
             yield from self._anywhere
+
+
+def _holds_listed_name(name: str) -> bool:
+    return any(is_listed_name(word) and not is_ordinary(word) for word in map(fold, _WORDS.findall(name)))
 
 
 _FIRST_WORD: Final = re.compile(r"\w+|[^\w\s]")
@@ -226,7 +239,10 @@ def compile_template(source: str) -> Template:
     first, may_be_empty = _first_words(nodes)
     if may_be_empty or [type(node) for node in nodes] == [_Slot]:
         raise SettingsError("too little to go by; a template needs a word of its own or a second slot, not optional")
-    return Template(re.compile(pattern + r"\.?"), tuple(labels), first, "" if first else _anchor(nodes))
+    opening = nodes[0]
+    needs_listed_name = isinstance(opening, _Slot) and opening.name in _NAMES and "{credential}" not in source
+    anchor = "" if first else _anchor(nodes)
+    return Template(re.compile(pattern + r"\.?"), tuple(labels), first, anchor, needs_listed_name)
 
 
 def escape(text: str) -> str:

@@ -18,6 +18,7 @@ from deid_runtime.contract import find_models, read_manifest
 from deid_runtime.decoding import decode_traces
 from deid_runtime.detectors.doubts import settle_doubts
 from deid_runtime.detectors.inclusion import load_inclusion
+from deid_runtime.detectors.known import KnownLines, sentences_to_read
 from deid_runtime.detectors.models import load_tagger
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import load_templates
@@ -64,8 +65,8 @@ def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
     """
     tagger = load_tagger(settings)
     encoder = WordEncoder.from_file(read_manifest(find_models(settings.models)).tokenizer)
-    inclusion = load_inclusion(settings.inclusion, screen=find_patterns)
-    templates = load_templates(settings.templates)
+    lines = KnownLines(load_inclusion(settings.inclusion, screen=find_patterns), load_templates(settings.templates))
+    packaged = KnownLines(load_inclusion(None, screen=find_patterns), load_templates(None))
     rules = Settings(use_models=False, inclusion=settings.inclusion, templates=settings.templates)
     with load_pipeline(rules, key=None, records={}) as pipeline:
         found = pipeline.detect([Note(note.id, note.text) for note in notes])
@@ -78,14 +79,12 @@ def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
         tokens = [match.span() for match in TOKEN.finditer(note.text)]
         labels += _labels(tokens, note.spans)
         by_char = {name: np.zeros(len(note.text), dtype=np.float32) for name in HEADS}
-        # The windows that serving makes: of the sentences that neither the list nor a template explains.
-        unknown = [
-            sentence
-            for sentence in split_sentences(note.text)
-            if (part := note.text[sentence.start : sentence.end]) not in inclusion and templates.match(part) is None
-        ]
+        # The windows that serving makes.
+        sentences = split_sentences(note.text)
+        unknown = [each for each in sentences if not lines.explain(note.text[each.start : each.end])]
+        read = sentences_to_read(note.text, sentences, unknown, packaged)
         traces: list[Span] = []
-        for window in make_windows(note.text, unknown, encoder):
+        for window in make_windows(note.text, read, encoder):
             rows = {name: answer.scores[0, window.positions] for name, answer in tagger.answers([window]).items()}
             for name, row in rows.items():
                 for start, end, score in zip(window.starts, window.ends, row.tolist(), strict=True):

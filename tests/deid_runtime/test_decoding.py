@@ -66,6 +66,12 @@ def test_a_span_carries_its_best_score_and_source() -> None:
     assert span == Span(0, 10, "PATIENT", 0.8, ("model:name",))
 
 
+def test_words_that_nobody_asked_of_part_a_span() -> None:
+    spans = decode_words("John is well. Smith", [0, 14], [4, 19], [0, 1], [0.9, 0.9], NAMES, 0.5, "model:name")
+
+    assert [(span.start, span.end) for span in spans] == [(0, 4), (14, 19)]
+
+
 def test_scores_that_are_no_numbers_are_an_error() -> None:
     heads = (HeadVersion("name", "v0", "name", ("B-PATIENT", "I-PATIENT")),)
     graph = Graph("v0", Path("none"), heads)

@@ -1,10 +1,12 @@
 """Windows hold every word of every sentence, fit the model, and depend on nothing but the text."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from deid_runtime.sentences import split_sentences
@@ -71,6 +73,35 @@ def test_sentences_left_out_are_not_in_the_windows() -> None:
 
     assert text[window.starts[0] : window.ends[0]] == "one"
     assert "two" not in [text[a:b] for a, b in zip(window.starts, window.ends, strict=True)]
+
+
+@given(texts.map(lambda text: text * 6), st.sets(st.integers(0, 60)))
+def test_what_is_known_changes_nothing_for_the_rest(text: str, known: set[int]) -> None:
+    sentences = split_sentences(text)
+    marked = [replace(each, is_known=number in known) for number, each in enumerate(sentences)]
+    asked = [each for each in marked if not each.is_known]
+
+    whole, windows = windows_of(text, sentences), windows_of(text, marked)
+
+    rows = [window.ids for window in whole]
+    assert [window.ids for window in windows] == [row for row in rows if row in [window.ids for window in windows]]
+    words = {word for window in windows for word in zip(window.starts, window.ends, strict=True)}
+    assert words == {(s.start + a, s.start + b) for s in asked for a, b in split_words(text[s.start : s.end])}
+    by_row = {tuple(window.ids): window for window in whole}
+    for window in windows:
+        assert len(window.positions) == len(window.starts) == len(window.ends) > 0
+        assert set(window.positions) <= set(by_row[tuple(window.ids)].positions)
+
+
+def test_a_window_of_known_sentences_alone_is_left_out() -> None:
+    text = "one two.\n" * 80
+    sentences = split_sentences(text)
+    marked = [replace(each, is_known=number > 0) for number, each in enumerate(sentences)]
+
+    [window] = windows_of(text, marked)
+
+    assert [text[a:b] for a, b in zip(window.starts, window.ends, strict=True)] == ["one", "two", "."]
+    assert window.ids == windows_of(text, sentences)[0].ids
 
 
 def test_a_sentence_too_long_is_cut_into_windows_that_overlap() -> None:

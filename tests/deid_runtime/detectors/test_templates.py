@@ -41,6 +41,19 @@ def values(templates, sentence):
         ),
         pytest.param("By {DOCTOR}, MD", "By Ann van der Quist, MD", [("Ann van der Quist", "DOCTOR")], id="particle"),
         pytest.param("By {DOCTOR}", "By Attending Physician", None, id="a-role-is-no-name"),
+        pytest.param("{PATIENT} DOB {DATE}", "Mother DOB 3/4/1971", None, id="kin-are-no-name"),
+        pytest.param(
+            "{PATIENT} DOB {DATE}", "Office Triage Sheet DOB 3/4/1971", None, id="a-name-first-must-be-listed"
+        ),
+        pytest.param(
+            "{PATIENT} DOB {DATE}",
+            "Ann Quist DOB 3/4/1971",
+            [("Ann Quist", "PATIENT"), ("3/4/1971", "DATE")],
+            id="a-listed-name",
+        ),
+        pytest.param(
+            "{DOCTOR}, {credential}", "Zzyq Vroo, MD", [("Zzyq Vroo", "DOCTOR")], id="a-credential-vouches-for-it"
+        ),
         pytest.param("Age {AGE} {sex}", "Age 39 F", [("39", "AGE")], id="free-slot"),
         pytest.param("Fax: {FAX}", "Fax: (212) 867-4410", [("(212) 867-4410", "FAX")], id="fax"),
         pytest.param("Rass {number:2}", "Rass 12.", [], id="two-digits"),
