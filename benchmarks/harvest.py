@@ -22,7 +22,7 @@ ensemble finds, the other half shows coverage, and how many spans fewer are foun
 import argparse
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,13 @@ from deid_runtime.spans import Note, Span
 _BATCH_NOTES = 32
 CROSS_HALVINGS = 3
 CROSS_PATIENTS = (2, 3, 5)
+#: Results to the row of the table.
+_SEARCHED = {
+    "train_to_dev_by_annotation": "training notes as annotated, dev",
+    "train_to_dev_by_ensemble": "training notes as `fast` sees them, dev",
+    "half_of_train_to_other_half": "one half of their patients, the other half",
+}
+_KINDS = {"templates": "templates", "inclusion": "sentence lines"}
 PACKAGE = Path(load_templates.__code__.co_filename).parents[1] / "data"
 
 
@@ -113,6 +120,41 @@ def main() -> None:
             "results": results,
         },
     )
+
+
+def render(results: Mapping[str, Any]) -> str:
+    """Return two tables of the results in Markdown: what lines cover and cost, and how they agree with annotation."""
+    found = results["results"]
+    lines = _table(
+        "harvested from, searched", "sentence lines, templates", "sentences", "explained by the package",
+        "and by what was harvested", "missed, without to with", "wrong, without to with",
+    )  # fmt: skip
+    for key, name in _SEARCHED.items():
+        row = found[key]
+        covers = row.get("coverage_dev") or row["coverage"]
+        scores = row.get("scores_dev") or row["scores"]
+        before, after = (scores[which]["groups"]["C"] for which in ("without", "with"))
+        lines.append(
+            f"| {name} | {row['candidates']['frequent'] + row['candidates']['term']:,}, "
+            f"{row['candidates']['templates']:,} | {covers['sentences']:,} "
+            f"| {covers['packaged_inclusion'] + covers['packaged_templates']:,} "
+            f"| {covers['harvested_inclusion'] + covers['harvested_templates']:,} "
+            f"| {before['missed']:,} to {after['missed']:,} | {before['wrong']:,} to {after['wrong']:,} |"
+        )
+    lines += ["", *_table(
+        "lines met in so many patients", "sentences with just the identifiers", "other borders or label",
+        "more than the identifiers", "an identifier left",
+    )]  # fmt: skip
+    for patients in CROSS_PATIENTS:
+        for kind, counts in found["cross_halves"][f"from_{patients}_patients"].items():
+            cells = " | ".join(f"{counts.get(way, 0):,}" for way in ("same", "other_bounds_or_label", "over", "leak"))
+            lines.append(f"| {patients}: {counts['lines']:,} {_KINDS[kind]} | {cells} |")
+    return "\n".join(lines)
+
+
+def _table(*columns: str) -> list[str]:
+    """Return the head of a table, its first column to the left."""
+    return [f"| {' | '.join(columns)} |", f"| --- |{' ---: |' * (len(columns) - 1)}"]
 
 
 class Lists:
