@@ -2,7 +2,8 @@
 
 Hospitals make them of an initial and the family name, cut off or whole, often with digits. Where the note has the
 family name alone (*Dr. Ostrowe*), any letter before the whole of it will do, with digits behind: ``fevers`` would be
-*Dr. Evers* otherwise.
+*Dr. Evers* otherwise. Of short family names too, only digits tell: ``chart`` is not *Carol Hart*, nor ``shunt`` *Sol
+Hunt*.
 """
 
 import re
@@ -22,6 +23,7 @@ _MOST_WORDS: Final = 6  # of one name
 #: So many letters of a family name are as good as the whole, and so few tell with digits behind.
 _AS_GOOD: Final = 5
 _FEWEST: Final = 3
+_FEWEST_ALONE: Final = 6  # without digits
 _FEWEST_FIRST: Final = 4  # with the initial behind it
 _FEWEST_BEHIND_ANY: Final = 4
 _KEY: Final = 4  # letters by which most words are known for none
@@ -61,7 +63,7 @@ class LogInNames:
         for length in range(_FEWEST, len(family) + 1):
             letters = initial + family[:length]
             self._score[letters] = max(score, self._score.get(letters, 0.0))
-            if length == len(family) or length >= _AS_GOOD:
+            if length >= _FEWEST_ALONE:
                 self._alone.add(letters)
             if length >= _FEWEST_FIRST and (length == len(family) or length >= _AS_GOOD):
                 letters = family[:length] + initial

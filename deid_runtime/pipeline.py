@@ -24,7 +24,7 @@ from typing import Final
 from deid_runtime.closing import Closing
 from deid_runtime.detectors.doubts import settle_doubts
 from deid_runtime.detectors.inclusion import InclusionList, load_inclusion
-from deid_runtime.detectors.known import KnownLines, sentences_to_read
+from deid_runtime.detectors.known import KnownLines, packaged_lines, sentences_to_read
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.record import find_record
 from deid_runtime.detectors.templates import Templates, load_templates
@@ -314,9 +314,6 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
     with ExitStack() as resources:
         inclusion = load_inclusion(settings.inclusion, screen=find_patterns)
         templates = load_templates(settings.templates)
-        packaged = None
-        if settings.inclusion is not None or settings.templates is not None:
-            packaged = KnownLines(load_inclusion(None, screen=find_patterns), load_templates(None))
         tagger: Tagger | None = None
         models: object = None
         if settings.use_models:
@@ -357,7 +354,7 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
                 "patient_records": len(records),
             },
             resources=resources.pop_all(),
-            packaged=packaged,
+            packaged=packaged_lines(settings),
         )
 
 

@@ -9,8 +9,10 @@ what is found elsewhere. A window of nothing but such lines is not read at all.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from deid_runtime.detectors.inclusion import InclusionList
-from deid_runtime.detectors.templates import Templates
+from deid_runtime.detectors.inclusion import InclusionList, load_inclusion
+from deid_runtime.detectors.patterns import find_patterns
+from deid_runtime.detectors.templates import Templates, load_templates
+from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence
 
 
@@ -24,6 +26,13 @@ class KnownLines:
     def explain(self, sentence: str) -> bool:
         """Say whether one of them explains a sentence."""
         return sentence in self.inclusion or self.templates.match(sentence) is not None
+
+
+def packaged_lines(settings: Settings) -> KnownLines | None:
+    """Return the lines of the package where ``settings`` name other ones, None where they do not."""
+    if settings.inclusion is None and settings.templates is None:
+        return None
+    return KnownLines(load_inclusion(None, screen=find_patterns), load_templates(None))
 
 
 def sentences_to_read(

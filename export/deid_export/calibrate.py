@@ -18,7 +18,7 @@ from deid_runtime.contract import find_models, read_manifest
 from deid_runtime.decoding import decode_traces
 from deid_runtime.detectors.doubts import settle_doubts
 from deid_runtime.detectors.inclusion import load_inclusion
-from deid_runtime.detectors.known import KnownLines, sentences_to_read
+from deid_runtime.detectors.known import KnownLines, packaged_lines, sentences_to_read
 from deid_runtime.detectors.models import load_tagger
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import load_templates
@@ -66,7 +66,7 @@ def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
     tagger = load_tagger(settings)
     encoder = WordEncoder.from_file(read_manifest(find_models(settings.models)).tokenizer)
     lines = KnownLines(load_inclusion(settings.inclusion, screen=find_patterns), load_templates(settings.templates))
-    packaged = KnownLines(load_inclusion(None, screen=find_patterns), load_templates(None))
+    packaged = packaged_lines(settings)
     rules = Settings(use_models=False, inclusion=settings.inclusion, templates=settings.templates)
     with load_pipeline(rules, key=None, records={}) as pipeline:
         found = pipeline.detect([Note(note.id, note.text) for note in notes])

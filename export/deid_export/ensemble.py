@@ -18,6 +18,7 @@ from deid_runtime.closing import Closing
 from deid_runtime.contract import Graph, HeadVersion, Profile, find_models, read_manifest
 from deid_runtime.decoding import decode_traces, decode_words
 from deid_runtime.detectors.inclusion import load_inclusion
+from deid_runtime.detectors.known import packaged_lines
 from deid_runtime.detectors.models import ModelTagger
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import load_templates
@@ -110,6 +111,7 @@ class Ensemble(Closing):
                 records={},
                 description={},
                 resources=ExitStack(),
+                packaged=packaged_lines(settings),
             )
             for tagger in (self._tag, None)
         )

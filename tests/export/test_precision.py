@@ -106,7 +106,8 @@ def test_the_type_is_the_one_that_is_faster(
     hook = nn.modules.module.register_module_forward_pre_hook(clock.look)
     compute_dtype.cache_clear()
 
-    chosen = compute_dtype()
+    with torch.inference_mode():
+        chosen = compute_dtype()
 
     hook.remove()
     compute_dtype.cache_clear()
