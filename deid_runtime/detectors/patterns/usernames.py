@@ -27,7 +27,8 @@ _CLERK: Final = (
 _CREDENTIAL: Final = r"(?:RN|LPN|LVN|CNA|PA(?:-?C)?|NP|CRNA|MD|RRT|PHN|PharmD|EMT(?:-?P)?|SLP|MA)"
 _LOWER_CODE: Final = r"[a-z]{2,14}(?:[._-][a-z]{0,6})?\d{1,5}(?:_[a-z]{1,4})?"
 _DRUG_LIKE: Final = re.compile(
-    r"(?i)(?:vit|cd|hla|il|ca|ppsv|pcv|covid|spo|hba|fio|po|pco|peg|q|post|day|pod)[-_]?\d+c?"
+    r"(?i)(?:vit|cd|hla|il|ca|ppsv|pcv|covid|spo|hba|fio|po|pco|peg|q|post|day|pod|week|month|year|hour|grade|stage|step|"
+    r"phase|level|type|dose|cycle|visit|room|unit|score)[-_]?\d+c?"
 )
 
 
@@ -150,6 +151,7 @@ ROWS: Final[tuple[Row, ...]] = (
         digits=frozenset({1, 2, 3, 4}),
         before=string.ascii_lowercase,
         lookback=25,
+        weak=True,  # sentences that run together look so too: "stable.wbc12"
     ),
     Row(
         name="user-underscore",

@@ -477,6 +477,7 @@ USERNAMES: Cases = {
             "RN DQ7",
             "routed to 4B",
             "by covid19",
+            "by week12",
             "by spet3.example/x",
             "standby ab12",
         ),
