@@ -29,7 +29,7 @@ from deid_runtime.cli_surrogates import (
 )
 from deid_runtime.cores import cores
 from deid_runtime.labels import HEADS
-from deid_runtime.settings import Dates, Engine, Operator, Profile, Settings
+from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Settings
 
 if TYPE_CHECKING:
     from deid_runtime.run import RunOptions, Summary
@@ -99,8 +99,10 @@ _FINDING_OPTIONS = together(
         "averaged; more precise, and takes about four times as long."
     ),
     cli_options.engine(
-        "Inference engine. Engines differ by rounding: to compare runs byte for byte, use the same one."
+        "Inference engine. Engines differ by rounding: to compare runs byte for byte, use the same one. auto takes the "
+        "faster one for this processor; the manifest names it."
     ),
+    cli_options.precision(),
     click.option(
         "--threshold",
         metavar="HEAD=VALUE",
@@ -374,6 +376,7 @@ def _settings(
     no_models: bool,
     profile: Profile,
     engine: Engine,
+    precision: Precision,
     threshold: dict[str, float],
     inclusion: Path | None,
     templates: Path | None,
@@ -389,9 +392,10 @@ def _settings(
     return Settings(
         models=models,
         use_models=not no_models,
-        server=server_settings(no_models=no_models, engine=engine, **others),
+        server=server_settings(no_models=no_models, engine=engine, precision=precision, **others),
         profile=profile,
         engine=engine,
+        precision=precision,
         thresholds=threshold,
         inclusion=inclusion,
         templates=templates,

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar, get_args
 
 import click
 
-from deid_runtime.settings import Engine, Operator, Profile
+from deid_runtime.settings import Engine, Operator, Precision, Profile
 
 PATH: Final = click.Path(path_type=Path)
 EXISTING: Final = click.Path(exists=True, path_type=Path)
@@ -58,6 +58,17 @@ def date_shift(
 def engine(text: str) -> Callable[[_Command], _Command]:
     """Return the option ``--engine``."""
     return chosen("--engine", Engine, "auto", text)
+
+
+def precision() -> Callable[[_Command], _Command]:
+    """Return the option ``--precision``."""
+    return chosen(
+        "--precision",
+        Precision,
+        "float32",
+        "Of what the models do not compute in whole numbers. bfloat16 is faster on processors with units for it (AMX, "
+        "AVX-512 BF16) and refused on others; some scores and a few words differ from those of float32.",
+    )
 
 
 def operator(text: str) -> Callable[[_Command], _Command]:

@@ -82,6 +82,7 @@ def server_settings(
     server: str | None,
     no_models: bool,
     engine: str,
+    precision: str,
     stream: bool,
     route: Any,
     request_tokens: int,
@@ -103,8 +104,10 @@ def server_settings(
         if stream or tls or tls_ca or tls_cert or tls_key or authorization_file or metrics_port:
             raise click.UsageError("--stream, --tls..., --authorization-file and --metrics-port need --server")
         return None
-    if no_models or engine != "auto":
-        raise click.UsageError("--server runs the models by its own engine; leave out --no-models and --engine")
+    if no_models or engine != "auto" or precision != "float32":
+        raise click.UsageError(
+            "--server runs the models by its own engine; leave out --no-models, --engine and --precision"
+        )
     from deid_client.settings import ServerSettings, Tls
 
     is_encrypted = tls or tls_ca or tls_cert or tls_key

@@ -48,12 +48,24 @@ class HeadVersion:
 
 
 @dataclass(frozen=True)
+class KnownAnswer:
+    """What a graph says of an invented text that fits the narrowest window, for :mod:`deid_runtime.self_test`.
+
+    ``scores`` has 1 - P(O) by the output of each head and the index of the word; words that are not in it have 0.
+    """
+
+    text: str
+    scores: Mapping[str, Mapping[int, float]]
+
+
+@dataclass(frozen=True)
 class Graph:
     """One graph file: an encoder and the versions of heads that read it."""
 
     name: str
     file: Path
     heads: tuple[HeadVersion, ...]
+    known_answer: KnownAnswer | None = None  # None: exported before there were any
 
 
 @dataclass(frozen=True)
@@ -159,7 +171,17 @@ def _graph(folder: Path, name: str, entry: Mapping[str, Any]) -> Graph:
         HeadVersion(row["head"], str(row["version"]), row["output"], tuple(row["tags"]), weight)
         for row in entry["heads"]
     )
-    return Graph(name, _checked_file(folder, entry), heads)
+    return Graph(name, _checked_file(folder, entry), heads, _known_answer(heads, entry.get("known_answer")))
+
+
+def _known_answer(heads: tuple[HeadVersion, ...], entry: Mapping[str, Any] | None) -> KnownAnswer | None:
+    if entry is None:
+        return None
+    scores = {
+        version.output: {int(word): float(score) for word, score in entry["scores"][version.output].items()}
+        for version in heads
+    }
+    return KnownAnswer(str(entry["text"]), scores)
 
 
 def _profile(name: str, entry: Mapping[str, Any], graphs: Mapping[str, Graph]) -> Profile:

@@ -6,7 +6,8 @@
     ├── InputError        one record is bad: it is quarantined, the run goes on
     ├── SourceError       a whole input cannot be read: missing column, bad header, unreadable file
     ├── SettingsError     a setting, key file, list or template file is wrong
-    ├── ModelError        models missing, mismatched, or an engine that failed
+    ├── ModelError        models missing or mismatched, or a server that does not answer
+    │   └── EngineError   an inference engine failed or gave an impossible answer
     └── OutputError       the output cannot be written
 
 Messages name the input by id, line or size, say what was expected and how to mend it. They never hold note text.
@@ -34,7 +35,14 @@ class SettingsError(DeidError, ValueError):
 
 
 class ModelError(DeidError, RuntimeError):
-    """Models that are missing or do not fit this version, or an inference engine that failed."""
+    """Models that are missing or do not fit this version, or a server that does not answer."""
+
+
+class EngineError(ModelError):
+    """An inference engine failed or gave an impossible answer; its process is not trusted any more.
+
+    The answers of other calls may be wrong without a sign of it, so the note is done again in a fresh process.
+    """
 
 
 class OutputError(DeidError, RuntimeError):

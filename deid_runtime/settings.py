@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 Operator = Literal["surrogate", "tag", "redact"]
 Dates = Literal["shift", "year"]
 Engine = Literal["auto", "openvino", "onnxruntime"]
+Precision = Literal["float32", "bfloat16"]
 Profile = Literal["fast", "full"]
 
 
@@ -30,6 +31,9 @@ class Settings:
     use_models: bool = True  # False leaves patterns, lists and records alone: fast, and not safe on its own
     server: Server | None = None  # who runs the models; None: an engine in this process
     engine: Engine = "auto"  # auto: the faster, by processor (engines.fastest_engine)
+    # Of what models do not compute in int8. Every processor has float32. bfloat16 is faster where there are units for
+    # it (AMX, AVX-512 BF16) and gives other scores, so other bytes here and there.
+    precision: Precision = "float32"
     profile: Profile = "fast"  # fast: one head per entity
     engine_threads: int = 1  # one engine with one thread per worker beats one engine with many threads
     batch_windows: int = 8  # model windows per engine call; never changes an answer. More fill caches and pad more rows

@@ -13,9 +13,10 @@ from deid_runtime.closing import Closing
 from deid_runtime.contract import Graph, HeadVersion, Manifest, Profile, find_models, read_manifest
 from deid_runtime.decoding import decode_traces, decode_words
 from deid_runtime.detectors.doubts import DENIED_BELOW
-from deid_runtime.engines import Engine, Ids, TokenScores, load_engine
-from deid_runtime.errors import ModelError, SettingsError
+from deid_runtime.engines import Engine, Ids, TokenScores, instruction_set, load_engine
+from deid_runtime.errors import EngineError, SettingsError
 from deid_runtime.labels import HEADS
+from deid_runtime.self_test import SelfTestingEngine, shapes_to_test
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows, title_case_types
@@ -65,6 +66,8 @@ class ModelTagger(Closing):
         self.manifest: Mapping[str, object] = {
             **content,
             "engine": engines[0][1].name,
+            "precision": engines[0][1].precision,
+            "instruction_set": instruction_set(),
             "profile": profile.name,
             "thresholds": self._decoder.thresholds,
         }
@@ -128,13 +131,17 @@ class SpanDecoder:
     ) -> None:
         """Add the spans and traces that ``answers``, by head, hold for ``batch`` to the row of each text, unsorted.
 
-        Raises ModelError for scores that are no numbers: no threshold would be under them, and nothing be found.
+        Raises EngineError for tags that the head does not have and for scores that are no numbers from 0 to 1: no score
+        reaches a threshold that is compared with no number, and nothing would be found.
         """
         for head, answer in answers.items():
-            if np.isnan(answer.scores[: len(batch)]).any():
-                raise ModelError(f"the head {head} gave scores that are no numbers; its model is damaged or overflows")
+            asked = answer.scores[: len(batch)]
+            if not ((asked >= 0) & (asked <= 1)).all():
+                raise EngineError(f"the head {head} gave scores that are no numbers from 0 to 1; its model is damaged")
+            if answer.tags[: len(batch)].max(initial=0) >= len(self._tags[head]):
+                raise EngineError(f"the head {head} gave tags that it does not have; its model is damaged")
             threshold = self.thresholds[head]
-            hit_rows = (answer.scores[: len(batch)] >= threshold).any(axis=1)
+            hit_rows = (asked >= threshold).any(axis=1)
             for row in np.flatnonzero(hit_rows).tolist():
                 number, window = batch[row]
                 scores = answer.scores[row, window.positions].tolist()
@@ -159,21 +166,26 @@ class SpanDecoder:
 
 
 def load_tagger(settings: Settings) -> ModelTagger:
-    """Load the models that ``settings`` names.
+    """Load the models that ``settings`` names, and test them.
 
-    Raises ModelError when models are missing, damaged or of another version, SettingsError for a wrong threshold.
+    Raises ModelError when models are missing, damaged or of another version, EngineError when an engine cannot run them
+    here, SettingsError for a wrong threshold.
     """
     manifest, profile = choose_profile(settings)
-    engines = [
-        (
-            graph,
-            load_engine(settings.engine, graph.file, [version.output for version in graph.heads],
-                        settings.engine_threads),
-        )
-        for graph in profile.graphs
-    ]  # fmt: skip
     encoder = WordEncoder.from_file(manifest.tokenizer)
+    engines = [(graph, _tested_engine(graph, encoder, settings)) for graph in profile.graphs]
     return ModelTagger(engines, profile, settings.thresholds, encoder, settings.batch_windows, manifest.content)
+
+
+def _tested_engine(graph: Graph, encoder: WordEncoder, settings: Settings) -> Engine:
+    outputs = [version.output for version in graph.heads]
+    engine = load_engine(settings.engine, graph.file, outputs, settings.engine_threads, settings.precision)
+    if graph.known_answer is None:
+        return engine
+    shapes = list(shapes_to_test(_WIDTHS, settings.batch_windows))
+    if engine.name == "onnxruntime":  # it has no kernels by shape; the largest takes all memory that the others need
+        shapes = [shapes[0], shapes[-1]]
+    return SelfTestingEngine(engine, graph, graph.known_answer, encoder, shapes)
 
 
 def choose_profile(settings: Settings) -> tuple[Manifest, Profile]:

@@ -5,7 +5,8 @@ know stands in the model's configuration, see :mod:`deid_runtime.serving.graph_m
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,22 @@ from deid_runtime.serving.rows import Limits, check_hidden, check_tokens, join_h
 
 
 class TokenGraph:
-    """A loaded graph, or the encoder or one head of one, that answers many requests at once, each as if alone."""
+    """A loaded graph, or the encoder or one head of one, that answers many requests at once, each as if alone.
+
+    ``load`` makes its session. A session that has failed is never asked again: the next request loads another.
+    """
 
     def __init__(
-        self, session: Session, inputs: Sequence[str], limits: Limits, hidden_size: int, pad_id: int, call_rows: int
+        self,
+        load: Callable[[], Session],
+        inputs: Sequence[str],
+        limits: Limits,
+        hidden_size: int,
+        pad_id: int,
+        call_rows: int,
     ) -> None:
-        self._session = session
+        self._load = load
+        self._session: Session | None = load()
         self._takes_tokens = tuple(inputs) == INPUTS
         self._limits = limits
         self._hidden_size = hidden_size
@@ -54,16 +65,21 @@ class TokenGraph:
         if not requests:
             return []
         try:
+            if self._session is None:
+                self._session = self._load()
             rows = join_tokens(requests, self._pad_id) if self._takes_tokens else join_hidden(requests)
             return [*run_rows(self._session, rows, self._pad_id, self._call_rows)]
         except Exception as error:  # noqa: BLE001 - whatever an engine raises must not end the server's process
+            self.close()
             if len(requests) > 1:
                 return [answer for request in requests for answer in self._serve([request])]
             return [ModelError(f"the engine failed with {type(error).__name__}")]
 
     def close(self) -> None:
         """Free the graph."""
-        self._session.close()
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
 
 
 def load_token_graph(config: dict[str, Any], folder: Path) -> tuple[TokenGraph, list[str], list[str]]:
@@ -74,11 +90,15 @@ def load_token_graph(config: dict[str, Any], folder: Path) -> tuple[TokenGraph, 
     parameters = {name: entry["string_value"] for name, entry in config["parameters"].items()}
     inputs = [entry["name"] for entry in config["input"]]
     outputs = [entry["name"] for entry in config["output"]]
-    session = load_session(
-        parameters["engine"], folder / "model.onnx", inputs, outputs, int(parameters["engine_threads"])
-    )
     graph = TokenGraph(
-        session,
+        partial(
+            load_session,
+            parameters["engine"],
+            folder / "model.onnx",
+            inputs,
+            outputs,
+            int(parameters["engine_threads"]),
+        ),
         inputs,
         Limits(int(parameters["vocabulary"]), int(parameters["token_types"])),
         int(parameters["hidden_size"]),

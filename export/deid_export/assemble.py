@@ -13,9 +13,11 @@ from deid_export.model import head_of, tags_of, version_of
 from deid_export.quantise import quantise
 from deid_export.to_onnx import export_fused
 from deid_export.trained import load
-from deid_runtime.contract import CONTRACT_VERSION, INPUTS, read_manifest, sha256_of
+from deid_runtime.contract import CONTRACT_VERSION, INPUTS, Graph, HeadVersion, read_manifest, sha256_of
+from deid_runtime.engines import load_engine
 from deid_runtime.errors import ModelError
 from deid_runtime.labels import HEADS
+from deid_runtime.self_test import known_answer
 from deid_runtime.windows import WINDOW_TOKENS, WordEncoder
 from deid_runtime.words import TYPE_COUNT
 
@@ -83,6 +85,10 @@ def _write_graph(
             quantise(exported, out / graph, notes, encoder)
         else:
             shutil.copyfile(exported, out / graph)
+    heads = tuple(
+        HeadVersion(head_of(output), version_of(output) or name, output, tuple(tags_of(output)[1:]))
+        for output in model.shape.heads
+    )
     return {
         "file": graph.as_posix(),
         "sha256": sha256_of(out / graph),
@@ -90,11 +96,20 @@ def _write_graph(
         "layers_of_each_head": model.layers_each,
         "trained_weights_sha256": sha256_of(trained),
         "heads": [
-            {"head": head_of(output), "version": version_of(output) or name, "output": output,
-             "tags": tags_of(output)[1:]}
-            for output in model.shape.heads
+            {"head": each.head, "version": each.version, "output": each.output, "tags": each.tags} for each in heads
         ],
-    }  # fmt: skip
+        "known_answer": _known_answer(Graph(name, out / graph, heads), encoder),
+    }
+
+
+def _known_answer(graph: Graph, encoder: WordEncoder) -> dict[str, object]:
+    """Return what every engine must say of a known text; ONNX Runtime, which every machine has, is asked."""
+    engine = load_engine("onnxruntime", graph.file, [version.output for version in graph.heads], 1)
+    try:
+        answer = known_answer(graph, engine, encoder)
+    finally:
+        engine.close()
+    return {"text": answer.text, "scores": answer.scores}
 
 
 def write_manifest(out: Path, content: Mapping[str, object]) -> Path:

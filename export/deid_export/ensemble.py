@@ -72,6 +72,7 @@ class _Watched:
 
     def __init__(self, engine: Engine) -> None:
         self.name = engine.name
+        self.precision = engine.precision
         self._engine = engine
         self.answers: list[TokenScores] = []
 

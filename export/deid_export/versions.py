@@ -20,6 +20,7 @@ from deid_export.precision import autocast
 from deid_export.registry import folder_of, read_registry
 from deid_runtime.engines import Ids, TokenScores
 from deid_runtime.errors import ModelError
+from deid_runtime.settings import Precision
 
 State = Mapping[str, Tensor]
 
@@ -163,6 +164,7 @@ class TorchEngine:
     """An :class:`~deid_runtime.engines.Engine` of a model that was not exported; answers in the order of its heads."""
 
     name = "torch"
+    precision: Precision = "float32"
 
     def __init__(self, model: BranchedTagger) -> None:
         self._model = model.eval()

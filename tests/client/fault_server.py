@@ -31,6 +31,7 @@ class _Locked:
 
     def __init__(self, engine: Engine, lock: threading.Lock) -> None:
         self.name = engine.name
+        self.precision = engine.precision
         self._engine = engine
         self._lock = lock
 

@@ -9,7 +9,7 @@ from deid_export.ensemble import Ensemble
 from deid_runtime.contract import Graph, HeadVersion, Profile
 from deid_runtime.engines import Ids, TokenScores
 from deid_runtime.labels import HEADS
-from deid_runtime.settings import Settings
+from deid_runtime.settings import Precision, Settings
 from deid_runtime.windows import WordEncoder
 from tests.deid_runtime.test_windows import small_tokenizer
 
@@ -21,6 +21,7 @@ class LetterEngine:
     """Gives each token the score of its letter; the tag is always the first."""
 
     name = "letters"
+    precision: Precision = "float32"
 
     def __init__(self, letters: Letters, encoder: WordEncoder) -> None:
         self._scores = [
