@@ -25,6 +25,7 @@ from deid_runtime.windows import WINDOW_TOKENS, Window, WordEncoder, make_window
 #: 1, 2, 4 ... rows, and the widths are few: engines make and keep kernels for every shape they meet. A width of 112 is
 #: worth it, since most windows are nearly full; more widths leave more small batches than they save in padding.
 _WIDTHS: Final = (32, 64, 96, 112, WINDOW_TOKENS)
+_TESTED_ROWS: Final = 8  # the largest batch that an engine is tested with when loaded; larger ones take seconds
 _LEAST_SCORE: Final = np.float32(2**-12)  # scores come as float16, which has no value between this far from 1 and 1
 
 #: Windows that share one padded width, each with the number of the text it comes from.
@@ -182,7 +183,7 @@ def _tested_engine(graph: Graph, encoder: WordEncoder, settings: Settings) -> En
     engine = load_engine(settings.engine, graph.file, outputs, settings.engine_threads, settings.precision)
     if graph.known_answer is None:
         return engine
-    shapes = list(shapes_to_test(_WIDTHS, settings.batch_windows))
+    shapes = list(shapes_to_test(_WIDTHS, min(settings.batch_windows, _TESTED_ROWS)))
     if engine.name == "onnxruntime":  # it has no kernels by shape; the largest takes all memory that the others need
         shapes = [shapes[0], shapes[-1]]
     return SelfTestingEngine(engine, graph, graph.known_answer, encoder, shapes)
