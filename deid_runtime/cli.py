@@ -216,6 +216,7 @@ def run(
     key: Path | None,
     operator: Operator,
     date_shift: int,
+    date_shift_weeks: bool,
     keep_ids: bool,
     keep_column: tuple[str, ...],
     patients: Path | None,
@@ -239,7 +240,9 @@ def run(
             "deid: no --key: a random one is used and forgotten, so no other run will give the same stand-ins", err=True
         )
     check_safe_harbor(safe_harbor=options["safe_harbor"], keep_ids=keep_ids, keep_column=keep_column)
-    settings = _settings(operator=operator, date_shift_days=date_shift, **options)
+    settings = _settings(
+        operator=operator, date_shift_days=date_shift, date_shift_whole_weeks=date_shift_weeks, **options
+    )
     to_crosswalk = crosswalk_options(crosswalk, crosswalk_key)
     summary = deidentify_files(
         inputs,
@@ -382,6 +385,7 @@ def _settings(
     templates: Path | None,
     operator: Operator = "surrogate",
     date_shift_days: int = 365,
+    date_shift_whole_weeks: bool = False,
     offsets: Path | None = None,
     dates: Dates = "shift",
     safe_harbor: bool = False,
@@ -401,6 +405,7 @@ def _settings(
         templates=templates,
         operator=operator,
         date_shift_days=date_shift_days,
+        date_shift_whole_weeks=date_shift_whole_weeks,
         offsets=offsets,
         dates=dates,
         safe_harbor=safe_harbor,

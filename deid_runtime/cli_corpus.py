@@ -62,6 +62,7 @@ def resynthesize(
     format: str,  # noqa: A002 - named as the option
     key: Path | None,
     date_shift: int,
+    date_shift_weeks: bool,
     ordinary_words: Path | None,
     review: Path | None,
     keep_ids: bool,
@@ -90,6 +91,7 @@ def resynthesize(
         overwrite=overwrite,
         ordinary_words=ordinary_words,
         date_shift_days=date_shift,
+        date_shift_whole_weeks=date_shift_weeks,
     )
     made = resynthesize_files(notes, out, options, key=load_key(key) if key else new_key())
     click.echo(dumps(made.checks.to_json(), indent=2) if json else render(made.checks), nl=json)

@@ -28,7 +28,8 @@ _PORT = click.IntRange(1, 65535)
     "--repository",
     type=cli_options.FOLDER,
     help="Serve this folder, written by `deid-export repository --backend python`. It settles --models, --profile, "
-    "--operator, --date-shift, --engine and --instances. Default: one made of the models, removed at the end.",
+    "--operator, --date-shift, --date-shift-weeks, --engine and --instances. Default: one made of the models, removed "
+    "at the end.",
 )
 @cli_options.models(cli_options.FOLDER)
 @click.option(
@@ -65,7 +66,7 @@ _PORT = click.IntRange(1, 65535)
 )
 @cli_options.profile("Of `deidentify`, as of `deid run`.")
 @cli_options.operator("Of `deidentify`, as of `deid run`.")
-@cli_options.date_shift("Of `deidentify`, as of `deid run`.")
+@cli_options.date_shift("Of `deidentify`. ")
 @cli_options.engine("Inference engine. Answers equal those of `deid run` with the same one.")
 @cli_options.counted(
     "--instances",
@@ -89,6 +90,7 @@ def serve(
     profile: Profile,
     operator: Operator,
     date_shift: int,
+    date_shift_weeks: bool,
     engine: Engine,
     instances: int,
     verbose: bool,
@@ -107,19 +109,30 @@ def serve(
     from deid_runtime.serving.repository import write_repository
     from deid_runtime.serving.server import ServerOptions, Tls
     from deid_runtime.serving.supervisor import supervise
+    from deid_runtime.surrogates import check_date_settings
 
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="deid: %(message)s")
     stop = _stop_event()
     try:
         if (tls_cert is None) != (tls_key is None) or (tls_client_ca and not tls_cert):
             raise SettingsError("--tls-cert and --tls-key go together, and --tls-client-ca with both")
+        if repository is not None and date_shift_weeks:
+            raise SettingsError(
+                "--repository settles how dates shift, so --date-shift-weeks has no effect; leave one of them out"
+            )
+        check_date_settings(operator=operator, date_shift_days=date_shift, date_shift_whole_weeks=date_shift_weeks)
         _warn_if_open(host, has_tls=tls_cert is not None, checks_clients=tls_client_ca is not None)
         installation = find_installation()
         with ExitStack() as resources:
             if repository is None:
                 repository = Path(resources.enter_context(TemporaryDirectory(prefix="deid-serve-"))) / "repository"
                 notes = NoteOptions(
-                    profile=profile, operator=operator, date_shift_days=date_shift, engine=engine, instances=instances
+                    profile=profile,
+                    operator=operator,
+                    date_shift_days=date_shift,
+                    date_shift_whole_weeks=date_shift_weeks,
+                    engine=engine,
+                    instances=instances,
                 )
                 graphs = ServingOptions(instances=instances, engine=engine)
                 write_repository(read_manifest(find_models(models)), repository, graphs, notes)

@@ -2,8 +2,8 @@
 
 For sites that have shifted the dates of their tables already, and want notes to agree with them. The column
 ``patient`` (or ``id``, ``patient_id``) holds the patient id that the notes carry, ``days`` (or ``offset``,
-``offset_days``, ``shift``) a whole number, not 0. Columns whose name starts with an underscore are passed over. The
-table undoes the shift: it is guarded like a key.
+``offset_days``, ``shift``) a whole number, not 0, and with whole weeks a multiple of 7. Columns whose name starts with
+an underscore are passed over. The table undoes the shift: it is guarded like a key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ from deid_runtime.tables import read_table
 
 #: As far as dates may move: about a hundred years.
 LARGEST_DAYS: Final = 36_500
+DAYS_IN_WEEK: Final = 7
 
 _NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("patient", "patient_id", "id"), "patient"),
@@ -22,8 +23,8 @@ _NAMES: Final[Mapping[str, str]] = {
 }
 
 
-def read_offsets(path: Path) -> dict[str, int]:
-    """Return the days by patient id.
+def read_offsets(path: Path, *, whole_weeks: bool = False) -> dict[str, int]:
+    """Return the days by patient id; with ``whole_weeks`` every one must be a multiple of 7.
 
     Raises SettingsError, naming the line, for whatever is wrong: a row passed over would quarantine a patient's notes,
     a wrong one break every interval to the tables.
@@ -34,7 +35,13 @@ def read_offsets(path: Path) -> dict[str, int]:
         patient = _patient(position, row[columns["patient"]])
         if patient in offsets:
             raise SettingsError(f"{position}: this patient has occurred before; give one row a patient")
-        offsets[patient] = _days(position, row[columns["days"]])
+        days = _days(position, row[columns["days"]])
+        if whole_weeks and days % DAYS_IN_WEEK:
+            raise SettingsError(
+                f"{position}: {days} days are not a multiple of {DAYS_IN_WEEK}; correct the row, or leave out "
+                "--date-shift-weeks"
+            )
+        offsets[patient] = days
     if not offsets:
         raise SettingsError(f"{path}: no offsets in it; expected one row a patient, with columns patient and days")
     return offsets

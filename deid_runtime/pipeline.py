@@ -329,7 +329,12 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
                 key,
                 operator=settings.operator,
                 date_shift_days=settings.date_shift_days,
-                offsets=read_offsets(settings.offsets) if settings.offsets else None,
+                date_shift_whole_weeks=settings.date_shift_whole_weeks,
+                offsets=(
+                    read_offsets(settings.offsets, whole_weeks=settings.date_shift_whole_weeks)
+                    if settings.offsets
+                    else None
+                ),
                 dates=settings.dates,
                 safe_harbor=settings.safe_harbor,
             )
@@ -346,6 +351,7 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
                 "thresholds": dict(settings.thresholds),
                 "operator": settings.operator,
                 "date_shift_days": settings.date_shift_days,
+                "date_shift_whole_weeks": settings.date_shift_whole_weeks,
                 "offsets_given": settings.offsets is not None,
                 "dates": settings.dates,
                 "safe_harbor": settings.safe_harbor,

@@ -44,6 +44,7 @@ class Settings:
     templates: Path | None = None  # harvested templates; None: the packaged ones
     operator: Operator = "surrogate"
     date_shift_days: int = 365  # dates move by -n..n days, never 0
+    date_shift_whole_weeks: bool = False  # dates move by whole weeks: weekdays stay, and tell nothing of the offset
     offsets: Path | None = None  # table of days by patient, in place of offsets that follow from the key
     dates: Dates = "shift"  # year: only the years of dates stay
     safe_harbor: bool = False  # as surrogates/safe_harbor.py says: years, ZIP to three digits, states kept

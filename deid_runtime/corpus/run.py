@@ -24,6 +24,7 @@ class CorpusOptions:
     overwrite: bool = False
     ordinary_words: Path | None = None  # words, one a line, that a person found to be ordinary
     date_shift_days: int = 365
+    date_shift_whole_weeks: bool = False
 
 
 def resynthesize_files(paths: Sequence[Path], out: Path, options: CorpusOptions, *, key: bytes) -> Resynthesis:
@@ -35,7 +36,9 @@ def resynthesize_files(paths: Sequence[Path], out: Path, options: CorpusOptions,
     Raises SourceError, InputError, SettingsError or OutputError; ``out`` is then as it was before.
     """
     judged = read_words(options.ordinary_words) if options.ordinary_words else frozenset()
-    surrogates = Surrogates(key, date_shift_days=options.date_shift_days)
+    surrogates = Surrogates(
+        key, date_shift_days=options.date_shift_days, date_shift_whole_weeks=options.date_shift_whole_weeks
+    )
     with Staging(out, paths, is_folder=True, overwrite=options.overwrite) as staging:
         made = resynthesize(
             read_annotated(paths), read_records(paths), surrogates, judged=judged, keep_ids=options.keep_ids
@@ -56,6 +59,7 @@ def _manifest(made: Resynthesis, options: CorpusOptions, judged: int) -> dict[st
             "form": options.form,
             "keep_ids": options.keep_ids,
             "date_shift_days": options.date_shift_days,
+            "date_shift_whole_weeks": options.date_shift_whole_weeks,
             "ordinary_words": judged,
         },
         "patient_records": len(made.records),

@@ -21,7 +21,7 @@ from deid_runtime.serving.keys import KeyFolder
 from deid_runtime.serving.note_models import NOTE_INPUTS, NOTE_OUTPUTS
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note
-from deid_runtime.surrogates import Surrogates
+from deid_runtime.surrogates import Surrogates, check_date_settings
 
 KEYS_VARIABLE: Final = "DEID_SERVE_KEYS"
 PATIENTS_VARIABLE: Final = "DEID_SERVE_PATIENTS"
@@ -94,14 +94,34 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
         engine_threads=int(parameters["engine_threads"]),
         operator=parameters["operator"],  # type: ignore[arg-type]
         date_shift_days=int(parameters["date_shift_days"]),
+        date_shift_whole_weeks=_is_true(parameters, "date_shift_whole_weeks"),
+    )
+    # Surrogates are made with the first note of a key; settings that cannot be used must end the loading instead.
+    check_date_settings(
+        operator=settings.operator,
+        date_shift_days=settings.date_shift_days,
+        date_shift_whole_weeks=settings.date_shift_whole_weeks,
     )
 
     def make(key: bytes) -> Surrogates:
-        return Surrogates(key, operator=settings.operator, date_shift_days=settings.date_shift_days)
+        return Surrogates(
+            key,
+            operator=settings.operator,
+            date_shift_days=settings.date_shift_days,
+            date_shift_whole_weeks=settings.date_shift_whole_weeks,
+        )
 
     records = read_patients(Path(patients)) if patients else {}
     pipeline = load_pipeline(settings, key=None, records=records)
     return NoteService(pipeline, KeyFolder(Path(keys) if keys else None, make), int(parameters["max_note_bytes"]))
+
+
+def _is_true(parameters: Mapping[str, str], name: str) -> bool:
+    """Return a parameter that is ``true`` or ``false``; false where a repository of an earlier version lacks it."""
+    value = parameters.get(name, "false")
+    if value not in ("true", "false"):
+        raise SettingsError(f"the parameter {name} of the model is {value!r}; expected 'true' or 'false'")
+    return value == "true"
 
 
 def _decoded(name: str, value: bytes) -> str:

@@ -30,6 +30,7 @@ class NoteOptions:
     engine_threads: int = 1
     operator: Operator = "surrogate"
     date_shift_days: int = 365
+    date_shift_whole_weeks: bool = False
     instances: int = 1  # processes, each with models and patient records of its own
     max_note_bytes: int = 2**20  # of UTF-8; longer notes are refused
     max_queue_size: int = 256  # requests; more are refused at once
@@ -53,6 +54,7 @@ def note_models(options: NoteOptions) -> Iterator[ModelConfig]:
             "engine_threads": str(options.engine_threads),
             "operator": options.operator,
             "date_shift_days": str(options.date_shift_days),
+            "date_shift_whole_weeks": "true" if options.date_shift_whole_weeks else "false",
             "max_note_bytes": str(options.max_note_bytes),
         },
     )

@@ -4,6 +4,6 @@
 """
 
 from deid_runtime.surrogates.keys import load_key, new_key, write_key
-from deid_runtime.surrogates.operators import Surrogates
+from deid_runtime.surrogates.operators import Surrogates, check_date_settings
 
-__all__ = ["Surrogates", "load_key", "new_key", "write_key"]
+__all__ = ["Surrogates", "check_date_settings", "load_key", "new_key", "write_key"]

@@ -23,10 +23,11 @@ from deid_runtime.surrogates.note_view import AFTER_CHARS, Named, dated_values, 
 from deid_runtime.surrogates.over_89 import (
     years_of_dates,
 )
-from deid_runtime.surrogates.patient import Patient, make_patient
+from deid_runtime.surrogates.patient import DAYS_IN_WEEK, Patient, make_patient, offset_of
 from deid_runtime.surrogates.safe_harbor import KEPT, NO_YEAR, UNKNOWN_NOTE_YEAR, year_alone, zip3
 
 REDACTION: Final = "[***]"
+_LARGEST_SHIFT_DAYS: Final = 36_500
 _PATIENTS_CACHED: Final = 256
 _PSEUDONYM_BYTES: Final = 10  # 80 bits: 16 characters of base 32, and no chance of two notes with one name
 
@@ -44,12 +45,14 @@ class Surrogates:
         *,
         operator: Operator = "surrogate",
         date_shift_days: int = 365,
+        date_shift_whole_weeks: bool = False,
         offsets: Mapping[str, int] | None = None,
         dates: Dates = "shift",
         safe_harbor: bool = False,
     ) -> None:
         """Keep ``key``, of 32 bytes, to oneself. Dates move by ``-date_shift_days..date_shift_days``, never 0.
 
+        With ``date_shift_whole_weeks`` they move by whole weeks only, which keeps weekdays; without it they never do.
         ``offsets`` are days by patient that come from elsewhere; then patients without one cannot be served. ``dates``
         of ``year`` leaves the year of a date alone; ``safe_harbor`` does what
         :mod:`deid_runtime.surrogates.safe_harbor` says, which includes that.
@@ -60,25 +63,38 @@ class Surrogates:
             raise SettingsError(f"a key has {KEY_BYTES} bytes, this one {len(key)}; make one with `deid key new`")
         if operator not in _OPERATORS:
             raise SettingsError(f"unknown operator {operator!r}; expected one of {', '.join(_OPERATORS)}")
-        if not 1 <= date_shift_days <= 36_500:
-            raise SettingsError(f"dates cannot shift by up to {date_shift_days} days; expected 1 to 36500")
-        if dates not in ("shift", "year"):
-            raise SettingsError(f"dates can be 'shift' or 'year', not {dates!r}")
+        check_date_settings(
+            operator=operator,
+            date_shift_days=date_shift_days,
+            date_shift_whole_weeks=date_shift_whole_weeks,
+            dates=dates,
+            safe_harbor=safe_harbor,
+        )
         if offsets is not None and (operator != "surrogate" or dates == "year" or safe_harbor):
             raise SettingsError("offsets of patients are for shifted dates; here dates are not shifted, leave them out")
         if offsets is not None and 0 in offsets.values():
             raise SettingsError("an offset of 0 days would leave the dates of a patient as they are")
+        broken_weeks = sum(days % DAYS_IN_WEEK != 0 for days in (offsets or {}).values())
+        if date_shift_whole_weeks and broken_weeks:
+            raise SettingsError(
+                f"{broken_weeks} of {len(offsets or ())} offsets are not a multiple of {DAYS_IN_WEEK} days; with whole "
+                "weeks every offset must be one"
+            )
         self._keyed = Keyed(key)
         self._offsets = offsets
         self._is_safe_harbor = safe_harbor
         self._only_years = safe_harbor or dates == "year"
         self._operator = operator
         self._date_shift_days = date_shift_days
+        self._whole_weeks = date_shift_whole_weeks
         self._patients: OrderedDict[tuple[object, ...], Patient] = OrderedDict()
         self._shared: tuple[Named, frozenset[str]] | None = None
 
     def __repr__(self) -> str:
-        return f"Surrogates(key=<hidden>, operator={self._operator!r}, date_shift_days={self._date_shift_days})"
+        return (
+            f"Surrogates(key=<hidden>, operator={self._operator!r}, date_shift_days={self._date_shift_days}, "
+            f"date_shift_whole_weeks={self._whole_weeks})"
+        )
 
     def pseudonym(self, kind: str, value: str) -> str:
         """Return the fixed-form stand-in of a note's or patient's id: the first letter of ``kind``, ``-``, 16
@@ -217,12 +233,13 @@ class Surrogates:
             identity = ("note", note.id)
         # The record is part of the key: should it change, an answer must not depend on which was seen first.
         key = (identity, tuple(sorted(fields.items())))
-        offset = self._offset(note, identity[1])
+        given_offset = self._given_offset(note, identity[1])
         patient = self._patients.get(key)
         if patient is None:
             keyed = self._keyed.derive(*identity)
-            patient = make_patient(keyed, fields, record_roles(fields), self._date_shift_days)
-            patient = replace(patient, offset_days=offset or patient.offset_days, keeps_states=self._is_safe_harbor)
+            offset = given_offset or offset_of(keyed, self._date_shift_days, whole_weeks=self._whole_weeks)
+            patient = make_patient(keyed, fields, record_roles(fields), offset)
+            patient = replace(patient, keeps_states=self._is_safe_harbor)
             self._patients[key] = patient
             if len(self._patients) > _PATIENTS_CACHED:
                 self._patients.popitem(last=False)
@@ -230,7 +247,7 @@ class Surrogates:
             self._patients.move_to_end(key)
         return patient
 
-    def _offset(self, note: Note, patient: str) -> int | None:
+    def _given_offset(self, note: Note, patient: str) -> int | None:
         """Return the offset that came from elsewhere, None where none did.
 
         Raises InputError for a patient without one: any other would not be the one that was wanted.
@@ -241,6 +258,31 @@ class Surrogates:
             reason = "its patient has no row in" if note.patient else "it has no patient id to look up in"
             raise InputError(f"note {note.id}: {reason} the offsets; add one and run again", stage="surrogates")
         return self._offsets[patient]
+
+
+def check_date_settings(
+    *,
+    operator: Operator,
+    date_shift_days: int,
+    date_shift_whole_weeks: bool,
+    dates: Dates = "shift",
+    safe_harbor: bool = False,
+) -> None:
+    """Raise SettingsError when these settings contradict each other or cannot be used."""
+    if not 1 <= date_shift_days <= _LARGEST_SHIFT_DAYS:
+        raise SettingsError(f"dates cannot shift by up to {date_shift_days} days; expected 1 to {_LARGEST_SHIFT_DAYS}")
+    if dates not in ("shift", "year"):
+        raise SettingsError(f"dates can be 'shift' or 'year', not {dates!r}")
+    if not date_shift_whole_weeks:
+        return
+    if operator != "surrogate" or dates == "year" or safe_harbor:
+        raise SettingsError(
+            "whole weeks are for shifted dates; here dates are not shifted, leave --date-shift-weeks out"
+        )
+    if date_shift_days < DAYS_IN_WEEK:
+        raise SettingsError(
+            f"dates cannot shift by whole weeks within {date_shift_days} days; expected {DAYS_IN_WEEK} or more"
+        )
 
 
 def _safe(made: str, value: str, label: str) -> str:

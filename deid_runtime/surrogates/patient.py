@@ -11,6 +11,7 @@ from deid_runtime.surrogates.lists import phrases
 
 _CACHED_VALUES: Final = 8192
 _LONGEST_CACHED_CHARS: Final = 200
+DAYS_IN_WEEK: Final = 7
 _DAYS_IN_YEAR: Final = 365.2425
 ATTEMPTS: Final = 24  # how many stand-ins of a value are tried for one that is no original
 
@@ -45,28 +46,35 @@ class Patient:
         return known
 
 
-def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, str], date_shift_days: int) -> Patient:
-    """Return the patient whose secret is ``keyed``, with the offset that follows from it."""
+def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, str], offset_days: int) -> Patient:
+    """Return the patient whose secret is ``keyed`` and whose dates move by ``offset_days``."""
     recorded = set()
     for name, value in record.items():
         if name not in _NOT_IDENTIFYING:
             recorded.add(normal_form(value))
             words = {normal_form(word) for word in value.replace("-", " ").split()}
             recorded.update(words - phrases().kept["street"] if name in _ADDRESSES else words)
-    return Patient(keyed, offset_of(keyed, date_shift_days), dict(record), frozenset(recorded - {""}), dict(roles))
+    return Patient(keyed, offset_days, dict(record), frozenset(recorded - {""}), dict(roles))
 
 
-def offset_of(keyed: Keyed, date_shift_days: int) -> int:
-    """Return an offset in ``-n..n`` days, never 0, and neither whole weeks nor whole years.
+def offset_of(keyed: Keyed, date_shift_days: int, *, whole_weeks: bool = False) -> int:
+    """Return the offset of the patient whose secret is ``keyed``: one of :func:`possible_offsets`.
 
-    Those would leave every weekday in the notes, or the day and month of every date, as they are.
+    The offset in whole weeks and the one in days are independent choices: notes given out both ways tell no more.
     """
-    return keyed.pick(_offsets(date_shift_days), "offset", "")
+    purpose = "offset in weeks" if whole_weeks else "offset"
+    return keyed.pick(possible_offsets(date_shift_days, whole_weeks=whole_weeks), purpose, "")
 
 
 @lru_cache(maxsize=4)
-def _offsets(most: int) -> tuple[int, ...]:
-    return tuple(days for days in range(-most, most + 1) if days % 7 and not _is_whole_years(days))
+def possible_offsets(date_shift_days: int, *, whole_weeks: bool = False) -> tuple[int, ...]:
+    """Return the offsets in days that a patient can have, ascending: in ``-n..n``, never 0 and no whole years.
+
+    Whole years leave the day and month of every date as they are. All are multiples of 7 with ``whole_weeks``, which
+    keeps weekdays, and none without, which changes every weekday.
+    """
+    days = range(-date_shift_days, date_shift_days + 1)
+    return tuple(day for day in days if day and (day % DAYS_IN_WEEK == 0) is whole_weeks and not _is_whole_years(day))
 
 
 def _is_whole_years(days: int) -> bool:

@@ -45,6 +45,11 @@ def test_the_form_can_be_chosen(notes: Path, tmp_path: Path, form: str) -> None:
     assert len(read_annotated([tmp_path / "out"])) == 3
 
 
+def test_dates_can_move_by_whole_weeks(notes: Path, tmp_path: Path) -> None:
+    assert resynthesize(notes, "-o", tmp_path / "out", "--date-shift-weeks").exit_code == 0
+    assert json.loads((tmp_path / "out.manifest.json").read_text())["options"]["date_shift_whole_weeks"] is True
+
+
 def test_checks_can_be_json(notes: Path, tmp_path: Path) -> None:
     result = resynthesize(notes, "-o", tmp_path / "out", "--json")
 

@@ -53,6 +53,17 @@ def test_a_wrong_table_is_told_apart_by_line(content: str, message: str, tmp_pat
         read_offsets(path)
 
 
+def test_with_whole_weeks_a_row_of_broken_weeks_is_named_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "offsets.csv"
+    path.write_text("patient,days\np1,-14\np2,10\n")
+
+    with pytest.raises(SettingsError, match=r"offsets\.csv:3: 10 days are not a multiple of 7") as error:
+        read_offsets(path, whole_weeks=True)
+
+    assert "p2" not in str(error.value)
+    assert read_offsets(path) == {"p1": -14, "p2": 10}
+
+
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "offsets.xlsx").write_text("")
 
@@ -85,6 +96,34 @@ def test_a_run_moves_dates_by_the_table_and_holds_back_who_is_not_in_it(notes: P
     assert json.loads((tmp_path / "out.jsonl.manifest.json").read_text())["pipeline"]["offsets_given"] is True
 
 
+def test_a_run_by_whole_weeks_keeps_weekdays_and_says_so_in_its_manifest(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text('{"id": "n1", "patient": "p1", "text": "Seen Tuesday, March 4, 2014."}\n')
+
+    result = deid("run", notes, "-o", tmp_path / "out.jsonl", "--no-models", "--workers", 1, "--date-shift-weeks")
+
+    assert result.exit_code == 0, result.stderr
+    text = json.loads((tmp_path / "out.jsonl").read_text())["text"]
+    assert text.startswith("Seen Tuesday, ")
+    assert "March 4, 2014" not in text
+    pipeline = json.loads((tmp_path / "out.jsonl.manifest.json").read_text())["pipeline"]
+    assert (pipeline["date_shift_days"], pipeline["date_shift_whole_weeks"]) == (365, True)
+
+
+def test_a_table_of_broken_weeks_stops_a_run_by_whole_weeks(notes: Path, tmp_path: Path) -> None:
+    (tmp_path / "offsets.csv").write_text("patient,days\np1,14\np2,10\n")
+    table = ("--offsets", tmp_path / "offsets.csv")
+
+    result = deid(
+        "run", notes, "-o", tmp_path / "out.jsonl", "--no-models", "--workers", 1, "--date-shift-weeks", *table
+    )
+
+    assert result.exit_code == 2
+    assert "offsets.csv:3" in result.stderr
+    assert "p2" not in result.stderr
+    assert not (tmp_path / "out.jsonl").exists()
+
+
 def test_a_run_under_safe_harbor(notes: Path, tmp_path: Path) -> None:
     result = deid("run", notes, "-o", tmp_path / "out.jsonl", "--no-models", "--workers", 1, "--safe-harbor")
 
@@ -103,6 +142,9 @@ def test_a_run_under_safe_harbor(notes: Path, tmp_path: Path) -> None:
         ("--safe-harbor", "--offsets"),
         ("--dates", "year", "--offsets"),
         ("--operator", "tag", "--offsets"),
+        ("--safe-harbor", "--date-shift-weeks"),
+        ("--dates", "year", "--date-shift-weeks"),
+        ("--operator", "redact", "--date-shift-weeks"),
     ],
 )
 def test_options_that_contradict_each_other_stop_the_run(options: tuple[str, ...], notes: Path, tmp_path: Path) -> None:

@@ -134,6 +134,21 @@ def test_a_server_open_to_others_is_warned_of(
     assert ("WARNING" in result.stderr) == (warning is not None)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--operator", "tag"], "dates are not shifted"),
+        (["--date-shift", "6"], "7 or more"),
+        (["--repository", "."], "has no effect; leave one of them out"),
+    ],
+)
+def test_whole_weeks_that_cannot_be_had_are_told_before(arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(main, ["serve", "--date-shift-weeks", *arguments])
+
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
 def test_a_server_that_cannot_be_run_is_told(small_folder: ServedFolder, tmp_path: Path) -> None:
     broken = dataclasses.replace(installation(), server=tmp_path / "tritonserver")
 
