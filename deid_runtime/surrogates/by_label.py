@@ -1,14 +1,17 @@
 """The stand-in of a span by its label."""
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Final
 
 from deid_runtime.surrogates.ages import replace_age
 from deid_runtime.surrogates.calendar_words import HOLIDAYS
 from deid_runtime.surrogates.contacts import replace_email, replace_ip, replace_url, replace_username
+from deid_runtime.surrogates.date_parts import LONGEST_DATE_CHARS, day_named
 from deid_runtime.surrogates.dates import month_of, replace_date
 from deid_runtime.surrogates.facilities import Around, replace_phrase
 from deid_runtime.surrogates.forms import case_like, changed, holds_text, normal_form, scramble
+from deid_runtime.surrogates.holidays import find_holiday, weekday_name
 from deid_runtime.surrogates.names import replace_name
 from deid_runtime.surrogates.note_view import AFTER_CHARS, NoteView, area_code_of
 from deid_runtime.surrogates.numbers import replace_code, replace_ssn
@@ -57,6 +60,9 @@ def _date(view: NoteView, index: int) -> str:
         offset = grouped_offset(value, offset, view.dates, view.note_year, view.patient.keyed)
     elif view.born is not None and years == (view.born.year,):
         offset = birth_offset(value, offset, view.dates, view.born)
+    weekday = _weekday_of_holiday(view, index, offset)
+    if weekday is not None:
+        return weekday
     moved = replace_date(value, offset, view.dates, hint)
     if moved is not None:
         return moved
@@ -68,6 +74,19 @@ def _date(view: NoteView, index: int) -> str:
         value,
         view.taken,
     )
+
+
+def _weekday_of_holiday(view: NoteView, index: int, offset: int) -> str | None:
+    """Return the weekday of a holiday whose own date is the next span: a second date would mark it as a holiday."""
+    value = view.values[index]
+    found = find_holiday(value) if any(map(str.isalpha, value)) and len(value) <= LONGEST_DATE_CHARS else None
+    if found is None or day_named(value, view.dates) is not None:
+        return None
+    for step in (-1, 1):
+        day = day_named(view.beside(index, "DATE", step)[:LONGEST_DATE_CHARS], view.dates)
+        if day is not None and found.on(day.year) == day:
+            return weekday_name(day + timedelta(days=offset), value)
+    return None
 
 
 def _scrambled(view: NoteView, value: str) -> str:

@@ -50,7 +50,7 @@ PLAIN_WORDS: Final = frozenset(
     """of the de del el la le du den der day days eve week weeks wknd weekend wkend night morning afternoon evening
     noon am pm
     to and in on at by from c ca circa early mid late end bank holiday season st nd rd th t z or through thru until
-    since before after around about y year month date hrs hr h""".split()
+    since before after around about last next this past every y year month date hrs hr h""".split()
 )
 
 _UNITS: Final = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()  # noqa: E501
@@ -106,6 +106,14 @@ def easter(year: int) -> date:
     return date(year, month, day + 1)
 
 
+def orthodox_easter(year: int) -> date:
+    """Return Easter Sunday of the Julian calendar as a Gregorian date (Meeus, Astronomical Algorithms, 1991)."""
+    d = (19 * (year % 19) + 15) % 30
+    e = (2 * (year % 4) + 4 * (year % 7) - d + 34) % 7
+    month, day = divmod(d + e + 114, 31)
+    return date(year, month, day + 1) + timedelta(days=year // 100 - year // 400 - 2)
+
+
 def _fixed(month: int, day: int) -> Callable[[int], date]:
     return lambda year: date(year, month, day)
 
@@ -122,101 +130,146 @@ def _from_easter(days: int) -> Callable[[int], date]:
     return lambda year: easter(year) + timedelta(days=days)
 
 
-def _last_monday_of_may(year: int) -> date:
-    last = date(year, 5, 31)
-    return last - timedelta(days=last.weekday())
+def _last_monday(month: int, day: int) -> Callable[[int], date]:
+    """Return what gives the last Monday up to a day of the year."""
+
+    def of(year: int) -> date:
+        last = date(year, month, day)
+        return last - timedelta(days=last.weekday())
+
+    return of
+
+
+def _leap_day(year: int) -> date:
+    return date(year, 2, 28) + timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Holiday:
-    """A holiday: how it is written as a stand-in (empty: never one), how it is known, and when it is.
+    """A holiday: a name that may stand for a feast we do not know (empty: none), how it is known, and when it is.
 
-    Feasts of the moon are put at their usual place: only the nearest holiday after the shift is wanted.
+    Without ``is_day`` it is a season, or a feast of the moon at its usual place: known to the month at best.
     """
 
     name: str
     known: tuple[str, ...]
     on: Callable[[int], date]
+    is_day: bool = True
 
 
 HOLIDAYS: Final = (
     Holiday("New Year's Day", ("new years day", "new years", "new year"), _fixed(1, 1)),
-    Holiday("", (
-        "epiphany", "three kings", "dia de reyes", "reyes", "armenian christmas", "orthodox christmas",
-        "nollaig na mban",
-    ), _fixed(1, 6)),
-    Holiday("", ("lohri", "makar sankranti", "pongal"), _fixed(1, 13)),
+    Holiday("", ("epiphany", "three kings", "dia de reyes", "reyes", "armenian christmas", "old christmas",
+                 "nollaig na mban"), _fixed(1, 6)),
+    Holiday("", ("orthodox christmas", "russian christmas", "coptic christmas", "ukrainian christmas"), _fixed(1, 7)),
+    Holiday("", ("lohri",), _fixed(1, 13)),
+    Holiday("", ("makar sankranti", "pongal"), _fixed(1, 14)),
     Holiday("MLK Day", ("martin luther king day", "mlk day", "mlk"), _nth(1, 0, 3)),
-    Holiday("", ("australia day", "burns night"), _fixed(1, 26)),
+    Holiday("", ("burns night",), _fixed(1, 25)),
+    Holiday("", ("australia day",), _fixed(1, 26)),
     Holiday("Groundhog Day", ("groundhog day",), _fixed(2, 2)),
     Holiday("", (
-        "lunar new year", "chinese new year", "cny", "tet", "losar", "tsagaan sar", "seollal",
-        "waitangi day",
-    ), _fixed(2, 5)),
+        "lunar new year", "chinese new year", "vietnamese new year", "korean new year", "cny", "tet", "losar",
+        "tsagaan sar", "seollal",
+    ), _fixed(2, 5), is_day=False),
+    Holiday("", ("waitangi day",), _fixed(2, 6)),
     Holiday("", ("super bowl sunday", "super bowl"), _nth(2, 6, 2)),
     Holiday("Valentine's Day", ("valentines day", "valentines", "valentine"), _fixed(2, 14)),
     Holiday("Presidents' Day", ("presidents day", "family day"), _nth(2, 0, 3)),
-    Holiday("Mardi Gras", (
-        "mardi gras", "fat tuesday", "fat thursday", "carnival", "carnaval", "fasching",
-    ), _from_easter(-47)),
-    Holiday("Ash Wednesday", ("ash wednesday", "ash wed", "lent"), _from_easter(-46)),
-    Holiday("", ("st davids day", "leap day", "hinamatsuri", "makahiki"), _fixed(3, 1)),
-    Holiday("", ("womens day", "purim", "holi"), _fixed(3, 8)),
+    Holiday("Mardi Gras", ("mardi gras", "fat tuesday"), _from_easter(-47)),
+    Holiday("", ("fat thursday",), _from_easter(-52)),
+    Holiday("", ("carnival", "carnaval", "fasching"), _from_easter(-49), is_day=False),
+    Holiday("Ash Wednesday", ("ash wednesday", "ash wed"), _from_easter(-46)),
+    Holiday("", ("lent",), _from_easter(-24), is_day=False),
+    Holiday("", ("leap day",), _leap_day),
+    Holiday("", ("st davids day",), _fixed(3, 1)),
+    Holiday("", ("hinamatsuri",), _fixed(3, 3)),
+    Holiday("", ("womens day",), _fixed(3, 8)),
+    Holiday("", ("purim", "holi"), _fixed(3, 12), is_day=False),
     Holiday("St. Patrick's Day", (
-        "st patricks day", "st patricks", "st pats", "st patricks eve", "st pats day",
+        "st patricks day", "st patricks", "st pats", "st pats day",
     ), _fixed(3, 17)),
-    Holiday("", ("nowruz", "norooz", "st josephs day"), _fixed(3, 20)),
+    Holiday("", ("st patricks eve",), _fixed(3, 16)),
+    Holiday("", ("st josephs day",), _fixed(3, 19)),
+    Holiday("", ("nowruz", "norooz", "persian new year"), _fixed(3, 20)),
+    Holiday("", ("mothering sunday",), _from_easter(-21)),
     Holiday("April Fools' Day", ("april fools day", "april fools", "april fool"), _fixed(4, 1)),
     Holiday("Palm Sunday", ("palm sunday",), _from_easter(-7)),
-    Holiday("", ("holy week", "semana santa", "maundy thursday", "holy thursday"), _from_easter(-3)),
+    Holiday("", ("holy week", "semana santa"), _from_easter(-3), is_day=False),
+    Holiday("", ("maundy thursday", "holy thursday"), _from_easter(-3)),
     Holiday("Good Friday", ("good friday", "viernes santo"), _from_easter(-2)),
     Holiday("Easter", ("easter sunday", "easter", "pascua", "paques"), _from_easter(0)),
-    Holiday("", ("easter monday", "white sunday"), _from_easter(1)),
-    Holiday("", ("passover", "pesach", "songkran", "tamil new year", "vaisakhi", "baisakhi", "bayram"), _fixed(4, 13)),
+    Holiday("", ("easter monday",), _from_easter(1)),
+    Holiday("", ("orthodox easter", "greek easter", "russian easter"), orthodox_easter),
+    Holiday("", ("passover", "pesach", "bayram"), _fixed(4, 13), is_day=False),
+    Holiday("", ("songkran", "khmer new year", "thai new year", "lao new year"), _fixed(4, 13)),
+    Holiday("", ("tamil new year", "sinhala new year", "vaisakhi", "baisakhi"), _fixed(4, 14)),
     Holiday("Patriots' Day", ("patriots day", "marathon monday"), _nth(4, 0, 3)),
-    Holiday("", ("anzac day", "kings day", "armenian remembrance day"), _fixed(4, 25)),
-    Holiday("Cinco de Mayo", ("cinco de mayo", "may day", "childrens day", "derby day"), _fixed(5, 5)),
+    Holiday("", ("armenian remembrance day",), _fixed(4, 24)),
+    Holiday("", ("anzac day", "anzac"), _fixed(4, 25)),
+    Holiday("", ("kings day",), _fixed(4, 27)),
+    Holiday("", ("may day",), _fixed(5, 1)),
+    Holiday("", ("derby day",), _nth(5, 5, 1)),
+    Holiday("Cinco de Mayo", ("cinco de mayo", "childrens day"), _fixed(5, 5)),
+    Holiday("", ("victory day",), _fixed(5, 9)),
     Holiday("Mother's Day", ("mothers day",), _nth(5, 6, 2)),
-    Holiday("", ("victory day", "victoria day"), _fixed(5, 9)),
-    Holiday("Memorial Day", ("memorial day", "mem day", "decoration day"), _last_monday_of_may),
-    Holiday("", ("pentecost", "whitsun", "d-day", "dormition"), _fixed(6, 6)),
+    Holiday("", ("victoria day",), _last_monday(5, 24)),
+    Holiday("Memorial Day", ("memorial day", "mem day", "decoration day"), _last_monday(5, 31)),
+    Holiday("", ("pentecost", "whitsun"), _from_easter(49)),
+    Holiday("", ("d-day",), _fixed(6, 6)),
     Holiday("Father's Day", ("fathers day",), _nth(6, 6, 3)),
-    Holiday("Juneteenth", ("juneteenth", "midsummer"), _fixed(6, 19)),
-    Holiday("", ("canada day", "naadam", "st jean baptiste"), _fixed(7, 1)),
+    Holiday("Juneteenth", ("juneteenth",), _fixed(6, 19)),
+    Holiday("", ("midsummer",), _fixed(6, 21), is_day=False),
+    Holiday("", ("st jean baptiste",), _fixed(6, 24)),
+    Holiday("", ("canada day",), _fixed(7, 1)),
     Holiday("Independence Day", (
         "the fourth of july", "the 4th of july", "fourth of july", "4th of july", "july fourth", "independence day",
-        "dia de la independencia", "the fourth", "bastille day", "pioneer day",
+        "the fourth",
     ), _fixed(7, 4)),
-    Holiday("", ("august bank holiday", "obon", "assumption", "ferragosto"), _fixed(8, 15)),
+    Holiday("", ("naadam",), _fixed(7, 11), is_day=False),
+    Holiday("", ("bastille day",), _fixed(7, 14)),
+    Holiday("", ("pioneer day",), _fixed(7, 24)),
+    Holiday("", ("obon",), _fixed(8, 15), is_day=False),
+    Holiday("", ("assumption", "dormition", "ferragosto"), _fixed(8, 15)),
+    Holiday("", ("august bank holiday",), _last_monday(8, 31)),
     Holiday("Labor Day", ("labor day", "labour day"), _nth(9, 0, 1)),
-    Holiday("", ("rosh hashanah", "cherokee national holiday", "heritagefest", "aloha week"), _fixed(9, 18)),
+    Holiday("", ("cherokee national holiday", "heritagefest", "aloha week"), _fixed(9, 15), is_day=False),
+    Holiday("", ("ethiopian new year", "enkutatash"), _fixed(9, 11)),
+    Holiday("", ("dia de la independencia",), _fixed(9, 16)),
+    Holiday("", ("rosh hashanah", "jewish new year"), _fixed(9, 18), is_day=False),
     Holiday("", ("heritage day",), _fixed(9, 24)),
-    Holiday("", ("yom kippur", "sukkot", "harvest festival", "chuseok", "mid-autumn festival"), _fixed(9, 27)),
-    Holiday("Columbus Day", ("columbus day", "indigenous peoples day", "canadian thanksgiving"), _nth(10, 0, 2)),
-    Holiday("", ("diwali", "deepavali", "homecoming", "mea"), _fixed(10, 24)),
+    Holiday("", ("yom kippur", "sukkot", "harvest festival", "chuseok", "mid-autumn festival"), _fixed(9, 27),
+            is_day=False),
+    Holiday("Columbus Day", (
+        "columbus day", "indigenous peoples day", "canadian thanksgiving", "thanksgiving monday",
+    ), _nth(10, 0, 2)),
+    Holiday("", ("white sunday",), _nth(10, 6, 2)),
+    Holiday("", ("diwali", "deepavali", "homecoming", "mea", "makahiki"), _fixed(10, 24), is_day=False),
     Holiday("Halloween", ("halloween",), _fixed(10, 31)),
     Holiday("All Saints' Day", ("all saints day", "all saints"), _fixed(11, 1)),
-    Holiday("", (
-        "all souls day", "all souls", "dia de muertos", "dia de los muertos", "guy fawkes",
-        "bonfire night", "election day",
-    ), _fixed(11, 4)),
+    Holiday("", ("all souls day", "all souls", "dia de muertos", "dia de los muertos"), _fixed(11, 2)),
+    Holiday("", ("election day",), _nth(11, 0, 1, 1)),
+    Holiday("", ("guy fawkes", "bonfire night"), _fixed(11, 5)),
     Holiday("Veterans Day", ("veterans day", "armistice day", "remembrance day"), _fixed(11, 11)),
     Holiday("Thanksgiving", ("thanksgiving day", "thanksgiving", "tgiving", "t-giving", "turkey day"), _nth(11, 3, 4)),
     Holiday("Black Friday", ("black friday", "thanksgiving friday"), _nth(11, 3, 4, 1)),
-    Holiday("", ("advent",), _fixed(12, 1)),
-    Holiday("", (
-        "hanukkah", "chanukah", "st nicholas day", "la guadalupana", "guadalupe", "day of reconciliation",
-    ), _fixed(12, 10)),
-    Holiday("", ("thorlaksmessa", "þorlaksmessa", "winter solstice", "las posadas"), _fixed(12, 21)),
+    Holiday("", ("hmong new year", "advent", "hanukkah", "chanukah"), _fixed(12, 10), is_day=False),
+    Holiday("", ("st nicholas day",), _fixed(12, 6)),
+    Holiday("", ("la guadalupana", "guadalupe"), _fixed(12, 12)),
+    Holiday("", ("day of reconciliation",), _fixed(12, 16)),
+    Holiday("", ("las posadas",), _fixed(12, 20), is_day=False),
+    Holiday("", ("winter solstice",), _fixed(12, 21)),
+    Holiday("", ("thorlaksmessa", "þorlaksmessa"), _fixed(12, 23)),
     Holiday("Christmas Eve", (
         "christmas eve", "xmas eve", "x-mas eve", "nochebuena", "wigilia",
     ), _fixed(12, 24)),
-    Holiday("Christmas", ("christmas day", "christmas", "xmas", "x-mas", "navidad", "noel", "kwanzaa"), _fixed(12, 25)),
+    Holiday("Christmas", ("christmas day", "christmas", "xmas", "x-mas", "navidad", "noel"), _fixed(12, 25)),
     Holiday("", ("boxing day", "st stephens day"), _fixed(12, 26)),
+    Holiday("", ("kwanzaa",), _fixed(12, 29), is_day=False),
     Holiday("New Year's Eve", ("new years eve", "hogmanay", "watch night", "nye"), _fixed(12, 31)),
-    Holiday("", ("ramadan", "ramzan"), _fixed(4, 2)),
-    Holiday("", ("eid al-fitr", "eid", "lebaran"), _fixed(5, 2)),
-    Holiday("", ("eid al-adha", "ashura", "shabbos", "shabbat", "sabbath"), _fixed(7, 20)),
+    Holiday("", ("ramadan", "ramzan"), _fixed(4, 2), is_day=False),
+    Holiday("", ("eid al-fitr", "eid", "lebaran"), _fixed(5, 2), is_day=False),
+    Holiday("", ("eid al-adha", "ashura"), _fixed(7, 20), is_day=False),
 )  # fmt: skip
 
 HOLIDAY_OF: Final = {known: holiday for holiday in HOLIDAYS for known in holiday.known}
@@ -235,4 +288,8 @@ def _index(rows: tuple[tuple[str, ...], ...]) -> dict[str, tuple[int, int]]:
 
 #: Lower-case word to (row, place).
 MONTH_OF: Final = _index(MONTHS)
-WEEKDAY_OF: Final = _index(WEEKDAYS) | {"miercoles": (6, 2), "sabado": (6, 5), "thur": (4, 3)}
+WEEKDAY_OF: Final = (
+    _index(WEEKDAYS)
+    | {"miercoles": (6, 2), "sabado": (6, 5), "thur": (4, 3)}
+    | dict.fromkeys(("shabbos", "shabbat", "sabbath"), (0, 5))
+)

@@ -30,7 +30,7 @@ class DateStyle:
     """What the dates of one note tell of each other: the year they are mostly in, and how they are written.
 
     ``year`` is taken for dates without one, ``day_first`` for ``3/4/19``, ``padded`` for ``10/12``, ``short_months``
-    for ``May``, ``padded_days`` for ``10 June``.
+    for ``May``, ``padded_days`` for ``10 June``, ``in_figures`` for a day that the original named without a date.
     """
 
     year: int
@@ -38,18 +38,20 @@ class DateStyle:
     padded: bool = False
     short_months: bool = False
     padded_days: bool = False
+    in_figures: bool = False
 
 
 def read_style(values: Iterable[str], default_year: int) -> DateStyle:
     """Return the style of the dates in ``values``; ``default_year`` where none of them has a year."""
     years: dict[int, int] = {}
-    day_first = month_first = padded = bare = short = long = padded_days = 0
+    day_first = month_first = padded = bare = short = long = padded_days = in_figures = in_words = 0
     short_years: list[int] = []
     for value in values:
         value = value[:LONGEST_DATE_CHARS]
         found = NUMERIC.search(value)
         if found:
             first, second = found["a2"] or found["a5"], found["b2"] or found["b5"]
+            in_figures += 1
             if first and second:
                 day_first += int(first) > 12 >= int(second)
                 month_first += int(second) > 12 >= int(first)
@@ -63,6 +65,7 @@ def read_style(values: Iterable[str], default_year: int) -> DateStyle:
             continue
         words = TOKEN.findall(value)
         month = next((w for w in words if w.lower() in MONTH_OF), "")
+        in_words += bool(month)
         if month and month.lower() != "may":
             short += MONTH_OF[month.lower()][0] in (1, 2)
             long += MONTH_OF[month.lower()][0] == 0
@@ -82,7 +85,12 @@ def read_style(values: Iterable[str], default_year: int) -> DateStyle:
             years[full] = years.get(full, 0) + 1
     year = max(years, key=lambda y: (years[y], y)) if years else default_year
     return DateStyle(
-        year if 1 < year < 9999 else default_year, day_first > month_first, padded > bare, short > long, padded_days > 0
+        year if 1 < year < 9999 else default_year,
+        day_first=day_first > month_first,
+        padded=padded > bare,
+        short_months=short > long,
+        padded_days=padded_days > 0,
+        in_figures=in_figures > in_words,
     )
 
 
@@ -169,6 +177,32 @@ def is_day_first(first: int, second: int, style: DateStyle) -> bool:
     if first > 12 >= second:
         return True
     return style.day_first and not second > 12 >= first
+
+
+def day_named(text: str, style: DateStyle) -> date | None:
+    """Return the day that a date with a day and a month names, in the note's year where it has none; else None."""
+    found = NUMERIC.search(text)
+    tokens = TOKEN.findall(text)
+    lowered = [token.lower() for token in tokens]
+    months = [MONTH_OF[word][1] + 1 for word in lowered if word in MONTH_OF]
+    year: int | None
+    month: int | None
+    day: int | None
+    if months:
+        year_at, day_at, _ = roles_of(tokens, lowered, True)
+        digits = tokens[year_at].lstrip("'’") if year_at is not None else ""
+        year = None if not digits else int(digits) if len(digits) == 4 else full_year(int(digits), style.year)
+        month, day = months[0], int(re.sub(r"\D", "", tokens[day_at])) if day_at is not None else None
+    elif found:
+        year, month, day = numbers_of(found, style)
+    else:
+        return None
+    if month is None or day is None:
+        return None
+    try:
+        return date(year or style.year, month, day)
+    except ValueError:
+        return None
 
 
 def roles_of(

@@ -1,10 +1,11 @@
 """Dates moved by the patient's offset, written the way they were.
 
 A date span is cut into tokens; each token that is a day, month, year, weekday, holiday or season is replaced in its own
-form (padding, case, abbreviation, separator, language) and all else stays. Dates that are known to the day move
-by exactly the offset, so intervals between them hold; what is coarser (``March 2019``, ``2019``, ``the 80s``) moves
-from the middle of its stretch, and keeps its name where the offset does not carry it over the edge. Weekdays alone
-move by the offset modulo seven, which agrees with the dates. Dates that do not exist stay impossible in the same way.
+form (padding, case, abbreviation, separator, language) and all else stays. Dates that are known to the day move,
+holidays with them, by exactly the offset, so intervals between them hold. What is coarser (``March 2019``, ``2019``,
+``the 80s``) moves from the middle of its stretch, and keeps its name where the offset does not carry it over the edge.
+Weekdays alone move by the offset modulo seven, which agrees with the dates. Dates that do not exist stay impossible in
+the same way.
 """
 
 import re
@@ -15,7 +16,6 @@ from typing import Final
 
 from deid_runtime.surrogates.calendar_words import (
     DECADE_WORDS,
-    HOLIDAY,
     MONTH_OF,
     NUMBER_WORDS,
     ORDINAL_WORDS,
@@ -31,6 +31,7 @@ from deid_runtime.surrogates.date_parts import (
     TOKEN,
     DateStyle,
     day_like,
+    day_named,
     full_year,
     is_day_first,
     month_like,
@@ -42,7 +43,14 @@ from deid_runtime.surrogates.date_parts import (
     year_like,
 )
 from deid_runtime.surrogates.forms import case_like
-from deid_runtime.surrogates.holidays import is_holiday_word, move_holiday, plain_letters
+from deid_runtime.surrogates.holidays import (
+    FoundHoliday,
+    find_holiday,
+    spoken_day,
+    unstated_year,
+    weekday_name,
+    written_day,
+)
 from deid_runtime.surrogates.spoken_dates import (
     counts_time,
     joint_of,
@@ -101,6 +109,13 @@ _NTH: Final = re.compile(
     r"(?:weeks?|wks?|weekend|wknd|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b)",
     re.I,
 )
+_FULL_YEAR: Final = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_YEAR_BEHIND: Final = re.compile(r"(?:,?\s*of|,)?\s*(?P<year>['’]?(?:\d{4}|\d{2}))(?!\w)", re.I)
+_YEAR_BEFORE: Final = re.compile(r"(?<!\w)(?P<year>\d{4})\s+$")
+#: What joins two dates, the first of which is a holiday.
+_JOINT: Final = re.compile(
+    r"\s*(?:[-\u2010-\u2014/&+,]|\b(?:and|or|to|until|till|through|thru)\b)\s*(?:the\s+)?$", re.I
+)
 _SEASON_MONTH: Final = {"winter": 1, "spring": 4, "summer": 7, "fall": 10, "autumn": 10}
 
 
@@ -111,7 +126,6 @@ def replace_date(value: str, offset: int, style: DateStyle, hint: tuple[int, int
     """
     if len(value) > LONGEST_DATE_CHARS:
         return None
-    hint = hint or (style.year, 6)
     try:
         moved = _replace(value, offset, style, hint)
     except (ValueError, OverflowError, KeyError):  # a year outside the calendar; a word with a dotless i
@@ -119,15 +133,24 @@ def replace_date(value: str, offset: int, style: DateStyle, hint: tuple[int, int
     return moved if moved is not None else _replace_range(value, offset, style, hint)
 
 
-def _replace_range(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
+def _replace_range(value: str, offset: int, style: DateStyle, hint: tuple[int, int] | None) -> str | None:
     """Return two dates in one span, each moved; the second takes its month from the first where it has none."""
     joint = RANGE.search(value)
     if not joint:
         return None
-    first = replace_date(value[: joint.start()], offset, style, hint)
-    hint = month_of(value[: joint.start()], style) or hint
-    second = replace_date(value[joint.end() :], offset, style, hint)
-    return None if first is None or second is None else first + joint[0] + second
+    return _replace_both(value[: joint.start()], joint[0], value[joint.end() :], offset, style, hint)
+
+
+def _replace_both(
+    first: str, joint: str, second: str, offset: int, style: DateStyle, hint: tuple[int, int] | None
+) -> str | None:
+    """Return two dates, each moved; one that lacks its month or the year of its holiday takes them from the other."""
+    in_first, in_second = month_of(first, style), month_of(second, style)
+    moved = (
+        replace_date(first, offset, style, in_second if find_holiday(first) and _FULL_YEAR.search(second) else hint),
+        replace_date(second, offset, style, in_first or hint),
+    )
+    return None if moved[0] is None or moved[1] is None else moved[0] + joint + moved[1]
 
 
 def month_of(value: str, style: DateStyle) -> tuple[int, int] | None:
@@ -138,8 +161,13 @@ def month_of(value: str, style: DateStyle) -> tuple[int, int] | None:
         return (year or style.year, month) if month and 1 <= month <= 12 else None
     for word in re.findall(r"[^\W\d_]+", value[:LONGEST_DATE_CHARS]):
         if word.lower() in MONTH_OF:
-            four = re.search(r"(?<!\d)\d{4}(?!\d)", value)
+            four = _FULL_YEAR.search(value)
             return int(four[0]) if four else style.year, MONTH_OF[word.lower()][1] + 1
+    holiday = find_holiday(value[:LONGEST_DATE_CHARS])
+    if holiday:
+        four = _FULL_YEAR.search(value)
+        year = int(four[0]) if four else style.year
+        return year, holiday.on(year).month
     return None
 
 
@@ -150,7 +178,7 @@ def repair_digits(value: str) -> str:
     return _LONE_L.sub("1", "".join(pieces))
 
 
-def _replace(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
+def _replace(value: str, offset: int, style: DateStyle, hint: tuple[int, int] | None) -> str | None:
     stripped = value.strip()
     rewritten = _in_usual_form(stripped, offset, style, hint)
     if rewritten is not None:
@@ -182,19 +210,21 @@ def _replace(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -
         for part in (value[: time.start()], value[time.end() :]):
             beside.append(_replace(part, offset, style, hint) if any(map(str.isalnum, part)) else part)
         return None if None in beside else f"{beside[0]}{time[0]}{beside[1]}"
+    holiday = _with_holiday(value, offset, style, hint)
+    if holiday is not None:
+        return holiday
     numeric = NUMERIC.search(value)
     if numeric and not any(
         w.lower().rstrip(".") in MONTH_OF and w.lower() != "mar" for w in re.findall(r"[^\W\d_]{3,}", value)
     ):
         middle = _numeric(numeric, offset, style)
-        before = _around(value[: numeric.start()], offset, style)
-        after = _around(value[numeric.end() :], offset, style)
+        before = _around(value[: numeric.start()], offset)
+        after = _around(value[numeric.end() :], offset)
         return None if before is None or after is None else before + middle + after
-    holiday = _with_holiday(value, offset, style, hint)
-    return holiday if holiday is not None else _worded(value, offset, style, hint)
+    return _worded(value, offset, style, hint)
 
 
-def _in_usual_form(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
+def _in_usual_form(value: str, offset: int, style: DateStyle, hint: tuple[int, int] | None) -> str | None:
     """Move a date in one of the rarer forms by way of the usual one, or return None."""
     found = _STAMP.fullmatch(value)
     if found:
@@ -230,7 +260,7 @@ def _may_have_time(before: str, time: str) -> bool:
 
 
 def _days_of_month(
-    found: re.Match[str], offset: int, style: DateStyle, hint: tuple[int, int], *, day_first: bool
+    found: re.Match[str], offset: int, style: DateStyle, hint: tuple[int, int] | None, *, day_first: bool
 ) -> str | None:
     """Move ``Sep 5-7, 2019`` and ``5-7 September 2019``, with both months where they become two."""
     month, year = found["month"], found["year"] or ""
@@ -302,25 +332,27 @@ def _numeric(found: re.Match[str], offset: int, style: DateStyle) -> str:
     return made
 
 
-def _around(text: str, offset: int, style: DateStyle) -> str | None:
-    """Return what stands beside a numeric date, its weekdays and holidays moved."""
+def _around(text: str, offset: int) -> str | None:
+    """Return what stands beside a date, its weekdays moved; None where more than plain words is there."""
     if not any(char.isalnum() for char in text):
         return text
     out = []
-    for token in TOKEN.findall(move_holiday(text, offset, style, None)[0]):
+    for token in TOKEN.findall(text):
         lower = token.lower()
         if lower in WEEKDAY_OF:
             out.append(move_weekday(token, offset))
         elif lower in LETTER_DAY:
             out.append(move_letter_weekday(token, offset))
-        elif any(map(str.isalnum, token)) and lower not in PLAIN_WORDS and not is_holiday_word(lower):
+        elif any(map(str.isalnum, token)) and lower not in PLAIN_WORDS:
             return None
         else:
             out.append(token)
     return "".join(out)
 
 
-def _nth_week(found: re.Match[str], value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
+def _nth_week(
+    found: re.Match[str], value: str, offset: int, style: DateStyle, hint: tuple[int, int] | None
+) -> str | None:
     """Move ``the second Sunday of January`` or ``1st week of May`` from the middle of that week of the month."""
     number = int(found["number"] or ORDINAL_WORDS[found[0].lower()])
     moved = _replace(f"{value[: found.start()]}{7 * number - 3}{value[found.end() :]}", offset, style, hint)
@@ -332,62 +364,87 @@ def _nth_week(found: re.Match[str], value: str, offset: int, style: DateStyle, h
     return moved[: day.start()] + case_like(word.title() if found[0].istitle() else word, found[0]) + moved[day.end() :]
 
 
-def _with_holiday(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
-    """Move a holiday with the year or the date beside it; None when there is none.
+def _with_holiday(value: str, offset: int, style: DateStyle, hint: tuple[int, int] | None) -> str | None:
+    """Move a holiday as the day it falls on, with the year or the date beside it; None when there is none.
 
-    ``4th of July 2019``, ``July fourth, 2019`` and ``Tuesday the 4th of July`` are dates: intervals and weekdays hold.
+    ``4th of July 2019``, ``July fourth, 2019`` and ``Tuesday the 4th of July`` are dates already.
     """
-    plain, places = plain_letters(value)
-    found = HOLIDAY.search(plain)
-    if not found:
+    found = find_holiday(value) if any(map(str.isalpha, value)) else None
+    if found is None:
         return None
-    is_date = any(map(str.isdecimal, found[0])) or "july" in found[0]
-    if found[0] == "the fourth" and (value.islower() or not _ends_alone(plain, found.end())):
+    named, before, after = value[found.start : found.end], value[: found.start], value[found.end :]
+    lower = named.lower()
+    if any(map(str.isdecimal, named)) or "july" in lower:
+        return None
+    if lower.endswith("the fourth") and (value.islower() or re.match(r"\W*of\b", after)):
         return None  # the fourth of March; the Fourth alone is that of July
-    if is_date and re.search(r"\w", plain[: found.start()].removesuffix("the ") + plain[found.end() :]):
-        return None
-    start, end = places[found.start()], places[found.end() - 1] + 1
-    sides = value[:start], value[end:]
-    words = [word.lower() for side in sides for word in re.findall(r"[^\W\d_]+", side)]
-    if any(word in MONTH_OF for word in words):
-        moved = [_replace(side, offset, style, hint) if any(map(str.isalnum, side)) else side for side in sides]
-        name, _ = move_holiday(value[start:end], offset, style, None)
-        return None if None in moved else f"{moved[0]}{name}{moved[1]}"
-    tokens = TOKEN.findall(f"{sides[0]} {sides[1]}")
-    lowered = [token.lower() for token in tokens]
+    other = find_holiday(value, found.end)
+    if other is not None:
+        joint = _JOINT.search(value, found.end, other.start)
+        return (
+            _replace_both(value[: joint.start()], joint[0], value[joint.end() :], offset, style, hint)
+            if joint
+            else None
+        )
+    beside = day_named(f"{before} {after}", style)
+    if beside is not None:
+        if RANGE.search(value):
+            return None
+        sides = [
+            _replace(side, offset, style, hint) if any(map(str.isalnum, side)) else side for side in (before, after)
+        ]
+        weekday = weekday_name(beside + timedelta(days=offset), named)
+        return None if sides[0] is None or sides[1] is None else f"{sides[0]}{weekday}{sides[1]}"
+    lowered = [token.lower() for token in TOKEN.findall(f"{before} {after}")]
     if spoken_runs(lowered):
-        return _with_spoken_year(value, (start, end), offset, style)
-    year_at, _, _ = roles_of(tokens, lowered, False)
-    if year_at is None:
-        return move_holiday(value, offset, style, None)[0]
-    digits = tokens[year_at].lstrip("'’")
-    year = int(digits) if len(digits) == 4 else full_year(int(digits), style.year)
-    text, new_year = move_holiday(value, offset, style, year)
-    return text if new_year is None else text.replace(digits, year_like(new_year, digits))
+        return _with_spoken_year(value, found, offset, style)
+    year = ""
+    stated = _YEAR_BEHIND.match(after)
+    if stated:
+        year, after = stated["year"], after[stated.end() :]
+    elif stated := _YEAR_BEFORE.search(before):
+        year, before = stated["year"], before[: stated.start()]
+    digits = year.lstrip("'’")
+    if not digits:
+        number = unstated_year(found, style, hint)
+    else:
+        number = int(digits) if len(digits) == 4 else full_year(int(digits), style.year)
+    moved = found.on(number) + timedelta(days=offset)
+    new_year = year.removesuffix(digits) + year_like(moved.year, digits) if digits else ""
+    written = written_day(moved, named, style, new_year, is_day=found.holiday.is_day)
+    start, end = _beside_holiday(before, offset), _beside_holiday(after, offset)
+    if start is not None and end is not None:
+        return f"{start}{written}{end}"
+    # A day of the feast, as in "2nd night of Chanukah", is no day of a month: it goes with the name.
+    return None if NUMERIC.search(f"{before} {after}") else written
 
 
-def _ends_alone(plain: str, place: int) -> bool:
-    return not re.match(r"\W*of\b", plain[place:])
+def _beside_holiday(text: str, offset: int) -> str | None:
+    """Return the words beside a holiday, weekdays among them moved; None where a number is among them."""
+    if any(map(str.isdecimal, text)):
+        return None
+    tokens = TOKEN.findall(text)
+    return "".join(move_weekday(token, offset) if token.lower() in WEEKDAY_OF else token for token in tokens)
 
 
-def _with_spoken_year(value: str, holiday: tuple[int, int], offset: int, style: DateStyle) -> str | None:
-    """Move the ``holiday`` at these offsets and the year in number words behind it; None for other number words."""
-    tokens = TOKEN.findall(value[holiday[1] :])
+def _with_spoken_year(value: str, found: FoundHoliday, offset: int, style: DateStyle) -> str | None:
+    """Move the holiday ``found`` and the year in number words behind it; None for other number words."""
+    tokens = TOKEN.findall(value[found.end :])
     lowered = [token.lower() for token in tokens]
     runs = spoken_runs(lowered)
-    if len(runs) != 1 or spoken_runs([token.lower() for token in TOKEN.findall(value[: holiday[0]])]):
+    if len(runs) != 1 or spoken_runs([token.lower() for token in TOKEN.findall(value[: found.start])]):
         return None
     first, last = runs[0]
     words = [word for word in lowered[first:last] if word.isalpha() and word != "and"]
     year = spoken_year(words, style)
     if year is None:
         return None
-    name, new_year = move_holiday(value[: holiday[1]], offset, style, year)
-    assert new_year is not None  # the holiday is there
-    said = year_words(new_year, words, joint_of(lowered[first:last]))
+    moved = found.on(year) + timedelta(days=offset)
+    day = spoken_day(moved, value[found.start : found.end], is_day=found.holiday.is_day)
+    said = year_words(moved.year, words, joint_of(lowered[first:last]))
     said = case_like(said.capitalize() if tokens[first][0].isupper() else said, "".join(tokens[first:last]))
-    rest = _around("".join(tokens[last:]), offset, style)
-    return None if rest is None else f"{name}{''.join(tokens[:first])}{said}{rest}"
+    before, rest = _beside_holiday(value[: found.start], offset), _around("".join(tokens[last:]), offset)
+    return None if before is None or rest is None else f"{before}{day}{''.join(tokens[:first])}{said}{rest}"
 
 
 def _is_spanish(lowered: Sequence[str], month: int) -> bool:
@@ -398,7 +455,7 @@ def _is_spanish(lowered: Sequence[str], month: int) -> bool:
     return has_day and not any(re.fullmatch(r"\d{1,2}(?:st|nd|rd|th)?", word) for word in lowered[month + 1 :])
 
 
-def _worded(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) -> str | None:
+def _worded(value: str, offset: int, style: DateStyle, hint: tuple[int, int] | None) -> str | None:
     """Move a date with words in it, or a number alone."""
     tokens = TOKEN.findall(value)
     lowered = [token.lower() for token in tokens]
@@ -462,6 +519,7 @@ def _worded(value: str, offset: int, style: DateStyle, hint: tuple[int, int]) ->
         if day_at is None and place > 1 and lowered[place - 2] in ("twenty", "thirty"):
             day += NUMBER_WORDS[lowered[place - 2]]
             out[place - 2] = out[place - 1] = ""
+        hint = hint or (style.year, 6)
         anchor_year, anchor_month = (year or hint[0]), hint[1]
         if day <= 31:
             while day > monthrange(anchor_year, anchor_month)[1]:

@@ -48,6 +48,9 @@ def move_spoken(
         day, year = said_day or day, said_year or year
     if year is None and 4 in digits:
         year = int(lowered[digits[4]])
+    short_year = next((i for i, word in enumerate(lowered) if re.fullmatch(r"['’]\d{2}", word)), None)
+    if year is None and short_year is not None:
+        year = full_year(int(lowered[short_year][1:]), style.year)
     digits_day = digits.get(2, digits.get(1))
     if day is None and digits_day is not None:
         day = int(lowered[digits_day])
@@ -70,9 +73,11 @@ def move_spoken(
         out[index] = month_like(new_month, tokens[index], tokens, style)
     if 4 in digits:
         out[digits[4]] = year_like(new_year, tokens[digits[4]])
+    if short_year is not None:
+        out[short_year] = tokens[short_year][0] + year_like(new_year, tokens[short_year][1:])
     if digits_day is not None:
         out[digits_day] = day_like(new_day, tokens[digits_day], style)
-    accounted = {digits.get(4), digits_day, *months, *(i for start, end in runs for i in range(start, end))}
+    accounted = {digits.get(4), digits_day, short_year, *months, *(i for start, end in runs for i in range(start, end))}
     left = [word for i, word in enumerate(lowered) if i not in accounted and any(map(str.isalnum, word))]
     return out if all(word in PLAIN_WORDS or word in WEEKDAY_OF for word in left) else None
 
