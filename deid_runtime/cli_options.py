@@ -54,7 +54,7 @@ def date_shift(of: str = "") -> Callable[[_Command], _Command]:
             "--date-shift",
             365,
             f"{of}Dates of a patient move by one number of days from -DAYS to DAYS, never 0. A small number is easily "
-            "undone. From the weekdays of some eight visits a reader can guess the number modulo 7; "
+            "undone. From the weekdays of 8 to 16 visits a reader can guess the number modulo 7; "
             "--date-shift-weeks prevents that.",
             metavar="DAYS",
         ),

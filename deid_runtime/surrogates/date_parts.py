@@ -90,7 +90,7 @@ def read_style(values: Iterable[str], default_year: int) -> DateStyle:
         padded=padded > bare,
         short_months=short > long,
         padded_days=padded_days > 0,
-        in_figures=in_figures > in_words,
+        in_figures=in_figures >= max(in_words, 1),
     )
 
 

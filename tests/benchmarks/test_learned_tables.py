@@ -7,7 +7,9 @@ import pytest
 from tests.benchmarks.scripts import FOLDER, load_script
 
 
-@pytest.mark.parametrize("name", ["baselines", "harvest", "learning_curve", "precision_versions", "transfer"])
+@pytest.mark.parametrize(
+    "name", ["baselines", "date_shift_attack", "harvest", "learning_curve", "precision_versions", "transfer"]
+)
 def test_the_page_has_the_committed_table(name: str) -> None:
     results = json.loads((FOLDER / "results" / f"{name}.json").read_text(encoding="utf-8"))
     mark = name.replace("_", " ").upper()

@@ -112,6 +112,10 @@ def test_a_holiday_beside_its_own_date_in_another_span_becomes_the_weekday_too()
     assert holiday == f"{date(year, month, day):%A}"
 
 
+def test_cinco_de_mayo_is_no_date_in_words_that_decides_how_dates_are_written():
+    assert surrogates_of("<DATE>12/28/2023</DATE>: <DATE>Cinco de Mayo 2023</DATE>")[1].count("/") == 2
+
+
 def test_intervals_to_the_other_dates_of_the_note_hold():
     admitted, discharged = surrogates_of(
         "admitted on <DATE>Christmas Day 2023</DATE>, discharged <DATE>12/28/2023</DATE>"
