@@ -189,6 +189,7 @@ def main() -> None:
     help="Key file, from `deid key new`. The same key gives the same stand-ins in every run; whoever has it can tell "
     "which stand-in belongs to a guessed name. Default: a random key, thrown away after the run.",
 )
+@cli_options.allow_shared_key()
 @cli_options.operator(
     "surrogate: a plausible stand-in, so that what was missed hides among them. tag: [PATIENT] and the like. redact: a "
     "mask. With tag and redact whatever was missed can be seen to be real."
@@ -249,7 +250,7 @@ def run(
         out,
         settings,
         replace(_run_options(keep_ids=keep_ids, keep_column=keep_column, **options), **to_crosswalk),
-        key=load_key(key) if key else new_key(),
+        key=load_key(key, allow_shared=options["allow_shared_key"]) if key else new_key(),
         records=_records(patients),
     )
     if options["whole_patients"]:
@@ -262,6 +263,7 @@ def run(
 @click.option("-o", "--out", type=cli_options.PATH, required=True, help="JSON Lines file to write, one object a note.")
 @_FINDING_OPTIONS
 @server_options
+@cli_options.allow_shared_key()
 @_RUNNING_OPTIONS
 @_reported
 def detect(inputs: tuple[Path, ...], out: Path, patients: Path | None, **options: Any) -> None:

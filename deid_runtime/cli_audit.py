@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deid_runtime import cli_options
 from deid_runtime.cli_exits import reported
 from deid_runtime.errors import SettingsError
 
@@ -79,6 +80,7 @@ def audit() -> None:
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the leaks, the folds and the intervals.")
 @click.option("--key", type=_FILE, help="Key of the surrogates where leaks are planted. Default: a random one.")
+@cli_options.allow_shared_key()
 @click.option("--json", is_flag=True, help="Print JSON instead of tables.")
 @reported
 def parrot(
@@ -92,6 +94,7 @@ def parrot(
     iterations: int,
     seed: int,
     key: Path | None,
+    allow_shared_key: bool,
     json: bool,
 ) -> None:
     """Train a tagger on de-identified notes and let it look for originals that were missed (Carrell et al. 2019).
@@ -127,7 +130,9 @@ def parrot(
     attackers = [each for each in ("insider", "parrot") if attacker in (each, "both")]
     wanted = [AttackSettings(attacker=each, folds=folds, iterations=iterations, seed=seed) for each in attackers]  # type: ignore[arg-type]
     shares = [percent / 100 for percent in dict.fromkeys(leaks)]
-    rows = audit_planted(notes, shares, wanted, key=load_key(key) if key else new_key(), seed=seed)
+    rows = audit_planted(
+        notes, shares, wanted, key=load_key(key, allow_shared=allow_shared_key) if key else new_key(), seed=seed
+    )
     _echo(rows, settings, is_json=json)
 
 

@@ -40,6 +40,7 @@ def corpus() -> None:
     help="Key file, from `deid key new`. Whoever has it can tell which stand-in belongs to a guessed name: for a "
     "corpus to share, leave it out. Default: a random key, thrown away.",
 )
+@cli_options.allow_shared_key()
 @cli_options.date_shift()
 @click.option(
     "--ordinary-words",
@@ -61,6 +62,7 @@ def resynthesize(
     out: Path,
     format: str,  # noqa: A002 - named as the option
     key: Path | None,
+    allow_shared_key: bool,
     date_shift: int,
     date_shift_weeks: bool,
     ordinary_words: Path | None,
@@ -93,7 +95,9 @@ def resynthesize(
         date_shift_days=date_shift,
         date_shift_whole_weeks=date_shift_weeks,
     )
-    made = resynthesize_files(notes, out, options, key=load_key(key) if key else new_key())
+    made = resynthesize_files(
+        notes, out, options, key=load_key(key, allow_shared=allow_shared_key) if key else new_key()
+    )
     click.echo(dumps(made.checks.to_json(), indent=2) if json else render(made.checks), nl=json)
     if review is not None:
         count = write_violations(review, made)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from deid_runtime import cli_options
 from deid_runtime.cli_exits import reported
 from deid_runtime.errors import OutputError
 
@@ -36,25 +37,30 @@ def crosswalk_group() -> None:
     help="New file to write to, which only you may read; it appears when all was read. Default: stdout, where lines "
     "come before the end of the crosswalk is checked.",
 )
+@cli_options.allow_shared_key()
 @reported
-def read(file: Path, key: Path, id: tuple[str, ...], out: Path | None) -> None:  # noqa: A002 - names its variable
+def read(
+    file: Path,
+    key: Path,
+    id: tuple[str, ...],  # noqa: A002 - names its variable
+    out: Path | None,
+    allow_shared_key: bool,
+) -> None:
     """Decrypt the crosswalk FILE to JSON Lines: for each note its ids, and the original and surrogate of each span.
 
     What comes out identifies patients. Exit code 2 when the key is not the one, or FILE was changed or cut.
     """
-    from deid_runtime.crosswalk import is_private, read_crosswalk
+    from deid_runtime.crosswalk import read_crosswalk
 
-    if not is_private(key):
-        click.echo(f"deid: WARNING: {key} can be read by other users; run `chmod 600` on it", err=True)
     if out is None:
-        count = read_crosswalk(file, key, sys.stdout.buffer.write, id)
+        count = read_crosswalk(file, key, sys.stdout.buffer.write, id, allow_shared_key=allow_shared_key)
         sys.stdout.buffer.flush()
     else:
-        count = _read_to_file(file, key, id, out)
+        count = _read_to_file(file, key, id, out, allow_shared_key=allow_shared_key)
     click.echo(f"{count:,} notes", err=True)
 
 
-def _read_to_file(file: Path, key: Path, ids: tuple[str, ...], out: Path) -> int:
+def _read_to_file(file: Path, key: Path, ids: tuple[str, ...], out: Path, *, allow_shared_key: bool) -> int:
     from deid_runtime.crosswalk import read_crosswalk
 
     if os.path.lexists(out):
@@ -62,7 +68,7 @@ def _read_to_file(file: Path, key: Path, ids: tuple[str, ...], out: Path) -> int
     partial = out.with_name(f".{out.name}.partial-{secrets.token_hex(4)}")
     try:
         with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
-            count = read_crosswalk(file, key, target.write, ids)
+            count = read_crosswalk(file, key, target.write, ids, allow_shared_key=allow_shared_key)
             target.flush()
             os.fsync(target.fileno())
         partial.rename(out)

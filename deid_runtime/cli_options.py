@@ -97,3 +97,14 @@ def profile(text: str) -> Callable[[_Command], _Command]:
 def models(kind: click.Path = EXISTING) -> Callable[[_Command], _Command]:
     """Return the option ``--models``."""
     return click.option("--models", type=kind, help="Folder with other models. Default: those of the package.")
+
+
+def allow_shared_key() -> Callable[[_Command], _Command]:
+    """Return the option ``--allow-shared-key``."""
+    return click.option(
+        "--allow-shared-key",
+        is_flag=True,
+        help="Take also key files that other users can open or own, which are refused otherwise: for file systems "
+        "without modes, and for keys that a container platform mounts. Whoever can read a key can test guesses at the "
+        "originals.",
+    )

@@ -62,12 +62,12 @@ server_options = together(
     click.option("--tls", is_flag=True, help="Encrypt, and trust the authorities that gRPC comes with."),
     click.option("--tls-ca", type=cli_options.FILE, help="Encrypt, and trust the authorities in this PEM file alone."),
     click.option("--tls-cert", type=cli_options.FILE, help="Show the server this certificate (PEM); with --tls-key."),
-    click.option("--tls-key", type=cli_options.FILE, help="Key of --tls-cert (PEM)."),
+    click.option("--tls-key", type=cli_options.FILE, help="Key of --tls-cert (PEM), which only you may read."),
     click.option(
         "--authorization-file",
         type=cli_options.FILE,
-        help="File with the authorization header, as `Bearer ...`; read anew every minute. Only over TLS, or to this "
-        f"machine. Or set {AUTHORIZATION_VARIABLE}.",
+        help="File with the authorization header, as `Bearer ...`, which only you may read; read anew every minute. "
+        f"Only over TLS, or to this machine. Or set {AUTHORIZATION_VARIABLE}.",
     ),
     click.option(
         "--metrics-port",
@@ -94,6 +94,7 @@ def server_settings(
     tls_key: Path | None,
     authorization_file: Path | None,
     metrics_port: int | None,
+    allow_shared_key: bool,
     **_: object,
 ) -> "ServerSettings | None":
     """Return the settings of the server, None without ``--server``. Metrics are served until the command ends.
@@ -123,6 +124,7 @@ def server_settings(
         tls=Tls(roots=tls_ca, certificate=tls_cert, key=tls_key) if is_encrypted else None,
         authorization=os.environ.get(AUTHORIZATION_VARIABLE) or None,
         authorization_file=authorization_file,
+        allow_shared_secrets=allow_shared_key,
     )
     if settings.open_endpoints:
         click.echo(

@@ -28,8 +28,8 @@ _PORT = click.IntRange(1, 65535)
     "--repository",
     type=cli_options.FOLDER,
     help="Serve this folder, written by `deid-export repository --backend python`. It settles --models, --profile, "
-    "--operator, --date-shift, --date-shift-weeks, --engine and --instances. Default: one made of the models, removed "
-    "at the end.",
+    "--operator, --date-shift, --date-shift-weeks, --engine and --instances. The server runs the programs in it; its "
+    "models are checked as those of --models. Default: one made of the models, removed at the end.",
 )
 @cli_options.models(cli_options.FOLDER)
 @click.option(
@@ -38,6 +38,7 @@ _PORT = click.IntRange(1, 65535)
     help="Folder of key files NAME.key, from `deid key new`. Requests to the model `deidentify` name one of them; "
     "whoever reaches the server can use them all. Without it `deidentify` refuses every note.",
 )
+@cli_options.allow_shared_key()
 @click.option(
     "--patients",
     type=cli_options.FILE,
@@ -79,6 +80,7 @@ def serve(
     repository: Path | None,
     models: Path | None,
     keys: Path | None,
+    allow_shared_key: bool,
     patients: Path | None,
     host: str,
     grpc_port: int,
@@ -103,8 +105,10 @@ def serve(
     from tempfile import TemporaryDirectory
 
     from deid_runtime.contract import find_models, read_manifest
+    from deid_runtime.secret_files import check_secret_file
     from deid_runtime.serving.graph_models import ServingOptions
     from deid_runtime.serving.installation import find_installation
+    from deid_runtime.serving.keys import check_keys
     from deid_runtime.serving.note_models import NoteOptions
     from deid_runtime.serving.repository import write_repository
     from deid_runtime.serving.server import ServerOptions, Tls
@@ -122,8 +126,19 @@ def serve(
             )
         check_date_settings(operator=operator, date_shift_days=date_shift, date_shift_whole_weeks=date_shift_weeks)
         _warn_if_open(host, has_tls=tls_cert is not None, checks_clients=tls_client_ca is not None)
+        if keys is not None:
+            check_keys(keys, allow_shared=allow_shared_key)
+        if tls_key is not None:
+            check_secret_file(tls_key, tls_key.stat(), allow_shared=allow_shared_key)
         installation = find_installation()
         with ExitStack() as resources:
+            environment = {
+                "DEID_SERVE_KEYS": keys,
+                "DEID_SERVE_PATIENTS": patients,
+            }
+            flags = {
+                "DEID_SERVE_ALLOW_SHARED_KEY": allow_shared_key,
+            }
             if repository is None:
                 repository = Path(resources.enter_context(TemporaryDirectory(prefix="deid-serve-"))) / "repository"
                 notes = NoteOptions(
@@ -136,7 +151,6 @@ def serve(
                 )
                 graphs = ServingOptions(instances=instances, engine=engine)
                 write_repository(read_manifest(find_models(models)), repository, graphs, notes)
-            environment = {"DEID_SERVE_KEYS": keys, "DEID_SERVE_PATIENTS": patients}
             options = ServerOptions(
                 repository=repository,
                 host=host,
@@ -144,7 +158,10 @@ def serve(
                 grpc_port=grpc_port,
                 metrics_port=metrics_port,
                 tls=Tls(tls_cert, tls_key, tls_client_ca) if tls_cert and tls_key else None,
-                environment={name: str(path.resolve()) if path else "" for name, path in environment.items()},
+                environment={
+                    **{name: str(path.resolve()) if path else "" for name, path in environment.items()},
+                    **{name: "1" if is_set else "" for name, is_set in flags.items()},
+                },
             )
             supervise(installation, options, stop, _say_ready)
     except DeidError as error:

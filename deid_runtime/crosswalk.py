@@ -13,7 +13,6 @@ tells changed and cut files, not who wrote them: anybody with the public key can
 
 import json
 import os
-import stat
 import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
 from deid_runtime.errors import OutputError, SettingsError, SourceError
+from deid_runtime.secret_files import check_secret_file, is_guessable
 from deid_runtime.spans import Note
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _LINE_LIMIT_BYTES: Final = 2**29
 _KEY_FILE_LIMIT_BYTES: Final = 2**16
 _SECRET: Final = "AGE-SECRET-KEY-"
 _PUBLIC: Final = "age1"
+_BECH32: Final = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"  # the digits of age keys, five bits each
+_BECH32_CHECKSUM_DIGITS: Final = 6
 
 
 def crosswalk_line(note: Note, result: "Deidentified") -> bytes:
@@ -150,15 +152,23 @@ class CrosswalkWriter:
             self._failure = error
 
 
-def read_crosswalk(path: Path, key: Path, take: Callable[[bytes], object], only: Collection[str] = ()) -> int:
+def read_crosswalk(
+    path: Path,
+    key: Path,
+    take: Callable[[bytes], object],
+    only: Collection[str] = (),
+    *,
+    allow_shared_key: bool = False,
+) -> int:
     """Give every line of the crosswalk at ``path`` to ``take``, as it is decrypted, and return how many there were.
 
     ``only`` are ids or pseudonyms of notes or patients; empty means all. What ``take`` got is as it was written also
-    when an error follows, but not all of it.
+    when an error follows, but not all of it. ``allow_shared_key`` takes also a private key that other users can open.
 
-    Raises SettingsError for a private key that is none or not the one, SourceError for a file that was changed or cut.
+    Raises SettingsError for a private key that is none or not the one, that others can open or guess, SourceError for a
+    file that was changed or cut.
     """
-    identities = _identities(key)
+    identities = _identities(key, allow_shared=allow_shared_key)
     sink = _Lines(path, take, frozenset(only))
     try:
         file = path.open("rb")
@@ -218,20 +228,35 @@ class _Lines:
         self.count += 1
 
 
-def _identities(path: Path) -> list[Any]:
-    text = _read_key_file(path, "private key")
+def _identities(path: Path, *, allow_shared: bool) -> list[Any]:
+    text = _read_key_file(path, "private key", allow_shared=allow_shared)
     keys = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if not keys:
         raise SettingsError(f"{path}: no private key in it; expected one as `deid key pair` writes it")
     try:
-        return [_age().x25519.Identity.from_str(key) for key in keys]
+        identities = [_age().x25519.Identity.from_str(key) for key in keys]
     except _age().IdentityError:
         raise SettingsError(f"{path}: no private key as `deid key pair` writes it ({_SECRET}1...)") from None
+    if any(is_guessable(_secret_bytes(key)) for key in keys):
+        raise SettingsError(
+            f"{path}: the private key is not random, so others can guess it; make a pair with `deid key pair`"
+        )
+    return identities
 
 
-def _read_key_file(path: Path, what: str) -> str:
+def _secret_bytes(key: str) -> bytes:
+    """Return the 32 bytes of a private key of age, which the library has found valid."""
+    digits = key.lower().rpartition("1")[2][:-_BECH32_CHECKSUM_DIGITS]
+    number = 0
+    for digit in digits:
+        number = number << 5 | _BECH32.index(digit)
+    return (number >> (5 * len(digits) - 256)).to_bytes(32, "big")
+
+
+def _read_key_file(path: Path, what: str, *, allow_shared: bool = True) -> str:
     try:
         with path.open("rb") as file:
+            status = os.fstat(file.fileno())
             content = file.read(_KEY_FILE_LIMIT_BYTES + 1)
     except OSError as error:
         raise SettingsError(
@@ -239,7 +264,10 @@ def _read_key_file(path: Path, what: str) -> str:
         ) from error
     if len(content) > _KEY_FILE_LIMIT_BYTES or not content.isascii():
         raise SettingsError(f"{path}: no {what} as `deid key pair` writes it")
-    return content.decode("ascii")
+    text = content.decode("ascii")
+    if _SECRET in text:  # not for a public key given by mistake, which everybody may read
+        check_secret_file(path, status, allow_shared=allow_shared)
+    return text
 
 
 def _write_new(path: Path, text: str, mode: int) -> None:
@@ -253,11 +281,6 @@ def _write_new(path: Path, text: str, mode: int) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-
-
-def is_private(path: Path) -> bool:
-    """Say whether the file at ``path`` can be read by its owner alone."""
-    return os.name != "posix" or not path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
 
 
 def _age() -> Any:

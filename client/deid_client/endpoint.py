@@ -12,9 +12,10 @@ from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 
 from deid_client.addresses import Address
 from deid_client.errors import CallError, Verdict, is_cancelled
-from deid_client.settings import ServerSettings, Tls
+from deid_client.settings import ServerSettings
 from deid_client.stream import Stream
 from deid_runtime.errors import ModelError, SettingsError
+from deid_runtime.secret_files import check_secret_file
 
 _CHECK_SECONDS: Final = 5.0
 _MISMATCH_SECONDS: Final = 10.0  # how long a server with wrong models is left alone
@@ -156,7 +157,7 @@ class Endpoint:
 
     def _connected(self) -> service_pb2_grpc.GRPCInferenceServiceStub:
         if self._channel is None:
-            self._channel = _open_channel(self.address, self._settings.tls)
+            self._channel = _open_channel(self.address, self._settings)
             self._stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
             self._watcher = asyncio.create_task(self._watch(self._channel), name=f"connection to {self.name}")
         return self._stub
@@ -182,7 +183,8 @@ class Endpoint:
                 self.unchecked.set()
 
 
-def _open_channel(address: Address, tls: Tls | None) -> grpc.aio.Channel:
+def _open_channel(address: Address, settings: ServerSettings) -> grpc.aio.Channel:
+    tls = settings.tls
     options: list[tuple[str, object]] = list(_OPTIONS)
     if address.ip is not None:
         # Proxies go by the name, of which gRPC is told nothing: what was looked up here is reached from here.
@@ -193,6 +195,8 @@ def _open_channel(address: Address, tls: Tls | None) -> grpc.aio.Channel:
         return grpc.aio.insecure_channel(address.target, options=options)
     files = (tls.roots, tls.key, tls.certificate)
     try:
+        if tls.key is not None:
+            check_secret_file(tls.key, tls.key.stat(), allow_shared=settings.allow_shared_secrets)
         contents = [path.read_bytes() if path else None for path in files]
     except OSError as error:
         raise SettingsError(

@@ -1,12 +1,14 @@
 """All that can be set about the connection to a server, in one frozen record that workers take with them."""
 
 import ipaddress
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from deid_runtime.errors import ModelError, SettingsError
+from deid_runtime.secret_files import check_secret_file
 from deid_runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class ServerSettings:
     tls: Tls | None = None
     authorization: str | None = field(default=None, repr=False)  # value of the header, such as "Bearer ..."
     authorization_file: Path | None = None  # file that holds it, read anew every minute
+    allow_shared_secrets: bool = False  # take that file and the key of ``tls`` also where other users can open them
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "endpoints", tuple(_endpoint(name) for name in self.endpoints))
@@ -79,11 +82,18 @@ class ServerSettings:
         return () if self.tls else tuple(name for name in self.endpoints if not _is_here(split_endpoint(name)[0]))
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """Return the headers of a call. Raises SettingsError when the authorisation file cannot be read."""
+        """Return the headers of a call.
+
+        Raises SettingsError for an authorisation file that cannot be read, or that other users can open.
+        """
         value = self.authorization
         if self.authorization_file is not None:
             try:
-                value = self.authorization_file.read_text(encoding="ascii").strip()
+                with self.authorization_file.open(encoding="ascii") as file:
+                    check_secret_file(
+                        self.authorization_file, os.fstat(file.fileno()), allow_shared=self.allow_shared_secrets
+                    )
+                    value = file.read().strip()
             except (OSError, UnicodeDecodeError) as error:
                 raise SettingsError(
                     f"{self.authorization_file} cannot be read as an authorisation header ({type(error).__name__})"

@@ -17,12 +17,16 @@ _CACHED: Final = 32
 
 
 class KeyFolder:
-    """The keys ``NAME.key`` of one folder, read when first asked for and again when their file has changed."""
+    """The keys ``NAME.key`` of one folder, read when first asked for and again when their file has changed.
 
-    def __init__(self, folder: Path | None, make: Callable[[bytes], Surrogates]) -> None:
+    ``allow_shared`` takes also keys that other users can open, see :func:`~deid_runtime.surrogates.keys.load_key`.
+    """
+
+    def __init__(self, folder: Path | None, make: Callable[[bytes], Surrogates], *, allow_shared: bool = False) -> None:
         self._folder = folder
         self._make = make
-        self._cache: OrderedDict[str, tuple[tuple[int, int, int], Surrogates]] = OrderedDict()
+        self._allow_shared = allow_shared
+        self._cache: OrderedDict[str, tuple[tuple[int, ...], Surrogates]] = OrderedDict()
 
     def surrogates(self, name: str) -> Surrogates:
         """Return the surrogates of the key called ``name``.
@@ -43,10 +47,11 @@ class KeyFolder:
         path = self._folder / (name + KEY_SUFFIX)
         try:
             state = os.stat(path)
-            version = (state.st_mtime_ns, state.st_ino, state.st_size)
+            # The change time is also that of the mode and the owner.
+            version = (state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_size)
             known = self._cache.get(name)
             if known is None or known[0] != version:
-                known = version, self._make(load_key(path))
+                known = version, self._make(load_key(path, allow_shared=self._allow_shared))
         except (OSError, SettingsError) as error:
             raise InputError(
                 f"the server cannot use a key of that name ({type(error).__name__}); ask whoever runs it for the "
@@ -58,3 +63,12 @@ class KeyFolder:
         while len(self._cache) > _CACHED:
             self._cache.popitem(last=False)
         return known[1]
+
+
+def check_keys(folder: Path, *, allow_shared: bool = False) -> None:
+    """Read all keys of a folder once, so that a bad one is told of before anybody asks for it.
+
+    Raises SettingsError for a key that cannot be used, or that others can open or guess.
+    """
+    for path in sorted(folder.glob(f"*{KEY_SUFFIX}")):
+        load_key(path, allow_shared=allow_shared)

@@ -1,7 +1,9 @@
 """The python backend of Triton for whole notes: the pipeline of ``deid run``, one note a request.
 
 Keys and patient records come from the server's environment: ``DEID_SERVE_KEYS`` names a folder of key files,
-``DEID_SERVE_PATIENTS`` a table of patient records, both as ``deid serve`` takes them.
+``DEID_SERVE_PATIENTS`` a table of patient records, ``DEID_SERVE_MODELS_KEY`` the public key that the models are signed
+with. ``DEID_SERVE_ALLOW_SHARED_KEY=1`` and ``DEID_SERVE_TRUST_MODELS=1`` stand for the options without a value. All are
+the options of ``deid serve``.
 """
 
 import json
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from deid_runtime.errors import DeidError, InputError, SettingsError
 from deid_runtime.patients import read_patients
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
-from deid_runtime.serving.keys import KeyFolder
+from deid_runtime.serving.keys import KeyFolder, check_keys
 from deid_runtime.serving.note_models import NOTE_INPUTS, NOTE_OUTPUTS
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note
@@ -25,6 +27,7 @@ from deid_runtime.surrogates import Surrogates, check_date_settings
 
 KEYS_VARIABLE: Final = "DEID_SERVE_KEYS"
 PATIENTS_VARIABLE: Final = "DEID_SERVE_PATIENTS"
+ALLOW_SHARED_KEY_VARIABLE: Final = "DEID_SERVE_ALLOW_SHARED_KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +84,16 @@ class NoteService:
 def load_note_service(parameters: Mapping[str, str], models: Path, environment: Mapping[str, str]) -> NoteService:
     """Load what the ``parameters`` of a model's configuration and the server's ``environment`` ask for.
 
-    Raises SettingsError for a missing key folder or a wrong table of patients, ModelError for models that do not fit.
+    Raises SettingsError for a missing key folder, a key that others can open or guess, or a wrong table of patients,
+    ModelError for models that do not fit or are not trusted.
     """
     keys = environment.get(KEYS_VARIABLE)
     patients = environment.get(PATIENTS_VARIABLE)
     if keys and not Path(keys).is_dir():
         raise SettingsError(f"the key folder {keys} is not a folder; make it, and keys in it with `deid key new`")
+    allow_shared = _is_set(environment, ALLOW_SHARED_KEY_VARIABLE)
+    if keys:
+        check_keys(Path(keys), allow_shared=allow_shared)
     settings = Settings(
         models=models,
         profile=parameters["profile"],  # type: ignore[arg-type]
@@ -113,7 +120,16 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
 
     records = read_patients(Path(patients)) if patients else {}
     pipeline = load_pipeline(settings, key=None, records=records)
-    return NoteService(pipeline, KeyFolder(Path(keys) if keys else None, make), int(parameters["max_note_bytes"]))
+    folder = KeyFolder(Path(keys) if keys else None, make, allow_shared=allow_shared)
+    return NoteService(pipeline, folder, int(parameters["max_note_bytes"]))
+
+
+def _is_set(environment: Mapping[str, str], name: str) -> bool:
+    """Say whether a variable that stands for an option without a value is set."""
+    value = environment.get(name, "")
+    if value not in ("", "0", "1"):
+        raise SettingsError(f"the variable {name} is neither 1 nor 0 nor empty")
+    return value == "1"
 
 
 def _is_true(parameters: Mapping[str, str], name: str) -> bool:

@@ -4,7 +4,6 @@ A key file holds 32 random bytes as 64 hexadecimal digits and a line end, readab
 can tell which original a surrogate stands for by trying candidates, so it is guarded like the notes themselves.
 """
 
-import logging
 import os
 import secrets
 import stat
@@ -12,10 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from deid_runtime.errors import OutputError, SettingsError
+from deid_runtime.secret_files import check_secret_file, is_guessable
 
 KEY_BYTES: Final = 32
-
-_logger = logging.getLogger(__name__)
 
 
 def new_key() -> bytes:
@@ -41,22 +39,23 @@ def write_key(path: Path | str) -> None:
         os.fsync(file.fileno())
 
 
-def load_key(path: Path | str) -> bytes:
-    """Return the key in the file ``path``; warn through logging when others than its owner may read it.
+def load_key(path: Path | str, *, allow_shared: bool = False) -> bytes:
+    """Return the key in the file ``path``.
 
-    Raises SettingsError when the file is missing, unreadable, or not exactly 64 hexadecimal digits.
+    ``allow_shared`` takes also a file that other users can open or that another user owns.
+
+    Raises SettingsError when the file is missing, unreadable, open to others, not exactly 64 hexadecimal digits, or
+    holds a key that is obviously not random.
     """
     try:
         with open(path, "rb") as file:
+            check_secret_file(path, os.fstat(file.fileno()), allow_shared=allow_shared)
             # One byte more than the longest valid file: a wrong path to something huge is not read whole.
             content = file.read(2 * KEY_BYTES + 3)
-            mode = os.fstat(file.fileno()).st_mode
     except FileNotFoundError:
         raise SettingsError(f"no key file {path}; make one with `deid key new {path}`") from None
     except OSError as error:
         raise SettingsError(f"cannot read key file {path}: {error.strerror}") from error
-    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        _logger.warning("key file %s can be read by other users; run `chmod 600` on it", path)
     digits = content.strip()
     if len(digits) != 2 * KEY_BYTES:
         more = "at least " if len(content) > 2 * KEY_BYTES + 2 else ""
@@ -65,8 +64,11 @@ def load_key(path: Path | str) -> bytes:
             f"expected {2 * KEY_BYTES} hexadecimal digits as written by `deid key new`"
         )
     try:
-        return bytes.fromhex(digits.decode("ascii"))
+        key = bytes.fromhex(digits.decode("ascii"))
     except ValueError:  # UnicodeDecodeError is one too
         raise SettingsError(
             f"key file {path} holds something else than hexadecimal digits; make a key with `deid key new`"
         ) from None
+    if is_guessable(key):
+        raise SettingsError(f"the key in {path} is not random, so others can guess it; make one with `deid key new`")
+    return key

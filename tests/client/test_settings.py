@@ -74,11 +74,25 @@ def test_the_header_can_stand_in_a_file(tmp_path):
     settings = ServerSettings(endpoints=("localhost",), authorization_file=file)
     with pytest.raises(SettingsError, match="token"):
         settings.metadata()
+    file.touch(mode=0o600)
     file.write_text(f"{SECRET}\n")
     assert settings.metadata() == (("authorization", SECRET),)
     file.write_text("two\nlines")
     with pytest.raises(SettingsError, match="one line"):
         settings.metadata()
+
+
+def test_a_file_that_others_can_read_holds_no_header_unless_allowed(tmp_path):
+    file = tmp_path / "token"
+    file.write_text(SECRET)
+    file.chmod(0o644)
+
+    with pytest.raises(SettingsError, match="chmod 600") as error:
+        ServerSettings(endpoints=("localhost",), authorization_file=file).metadata()
+    allowed = ServerSettings(endpoints=("localhost",), authorization_file=file, allow_shared_secrets=True)
+
+    assert SECRET not in str(error.value)
+    assert allowed.metadata() == (("authorization", SECRET),)
 
 
 def test_mutual_tls_needs_both_files(tmp_path):

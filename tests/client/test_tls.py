@@ -8,7 +8,7 @@ import pytest
 
 from deid_client import endpoint
 from deid_client.settings import ServerSettings, Tls
-from deid_runtime.errors import ModelError
+from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.settings import Settings
 from tests.client.conftest import NAME
 from tests.client.fault_server import FaultServer
@@ -52,6 +52,16 @@ def test_mutual_tls_and_a_header(server, certificate, asking, texts, sentences, 
     assert {each["authorization"] for each in server.metadata} == {"Bearer 9f2c"}
 
 
+def test_a_private_key_that_others_can_read_is_refused(server, certificate, asking, tmp_path):
+    chain, key = certificate
+    shared = tmp_path / "key.pem"
+    shared.write_bytes(key.read_bytes())
+    shared.chmod(0o640)
+
+    with pytest.raises(SettingsError, match=r"key\.pem.*chmod 600"):
+        asking(server, tls=Tls(roots=chain, certificate=chain, key=shared)).connect(Settings())
+
+
 @pytest.mark.parametrize("kind", ["no-tls", "unknown-authority", "no-client-certificate"])
 def test_who_is_not_trusted_gets_nowhere(server, certificate, asking, kind):
     chain, _ = certificate
@@ -78,12 +88,14 @@ def test_a_header_whose_file_is_being_replaced_goes_on_being_sent(
     models, asking, tmp_path, texts, sentences, expected, monkeypatch
 ):
     file = tmp_path / "token"
+    file.touch(mode=0o600)
     file.write_text("Bearer 9f2c")
     monkeypatch.setattr(endpoint, "_HEADER_SECONDS", 0.0)
     with FaultServer(models) as server, asking(server, authorization_file=file).connect(Settings()) as tagger:
         file.unlink()
         assert tagger(texts, sentences) == expected["fast"]
         assert server.metadata[-1]["authorization"] == "Bearer 9f2c"
+        file.touch(mode=0o600)
         file.write_text("Bearer 77aa")
         assert tagger(texts, sentences) == expected["fast"]
         assert server.metadata[-1]["authorization"] == "Bearer 77aa"

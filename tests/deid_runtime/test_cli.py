@@ -277,3 +277,46 @@ def test_an_unexpected_error_shows_where_and_no_value() -> None:
     assert result.exit_code == 2
     assert "unexpected ValueError" in result.stderr
     assert "Quist" not in result.output
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no modes here")
+def test_a_key_that_others_can_read_is_refused_unless_allowed(notes: Path, tmp_path: Path) -> None:
+    key = tmp_path / "site.key"
+    CliRunner().invoke(main, ["key", "new", str(key)])
+    key.chmod(0o644)
+
+    refused = run(notes, "-o", tmp_path / "out.jsonl", "--key", key)
+    allowed = run(notes, "-o", tmp_path / "out.jsonl", "--key", key, "--allow-shared-key")
+
+    assert refused.exit_code == 2
+    assert f"chmod 600 {key}" in refused.stderr
+    assert allowed.exit_code == 0
+
+
+def test_a_key_of_zeros_is_refused_also_where_sharing_is_allowed(notes: Path, tmp_path: Path) -> None:
+    key = tmp_path / "site.key"
+    key.touch(mode=0o600)
+    key.write_text("00" * 32)
+
+    result = run(notes, "-o", tmp_path / "out.jsonl", "--key", key, "--allow-shared-key")
+
+    assert result.exit_code == 2
+    assert "not random" in result.stderr
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no modes here")
+@pytest.mark.parametrize("command", ["corpus resynthesize", "audit parrot"])
+def test_every_command_with_a_key_refuses_one_that_others_can_read(tmp_path: Path, command: str) -> None:
+    pytest.importorskip("pycrfsuite")
+    key = tmp_path / "site.key"
+    CliRunner().invoke(main, ["key", "new", str(key)])
+    key.chmod(0o640)
+    annotated = tmp_path / "annotated.jsonl"
+    annotated.write_text(json.dumps({"id": "1", "patient": "p", "text": "x", "spans": []}) + "\n")
+    more = ["-o", str(tmp_path / "out")] if command.startswith("corpus") else []
+
+    result = CliRunner().invoke(main, [*command.split(), str(annotated), "--key", str(key), *more])
+
+    assert result.exit_code == 2
+    assert "chmod 600" in result.stderr

@@ -361,3 +361,53 @@ def test_no_thread_is_left_when_a_run_fails(tmp_path: Path, keys: tuple[Path, Pa
         fail()
 
     assert not [thread for thread in threading.enumerate() if thread.name == "crosswalk"]
+
+
+def age_identity(secret: bytes) -> str:
+    """Write 32 bytes as a private key of age, in Bech32."""
+    digits = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+    prefix = "age-secret-key-"
+    number = int.from_bytes(secret, "big") << 4  # 52 digits of 5 bits
+    data = [number >> 5 * place & 31 for place in reversed(range(52))]
+    check = 1
+    for value in [*(ord(each) >> 5 for each in prefix), 0, *(ord(each) & 31 for each in prefix), *data, *[0] * 6]:
+        top, check = check >> 25, (check & 0x1FFFFFF) << 5 ^ value
+        for bit, factor in enumerate((0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)):
+            check ^= factor if top >> bit & 1 else 0
+    data += [(check ^ 1) >> 5 * place & 31 for place in reversed(range(6))]
+    return (prefix + "1" + "".join(digits[each] for each in data)).upper()
+
+
+@pytest.mark.parametrize("secret", [b"\x07" * 32, b"\x01\x02\x03\x04" * 8, bytes(range(32))])
+def test_a_private_key_that_is_not_random_is_refused(keys: tuple[Path, Path], tmp_path: Path, secret: bytes) -> None:
+    path = encrypted(tmp_path / "way.age", keys, [b"{}\n"])
+    weak = tmp_path / "weak"
+    weak.touch(mode=0o600)
+    weak.write_text(age_identity(secret))
+
+    with pytest.raises(SettingsError, match="weak: the private key is not random.*deid key pair"):
+        read_crosswalk(path, weak, len)
+
+
+def test_a_random_private_key_written_by_hand_is_taken(tmp_path: Path) -> None:
+    """Shows that the keys above are refused for what they are, not for how they are written."""
+    own = tmp_path / "own"
+    own.touch(mode=0o600)
+    own.write_text(age_identity(os.urandom(32)))
+    public = tmp_path / "own.pub"
+    public.write_text(str(pyrage.x25519.Identity.from_str(own.read_text()).to_public()))
+
+    assert rows_of(encrypted(tmp_path / "way.age", (own, public), [b"{}\n"]), own) == [{}]
+
+
+def test_a_private_key_that_others_can_read_is_refused_unless_allowed(keys: tuple[Path, Path], tmp_path: Path) -> None:
+    path = encrypted(tmp_path / "way.age", keys, [b"{}\n"])
+    keys[0].chmod(0o644)
+
+    refused = deid("crosswalk", "read", path, "--key", keys[0])
+    allowed = deid("crosswalk", "read", path, "--key", keys[0], "--allow-shared-key")
+
+    assert refused.exit_code == 2
+    assert "chmod 600" in refused.stderr
+    assert refused.stdout == ""
+    assert (allowed.exit_code, allowed.stdout) == (0, "{}\n")

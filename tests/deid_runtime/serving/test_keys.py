@@ -1,11 +1,12 @@
 """Keys by name: from the folder alone, read again when they change."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from deid_runtime.errors import InputError
-from deid_runtime.serving.keys import KeyFolder
+from deid_runtime.errors import InputError, SettingsError
+from deid_runtime.serving.keys import KeyFolder, check_keys
 from deid_runtime.surrogates import Surrogates, write_key
 
 
@@ -49,3 +50,35 @@ def test_a_file_that_is_no_key_is_refused_without_its_content(tmp_path: Path) ->
         KeyFolder(tmp_path, make).surrogates("a")
 
     assert "swordfish" not in str(error.value)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no modes here")
+def test_a_key_is_refused_once_others_can_read_it(tmp_path: Path) -> None:
+    write_key(tmp_path / "a.key")
+    keys = KeyFolder(tmp_path, make)
+    keys.surrogates("a")
+
+    (tmp_path / "a.key").chmod(0o640)
+
+    with pytest.raises(InputError, match="SettingsError"):
+        keys.surrogates("a")
+    assert KeyFolder(tmp_path, make, allow_shared=True).surrogates("a")
+
+
+def test_a_key_of_zeros_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.key").touch(mode=0o600)
+    (tmp_path / "a.key").write_text("00" * 32)
+
+    with pytest.raises(InputError, match="SettingsError"):
+        KeyFolder(tmp_path, make).surrogates("a")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no modes here")
+def test_every_key_of_the_folder_is_checked_at_the_start(tmp_path: Path) -> None:
+    write_key(tmp_path / "a.key")
+    write_key(tmp_path / "b.key")
+    (tmp_path / "b.key").chmod(0o604)
+
+    with pytest.raises(SettingsError, match=r"b\.key.*chmod 600"):
+        check_keys(tmp_path)
+    check_keys(tmp_path, allow_shared=True)

@@ -6,6 +6,12 @@ from deid_runtime.errors import OutputError, SettingsError
 from deid_runtime.surrogates import Surrogates, load_key, new_key, write_key
 
 
+def write_secret(path, content):
+    path.touch(mode=0o600)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
 def test_a_written_key_loads_and_only_its_owner_may_read_it(tmp_path):
     path = tmp_path / "key"
 
@@ -42,8 +48,7 @@ def test_a_key_that_cannot_be_written_is_an_output_error(tmp_path):
     ],
 )
 def test_a_wrong_key_file_is_told_apart(tmp_path, content, message):
-    path = tmp_path / "key"
-    path.write_bytes(content)
+    path = write_secret(tmp_path / "key", content)
 
     with pytest.raises(SettingsError, match=message) as error:
         load_key(path)
@@ -61,14 +66,36 @@ def test_a_folder_is_no_key_file(tmp_path):
         load_key(tmp_path)
 
 
-def test_a_key_others_can_read_is_warned_of(tmp_path, caplog):
+@pytest.mark.parametrize("digits", ["00" * 32, "ab" * 32, "0123456789abcdef" * 4, bytes(range(32)).hex()])
+def test_a_key_that_is_not_random_is_refused(tmp_path, digits):
+    path = write_secret(tmp_path / "key", digits)
+
+    with pytest.raises(SettingsError, match="not random.*deid key new") as error:
+        load_key(path)
+
+    assert digits not in str(error.value)
+
+
+def test_a_key_others_can_read_is_refused_unless_allowed(tmp_path):
     path = tmp_path / "key"
     write_key(path)
     path.chmod(0o644)
 
-    load_key(path)
+    with pytest.raises(SettingsError, match="chmod 600"):
+        load_key(path)
+    assert len(load_key(path, allow_shared=True)) == 32
 
-    assert "chmod 600" in caplog.text
+
+def test_behind_a_symbolic_link_the_target_is_checked(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "key")
+    write_key(tmp_path / "key")
+
+    assert load_key(link) == load_key(tmp_path / "key")
+
+    (tmp_path / "key").chmod(0o640)
+    with pytest.raises(SettingsError, match="chmod 600"):
+        load_key(link)
 
 
 def test_the_key_is_in_no_repr():

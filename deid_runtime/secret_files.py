@@ -1,0 +1,58 @@
+"""What makes a secret usable: a file that nobody else can read, and a key that nobody can guess."""
+
+import os
+import shlex
+import stat
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from string import ascii_letters, digits
+from typing import Final
+
+from deid_runtime.errors import SettingsError
+
+#: A random key breaks one of these rules less often than once in 2**60 times; a test computes it.
+_LEAST_DISTINCT: Final = 12
+_MOST_ALIKE: Final = 12
+_LONGEST_PATTERN_BYTES: Final = 16
+_PASSPHRASE: Final = frozenset((ascii_letters + digits + " ").encode("ascii"))
+
+_SHARED_OPTION: Final = "give --allow-shared-key (allow_shared=True) where the file system has no modes or owners"
+
+
+def check_secret_file(path: Path | str, status: os.stat_result, *, allow_shared: bool = False) -> None:
+    """Check that the secret file with this ``status`` is for the user of this process alone.
+
+    ``status`` comes from the open file (``os.fstat``), so what is checked is what is read, also behind a symbolic
+    link. Files of root are taken too. With ``allow_shared``, and on systems without such modes, every file is.
+
+    Raises SettingsError that names the remedy.
+    """
+    if allow_shared or os.name != "posix":
+        return
+    others = status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+    if others:
+        raise SettingsError(
+            f"{path} holds a secret and is open to other users (mode {stat.S_IMODE(status.st_mode):04o}); run "
+            f"`chmod 600 {shlex.quote(str(path))}`, or {_SHARED_OPTION}"
+        )
+    if status.st_uid not in (os.geteuid(), 0):
+        raise SettingsError(
+            f"{path} holds a secret and belongs to user {status.st_uid}, who knows it; deid runs as user "
+            f"{os.geteuid()}: copy it to a file of that user, or {_SHARED_OPTION}"
+        )
+
+
+def is_guessable(key: bytes) -> bool:
+    """Say whether a key of 32 bytes is obviously not random.
+
+    It has few different bytes or few different steps from byte to byte, or one byte too often, or it repeats its first
+    half or less, or it is a text of letters, digits and spaces.
+    """
+    steps = bytes((after - before) % 256 for before, after in pairwise(key))
+    return (
+        min(len(set(key)), len(set(steps))) < _LEAST_DISTINCT
+        or max(Counter(key).values()) > _MOST_ALIKE
+        or any(key[length:] == key[:-length] for length in range(1, _LONGEST_PATTERN_BYTES + 1))
+        or _PASSPHRASE.issuperset(key)
+    )
