@@ -42,11 +42,12 @@ def run_deid(arguments: Sequence[str], out: Path) -> Measured:
     """Run the command as a user would, in a process of its own; exit when it fails or quarantines anything.
 
     Memory is the sum of the proportional set sizes (shared pages are divided among those who share them) of the process
-    and all its descendants, sampled every 0.2 s: peaks shorter than that are missed.
+    and all its descendants, sampled every 0.2 s: peaks shorter than that are missed. ``deid`` hides its memory from
+    other processes of its user, so only root can measure it.
     """
     begun = time.perf_counter()
     with subprocess.Popen([sys.executable, "-m", "deid_runtime", *arguments, "--out", str(out)]) as process:
-        peak = [0]
+        peak: list[int] = []
         stop = threading.Event()
         sampler = threading.Thread(target=_sample, args=(process.pid, peak, stop))
         sampler.start()
@@ -58,20 +59,27 @@ def run_deid(arguments: Sequence[str], out: Path) -> Measured:
             sampler.join()
     if code:
         sys.exit(f"deid {arguments[0]} ended with exit code {code}; a benchmark needs a clean run")
+    if not peak:
+        sys.exit("the memory of deid was not measured; it hides it from all users but root: run the benchmark as root")
     manifest = json.loads(out.with_name(f"{out.name}.manifest.json").read_text(encoding="utf-8"))
-    return Measured(seconds, peak[0], manifest)
+    return Measured(seconds, max(peak), manifest)
 
 
-def _sample(pid: int, peak: list[int], stop: threading.Event) -> None:
-    with suppress(psutil.NoSuchProcess):
+def _sample(pid: int, sizes: list[int], stop: threading.Event) -> None:
+    """Add the size of a process tree to ``sizes`` until told to stop; leave none when one may not be seen."""
+    try:
         root = psutil.Process(pid)
         while not stop.wait(_SAMPLE_SECONDS):
             total = 0
             for process in (root, *root.children(recursive=True)):
-                with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                with suppress(psutil.NoSuchProcess):
                     memory = process.memory_full_info()
                     total += getattr(memory, "pss", memory.uss)
-            peak[0] = max(peak[0], total)
+            sizes.append(total)
+    except psutil.NoSuchProcess:
+        pass
+    except psutil.AccessDenied:
+        sizes.clear()
 
 
 def describe_machine() -> dict[str, object]:

@@ -29,6 +29,7 @@ from deid_runtime.cli_surrogates import (
 )
 from deid_runtime.cores import cores
 from deid_runtime.labels import HEADS
+from deid_runtime.process_privacy import keep_private
 from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Settings
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ def main() -> None:
 
     Every option can be given as an environment variable too: DEID_RUN_KEY for `deid run --key`, and so on.
     """
+    keep_private()
 
 
 @main.command()

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from deid_runtime.batches import Batch, by_patient
 from deid_runtime.crosswalk import crosswalk_line
 from deid_runtime.errors import DeidError, ModelError
+from deid_runtime.process_privacy import keep_private
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
 
@@ -386,6 +387,7 @@ def _ending(exit_code: int | None) -> str:
 
 def _serve(pipe: "Connection[object, object]", work: Work) -> None:
     """Answer jobs until the parent closes the pipe or dies. Runs in a process of its own."""
+    keep_private()
     from deid_runtime.pipeline import load_pipeline
 
     try:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from deid_runtime.errors import DeidError, InputError, SettingsError
 from deid_runtime.patients import read_patients
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
+from deid_runtime.process_privacy import keep_private
 from deid_runtime.serving.keys import KeyFolder, check_keys
 from deid_runtime.serving.note_models import NOTE_INPUTS, NOTE_OUTPUTS
 from deid_runtime.settings import Settings
@@ -154,6 +155,7 @@ class TritonPythonModel:
 
     def initialize(self, args: dict[str, str]) -> None:
         """Load the pipeline. An error here ends the loading of the model, with its message in the server's log."""
+        keep_private()
         # Only the server's own process has it.
         import triton_python_backend_utils as triton
 

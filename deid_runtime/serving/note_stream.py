@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from deid_runtime.process_privacy import keep_private
 from deid_runtime.serving.note_models import NOTE_INPUTS, NOTE_OUTPUTS, NOTES
 
 
@@ -13,6 +14,7 @@ class TritonPythonModel:
 
     def initialize(self, args: dict[str, str]) -> None:
         """Keep what only the server's own process has."""
+        keep_private()
         import triton_python_backend_utils as triton
 
         self._triton: Any = triton

@@ -13,6 +13,7 @@ from typing import Any
 from deid_runtime.contract import INPUTS
 from deid_runtime.engines import Array, Session, load_session
 from deid_runtime.errors import DeidError, InputError, ModelError
+from deid_runtime.process_privacy import keep_private
 from deid_runtime.serving.rows import Limits, check_hidden, check_tokens, join_hidden, join_tokens, run_rows
 
 
@@ -113,6 +114,7 @@ class TritonPythonModel:
 
     def initialize(self, args: dict[str, str]) -> None:
         """Load the graph. An error here ends the loading of the model, with its message in the server's log."""
+        keep_private()
         # Only the server's own process has it.
         import triton_python_backend_utils as triton
 

@@ -17,6 +17,7 @@ from deid_export.cli_iterate import iterate, versions
 from deid_export.cli_repository import repository
 from deid_export.cli_review import review
 from deid_export.cli_select import corrections, select
+from deid_runtime.process_privacy import keep_private
 
 _FOLDER = click.Path(exists=True, path_type=Path)
 
@@ -26,6 +27,7 @@ _FOLDER = click.Path(exists=True, path_type=Path)
 def main(verbose: bool) -> None:
     """Train, export and quantise the models that deid-runtime serves."""
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
+    keep_private()
 
 
 @main.command()
