@@ -200,13 +200,13 @@ def load_system(name: str, options: argparse.Namespace) -> Iterator[Detector]:
         return
     settings = OURS[name]
     if settings is None:
-        with load_tagger(Settings(models=options.models)) as tagger:
+        with load_tagger(Settings(models=options.models, trust_models=True)) as tagger:
             yield lambda texts: [
                 fuse_spans(text, [span for span in row if TRACE not in span.sources])
                 for text, row in zip(texts, tagger(texts, [split_sentences(text) for text in texts]), strict=True)
             ]
         return
-    with load_pipeline(replace(settings, models=options.models), key=None, records={}) as pipeline:
+    with load_pipeline(replace(settings, models=options.models, trust_models=True), key=None, records={}) as pipeline:
         yield partial(find_with_pipeline, pipeline.detect)
 
 

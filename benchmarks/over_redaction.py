@@ -175,7 +175,9 @@ def main() -> None:
     texts |= term_notes(terms_by_kind(lists), options.limit, options.seed, is_joined=options.joined)
     profiles = {}
     for profile in options.profiles:
-        with load_pipeline(Settings(models=options.models, profile=profile), key=None, records={}) as pipeline:
+        with load_pipeline(
+            Settings(models=options.models, trust_models=True, profile=profile), key=None, records={}
+        ) as pipeline:
             tallies = {name: measure(pipeline, notes) for name, notes in texts.items()}
             profiles[profile] = {
                 "pipeline": pipeline.describe(),

@@ -58,7 +58,9 @@ def main() -> None:
     counts = range(1, 1 + len(options.trained))
     batches = list(serving_batches(dev, WordEncoder.from_file(tokenizer)))
     taggers = {
-        (name, count): load_tagger(Settings(models=options.work / name, profile=cast(Profile, str(count))))
+        (name, count): load_tagger(
+            Settings(models=options.work / name, trust_models=True, profile=cast(Profile, str(count)))
+        )
         for name in PRECISIONS
         for count in counts
     }

@@ -18,6 +18,7 @@ from deid_runtime.cli_corpus import corpus
 from deid_runtime.cli_crosswalk import crosswalk_group, key_pair
 from deid_runtime.cli_exits import EXIT_QUARANTINED
 from deid_runtime.cli_exits import reported as _reported
+from deid_runtime.cli_models import models_group, signing_pair
 from deid_runtime.cli_options import together
 from deid_runtime.cli_remote import server_options, server_settings
 from deid_runtime.cli_serve import serve
@@ -343,7 +344,7 @@ def evaluate(
 
 @main.group("key")
 def key_group() -> None:
-    """Make keys for surrogates and for crosswalks."""
+    """Make keys for surrogates, crosswalks and signatures of models."""
 
 
 @key_group.command("new")
@@ -361,6 +362,8 @@ def new_key_file(file: Path) -> None:
 
 
 key_group.add_command(key_pair)
+key_group.add_command(signing_pair)
+main.add_command(models_group)
 main.add_command(crosswalk_group)
 
 
@@ -380,6 +383,8 @@ def version() -> None:
 def _settings(
     *,
     models: Path | None,
+    models_key: Path | None,
+    trust_models: bool,
     no_models: bool,
     profile: Profile,
     engine: Engine,
@@ -399,6 +404,8 @@ def _settings(
         click.echo("deid: WARNING: --no-models: most names and places will be MISSED; not for real notes", err=True)
     return Settings(
         models=models,
+        models_key=models_key,
+        trust_models=trust_models,
         use_models=not no_models,
         server=server_settings(no_models=no_models, engine=engine, precision=precision, **others),
         profile=profile,

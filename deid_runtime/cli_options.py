@@ -95,8 +95,27 @@ def profile(text: str) -> Callable[[_Command], _Command]:
 
 
 def models(kind: click.Path = EXISTING) -> Callable[[_Command], _Command]:
-    """Return the option ``--models``."""
-    return click.option("--models", type=kind, help="Folder with other models. Default: those of the package.")
+    """Return the option ``--models`` and those that say why such models are trusted."""
+    return together(
+        click.option(
+            "--models",
+            type=kind,
+            help="Folder with other models. Models can be made to find nothing, so it must be signed (--models-key), a "
+            "copy of those of the package, or trusted (--trust-models). Default: those of the package.",
+        ),
+        click.option(
+            "--models-key",
+            type=FILE,
+            help="Public key (PEM) of those who signed the models with `deid models sign`. Models that were changed "
+            "since, or that others signed, are refused. Needs the extra [signing].",
+        ),
+        click.option(
+            "--trust-models",
+            is_flag=True,
+            help="Take the models without a signature. Only for models whose way to this folder you know: bad ones "
+            "leave every name in.",
+        ),
+    )
 
 
 def allow_shared_key() -> Callable[[_Command], _Command]:

@@ -79,6 +79,8 @@ _PORT = click.IntRange(1, 65535)
 def serve(
     repository: Path | None,
     models: Path | None,
+    models_key: Path | None,
+    trust_models: bool,
     keys: Path | None,
     allow_shared_key: bool,
     patients: Path | None,
@@ -104,7 +106,6 @@ def serve(
     """
     from tempfile import TemporaryDirectory
 
-    from deid_runtime.contract import find_models, read_manifest
     from deid_runtime.secret_files import check_secret_file
     from deid_runtime.serving.graph_models import ServingOptions
     from deid_runtime.serving.installation import find_installation
@@ -114,6 +115,7 @@ def serve(
     from deid_runtime.serving.server import ServerOptions, Tls
     from deid_runtime.serving.supervisor import supervise
     from deid_runtime.surrogates import check_date_settings
+    from deid_runtime.trust import read_trusted
 
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="deid: %(message)s")
     stop = _stop_event()
@@ -130,14 +132,18 @@ def serve(
             check_keys(keys, allow_shared=allow_shared_key)
         if tls_key is not None:
             check_secret_file(tls_key, tls_key.stat(), allow_shared=allow_shared_key)
+        manifest = read_trusted(repository or models, key=models_key, trust=trust_models)
         installation = find_installation()
         with ExitStack() as resources:
             environment = {
                 "DEID_SERVE_KEYS": keys,
                 "DEID_SERVE_PATIENTS": patients,
+                # A repository made here is not signed, and is of the models that were checked above.
+                "DEID_SERVE_MODELS_KEY": models_key if repository else None,
             }
             flags = {
                 "DEID_SERVE_ALLOW_SHARED_KEY": allow_shared_key,
+                "DEID_SERVE_TRUST_MODELS": trust_models or repository is None,
             }
             if repository is None:
                 repository = Path(resources.enter_context(TemporaryDirectory(prefix="deid-serve-"))) / "repository"
@@ -150,7 +156,7 @@ def serve(
                     instances=instances,
                 )
                 graphs = ServingOptions(instances=instances, engine=engine)
-                write_repository(read_manifest(find_models(models)), repository, graphs, notes)
+                write_repository(manifest, repository, graphs, notes)
             options = ServerOptions(
                 repository=repository,
                 host=host,

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,11 @@ CONTRACT_VERSION: Final = 2
 INPUTS: Final = ("input_ids", "token_type_ids", "attention_mask")
 #: Output of an encoder that is served apart from its heads, float32 ``(batch, tokens, hidden size)``.
 HIDDEN: Final = "hidden"
-_MANIFEST: Final = "manifest.json"
+MANIFEST: Final = "manifest.json"
+_MANIFEST_LIMIT_BYTES: Final = 2**24
+
+#: Device, inode, size, times of change of a file: another one, or another content, has another.
+FileState = tuple[int, ...]
 
 OutputType = Literal["UINT8", "FP16"]
 
@@ -60,12 +65,13 @@ class KnownAnswer:
 
 @dataclass(frozen=True)
 class Graph:
-    """One graph file: an encoder and the versions of heads that read it."""
+    """One graph file: an encoder and the versions of heads that read it. ``sha256`` is that of the file."""
 
     name: str
     file: Path
     heads: tuple[HeadVersion, ...]
     known_answer: KnownAnswer | None = None  # None: exported before there were any
+    sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,13 +90,35 @@ class Profile:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The checked contract of one model repository."""
+    """The checked contract of one model repository.
+
+    ``content`` is what ``raw``, the bytes of ``manifest.json``, say. ``states`` are those of the files at the time when
+    their digests were taken.
+    """
 
     folder: Path
     tokenizer: Path
     graphs: Mapping[str, Graph]
     profiles: Mapping[str, Profile]
     content: Mapping[str, object] = field(repr=False)
+    raw: bytes = field(default=b"", repr=False)
+    states: Mapping[Path, FileState] = field(default_factory=dict, repr=False)
+
+    @property
+    def tokenizer_sha256(self) -> str:
+        """SHA-256 of the file of the tokenizer."""
+        content: Any = self.content
+        return str(content["tokenizer"]["sha256"])
+
+    def check_unchanged(self) -> None:
+        """Call this after the files were read again. Raises ModelError for one that is no longer what was checked."""
+        for path, state in self.states.items():
+            try:
+                now = _state(os.stat(path))
+            except OSError:
+                now = ()
+            if now != state:
+                raise ModelError(f"{path} was changed or replaced while the models were loaded; load them again")
 
 
 def find_models(folder: Path | None) -> Path:
@@ -101,10 +129,10 @@ def find_models(folder: Path | None) -> Path:
     package = Path(sys.modules["deid_runtime"].__path__[0])
     places = [folder] if folder is not None else [package / "model_repository", package.parent / "model_repository"]
     for place in places:
-        if (place / _MANIFEST).is_file():
+        if (place / MANIFEST).is_file():
             return place
     raise ModelError(
-        f"no {_MANIFEST} in {' or '.join(map(str, places))}; install the deid-runtime wheel, name a folder that "
+        f"no {MANIFEST} in {' or '.join(map(str, places))}; install the deid-runtime wheel, name a folder that "
         "`deid-export onnx` wrote, or run without models"
     )
 
@@ -112,12 +140,19 @@ def find_models(folder: Path | None) -> Path:
 def read_manifest(folder: Path) -> Manifest:
     """Read and check the manifest: version, window, token types, labels, profiles, digests of graphs and tokenizer.
 
+    Whether the models are to be trusted is another question: :mod:`deid_runtime.trust`.
+
     Raises ModelError that names both sides of the first thing that does not match.
     """
-    path = folder / _MANIFEST
+    path = folder / MANIFEST
+    states: dict[Path, FileState] = {}
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        with path.open("rb") as file:
+            raw = file.read(_MANIFEST_LIMIT_BYTES + 1)
+        if len(raw) > _MANIFEST_LIMIT_BYTES:
+            raise ModelError(f"{path} has more than {_MANIFEST_LIMIT_BYTES:,} bytes; it is no manifest")
+        content = json.loads(raw.decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path} cannot be read as JSON ({type(error).__name__}); export the models again") from error
     try:
         for name, expected in (
@@ -130,9 +165,9 @@ def read_manifest(folder: Path) -> Manifest:
                     f"{path}: {name} is {content[name]!r}, this version needs {expected!r}; use models exported by the "
                     "same version of deid-runtime"
                 )
-        graphs = {name: _graph(folder, name, entry) for name, entry in content["graphs"].items()}
+        graphs = {name: _graph(folder, name, entry, states) for name, entry in content["graphs"].items()}
         profiles = {name: _profile(name, entry, graphs) for name, entry in content["profiles"].items()}
-        tokenizer = _checked_file(folder, content["tokenizer"])
+        tokenizer = _checked_file(folder, content["tokenizer"], states)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{path} lacks or misstates {error}; export the models again") from error
     for graph in graphs.values():
@@ -154,7 +189,7 @@ def read_manifest(folder: Path) -> Manifest:
             raise ModelError(
                 f"{path}: profile {profile.name!r} has no threshold between 0 and 1 for {', '.join(wrong)}"
             )
-    return Manifest(folder, tokenizer, graphs, profiles, content)
+    return Manifest(folder, tokenizer, graphs, profiles, content, raw, states)
 
 
 def sha256_of(path: Path) -> str:
@@ -163,7 +198,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _graph(folder: Path, name: str, entry: Mapping[str, Any]) -> Graph:
+def _graph(folder: Path, name: str, entry: Mapping[str, Any], states: dict[Path, FileState]) -> Graph:
     weight = float(entry.get("weight", 1.0))
     if not 0 < weight < math.inf:
         raise ValueError(f"graphs/{name}/weight")
@@ -171,7 +206,8 @@ def _graph(folder: Path, name: str, entry: Mapping[str, Any]) -> Graph:
         HeadVersion(row["head"], str(row["version"]), row["output"], tuple(row["tags"]), weight)
         for row in entry["heads"]
     )
-    return Graph(name, _checked_file(folder, entry), heads, _known_answer(heads, entry.get("known_answer")))
+    answer = _known_answer(heads, entry.get("known_answer"))
+    return Graph(name, _checked_file(folder, entry, states), heads, answer, entry["sha256"])
 
 
 def _known_answer(heads: tuple[HeadVersion, ...], entry: Mapping[str, Any] | None) -> KnownAnswer | None:
@@ -189,14 +225,20 @@ def _profile(name: str, entry: Mapping[str, Any], graphs: Mapping[str, Graph]) -
     return Profile(name, tuple(graphs[graph] for graph in entry["graphs"]), thresholds, bool(entry["title_case"]))
 
 
-def _checked_file(folder: Path, entry: Mapping[str, str]) -> Path:
+def _checked_file(folder: Path, entry: Mapping[str, str], states: dict[Path, FileState]) -> Path:
     path = folder / entry["file"]
     if not path.is_file():
         raise ModelError(f"{path} is missing; the manifest beside it asks for it: fetch or export the models again")
-    digest = sha256_of(path)
+    with path.open("rb") as file:
+        states[path] = _state(os.fstat(file.fileno()))
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != entry["sha256"]:
         raise ModelError(
             f"{path} has SHA-256 {digest[:16]}..., the manifest says {entry['sha256'][:16]}...; the files are "
             "not of one export: fetch or export the models again"
         )
     return path
+
+
+def _state(status: os.stat_result) -> FileState:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

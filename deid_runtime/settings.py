@@ -28,6 +28,8 @@ class Settings:
     """How notes are searched and rewritten. The defaults de-identify with everything that ships with the package."""
 
     models: Path | None = None  # folder with manifest.json; None: the models installed with the package
+    models_key: Path | None = None  # public key (PEM) that ``models`` are signed with, see trust.py
+    trust_models: bool = False  # take ``models`` from anywhere; they can be made to find nothing
     use_models: bool = True  # False leaves patterns, lists and records alone: fast, and not safe on its own
     server: Server | None = None  # who runs the models; None: an engine in this process
     engine: Engine = "auto"  # auto: the faster, by processor (engines.fastest_engine)

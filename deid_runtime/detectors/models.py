@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deid_runtime.closing import Closing
-from deid_runtime.contract import Graph, HeadVersion, Manifest, Profile, find_models, read_manifest
+from deid_runtime.contract import Graph, HeadVersion, Manifest, Profile
 from deid_runtime.decoding import decode_traces, decode_words
 from deid_runtime.detectors.doubts import DENIED_BELOW
 from deid_runtime.engines import Engine, Ids, TokenScores, instruction_set, load_engine
@@ -19,6 +19,7 @@ from deid_runtime.labels import HEADS
 from deid_runtime.self_test import SelfTestingEngine, shapes_to_test
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
+from deid_runtime.trust import read_trusted
 from deid_runtime.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows, title_case_types
 
 #: Rows are padded to one of these widths. A row's width depends on the row alone, so its answer does too. Batches have
@@ -169,12 +170,13 @@ class SpanDecoder:
 def load_tagger(settings: Settings) -> ModelTagger:
     """Load the models that ``settings`` names, and test them.
 
-    Raises ModelError when models are missing, damaged or of another version, EngineError when an engine cannot run them
-    here, SettingsError for a wrong threshold.
+    Raises ModelError when models are missing, damaged, not trusted or of another version, EngineError when an engine
+    cannot run them here, SettingsError for a wrong threshold.
     """
     manifest, profile = choose_profile(settings)
     encoder = WordEncoder.from_file(manifest.tokenizer)
     engines = [(graph, _tested_engine(graph, encoder, settings)) for graph in profile.graphs]
+    manifest.check_unchanged()
     return ModelTagger(engines, profile, settings.thresholds, encoder, settings.batch_windows, manifest.content)
 
 
@@ -192,9 +194,10 @@ def _tested_engine(graph: Graph, encoder: WordEncoder, settings: Settings) -> En
 def choose_profile(settings: Settings) -> tuple[Manifest, Profile]:
     """Read the manifest that ``settings`` names, and return it with the profile chosen.
 
-    Raises ModelError when models are missing, damaged or of another version, SettingsError for a wrong threshold.
+    Raises ModelError when models are missing, damaged, not trusted or of another version, SettingsError for a wrong
+    threshold.
     """
-    manifest = read_manifest(find_models(settings.models))
+    manifest = read_trusted(settings.models, key=settings.models_key, trust=settings.trust_models)
     profile = manifest.profiles.get(settings.profile)
     if profile is None:
         raise SettingsError(f"these models have no profile {settings.profile!r}, only {', '.join(manifest.profiles)}")

@@ -28,7 +28,9 @@ from deid_runtime.surrogates import Surrogates, check_date_settings
 
 KEYS_VARIABLE: Final = "DEID_SERVE_KEYS"
 PATIENTS_VARIABLE: Final = "DEID_SERVE_PATIENTS"
+MODELS_KEY_VARIABLE: Final = "DEID_SERVE_MODELS_KEY"
 ALLOW_SHARED_KEY_VARIABLE: Final = "DEID_SERVE_ALLOW_SHARED_KEY"
+TRUST_MODELS_VARIABLE: Final = "DEID_SERVE_TRUST_MODELS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,11 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
     allow_shared = _is_set(environment, ALLOW_SHARED_KEY_VARIABLE)
     if keys:
         check_keys(Path(keys), allow_shared=allow_shared)
+    models_key = environment.get(MODELS_KEY_VARIABLE)
     settings = Settings(
         models=models,
+        models_key=Path(models_key) if models_key else None,
+        trust_models=_is_set(environment, TRUST_MODELS_VARIABLE),
         profile=parameters["profile"],  # type: ignore[arg-type]
         engine=parameters["engine"],  # type: ignore[arg-type]
         engine_threads=int(parameters["engine_threads"]),

@@ -1,6 +1,7 @@
 """Writes the folder that a Triton server serves: a model a folder, beside the manifest and the tokenizer.
 
-The folder is complete in itself, and is a model repository of ours too: ``deid run --models`` takes it.
+The folder is complete in itself, and is a model repository of ours too: ``deid run --models`` takes it. It has no
+signature: the manifest is another one, as it names other files.
 """
 
 import json
@@ -59,6 +60,7 @@ def write_repository(manifest: Manifest, out: Path, options: ServingOptions, not
         for graph in manifest.graphs.values():
             write_graph_model(out, models.whole(graph), graph.file)
         write_note_models(out, notes)
+        manifest.check_unchanged()
 
 
 @contextmanager

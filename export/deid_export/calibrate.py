@@ -149,7 +149,9 @@ def calibrate(
     repository: Path, notes: Sequence[GoldNote], profile: Profile, recall: float, label_recall: float
 ) -> Choice:
     """Choose the thresholds of ``profile`` on ``notes`` and write them into the manifest of ``repository``."""
-    choice = choose(score_tokens(notes, Settings(models=repository, profile=profile)), recall, label_recall)
+    choice = choose(
+        score_tokens(notes, Settings(models=repository, trust_models=True, profile=profile)), recall, label_recall
+    )
     content = json.loads((repository / "manifest.json").read_text(encoding="utf-8"))
     entry = content["profiles"][profile]
     entry["thresholds"] = choice.thresholds

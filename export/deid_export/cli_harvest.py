@@ -152,6 +152,7 @@ def _harvest(
     earlier = {name: _earlier(out / name, is_update=update) for name in (INCLUSION_FILE, TEMPLATES_FILE)}
     settings = Settings(
         models=models,
+        trust_models=True,  # nothing is released on what these find
         use_models=not no_models,
         profile=profile,
         engine=engine,

@@ -119,6 +119,7 @@ def _select(inputs: tuple[Path, ...], out: Path, **options: Any) -> int:
     )
     settings = Settings(
         models=options["models"],
+        trust_models=True,  # nothing is released on what these find
         profile=options["profile"],
         engine=options["engine"],
         inclusion=options["inclusion"],

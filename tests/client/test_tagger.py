@@ -52,7 +52,7 @@ def test_answers_do_not_depend_on_how_windows_are_packed(models, asking, texts, 
 def test_the_second_look_in_title_case_is_the_embedded_one(models, asking, texts, tmp_path):
     texts = [*texts, *(text.upper() for text in texts)]
     sentences = [split_sentences(text) for text in texts]
-    settings = Settings(models=models_with_title_case(tmp_path), thresholds={"name": 0.001})
+    settings = Settings(models=models_with_title_case(tmp_path), trust_models=True, thresholds={"name": 0.001})
     expected = embedded(models, settings)(texts, sentences)
     assert expected != embedded(models, replace(settings, models=None))(texts, sentences)
 

@@ -63,7 +63,9 @@ def test_a_server_of_other_models_is_refused(triton, tmp_path):
         content["graphs"]["v0"], content["graphs"]["v1"] = content["graphs"]["v1"], content["graphs"]["v0"]
 
     with pytest.raises(ModelError, match="graph_sha256"):
-        ServerSettings(endpoints=(triton.options.grpc,)).connect(Settings(models=changed_models(tmp_path, swap)))
+        ServerSettings(endpoints=(triton.options.grpc,)).connect(
+            Settings(models=changed_models(tmp_path, swap), trust_models=True)
+        )
 
 
 @pytest.mark.parametrize("is_streaming", [pytest.param(False, id="unary"), pytest.param(True, id="stream")])

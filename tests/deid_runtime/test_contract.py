@@ -113,4 +113,4 @@ def test_a_graph_that_no_engine_can_load_is_refused(repository: Path) -> None:
 
     for engine in ("openvino", "onnxruntime"):
         with pytest.raises(ModelError, match=f"{engine} cannot load"):
-            load_tagger(Settings(models=repository, engine=engine))  # type: ignore[arg-type]
+            load_tagger(Settings(models=repository, trust_models=True, engine=engine))  # type: ignore[arg-type]

@@ -159,7 +159,9 @@ def test_a_repository_serves_it_beside_a_bert(repository: Path) -> None:
     manifest = read_manifest(repository)
     assert [graph.name for graph in manifest.profiles["full"].graphs] == ["v0", "v1"]
 
-    with load_tagger(Settings(models=repository, profile="full", thresholds=dict.fromkeys(HEADS, 0.05))) as tagger:
+    with load_tagger(
+        Settings(models=repository, trust_models=True, profile="full", thresholds=dict.fromkeys(HEADS, 0.05))
+    ) as tagger:
         texts = [note.text for note in annotated(4)]
         found = tagger(texts, [split_sentences(text) for text in texts])
     assert any(span.label == "DATE" for row in found for span in row)

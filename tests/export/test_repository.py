@@ -164,7 +164,10 @@ def test_every_route_through_the_server_finds_what_the_embedded_engine_finds(
 ) -> None:
     # A low threshold, so that the second look of the name head shows.
     settings = Settings(
-        models=models_with_title_case(tmp_path, has_title_case), profile=profile, thresholds={"name": 0.01}
+        models=models_with_title_case(tmp_path, has_title_case),
+        trust_models=True,
+        profile=profile,
+        thresholds={"name": 0.01},
     )
     sentences = [split_sentences(text) for text in NOTES]
     with load_tagger(settings) as embedded:
@@ -191,7 +194,9 @@ def test_the_second_look_changes_what_is_found(tmp_path: Path) -> None:
     for has_title_case in (False, True):
         folder = tmp_path / str(has_title_case)
         folder.mkdir()
-        settings = Settings(models=models_with_title_case(folder, has_title_case), thresholds={"name": 0.01})
+        settings = Settings(
+            models=models_with_title_case(folder, has_title_case), trust_models=True, thresholds={"name": 0.01}
+        )
         with load_tagger(settings) as tagger:
             found.append(tagger(NOTES, sentences))
 

@@ -257,7 +257,7 @@ def test_two_trainings_make_a_full_profile_that_averages_them(trained: Path, bas
 
     window = next(make_windows("seen 3/4/2019 by Smith", split_sentences("seen 3/4/2019 by Smith"),
                                WordEncoder.from_file(base / "tokenizer.json")))  # fmt: skip
-    with load_tagger(Settings(models=tmp_path, engine="onnxruntime", profile="full")) as tagger:
+    with load_tagger(Settings(models=tmp_path, trust_models=True, engine="onnxruntime", profile="full")) as tagger:
         both = tagger.answers([window])["identifier"].scores
     alone = [
         load_engine("onnxruntime", graph.file, [version.output for version in graph.heads], 1)(*pad([window], 0))[4]
@@ -279,7 +279,7 @@ def test_title_case_is_a_second_look_at_words_in_capitals(trained: Path, base: P
     [window] = make_windows(text, split_sentences(text), WordEncoder.from_file(base / "tokenizer.json"))
     scores = {}
     for profile in ("fast", "full"):
-        with load_tagger(Settings(models=tmp_path, engine="onnxruntime", profile=profile)) as tagger:  # type: ignore[arg-type]
+        with load_tagger(Settings(models=tmp_path, trust_models=True, engine="onnxruntime", profile=profile)) as tagger:  # type: ignore[arg-type]
             scores[profile] = {head: tagger.answers([window])[head].scores[0] for head in ("name", "identifier")}
 
     assert np.array_equal(scores["fast"]["identifier"], scores["full"]["identifier"])
@@ -292,7 +292,9 @@ def test_title_case_is_a_second_look_at_words_in_capitals(trained: Path, base: P
 @pytest.mark.parametrize("engine", ["openvino", "onnxruntime"])
 def test_the_quantised_repository_is_loaded_and_finds_what_was_learnt(repository: Path, engine: str) -> None:
     note = gold_notes(1)[0]
-    with load_tagger(Settings(models=repository, engine=engine, thresholds=dict.fromkeys(HEADS, 0.2))) as tagger:  # type: ignore[arg-type]
+    with load_tagger(
+        Settings(models=repository, trust_models=True, engine=engine, thresholds=dict.fromkeys(HEADS, 0.2))
+    ) as tagger:  # type: ignore[arg-type]
         [spans] = tagger([note.text], [split_sentences(note.text)])
 
     assert any(span.label == "DATE" for span in spans)
