@@ -18,8 +18,7 @@ compile() {
 # Nothing of torch goes into a lock: it is installed before it and by itself, because its builds differ in their
 # hashes and some of them want gigabytes of GPU libraries. Its other dependencies are locked.
 compile --unsafe-package torch --unsafe-package triton --extra dev --extra export --extra serve --extra client \
-    --extra signing --extra bench \
-    --output-file requirements/export.txt "$@" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
+    --extra signing --extra bench --output-file requirements/export.txt "$@" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
 sed -i '/^# WARNING/,$d; /^# The following packages/,$d' requirements/export.txt
 sed -i -e :a -e '/^\n*$/{$d;N;ba' -e '}' requirements/export.txt
 grep --extended-regexp '^[a-z]' requirements/export.txt | sed 's/ *\\$//' > "$work/all.txt"
@@ -28,6 +27,9 @@ grep --extended-regexp '^[a-z]' requirements/export.txt | sed 's/ *\\$//' > "$wo
 # What serves also asks other servers and checks the signatures of models.
 compile --constraint "$work/all.txt" --extra serve --extra client --extra signing \
     --output-file requirements/serve.txt "$@"
+# The same without the server, for an image that has one.
+[ -e requirements/image.txt ] || cp requirements/serve.txt requirements/image.txt
+compile --constraint "$work/all.txt" --extra signing --output-file requirements/image.txt "$@"
 # The server alone needs numpy 1, which has no wheels for Python 3.13: what doesn't serve is not bound by it.
 grep --invert-match '^numpy==' "$work/all.txt" > "$work/constraints.txt"
 compile --constraint "$work/constraints.txt" --extra dev --extra bench --output-file requirements/dev.txt "$@"

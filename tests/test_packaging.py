@@ -46,9 +46,9 @@ def test_locks_agree_and_hold_each_other():
     # The server needs numpy 1, which has no wheels for Python 3.13; what doesn't hold the server has numpy 2.
     numpy = {name: lock.pop("numpy").partition(".")[0] for name, lock in locks.items() if "numpy" in lock}
 
-    assert numpy == {"runtime": "2", "dev": "2", "serve": "1", "export": "1"}
+    assert numpy == {"runtime": "2", "dev": "2", "serve": "1", "image": "1", "export": "1"}
     assert locks["runtime"].items() <= locks["dev"].items() <= locks["export"].items()
-    assert locks["runtime"].items() <= locks["serve"].items() <= locks["export"].items()
+    assert locks["runtime"].items() <= locks["image"].items() <= locks["serve"].items() <= locks["export"].items()
     assert all(locks["export"].get(name, version) == version for name, version in locks["build"].items())
 
 
@@ -58,7 +58,9 @@ def test_locks_hold_what_the_project_needs():
 
     assert names(PROJECT["dependencies"]) <= locks["runtime"]
     assert names(extras["dev"]) <= locks["dev"]
-    assert names(extras["serve"]) <= locks["serve"]
+    assert names(extras["serve"] + extras["client"] + extras["signing"]) <= locks["serve"]
+    assert names(extras["signing"]) <= locks["image"]
+    assert "nvidia-pytriton" not in locks["image"]
     assert names(extras["export"]) - {"torch"} <= locks["export"]
 
 
@@ -70,6 +72,19 @@ def test_the_runtime_needs_no_training_library():
         "nncf",
         "optimum",
     }
+
+
+@pytest.mark.parametrize("path", ["README.md", "docker/Dockerfile", "scripts/demo.sh", "scripts/test.sh"])
+def test_what_is_installed_is_pinned_by_hashes(path):
+    """torch is the exception: its builds differ in their hashes."""
+    installs = re.findall(r"pip install [^\n]*", (ROOT / path).read_text(encoding="utf-8"))
+
+    assert installs
+    assert [
+        each
+        for each in installs
+        if "--require-hashes" not in each and "--no-deps" not in each and "torch==" not in each
+    ] == []
 
 
 @pytest.mark.parametrize(

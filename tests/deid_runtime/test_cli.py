@@ -217,7 +217,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 def test_every_command_and_option_has_help() -> None:
     assert {name for name, _ in commands()} == {
         "run", "detect", "evaluate", "audit", "audit parrot", "corpus", "corpus resynthesize", "crosswalk",
-        "crosswalk read", "key", "key new", "key pair", "serve", "version",
+        "crosswalk read", "key", "key new", "key pair", "key signing-pair", "models", "models sign", "serve", "version",
     }  # fmt: skip
     for name, command in commands():
         assert command.help, name
