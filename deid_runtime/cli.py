@@ -125,6 +125,13 @@ _FINDING_OPTIONS = together(
         help="Templates of sentences with known places for identifiers. A match is final for its sentence: too wide a "
         "template hides what it does not name. Default: those of the package.",
     ),
+    click.option(
+        "--allow-unreadable-forms",
+        is_flag=True,
+        help="Also serve notes in a form that hides text from the detectors: invisible characters, HTML, wrongly "
+        "decoded characters, letters with gaps between them and others. NOT SAFE: in such notes up to nine of ten "
+        "identifiers are missed. Default: these notes go to quarantine, with the form and the remedy.",
+    ),
 )
 
 _RUNNING_OPTIONS = together(
@@ -243,7 +250,12 @@ def run(
         click.echo(
             "deid: no --key: a random one is used and forgotten, so no other run will give the same stand-ins", err=True
         )
-    check_safe_harbor(safe_harbor=options["safe_harbor"], keep_ids=keep_ids, keep_column=keep_column)
+    check_safe_harbor(
+        safe_harbor=options["safe_harbor"],
+        keep_ids=keep_ids,
+        keep_column=keep_column,
+        allow_unreadable_forms=options["allow_unreadable_forms"],
+    )
     settings = _settings(
         operator=operator, date_shift_days=date_shift, date_shift_whole_weeks=date_shift_weeks, **options
     )
@@ -398,10 +410,15 @@ def _settings(
     offsets: Path | None = None,
     dates: Dates = "shift",
     safe_harbor: bool = False,
+    allow_unreadable_forms: bool = False,
     **others: Any,
 ) -> Settings:
     if no_models:
         click.echo("deid: WARNING: --no-models: most names and places will be MISSED; not for real notes", err=True)
+    if allow_unreadable_forms:
+        click.echo(
+            "deid: WARNING: --allow-unreadable-forms: identifiers in forms that hide them will be MISSED", err=True
+        )
     return Settings(
         models=models,
         models_key=models_key,
@@ -420,6 +437,7 @@ def _settings(
         offsets=offsets,
         dates=dates,
         safe_harbor=safe_harbor,
+        hold_back_unreadable=not allow_unreadable_forms,
     )
 
 

@@ -66,8 +66,15 @@ surrogate_options = together(
 )
 
 
-def check_safe_harbor(*, safe_harbor: bool, keep_ids: bool, keep_column: tuple[str, ...]) -> None:
-    """Raise SettingsError for options that would let identifiers through beside the text."""
+def check_safe_harbor(
+    *, safe_harbor: bool, keep_ids: bool, keep_column: tuple[str, ...], allow_unreadable_forms: bool
+) -> None:
+    """Raise SettingsError for options that would let identifiers through, beside the text or in it."""
+    if safe_harbor and allow_unreadable_forms:
+        raise SettingsError(
+            "--allow-unreadable-forms serves notes whose identifiers are missed, which Safe Harbor does not allow; "
+            "leave one out"
+        )
     if safe_harbor and keep_ids:
         raise SettingsError("--keep-ids keeps note and patient ids, which Safe Harbor does not allow; leave one out")
     if safe_harbor and keep_column:

@@ -30,6 +30,7 @@ from deid_runtime.detectors.record import find_record
 from deid_runtime.detectors.templates import Templates, load_templates
 from deid_runtime.errors import DeidError, InputError, SettingsError
 from deid_runtime.fusion import fuse_spans
+from deid_runtime.legibility import illegible
 from deid_runtime.offsets import read_offsets
 from deid_runtime.patients import checked_records
 from deid_runtime.propagation import propagate
@@ -101,9 +102,15 @@ class Pipeline(Closing):
         description: Mapping[str, object],
         resources: ExitStack,
         packaged: KnownLines | None = None,
+        hold_back_unreadable: bool = True,
     ) -> None:
-        """``packaged``: the lines of the package, where ``inclusion`` or ``templates`` are not those."""
+        """``packaged``: the lines of the package, where ``inclusion`` or ``templates`` are not those.
+
+        ``hold_back_unreadable``: quarantine notes in a form that hides text from the detectors
+        (:mod:`deid_runtime.legibility`).
+        """
         self._packaged = packaged
+        self._hold_back_unreadable = hold_back_unreadable
         self._inclusion = inclusion
         self._templates = templates
         self._tagger = tagger
@@ -189,7 +196,7 @@ class Pipeline(Closing):
         readable: list[Note] = []
         with self._stage("read"):
             for note in notes:
-                fault = _fault(note)
+                fault = _fault(note) or (illegible(note.text) if self._hold_back_unreadable else "")
                 if fault:
                     outcomes.append(Quarantined(_printable(note.id), "read", fault))
                 else:
@@ -355,12 +362,14 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
                 "offsets_given": settings.offsets is not None,
                 "dates": settings.dates,
                 "safe_harbor": settings.safe_harbor,
+                "hold_back_unreadable": settings.hold_back_unreadable,
                 "inclusion": {"entries": len(inclusion), "sha256": inclusion.sha256},
                 "templates": {"entries": len(templates), "sha256": templates.sha256},
                 "patient_records": len(records),
             },
             resources=resources.pop_all(),
             packaged=packaged_lines(settings),
+            hold_back_unreadable=settings.hold_back_unreadable,
         )
 
 

@@ -50,3 +50,4 @@ class Settings:
     offsets: Path | None = None  # table of days by patient, in place of offsets that follow from the key
     dates: Dates = "shift"  # year: only the years of dates stay
     safe_harbor: bool = False  # as surrogates/safe_harbor.py says: years, ZIP to three digits, states kept
+    hold_back_unreadable: bool = True  # False serves notes in forms that hide identifiers (legibility.py): not safe

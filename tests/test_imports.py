@@ -36,7 +36,7 @@ LADDER = (
     ("errors",),
     ("labels",),
     ("spans",),
-    ("sentences", "words", "settings"),
+    ("sentences", "words", "legibility", "settings"),
     ("detectors", "propagation", "fusion", "surrogates", "rewrite", "formats", "evaluation"),
     ("pipeline",),
     ("workers",),

@@ -22,7 +22,7 @@ TEMPLATES = load_templates(None)
 RULES = load_pipeline(Settings(use_models=False), key=KEY, records=RECORDS)
 
 
-def with_tagger(tagger):
+def with_tagger(tagger, **options):
     return Pipeline(
         inclusion=INCLUSION,
         templates=TEMPLATES,
@@ -31,6 +31,7 @@ def with_tagger(tagger):
         records=RECORDS,
         description={},
         resources=ExitStack(),
+        **options,
     )
 
 
@@ -228,7 +229,7 @@ def test_time_is_told_by_stage():
 @settings(deadline=None, max_examples=50)
 @given(st.lists(texts, max_size=4))
 def test_a_note_is_answered_as_if_alone(bodies):
-    pipeline = with_tagger(find_quist)
+    pipeline = with_tagger(find_quist, hold_back_unreadable=False)
     notes = [Note(f"n{i}", body.replace("\0", ""), "p1" if i % 2 else "") for i, body in enumerate(bodies)]
 
     together = pipeline.deidentify(notes)
