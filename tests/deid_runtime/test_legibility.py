@@ -100,7 +100,7 @@ def test_every_form_has_a_case(form: str) -> None:
         pytest.param("Лариса Петрова (Larisa), 李伟, βhCG <2, IFNγ, µg, 5 μmol", id="names-and-symbols"),
         pytest.param("R&D; AT&T, H&P, p<0.05 and >3, a < b > c, <john@example.org> <3", id="signs-of-html"),
         pytest.param("<enc csn='88'><pt>POKORNY</pt><dob>1/2/1950</dob></enc>", id="elements-around-values"),
-        pytest.param(PLAIN + "C O P D, A B C, x x x x, V1 V2 V3, L x W x D c, X p.r.n", id="rows-of-letters"),
+        pytest.param(PLAIN * 3 + "C O P D, A B C, x x x x, V1 V2 V3, L x W x D c, X p.r.n", id="rows-of-letters"),
         pytest.param("reflexes 2 2 2 / 2 2 1, serial 3 3 4 4 3 4 1 1, 1 / 2 / 2019, 1.4 3.1 2.2", id="rows-of-digits"),
         pytest.param("S-O-U-Z-A, P E T T I B O N E spelled by the caller, " + PLAIN * 2, id="a-name-in-capitals"),
         pytest.param("Ofori-\nAtta saw but-\nPatient: yes. " + PLAIN + "the hus-\nband", id="a-few-hyphens"),

@@ -74,6 +74,16 @@ def test_a_note_that_fails_over_http_tells_stage_and_reason(triton: Server) -> N
     assert "stage read: the text holds a null character at offset 1" in answer["error"]
 
 
+def test_a_note_in_a_form_that_hides_text_is_refused(triton: Server) -> None:
+    text = "Seen by J o h n   Q u i s t."
+
+    status, answer = over_http(triton, {"text": text, "note_id": "n1", "patient": "p1", "key": KEY_NAME})
+
+    assert status == http.client.BAD_REQUEST
+    assert "stage read: 2 words spelled with gaps between their letters among" in answer["error"]
+    assert "h n" not in answer["error"]
+
+
 def test_a_stream_answers_every_note_in_order_and_a_bad_one_alone(triton: Server, expected: Deidentified) -> None:
     answers: queue.Queue[tuple[Any, Any]] = queue.Queue()
     notes = note_inputs(text=[TEXT, b"\xff", TEXT], note_id=["n1", "n2", "n1"], patient=["p1"] * 3, key=[KEY_NAME] * 3)
