@@ -10,16 +10,17 @@ always see whole notes. Nothing a stage found is ever dropped, but for a weak pa
 (:mod:`deid_runtime.detectors.doubts`).
 
 Fail closed: whatever goes wrong with a note in any stage, that note comes back as :class:`Quarantined`, with the stage
-and a reason that holds no note text, and every other note of the batch is served as if alone.
+and a reason that holds no note text, and every other note of the batch is served as if alone. An engine that fails in
+this process, or memory that runs out, stops all of them: see :attr:`Pipeline.fault`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import pairwise
 from time import perf_counter
-from typing import Final
+from typing import Final, TypeVar
 
 from deid_runtime.closing import Closing
 from deid_runtime.detectors.doubts import settle_doubts
@@ -28,7 +29,7 @@ from deid_runtime.detectors.known import KnownLines, packaged_lines, sentences_t
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.record import find_record
 from deid_runtime.detectors.templates import Templates, load_templates
-from deid_runtime.errors import DeidError, InputError, SettingsError
+from deid_runtime.errors import DeidError, EngineError, InputError, SettingsError
 from deid_runtime.fusion import fuse_spans
 from deid_runtime.legibility import illegible
 from deid_runtime.offsets import read_offsets
@@ -50,6 +51,11 @@ STAGES: Final = (
 #: So many notes and characters of whole patients are searched at a time: it bounds memory and changes no answer.
 _CHUNK_NOTES: Final = 256
 _CHUNK_CHARS: Final = 2**20
+
+#: After one of these no further answer of the engine is taken: what else went wrong in this process, nobody knows.
+_FAULTS: Final = (EngineError, MemoryError)
+
+_Outcome = TypeVar("_Outcome")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +91,22 @@ class Quarantined:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a pipeline serves no more: the stage that failed, and a reason that holds no note text."""
+
+    stage: str
+    reason: str
+
+
 class Pipeline(Closing):
     """All stages, loaded once, for many batches; made by :func:`load_pipeline`. Not for use by several threads.
 
     A context manager: leaving it frees the models.
+
+    When the engine fails or memory runs out, all notes of that call are quarantined, and so is every note after them:
+    an engine that failed once may have answered wrongly before it did. :attr:`fault` tells it; load a new pipeline then,
+    best in a new process, as the command line does.
     """
 
     def __init__(
@@ -119,7 +137,13 @@ class Pipeline(Closing):
         self._description = description
         self._resources = resources
         self._stage_name = "read"
+        self._faults: list[Fault] = []  # shared with the pipelines of with_surrogates; the first counts
         self.stage_seconds: dict[str, float] = dict.fromkeys(STAGES, 0.0)
+
+    @property
+    def fault(self) -> Fault | None:
+        """Return why this pipeline serves no more, None while it does."""
+        return self._faults[0] if self._faults else None
 
     def close(self) -> None:
         """Free the models. The pipeline cannot be used afterwards."""
@@ -138,6 +162,9 @@ class Pipeline(Closing):
 
     def detect(self, notes: Sequence[Note]) -> list[Detected | Quarantined]:
         """Find the identifiers of every note: one outcome per note, in order, none depending on another note."""
+        return self._guarded(notes, lambda: self._detect(notes))
+
+    def _detect(self, notes: Sequence[Note]) -> list[Detected | Quarantined]:
         return [
             found if isinstance(found, Quarantined) else Detected(note.id, tuple(found))
             for note, found in zip(notes, self._find_all(notes), strict=True)
@@ -154,12 +181,29 @@ class Pipeline(Closing):
 
         Raises SettingsError when the pipeline was loaded without a key.
         """
-        if self._surrogates is None:
+        surrogates = self._surrogates
+        if surrogates is None:
             raise SettingsError("surrogates need a key; load the pipeline with one (`deid key new` writes one)")
-        if whole_patients:
-            return self._deidentify_patients(notes, self._surrogates)
+        work = self._deidentify_patients if whole_patients else self._deidentify
+        return self._guarded(notes, lambda: work(notes, surrogates))
+
+    def _guarded(
+        self, notes: Sequence[Note], work: Callable[[], list[_Outcome | Quarantined]]
+    ) -> list[_Outcome | Quarantined]:
+        """Return the outcomes of ``work``, or all ``notes`` as quarantined when there is a fault, now or before."""
+        if self._faults:
+            stage, reason = self._faults[0].stage, "the engine failed earlier; load a new pipeline"
+        else:
+            try:
+                return work()
+            except _FAULTS as error:
+                stage, reason = self._stage_name, "memory ran out" if isinstance(error, MemoryError) else str(error)
+                self._faults.append(Fault(stage, reason))
+        return [Quarantined(_printable(note.id), stage, reason) for note in notes]
+
+    def _deidentify(self, notes: Sequence[Note], surrogates: Surrogates) -> list[Deidentified | Quarantined]:
         return [
-            found if isinstance(found, Quarantined) else self._replace(note, found, self._surrogates)
+            found if isinstance(found, Quarantined) else self._replace(note, found, surrogates)
             for note, found in zip(notes, self._find_all(notes), strict=True)
         ]
 
@@ -187,6 +231,8 @@ class Pipeline(Closing):
             with self._stage("surrogates"):
                 # What is read first counts where notes differ, so it must not be the order in which they come.
                 return read_context(sorted(rows, key=lambda row: (row[0].id, row[0].text)))
+        except _FAULTS:
+            raise
         except Exception as error:  # noqa: BLE001 - as in _find_readable
             return error
 
@@ -210,6 +256,8 @@ class Pipeline(Closing):
             return []
         try:
             rows = self._found(notes)
+        except _FAULTS:
+            raise
         except Exception as error:  # noqa: BLE001 - any failure, also one nobody foresaw, stops its note
             if len(notes) == 1:
                 return [self._quarantined(notes[0], error)]
@@ -274,6 +322,8 @@ class Pipeline(Closing):
             with self._stage("fusion"):
                 spans = fuse_spans(note.text, found)
                 _check_fusion(found, spans)
+        except _FAULTS:
+            raise
         except Exception as error:  # noqa: BLE001 - as in _find_readable
             return self._quarantined(note, error)
         return spans
@@ -289,6 +339,8 @@ class Pipeline(Closing):
             with self._stage("rewrite"):
                 text, offsets = rewrite(note.text, spans, replacements)
                 _check_rewrite(note.text, spans, text, offsets)
+        except _FAULTS:
+            raise
         except Exception as error:  # noqa: BLE001 - as in _find_readable
             return self._quarantined(note, error)
         return Deidentified(note.id, text, note_pseudonym, patient_pseudonym, tuple(spans), offsets)

@@ -14,7 +14,7 @@ from deid_runtime.contract import Graph, HeadVersion, Manifest, Profile
 from deid_runtime.decoding import decode_traces, decode_words
 from deid_runtime.detectors.doubts import DENIED_BELOW
 from deid_runtime.engines import Engine, Ids, TokenScores, instruction_set, load_engine
-from deid_runtime.errors import EngineError, SettingsError
+from deid_runtime.errors import DeidError, EngineError, ModelError, SettingsError
 from deid_runtime.labels import HEADS
 from deid_runtime.self_test import SelfTestingEngine, shapes_to_test
 from deid_runtime.settings import Settings
@@ -42,7 +42,9 @@ class LoadedTagger(Protocol):
     manifest: Mapping[str, object]
 
     def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
-        """Return one row of spans and traces per text, in order. Raises ModelError when the models do not answer.
+        """Return one row of spans and traces per text, in order.
+
+        Raises ModelError when a server does not answer, EngineError when an engine of this process fails.
 
         A trace (:data:`~deid_runtime.detectors.doubts.TRACE`) is no finding: the pipeline uses it up.
         """
@@ -79,7 +81,19 @@ class ModelTagger(Closing):
 
         ``sentences`` are those of each text to look at, in order; neighbours among them share windows. A row also has
         the traces (:data:`~deid_runtime.detectors.doubts.TRACE`) of its text.
+
+        Raises EngineError when an engine fails, or an answer is not what it must be.
         """
+        try:
+            return self._found(texts, sentences)
+        except ModelError as error:
+            raise EngineError(str(error)) from error
+        except (DeidError, MemoryError):
+            raise
+        except Exception as error:  # what it says may quote the text, so only its class is named
+            raise EngineError(f"the engine failed with {type(error).__name__}") from error
+
+    def _found(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
         rows: list[list[Span]] = [[] for _ in texts]
         for batch in make_batches(texts, sentences, self._encoder, lambda width: self._batch_windows):
             first = 0

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from deid_runtime.detectors.inclusion import load_inclusion
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import load_templates
-from deid_runtime.errors import ModelError, SettingsError
-from deid_runtime.pipeline import STAGES, Deidentified, Detected, Pipeline, Quarantined, load_pipeline
+from deid_runtime.errors import EngineError, ModelError, SettingsError
+from deid_runtime.pipeline import STAGES, Deidentified, Detected, Fault, Pipeline, Quarantined, load_pipeline
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.surrogates import Surrogates
@@ -248,3 +248,78 @@ def test_a_long_note_is_served(line):
 
     assert isinstance(outcome, Detected)
     assert len(outcome.spans) >= 2 * (100_000 // len(line)) - 1
+
+
+def engine_fails(notes, sentences):
+    if any("Holm" in text for text in notes):
+        raise EngineError("the engine failed with RuntimeError")
+    return find_quist(notes, sentences)
+
+
+def memory_runs_out(notes, sentences):
+    if any("Holm" in text for text in notes):
+        raise MemoryError
+    return find_quist(notes, sentences)
+
+
+@pytest.mark.parametrize(
+    ("tagger", "reason"),
+    [
+        pytest.param(engine_fails, "the engine failed with RuntimeError", id="engine"),
+        pytest.param(memory_runs_out, "memory ran out", id="memory"),
+    ],
+)
+@pytest.mark.parametrize("whole_patients", [False, True])
+def test_nothing_is_taken_from_an_engine_after_it_failed(tagger, reason, whole_patients):
+    pipeline = with_tagger(tagger)
+    other = pipeline.with_surrogates(Surrogates(KEY, operator="tag", date_shift_days=365))
+    notes = [Note(f"n{i}", text) for i, text in enumerate(["Quist one.", "Holm two.", "Quist three."])]
+    assert pipeline.fault is None
+
+    outcomes = pipeline.deidentify(notes, whole_patients=whole_patients)
+
+    assert outcomes == [Quarantined(note.id, "models", reason) for note in notes]
+    assert pipeline.fault == other.fault == Fault("models", reason)
+    later = "the engine failed earlier; load a new pipeline"
+    for each in (pipeline, other):
+        assert each.deidentify([Note("n4", "x")]) == [Quarantined("n4", "models", later)]
+        assert each.detect([Note("n4", "x")]) == [Quarantined("n4", "models", later)]
+
+
+def test_memory_that_runs_out_in_the_surrogates_stops_all_notes():
+    class Hungry(Surrogates):
+        def replacements(self, *arguments, **more):
+            raise MemoryError
+
+    pipeline = RULES.with_surrogates(Hungry(KEY, operator="surrogate", date_shift_days=365))
+    pipeline._faults = []  # RULES is for other tests too
+
+    outcomes = pipeline.deidentify([Note("n1", "Seen 3/4/2031."), Note("n2", "x")])
+
+    assert outcomes == [Quarantined(name, "surrogates", "memory ran out") for name in ("n1", "n2")]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        pytest.param(RuntimeError("of Ann Holm"), "the engine failed with RuntimeError", id="of-a-library"),
+        pytest.param(ModelError("no numbers"), "no numbers", id="of-ours"),
+    ],
+)
+def test_an_engine_that_raises_is_a_fault_of_the_engine(error, reason):
+    with load_pipeline(Settings(), key=None, records={}) as pipeline:
+        graph, engine = pipeline._tagger._engines[0]
+
+        class Broken:
+            name = engine.name
+            close = engine.close
+
+            def __call__(self, *arrays):
+                raise error
+
+        pipeline._tagger._engines = [(graph, Broken())]
+
+        [outcome] = pipeline.detect([Note("n1", "Quist saw her.")])
+
+        assert outcome == Quarantined("n1", "models", reason)
+        assert pipeline.fault == Fault("models", reason)
