@@ -138,8 +138,9 @@ _RUNNING_OPTIONS = together(
     cli_options.counted(
         "--workers",
         cores,
-        "Processes. Each holds its own models and patient records: more than cores, or than memory has room for, makes "
-        "it slower or gets workers killed. The output is the same for any number.",
+        "Processes that search notes, beside one that reads and writes. Each holds its own models and patient records: "
+        "more than cores, or than memory has room for, makes it slower or gets workers killed. One that crashes or "
+        "hangs is replaced, and its notes are done again. The output is the same for any number.",
         shown="cores available",
     ),
     cli_options.counted(
@@ -470,6 +471,7 @@ def _run_options(
         read=read,
         format=others["format"],
         workers=workers,
+        in_process=False,  # only a process of its own can be replaced when it crashes or hangs
         batch_size=batch_size,
         whole_patients=whole_patients,
         keep_ids=keep_ids,

@@ -105,8 +105,8 @@ class Pipeline(Closing):
     A context manager: leaving it frees the models.
 
     When the engine fails or memory runs out, all notes of that call are quarantined, and so is every note after them:
-    an engine that failed once may have answered wrongly before it did. :attr:`fault` tells it; load a new pipeline then,
-    best in a new process, as the command line does.
+    an engine that failed once may have answered wrongly before it did. :attr:`fault` tells it. Load a new pipeline
+    then, best in a new process, as the command line does.
     """
 
     def __init__(

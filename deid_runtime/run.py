@@ -19,20 +19,13 @@ from deid_runtime.formats import FORMATS, format_of
 from deid_runtime.formats.records import Meter, ReadOptions, Source, Unreadable, Writer
 from deid_runtime.formats.sources import FileCount, Inputs, find_inputs
 from deid_runtime.manifest import Counts, make_manifest
+from deid_runtime.outcomes import Found, Outcome, Rejected, Rewritten, Task, Work
 from deid_runtime.progress import progress
 from deid_runtime.quarantine import Quarantine
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord
 from deid_runtime.staging import Staging, manifest_path, quarantine_path, writing
-from deid_runtime.workers import (
-    Found,
-    Outcome,
-    Rejected,
-    Rewritten,
-    Task,
-    Work,
-    open_workers,
-)
+from deid_runtime.workers import open_workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +39,8 @@ class RunOptions:
 
     read: ReadOptions = field(default_factory=ReadOptions)
     format: str | None = None  # None: by the suffix of each file
-    workers: int = 1  # processes; 1 works in this one, more need a script guarded by if __name__ == "__main__"
+    workers: int = 1  # more than 1, and worker processes, need a script guarded by if __name__ == "__main__"
+    in_process: bool = True  # a single worker is this process; False gives it one of its own, which can be replaced
     batch_size: int = 32  # notes handed to a worker at a time
     whole_patients: bool = False  # surrogates agree over all notes of a patient, which must stand together
     keep_ids: bool = False
@@ -134,7 +128,7 @@ def _run(
             Staging(out, inputs.paths, is_folder=is_folder, overwrite=options.overwrite, crosswalk=options.crosswalk)
         )
         report = stack.enter_context(progress(quiet=options.quiet))
-        workers = open_workers(work, options.workers)
+        workers = open_workers(work, options.workers, in_process=options.in_process)
         stack.enter_context(workers)
         with (
             writing(out),

@@ -19,6 +19,13 @@ Profile = Literal["fast", "full"]
 class Server(Protocol):
     """A server that runs the models: :class:`deid_client.settings.ServerSettings`. Picklable, for workers."""
 
+    @property
+    def connect_seconds(self) -> float:
+        """Return how long :meth:`connect` waits for the server before it raises ModelError."""
+
+    def longest_s(self, notes: int, chars: int) -> float:
+        """Return how long a tagger may wait for answers on ``notes`` of ``chars`` characters before it gives all up."""
+
     def connect(self, settings: "Settings") -> "AbstractContextManager[LoadedTagger]":
         """Return a tagger that asks the server. Raises ModelError when the server or its models will not do."""
 

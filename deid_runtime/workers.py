@@ -1,136 +1,52 @@
 """Batches through a pipeline, in this process or in several, with answers in the order of the batches.
 
-Each worker process loads its own pipeline and has a pipe of its own, so that one that is killed leaves no lock and no
-half-read queue behind. A worker holds one job at a time: the parent writes to a pipe only when the worker at the other
-end waits for it, hence neither can block on a full pipe while the other does.
-
-A worker that dies (out of memory, killed, a crash in an engine) costs nothing but time: its batch goes to a fresh
-worker, then note by note, and only a note that is alone with its worker when that dies is given up. Where patients are
-served as a whole, so are they given up.
+A worker that dies (out of memory, killed, a crash in an engine), hangs, or says that its engine failed costs nothing
+but time. It is replaced, and its job is done again from the beginning: twice as it is, then note by note, each note
+twice. Only a note that fails alone in two workers is given up. Where patients are served as a whole, so are they given
+up.
 """
 
-import json
 import multiprocessing
-import os
-import signal
-from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+import select
+from collections import deque
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from dataclasses import dataclass
+from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Final, Self
 
-from deid_runtime.batches import Batch, by_patient
-from deid_runtime.crosswalk import crosswalk_line
-from deid_runtime.errors import DeidError, ModelError
-from deid_runtime.process_privacy import keep_private
-from deid_runtime.settings import Settings
-from deid_runtime.spans import Note, PatientRecord, Span
-
-if TYPE_CHECKING:
-    from deid_runtime.pipeline import Pipeline, Quarantined
-
-Task = Literal["deidentify", "detect"]
+from deid_runtime.batches import Batch
+from deid_runtime.errors import ModelError
+from deid_runtime.outcomes import Outcome, Rejected, Work, process, units
+from deid_runtime.spans import Note
+from deid_runtime.watchdog import STEP_S, Patience, Watchdog
+from deid_runtime.worker import Answer, Broken, NotLoaded, Ready, Worker
 
 #: Batches read but not yet written, for each worker: enough to keep all busy while one has a long note.
-_BATCHES_PER_WORKER = 4
+_BATCHES_PER_WORKER: Final = 4
 #: No further batch is read while those in flight hold this many characters.
-_CHARS_IN_FLIGHT = 16 * 2**20
-_STOP_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What every worker needs to load its pipeline, and what it is to do."""
-
-    task: Task
-    settings: Settings
-    key: bytes | None = field(default=None, repr=False)
-    records: Mapping[str, PatientRecord] = field(default_factory=dict, repr=False)
-    with_crosswalk: bool = False
-    whole_patients: bool = False  # batches are of whole patients, and each is served as one
-
-
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """A note as it may be handed on."""
-
-    text: str = field(repr=False)
-    note_pseudonym: str
-    patient_pseudonym: str
-    labels: Mapping[str, int]
-    crosswalk: bytes = field(default=b"", repr=False)  # originals in clear: never to be written as it is
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The spans of a note as one line of JSON, which is made here to share the work among the workers."""
-
-    line: bytes
-    labels: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A note that goes to quarantine."""
-
-    stage: str
-    reason: str
-
-
-Outcome = Rewritten | Found | Rejected
-
-
-def process(pipeline: "Pipeline", work: Work, notes: Sequence[Note]) -> list[Outcome]:
-    """Return one outcome a note, in order."""
-    from deid_runtime.pipeline import Deidentified, Detected
-
-    def outcome_of(note: Note, result: "Deidentified | Detected | Quarantined") -> Outcome:
-        if isinstance(result, Deidentified):
-            line = crosswalk_line(note, result) if work.with_crosswalk else b""
-            return Rewritten(result.text, result.note_pseudonym, result.patient_pseudonym, _count(result.spans), line)
-        if isinstance(result, Detected):
-            return Found(_span_line(result.note_id, result.spans), _count(result.spans))
-        return Rejected(result.stage, result.reason)
-
-    results = (
-        pipeline.deidentify(notes, whole_patients=work.whole_patients)
-        if work.task == "deidentify"
-        else pipeline.detect(notes)
-    )
-    return [outcome_of(note, result) for note, result in zip(notes, results, strict=True)]
-
-
-def _count(spans: Sequence[Span]) -> dict[str, int]:
-    return dict(Counter(span.label for span in spans))
-
-
-def _span_line(note_id: str, spans: Sequence[Span]) -> bytes:
-    rows = [
-        {
-            "start": span.start,
-            "end": span.end,
-            "label": span.label,
-            "score": round(span.score, 4),
-            "sources": list(span.sources),
-        }
-        for span in spans
-    ]
-    return (json.dumps({"id": note_id, "spans": rows}, ensure_ascii=False) + "\n").encode("utf-8")
+_CHARS_IN_FLIGHT: Final = 16 * 2**20
+#: So many workers fail on a job before it is cut, or given up when it cannot be.
+_ATTEMPTS: Final = 2
+#: So many workers in a row may end while loading before the run does: before any was ready, and after.
+_FAILED_STARTS_AT_FIRST: Final = 2
+_FAILED_STARTS: Final = 4
+#: A process that closed its connection has so long to end by itself, so that it can be told how it ended.
+_GRACE_S: Final = 2.0
 
 
 class InProcess:
-    """One pipeline in this process. A context manager."""
+    """One pipeline in this process. A context manager.
+
+    A crash of the engine ends this process. An engine that fails without a crash is loaded again, at most twice for
+    each batch and each note in it.
+    """
 
     def __init__(self, work: Work) -> None:
-        # Loaded here rather than at the top: the parent of worker processes needs no engine.
-        from deid_runtime.pipeline import load_pipeline
-
         self._work = work
-        self._pipeline = load_pipeline(work.settings, key=work.key, records=work.records)
+        self._past_seconds: list[Mapping[str, float]] = []  # of pipelines that are no more
+        self._load()
 
     def __enter__(self) -> Self:
         return self
@@ -143,7 +59,7 @@ class InProcess:
     def map(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Outcome]]]:
         """Yield every batch with the outcomes of its notes, in order."""
         for batch in batches:
-            yield batch, process(self._pipeline, self._work, batch.notes)
+            yield batch, self._process(batch.notes)
 
     def describe(self) -> dict[str, object]:
         """Return what the pipeline says of itself."""
@@ -151,23 +67,29 @@ class InProcess:
 
     def stage_seconds(self) -> dict[str, float]:
         """Return the time spent in each stage."""
-        return dict(self._pipeline.stage_seconds)
+        return _total([*self._past_seconds, self._pipeline.stage_seconds])
 
+    def _load(self) -> None:
+        # Imported here rather than at the top: the parent of worker processes needs no engine.
+        from deid_runtime.pipeline import load_pipeline
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    description: Mapping[str, object]
+        self._pipeline = load_pipeline(self._work.settings, key=self._work.key, records=self._work.records)
 
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    error: DeidError
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    outcomes: list[Outcome]
-    stage_seconds: Mapping[str, float]
+    def _process(self, notes: list[Note]) -> list[Outcome]:
+        """Return the outcomes of ``notes`` from a pipeline without a fault, or why there are none."""
+        for _ in range(_ATTEMPTS):
+            outcomes = process(self._pipeline, self._work, notes)
+            if self._pipeline.fault is None:
+                return outcomes
+            self._past_seconds.append(self._pipeline.stage_seconds)
+            description = self._pipeline.describe()
+            self._pipeline.close()
+            self._load()
+            _check_same(description, self._pipeline.describe())
+        rows = units(self._work, notes)
+        if len(rows) == 1:
+            return outcomes  # a pipeline with a fault holds all notes back, and says why
+        return [outcome for row in rows for outcome in self._process(notes[row.start : row.stop])]
 
 
 @dataclass(slots=True, eq=False)
@@ -181,33 +103,38 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Some notes of a task: those at ``indexes``. ``deaths`` workers died on them together."""
+    """Some notes of a task: those at ``indexes``. ``failures`` workers failed on just these."""
 
     task: _Task
     indexes: range
-    deaths: int = 0
+    failures: int = 0
 
+    @property
+    def notes(self) -> list[Note]:
+        """The notes of the job, in order."""
+        return [self.task.notes[index] for index in self.indexes]
 
-@dataclass(slots=True, eq=False)
-class _Worker:
-    process: SpawnProcess
-    pipe: "Connection[object, object]"
-    is_ready: bool = False
-    job: _Job | None = None
-    stage_seconds: Mapping[str, float] = field(default_factory=dict)
+    @property
+    def chars(self) -> int:
+        """The characters of all notes together."""
+        return sum(len(note.text) for note in self.notes)
 
 
 class WorkerPool:
-    """Up to ``count`` worker processes, started as there is work for them. A context manager: leaving it ends them."""
+    """Up to ``count`` worker processes, started as there is work for them. A context manager: leaving it kills them."""
 
-    def __init__(self, work: Work, count: int) -> None:
+    def __init__(self, work: Work, count: int, patience: Patience | None = None) -> None:
         self._work = work
         self._count = count
+        self._patience = patience or Patience()
+        self._watchdog = Watchdog(self._patience, work.settings.server)
         self._context = multiprocessing.get_context("spawn")
-        self._workers: list[_Worker] = []
+        self._workers: list[Worker[_Job]] = []
         self._jobs: deque[_Job] = deque()
         self._description: dict[str, object] | None = None
         self._past_seconds: list[Mapping[str, float]] = []  # of workers that are no more
+        self._failed_starts = 0  # in a row, without any worker that got ready
+        self._next_start_s = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -216,20 +143,16 @@ class WorkerPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for worker in self._workers:
-            worker.process.terminate()
+            worker.process.kill()
         for worker in self._workers:
-            worker.process.join(_STOP_SECONDS)
-            if worker.process.is_alive():
-                worker.process.kill()
-                worker.process.join()
-            worker.pipe.close()
-            worker.process.close()
+            worker.end()
         self._workers.clear()
 
     def map(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Outcome]]]:
         """Yield every batch with the outcomes of its notes, in order.
 
-        Raises what loading the pipeline raised in a worker, and ModelError for a worker that dies while loading.
+        Raises what loading the pipeline raised in a worker, and ModelError when workers end while loading, again and
+        again.
         """
         in_flight: deque[_Task] = deque()
         chars = 0
@@ -251,28 +174,24 @@ class WorkerPool:
                     self._jobs.append(_Job(task, range(len(task.notes))))
                 # A worker that finished meanwhile must not wait for the reader.
                 self._assign()
-                self._receive(timeout_seconds=0)
+                self._receive(wait_s=0.0)
             if exhausted and not in_flight:
                 return
             self._assign()
             if None in in_flight[0].outcomes:
-                self._receive(timeout_seconds=None)
+                self._receive(wait_s=STEP_S)
 
     def describe(self) -> dict[str, object]:
         """Return what the pipeline of a worker says of itself; starts one when there was no work for any."""
-        if not self._workers:
-            self._start()
         while self._description is None:
-            self._receive(timeout_seconds=None)
+            if not self._workers:
+                self._start()
+            self._receive(wait_s=STEP_S)
         return self._description
 
     def stage_seconds(self) -> dict[str, float]:
         """Return the time spent in each stage, over all workers; what a dead worker did not report is not in it."""
-        total: dict[str, float] = {}
-        for spent in (*self._past_seconds, *(worker.stage_seconds for worker in self._workers)):
-            for stage, stage_seconds in spent.items():
-                total[stage] = total.get(stage, 0.0) + stage_seconds
-        return total
+        return _total([*self._past_seconds, *(worker.stage_seconds for worker in self._workers)])
 
     def _assign(self) -> None:
         """Give a job to every worker that waits for one, and start workers while jobs are left over."""
@@ -280,93 +199,104 @@ class WorkerPool:
             if self._jobs and worker.is_ready and worker.job is None:
                 self._send(worker, self._jobs.popleft())
         loading = sum(not worker.is_ready for worker in self._workers)
-        while len(self._jobs) > loading and len(self._workers) < self._count:
-            self._start()
+        while len(self._jobs) > loading and len(self._workers) < self._count and self._start():
             loading += 1
 
-    def _send(self, worker: _Worker, job: _Job) -> None:
+    def _start(self) -> bool:
+        """Start a worker; do nothing and return False in the pause after one that ended while loading."""
+        if monotonic() < self._next_start_s:
+            return False
+        self._workers.append(Worker(self._context, self._work))
+        return True
+
+    def _send(self, worker: Worker[_Job], job: _Job) -> None:
         worker.job = job
-        try:
-            worker.pipe.send([_bare(job.task.notes[index]) for index in job.indexes])
-        except OSError:  # it died before it could take the job
-            self._bury(worker)
+        worker.watch.start()
+        with suppress(OSError):  # it died before it could take the job, which is noticed as at any other time
+            worker.mailbox.post([_bare(note) for note in job.notes])
 
-    def _receive(self, timeout_seconds: float | None) -> None:
-        """Take in what the workers have sent. Without a timeout, waits until one has."""
-        by_pipe = {worker.pipe: worker for worker in self._workers}
-        for pipe in wait(list(by_pipe), timeout_seconds):
-            worker = by_pipe[pipe]  # type: ignore[index]
-            if worker not in self._workers:  # found dead when an earlier message of this round freed a job
-                continue
+    def _receive(self, wait_s: float) -> None:
+        """Take in what the workers have sent, after waiting up to ``wait_s`` for anything; replace failed workers."""
+        poll = select.poll()
+        for worker in self._workers:
+            poll.register(worker.mailbox, select.POLLIN | (select.POLLOUT if worker.mailbox.is_sending else 0))
+        stirred = {descriptor for descriptor, _ in poll.poll(wait_s * 1000)}
+        for worker in [worker for worker in self._workers if worker.mailbox.fileno() in stirred]:
+            with suppress(OSError):  # a worker that is gone may have said why before
+                worker.mailbox.flush()
             try:
-                message = worker.pipe.recv()
-            except (EOFError, OSError):
-                self._bury(worker)
-            else:
+                messages = worker.mailbox.collect()
+            except EOFError:
+                self._retire(worker, grace_s=_GRACE_S)
+                continue
+            for message in messages:
                 self._take(worker, message)
+        for worker in [worker for worker in self._workers if worker.watch.look()]:
+            if worker.job is not None:
+                fault = self._watchdog.overdue_job(worker.watch, len(worker.job.indexes), worker.job.chars)
+            else:
+                fault = "" if worker.is_ready else self._watchdog.overdue_load(worker.watch)
+            if fault:
+                self._retire(worker, fault)
 
-    def _take(self, worker: _Worker, message: object) -> None:
-        if isinstance(message, _Failed):
+    def _take(self, worker: Worker[_Job], message: object) -> None:
+        if isinstance(message, NotLoaded):
             raise message.error
-        if isinstance(message, _Ready):
+        if isinstance(message, Ready):
             worker.is_ready = True
-            if self._description not in (None, message.description):
-                raise ModelError("models or lists were changed while the run went on; run it again")
+            self._failed_starts = 0
+            if self._description is not None:
+                _check_same(self._description, message.description)
             self._description = dict(message.description)
-        elif isinstance(message, _Answer) and worker.job:
+        elif isinstance(message, Broken):
+            self._retire(worker, rejected=Rejected(message.stage, message.reason))
+        elif isinstance(message, Answer) and worker.job:
             job, worker.job = worker.job, None
             worker.stage_seconds = message.stage_seconds
+            self._watchdog.learn(worker.watch, job.chars)
             for index, outcome in zip(job.indexes, message.outcomes, strict=True):
                 job.task.outcomes[index] = outcome
             self._assign()
 
-    def _bury(self, worker: _Worker) -> None:
-        """Put the job of a dead worker back, in smaller pieces the second time."""
+    def _retire(
+        self, worker: Worker[_Job], fault: str = "", *, rejected: Rejected | None = None, grace_s: float = 0.0
+    ) -> None:
+        """End a worker, and put its job back.
+
+        ``fault`` says what it did wrong, as a verb; nothing for one that died. ``rejected`` is for notes that have it
+        fail, where something better is known.
+        """
         self._workers.remove(worker)
         self._past_seconds.append(worker.stage_seconds)
-        worker.pipe.close()
-        worker.process.join(_STOP_SECONDS)
-        if worker.process.is_alive():  # it closed its pipe, yet lives on
-            worker.process.kill()
-            worker.process.join()
-        ended = _ending(worker.process.exitcode)
-        worker.process.close()
+        ended = worker.end(grace_s)
         if not worker.is_ready:
-            raise ModelError(f"a worker process {ended} while loading; with too little memory use fewer --workers")
-        if worker.job is None:
+            self._count_failed_start(fault or f"{ended} while loading")
+        elif worker.job is not None:
+            self._put_back(worker.job, rejected, fault or ended)
+
+    def _count_failed_start(self, fault: str) -> None:
+        self._failed_starts += 1
+        allowed = _FAILED_STARTS_AT_FIRST if self._description is None else _FAILED_STARTS
+        if self._failed_starts >= allowed:
+            raise ModelError(
+                f"a worker process {fault}, as {self._failed_starts} did in a row; with too little memory use fewer "
+                "--workers"
+            )
+        self._next_start_s = monotonic() + self._patience.restart_pause_s * self._failed_starts
+
+    def _put_back(self, job: _Job, rejected: Rejected | None, fault: str) -> None:
+        """Have a job done again, in pieces when too many workers failed on it; or give its notes up."""
+        if job.failures + 1 < _ATTEMPTS:
+            self._jobs.appendleft(_Job(job.task, job.indexes, job.failures + 1))
             return
-        job = worker.job
-        units = self._units(job)
-        if len(units) == 1 and job.deaths:
-            on = "the notes of this patient" if self._work.whole_patients else "this note"
-            for index in job.indexes:
-                job.task.outcomes[index] = Rejected("worker", f"the worker process {ended} on {on}")
-        elif job.deaths:
-            self._jobs.extendleft(_Job(job.task, unit, job.deaths) for unit in units[::-1])
-        else:
-            self._jobs.appendleft(_Job(job.task, job.indexes, deaths=1))
-
-    def _units(self, job: _Job) -> list[range]:
-        """Return the indexes of what can only be served or given up as a whole: notes, or all notes of a patient."""
-        if not self._work.whole_patients:
-            return [range(index, index + 1) for index in job.indexes]
-        ends = accumulate(map(len, by_patient(job.task.notes[index] for index in job.indexes)), initial=0)
-        return [range(job.indexes.start + start, job.indexes.start + end) for start, end in pairwise(ends)]
-
-    def _start(self) -> None:
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs, self._work), daemon=True, name="deid-worker")
-        # Ctrl-C goes to every process of the terminal; the parent alone decides. The mask is inherited, so there is
-        # no moment at which it could hit the child.
-        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            process.start()
-        except OSError as error:
-            raise ModelError(f"a worker process cannot be started: {error.strerror}; use fewer --workers") from error
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, held)
-        theirs.close()
-        self._workers.append(_Worker(process, ours))
+        start = job.indexes.start
+        rows = [range(start + row.start, start + row.stop) for row in units(self._work, job.notes)]
+        if len(rows) > 1:
+            self._jobs.extendleft(_Job(job.task, row) for row in reversed(rows))
+            return
+        on = "the notes of this patient" if self._work.whole_patients else "this note"
+        for index in job.indexes:
+            job.task.outcomes[index] = rejected or Rejected("worker", f"the worker process {fault} on {on}")
 
 
 def _new_task(batch: Batch) -> _Task:
@@ -379,39 +309,23 @@ def _bare(note: Note) -> Note:
     return Note(note.id, note.text, note.patient, note.type) if note.extra else note
 
 
-def _ending(exit_code: int | None) -> str:
-    if exit_code is not None and exit_code < 0:
-        return f"was ended by signal {-exit_code}"
-    return f"ended with code {exit_code}"
+def _check_same(before: Mapping[str, object], after: Mapping[str, object]) -> None:
+    """Raise ModelError when a pipeline describes itself otherwise than the one before."""
+    if before != after:
+        raise ModelError("models or lists were changed while the run went on; run it again")
 
 
-def _serve(pipe: "Connection[object, object]", work: Work) -> None:
-    """Answer jobs until the parent closes the pipe or dies. Runs in a process of its own."""
-    keep_private()
-    from deid_runtime.pipeline import load_pipeline
-
-    try:
-        pipeline = load_pipeline(work.settings, key=work.key, records=work.records)
-    except DeidError as error:
-        pipe.send(_Failed(error))
-        return
-    _silence()
-    with pipeline, suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        pipe.send(_Ready(pipeline.describe()))
-        while True:
-            notes: list[Note] = pipe.recv()  # type: ignore[assignment]
-            outcomes = process(pipeline, work, notes)
-            pipe.send(_Answer(outcomes, dict(pipeline.stage_seconds)))
+def _total(spent: list[Mapping[str, float]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for each in spent:
+        for stage, stage_seconds in each.items():
+            total[stage] = total.get(stage, 0.0) + stage_seconds
+    return total
 
 
-def _silence() -> None:
-    """Close the mouth of this process before it sees notes: a traceback or an engine's own message may quote one."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    os.close(nowhere)
+def open_workers(work: Work, count: int, *, in_process: bool) -> InProcess | WorkerPool:
+    """Return a pipeline in this process when ``in_process`` and ``count`` is 1, else ``count`` worker processes.
 
-
-def open_workers(work: Work, count: int) -> InProcess | WorkerPool:
-    """Return a pipeline in this process for a ``count`` of 1, else that many processes; to be used in ``with``."""
-    return InProcess(work) if count == 1 else WorkerPool(work, count)
+    Both are context managers.
+    """
+    return InProcess(work) if in_process and count == 1 else WorkerPool(work, count)

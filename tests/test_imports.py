@@ -39,6 +39,8 @@ LADDER = (
     ("sentences", "words", "legibility", "settings"),
     ("detectors", "propagation", "fusion", "surrogates", "rewrite", "formats", "evaluation"),
     ("pipeline",),
+    ("outcomes", "mailbox", "watchdog"),
+    ("worker",),
     ("workers",),
     ("run",),
     ("cli",),

@@ -53,6 +53,13 @@ class _Shared:
     manifest: Manifest
     profile: Profile
 
+    @property
+    def connect_seconds(self) -> float:
+        return self.connection.settings.connect_seconds
+
+    def longest_s(self, notes: int, chars: int) -> float:
+        return self.connection.settings.longest_s(notes, chars)
+
     def connect(self, settings: Settings) -> AbstractContextManager[LoadedTagger]:
         return TritonTagger(self.connection, self.manifest, self.profile, settings.thresholds, owns_connection=False)
 
@@ -102,9 +109,13 @@ class DeidClient(Closing):
             shared = replace(settings, server=_Shared(connection, manifest, profile))
             # Which pipeline serves a batch makes no difference; the queue sees to it that each serves one at a time.
             self._pipelines: queue.SimpleQueue[Pipeline] = queue.SimpleQueue()
+
+            def load() -> Pipeline:
+                return load_pipeline(shared, key=key, records=records or {})
+
+            self._load = load
             for _ in range(threads):
-                pipeline = load_pipeline(shared, key=key, records=records or {})
-                self._pipelines.put(resources.enter_context(pipeline))
+                self._pipelines.put(resources.enter_context(load()))
             self._pool = ThreadPoolExecutor(threads, thread_name_prefix="deid-notes")
             resources.callback(self._pool.shutdown, cancel_futures=True)
             self._resources = resources.pop_all()
@@ -142,7 +153,9 @@ class DeidClient(Closing):
                     job = _Job[_Outcome](note, asyncio.get_running_loop().create_future())
                     waiting.append(job)
                     try:
-                        self._pool.submit(_serve, self._pipelines, waiting, work, asyncio.get_running_loop())
+                        self._pool.submit(
+                            _serve, self._pipelines, self._load, waiting, work, asyncio.get_running_loop()
+                        )
                     except RuntimeError:  # what a pool says that takes in no more
                         raise ModelError("the client is closed; make a new one") from None
                     ordered.put_nowait(job)
@@ -248,6 +261,7 @@ def _fail(jobs: Sequence[_Job[_Outcome]], error: Exception) -> None:
 
 def _serve(
     pipelines: queue.SimpleQueue[Pipeline],
+    load: Callable[[], Pipeline],
     waiting: deque[_Job[_Outcome]],
     work: Callable[[Pipeline, Sequence[Note]], Sequence[_Outcome]],
     loop: asyncio.AbstractEventLoop,
@@ -263,6 +277,8 @@ def _serve(
         return
     pipeline = pipelines.get()
     try:
+        if pipeline.fault is not None:  # memory ran out on earlier notes; this one has nothing to close
+            pipeline = load()
         outcomes = work(pipeline, [job.note for job in jobs])
     except Exception as error:  # noqa: BLE001 - the caller waits for an answer, whatever it is
         loop.call_soon_threadsafe(_fail, jobs, error)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.secret_files import check_secret_file
 from deid_runtime.settings import Settings
+from deid_runtime.windows import WINDOW_TOKENS
 
 if TYPE_CHECKING:
     from deid_client.tagger import TritonTagger
@@ -110,6 +111,18 @@ class ServerSettings:
             "stream": self.is_streaming,
             "tls": self.tls is not None,
         }
+
+    def longest_s(self, notes: int, chars: int) -> float:
+        """Return how long a tagger may wait for answers on ``notes`` of ``chars`` characters before it gives all up.
+
+        Every request of the batch takes its full deadline, one after the other. Then a batch that failed is asked about
+        note by note, and each note fails at its deadline.
+        """
+        rows = max(1, min(self.request_rows, self.request_tokens // WINDOW_TOKENS))
+        requests = 1 + chars // (rows * WINDOW_TOKENS)  # a token has one character or more
+        # The deadline is for requests of the default size; larger ones may get longer in proportion.
+        size = max(1.0, self.request_tokens / ServerSettings.request_tokens)
+        return (requests + notes) * self.batch_seconds * size
 
     def connect(self, settings: Settings) -> "TritonTagger":
         """Connect, check that the server has the models of ``settings``, and return a tagger that asks it.
