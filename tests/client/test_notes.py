@@ -10,7 +10,7 @@ import pytest
 
 from deid_client.notes import DeidClient, SyncDeidClient, _each
 from deid_runtime.errors import ModelError, SettingsError
-from deid_runtime.pipeline import Quarantined, load_pipeline
+from deid_runtime.pipeline import Fault, Quarantined, load_pipeline
 from deid_runtime.settings import Settings
 from tests.client import fault_server as faults
 from tests.client.conftest import ROOT, embedded
@@ -80,6 +80,16 @@ def test_notes_may_come_one_by_one_and_are_taken_in_only_when_there_is_room(clie
 
     assert handed_out == taken == 5 * len(notes)
     assert 1 < most <= 4
+
+
+def test_a_pipeline_that_ran_out_of_memory_is_replaced(client, pipeline, notes):
+    _, loaded = client
+    for _ in range(loaded._pipelines.qsize()):
+        faulty = loaded._pipelines.get()
+        faulty._faults.append(Fault("models", "memory ran out"))
+        loaded._pipelines.put(faulty)
+
+    assert [found for _, found in SyncDeidClient(loaded).detect(notes)] == pipeline.detect(notes)
 
 
 def test_a_note_that_fails_comes_as_a_value_and_alone(client, pipeline, notes, models):

@@ -98,3 +98,12 @@ def test_a_file_that_others_can_read_holds_no_header_unless_allowed(tmp_path):
 def test_mutual_tls_needs_both_files(tmp_path):
     with pytest.raises(SettingsError, match="missing"):
         Tls(certificate=tmp_path / "client.pem")
+
+
+def test_the_longest_time_is_above_the_deadlines_of_all_requests():
+    settings = ServerSettings(endpoints=("127.0.0.1",), batch_seconds=60.0, request_tokens=1024)
+
+    assert settings.longest_s(1, 0) > 60.0
+    assert settings.longest_s(32, 100_000) > 32 * 60.0 + 100_000 / 1024 * 60.0
+    longer = ServerSettings(endpoints=("127.0.0.1",), batch_seconds=60.0, request_tokens=4096 * 4)
+    assert longer.longest_s(1, 0) > 4 * 60.0

@@ -243,9 +243,9 @@ def test_errors_leave_nothing_behind(mixed: Path, tmp_path: Path) -> None:
 class LongRun:
     """``deid run`` in a process group of its own, caught while it is at work."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, workers: int = 2, notes_count: int = 600) -> None:
         self.folder = folder
-        notes = ({"id": number, "text": TEXT * 200} for number in range(600))
+        notes = ({"id": str(number), "text": TEXT * 200} for number in range(notes_count))
         write_jsonl(folder / "in.jsonl", list(notes))
         command = [
             sys.executable,
@@ -257,7 +257,7 @@ class LongRun:
             str(folder / "out.jsonl"),
         ]
         self.process = subprocess.Popen(
-            [*command, "--no-models", "--workers", "2", "--batch-size", "2"],
+            [*command, "--no-models", "--workers", str(workers), "--batch-size", "2"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -306,3 +306,15 @@ def test_a_killed_run_leaves_no_output_and_no_workers(tmp_path: Path) -> None:
     assert "out.jsonl" not in run.files()
     assert "out.jsonl.manifest.json" not in run.files()
     run.wait_for_children()
+
+
+def test_the_command_outlives_its_only_worker(tmp_path: Path) -> None:
+    run = LongRun(tmp_path, workers=1, notes_count=100)
+    [worker] = [process for process in run.children if "spawn_main" in " ".join(process.cmdline())]
+
+    worker.kill()
+    _, err = run.process.communicate(timeout=300)
+
+    assert run.process.returncode == 0, err
+    assert [is_deidentified(row["text"][: len(TEXT)]) for row in rows_of(tmp_path / "out.jsonl")] == [True] * 100
+    assert rows_of(tmp_path / "out.jsonl.quarantine.jsonl") == []
