@@ -45,6 +45,12 @@ def format_of(name: str) -> str | None:
     return None
 
 
+def is_table(name: str) -> bool:
+    """Say whether the suffix of a file name is that of a format with many notes a file."""
+    format_name = format_of(name)
+    return format_name is not None and FORMATS[format_name].is_table
+
+
 def read_notes(source: Source, options: ReadOptions, meter: Meter | None = None) -> Iterator[Item]:
     """Yield every record of one file, as a note or as unreadable, in order.
 
@@ -53,4 +59,4 @@ def read_notes(source: Source, options: ReadOptions, meter: Meter | None = None)
     return FORMATS[source.format].read(source, options, meter or Meter())
 
 
-__all__ = ["FORMATS", "Format", "format_of", "read_notes"]
+__all__ = ["FORMATS", "Format", "format_of", "is_table", "read_notes"]

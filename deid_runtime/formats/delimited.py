@@ -5,9 +5,11 @@ of a note could pass for ids or types; so broken quoting stops the run instead o
 """
 
 import csv
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from deid_runtime.digests import Create, new_file
 from deid_runtime.errors import SourceError
 from deid_runtime.formats.byte_lines import read_lines
 from deid_runtime.formats.jsonl import missing_columns
@@ -104,10 +106,10 @@ def _header(source: Source, rows: Iterator[tuple[int, list[str]]]) -> list[str]:
 class DelimitedWriter:
     """A header and one row a note: the input's own columns among id, patient, type, text and the kept ones."""
 
-    def __init__(self, columns: Sequence[str], options: ReadOptions, path: Path) -> None:
+    def __init__(self, columns: Sequence[str], options: ReadOptions, path: Path, create: Create) -> None:
         self._columns = columns
         self._options = options
-        self._file = path.open("x", encoding="utf-8", newline="")
+        self._file = io.TextIOWrapper(create(path), encoding="utf-8", newline="")
         # CR and LF both end lines here, so the writer quotes every field that holds either.
         self._rows = csv.writer(self._file, lineterminator="\r\n")
         self._rows.writerow(columns)
@@ -127,10 +129,10 @@ class DelimitedWriter:
         self._file.close()
 
 
-def write_delimited(source: Source, options: ReadOptions, path: Path) -> DelimitedWriter:
+def write_delimited(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> DelimitedWriter:
     """Open a writer with the columns of ``source`` that are passed on, in its order."""
     header = _header(source, read_rows(source, options.record_limit_bytes, Meter()))
-    return DelimitedWriter([column for column in header if column in passed_on(options)], options, path)
+    return DelimitedWriter([column for column in header if column in passed_on(options)], options, path, create)
 
 
 def passed_on(options: ReadOptions) -> frozenset[str]:

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
+from deid_runtime.digests import Create, new_file
 from deid_runtime.errors import InputError
 from deid_runtime.formats.plain_text import FileWriter, file_note_id, read_bounded, suffix_like
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, check_text
@@ -95,6 +96,6 @@ def _cdata(text: str) -> str:
     return f"<![CDATA[{text.replace(']]>', ']]]]><![CDATA[>')}]]>"
 
 
-def write_i2b2(source: Source, options: ReadOptions, path: Path) -> I2b2Writer:
+def write_i2b2(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> I2b2Writer:
     """Open a writer into the folder or the file ``path``."""
-    return I2b2Writer(path, suffix_like(source.name, SUFFIX), is_folder=path.is_dir())
+    return I2b2Writer(path, suffix_like(source.name, SUFFIX), create, is_folder=path.is_dir())

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Final, cast
 
+from deid_runtime.digests import Create, new_file
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.formats.byte_lines import read_lines
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, note_from_fields
@@ -100,12 +101,12 @@ _USUAL_COLUMNS: Final = frozenset(
 class JsonlWriter:
     """One object a line: id, patient and type where known, text, kept columns. Gzip when the name ends in ``.gz``."""
 
-    def __init__(self, options: ReadOptions, path: Path, *, compress: bool) -> None:
+    def __init__(self, options: ReadOptions, path: Path, create: Create, *, compress: bool) -> None:
         self._options = options
-        self._stored = path.open("xb")
+        self._stored = create(path)
         # No name and no time in the header: the same notes give the same bytes.
         self._gzip = gzip.GzipFile("", "wb", _GZIP_LEVEL, self._stored, mtime=0) if compress else None
-        self._file = cast("IO[bytes]", self._gzip) if self._gzip else self._stored
+        self._file = cast("IO[bytes]", self._gzip or self._stored)
 
     def write(self, note: Note) -> None:
         options = self._options
@@ -119,9 +120,9 @@ class JsonlWriter:
         self._file.write(dump_line(row))
 
     def close(self) -> None:
-        if self._gzip:
-            self._gzip.close()
-        self._stored.close()
+        with self._stored:  # closed also where the disk has no room for the end of the other
+            if self._gzip:
+                self._gzip.close()
 
 
 def dump_line(row: Mapping[str, object]) -> bytes:
@@ -132,6 +133,6 @@ def dump_line(row: Mapping[str, object]) -> bytes:
         raise InputError("a value holds half a surrogate pair and cannot be written", stage="write") from None
 
 
-def write_jsonl(source: Source, options: ReadOptions, path: Path) -> JsonlWriter:
+def write_jsonl(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> JsonlWriter:
     """Open a writer for the notes of ``source``; gzip as the source is, unless ``path`` says otherwise."""
-    return JsonlWriter(options, path, compress=source.name.lower().endswith(".gz"))
+    return JsonlWriter(options, path, create, compress=source.name.lower().endswith(".gz"))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deid_runtime.digests import Create, new_file
 from deid_runtime.errors import SourceError
 from deid_runtime.formats.byte_lines import reading
 from deid_runtime.formats.delimited import check_columns, passed_on
@@ -101,12 +102,12 @@ def _is_text(kind: "pyarrow.DataType", or_integer: bool) -> bool:
 class ParquetWriter:
     """The input's columns among id, patient, type, text (as strings) and the kept ones (as they were)."""
 
-    def __init__(self, schema: "pyarrow.Schema", options: ReadOptions, path: Path) -> None:
+    def __init__(self, schema: "pyarrow.Schema", options: ReadOptions, path: Path, create: Create) -> None:
         from pyarrow import parquet
 
         self._options = options
         self._schema = schema
-        self._file = path.open("xb")
+        self._file = create(path)
         self._writer = parquet.ParquetWriter(self._file, schema)
         self._rows: list[dict[str, object]] = []
         self._chars = 0
@@ -126,11 +127,8 @@ class ParquetWriter:
             self._flush()
 
     def close(self) -> None:
-        try:
+        with self._file, self._writer:  # both are closed also where the disk has no room for what is left
             self._flush()
-        finally:
-            self._writer.close()
-            self._file.close()
 
     def _flush(self) -> None:
         import pyarrow
@@ -140,7 +138,7 @@ class ParquetWriter:
             self._rows, self._chars = [], 0
 
 
-def write_parquet(source: Source, options: ReadOptions, path: Path) -> ParquetWriter:
+def write_parquet(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> ParquetWriter:
     """Open a writer with the columns of ``source`` that are passed on, in its order, without its metadata."""
     import pyarrow
     from pyarrow import parquet
@@ -152,4 +150,4 @@ def write_parquet(source: Source, options: ReadOptions, path: Path) -> ParquetWr
         for field in schema
         if field.name in passed_on(options)
     ]
-    return ParquetWriter(pyarrow.schema(fields), options, path)
+    return ParquetWriter(pyarrow.schema(fields), options, path, create)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from deid_runtime.digests import Create, new_file
 from deid_runtime.errors import InputError
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, check_text
 from deid_runtime.spans import Note
@@ -65,18 +66,19 @@ def decode(data: bytes) -> str:
 class FileWriter:
     """Writes each note as ``<folder>/<note id><suffix>``, or as the one file that was named."""
 
-    def __init__(self, target: Path, suffix: str, *, is_folder: bool) -> None:
+    def __init__(self, target: Path, suffix: str, create: Create, *, is_folder: bool) -> None:
         self._target = target
+        self._create = create
         self._suffix = suffix
         self._is_folder = is_folder
 
     def write(self, note: Note) -> None:
-        path = self._target
+        path, data = self._target, self.render(note.text)
         if self._is_folder:
             path = self._target / f"{note.id}{self._suffix}"
             path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as file:
-            file.write(self.render(note.text))
+        with self._create(path) as file:
+            file.write(data)
 
     def render(self, text: str) -> bytes:
         return text.encode("utf-8")
@@ -85,6 +87,6 @@ class FileWriter:
         pass
 
 
-def write_text(source: Source, options: ReadOptions, path: Path) -> FileWriter:
+def write_text(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> FileWriter:
     """Open a writer into the folder or the file ``path``."""
-    return FileWriter(path, suffix_like(source.name, SUFFIX), is_folder=path.is_dir())
+    return FileWriter(path, suffix_like(source.name, SUFFIX), create, is_folder=path.is_dir())

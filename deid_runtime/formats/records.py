@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from deid_runtime.digests import Create
 from deid_runtime.errors import InputError
 from deid_runtime.spans import Note
 
@@ -81,8 +82,15 @@ class Writer(Protocol):
 
 
 Reader = Callable[[Source, ReadOptions, Meter], Iterator[Item]]
-#: Source, options, and where to write: a file for the table formats, a folder or file for one note a file.
-WriterFactory = Callable[[Source, ReadOptions, Path], Writer]
+
+
+class WriterFactory(Protocol):
+    """Opens a writer from the source, the options and where to write.
+
+    ``path`` is a file for the table formats, a folder or file for one note a file. ``create`` opens each new file.
+    """
+
+    def __call__(self, source: Source, options: ReadOptions, path: Path, create: Create = ...) -> Writer: ...
 
 
 def note_from_fields(fields: Mapping[str, object], options: ReadOptions, position: str) -> Item:
