@@ -98,7 +98,6 @@ def resynthesize(
     made = resynthesize_files(
         notes, out, options, key=load_key(key, allow_shared=allow_shared_key) if key else new_key()
     )
-    click.echo(dumps(made.checks.to_json(), indent=2) if json else render(made.checks), nl=json)
     if review is not None:
         count = write_violations(review, made)
         click.secho(
@@ -107,6 +106,8 @@ def resynthesize(
             err=True,
             bold=True,
         )
+    # After the file, which is wanted also where nobody reads stdout.
+    click.echo(dumps(made.checks.to_json(), indent=2) if json else render(made.checks), nl=json)
     if not made.checks.is_clean:
         click.echo(
             f"deid: {len(made.violations):,} originals are left, so nothing was written; see them with --review FILE, "

@@ -18,8 +18,12 @@ def write_owner_only(path: Path, lines: Iterable[str], *, what: str = "places of
         raise OutputError(f"{what} are written to a file alone, never to the terminal; give it a name")
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.writelines(lines)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.writelines(lines)
+        except BaseException:
+            path.unlink(missing_ok=True)  # half of it would pass for all
+            raise
     except FileExistsError:
         raise OutputError(
             f"{path}: exists; {what} go to a new file, which nobody else has open, never to the terminal"

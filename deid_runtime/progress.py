@@ -16,7 +16,7 @@ _LINE_SECONDS = 5.0
 def progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Report]:
     """Yield a function to report to."""
     stream = stream or sys.stderr
-    if quiet:
+    if quiet or stream is None:
         yield lambda notes, share: None
     elif stream.isatty():
         with _bar(stream) as report:

@@ -65,9 +65,9 @@ class Worker(Generic[_Job]):
     def __init__(self, context: SpawnContext, work: Work) -> None:
         ours, theirs = socket.socketpair()
         self.process = context.Process(target=_serve, args=(theirs,), daemon=True, name="deid-worker")
-        # Ctrl-C goes to every process of the terminal; the parent alone decides. The mask is inherited, so there is
-        # no moment at which it could hit the child.
-        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        # What a terminal sends goes to all its processes; the parent alone decides. The mask is inherited, so there is
+        # no moment at which a signal could hit the child, or make it dump its memory.
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
         try:
             self.process.start()
         except OSError as error:

@@ -1,4 +1,5 @@
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,14 @@ def test_a_file_that_is_there_a_terminal_and_no_folder_are_refused(tmp_path: Pat
         write_owner_only(tmp_path / name, ["a\n"])
 
     assert (tmp_path / "there").read_text() == "before"
+
+
+def test_a_file_that_could_not_be_finished_is_not_left(tmp_path: Path) -> None:
+    def lines() -> Iterator[str]:
+        yield "a\n" * 100_000
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OutputError, match="No space left"):
+        write_owner_only(tmp_path / "places", lines())
+
+    assert list(tmp_path.iterdir()) == []
