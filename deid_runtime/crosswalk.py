@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
+from deid_runtime.digests import FileDigest, create_file
 from deid_runtime.errors import OutputError, SettingsError, SourceError
 from deid_runtime.secret_files import check_secret_file, is_guessable
 from deid_runtime.spans import Note
@@ -104,10 +105,10 @@ class CrosswalkWriter:
     """
 
     def __init__(self, path: Path, recipients: Sequence[str]) -> None:
-        self._path = path
         self._failure: Exception | None = None
+        self.digest: FileDigest | None = None  # of the encrypted file, known once it is closed
         keys = [_age().x25519.Recipient.from_str(key) for key in recipients]
-        file = open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")  # noqa: SIM115
+        file = create_file(path, self._take)
         reading, writing = os.pipe()
         source = open(reading, "rb")  # noqa: SIM115
         self._pipe = open(writing, "wb")  # noqa: SIM115
@@ -140,7 +141,10 @@ class CrosswalkWriter:
             self._pipe.close()
         self._thread.join()
         if self._failure is not None:
-            raise OutputError(f"{self._path}: the crosswalk cannot be written: {self._failure}") from self._failure
+            raise OutputError(f"the crosswalk cannot be written: {_cause(self._failure)}") from self._failure
+
+    def _take(self, digest: FileDigest) -> None:
+        self.digest = digest
 
     def _encrypt(self, source: BinaryIO, target: BinaryIO, keys: list[Any]) -> None:
         try:
@@ -150,6 +154,10 @@ class CrosswalkWriter:
                 os.fsync(target.fileno())
         except Exception as error:  # noqa: BLE001 - told by whoever closes; the thread has nobody to tell
             self._failure = error
+
+
+def _cause(failure: Exception) -> str:
+    return failure.strerror or type(failure).__name__ if isinstance(failure, OSError) else str(failure)
 
 
 def read_crosswalk(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
+from deid_runtime.digests import FileDigest
 from deid_runtime.errors import OutputError
 
 _DISTRIBUTION = "deid-runtime"
@@ -54,10 +55,26 @@ def deid_version() -> str:
         return "unknown"
 
 
+def describe_outputs(
+    body: Mapping[str, object], quarantine: FileDigest | None, crosswalk: FileDigest | None = None
+) -> dict[str, object]:
+    """Return what was written as JSON values: the digests that ``deid verify`` compares with.
+
+    The crosswalk is named by its digest alone: where it lies is for those to know who may have it.
+    """
+    assert quarantine is not None  # a run always has one
+    return {
+        "body": dict(body),
+        "quarantine": quarantine.to_json(),
+        "crosswalk": crosswalk.to_json() if crosswalk else None,
+    }
+
+
 def make_manifest(
     task: str,
     *,
     inputs: Mapping[str, object],
+    outputs: Mapping[str, object],
     options: Mapping[str, object],
     pipeline: Mapping[str, object],
     counts: Counts,
@@ -73,6 +90,7 @@ def make_manifest(
         "platform": platform.platform(),
         "libraries": dict(_library_versions()),
         "inputs": dict(inputs),
+        "outputs": dict(outputs),
         "options": dict(options),
         "pipeline": dict(pipeline),
         "notes": counts.to_json(),

@@ -4,12 +4,12 @@ The ids are those of the input, also where the output's are pseudonyms: the file
 the notes. Keep it with the originals.
 """
 
-import os
 from collections import Counter
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from deid_runtime.digests import FileDigest, create_file
 from deid_runtime.errors import SourceError
 from deid_runtime.formats.jsonl import dump_line, read_objects
 from deid_runtime.formats.records import RECORD_LIMIT_BYTES, Meter, Source
@@ -20,8 +20,9 @@ class Quarantine:
 
     def __init__(self, path: Path) -> None:
         # Only the owner may read original ids.
-        self._file = open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")  # noqa: SIM115
+        self._file = create_file(path, self._take)
         self.by_stage: Counter[str] = Counter()
+        self.digest: FileDigest | None = None  # known once the file is closed
 
     def __enter__(self) -> Self:
         return self
@@ -30,6 +31,9 @@ class Quarantine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
+
+    def _take(self, digest: FileDigest) -> None:
+        self.digest = digest
 
     def add(self, record_id: str, stage: str, reason: str) -> None:
         """Hold one record back."""

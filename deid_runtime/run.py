@@ -4,21 +4,22 @@ Every record that is read ends in the output or in the quarantine, exactly once;
 output gets its name.
 """
 
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from deid_runtime.batches import Batch, make_batches
 from deid_runtime.crosswalk import CrosswalkWriter
+from deid_runtime.digests import BodyDigests
 from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.formats import FORMATS, format_of
 from deid_runtime.formats.records import Meter, ReadOptions, Source, Unreadable, Writer
 from deid_runtime.formats.sources import FileCount, Inputs, find_inputs
-from deid_runtime.manifest import Counts, make_manifest
+from deid_runtime.manifest import Counts, describe_outputs, make_manifest
 from deid_runtime.outcomes import Found, Outcome, Rejected, Rewritten, Task, Work
 from deid_runtime.progress import progress
 from deid_runtime.quarantine import Quarantine
@@ -123,36 +124,43 @@ def _run(
     started = datetime.now(UTC)
     meter, counts, seconds = Meter(), Counts(), dict.fromkeys(("input", "output"), 0.0)
     total_bytes = max(sum(count.size_bytes for count in files.values()), 1)
-    with ExitStack() as stack:
-        staging = stack.enter_context(
-            Staging(out, inputs.paths, is_folder=is_folder, overwrite=options.overwrite, crosswalk=options.crosswalk)
-        )
-        report = stack.enter_context(progress(quiet=options.quiet))
-        workers = open_workers(work, options.workers, in_process=options.in_process)
-        stack.enter_context(workers)
-        with (
-            writing(out),
-            Quarantine(staging.quarantine) as quarantine,
-            _open_crosswalk(staging.crosswalk, options) as crosswalk,
-            closing(_open_sink(work.task, inputs, out, staging.body, options)) as sink,
-        ):
-            counts.quarantined = quarantine.by_stage
-            batches = make_batches(inputs, options.read, meter, options.batch_size, whole_patients=work.whole_patients)
-            for batch, outcomes in workers.map(_counted(batches, work.records, counts, seconds)):
-                begun = time.perf_counter()
-                _write(batch, outcomes, sink, crosswalk, quarantine, counts)
-                seconds["output"] += time.perf_counter() - begun
-                report(counts.written + counts.quarantined.total(), min(meter.read_bytes / total_bytes, 1.0))
-        counts.check()
-        manifest = make_manifest(
-            work.task,
-            inputs=_describe_inputs(inputs, files),
-            options=_describe_options(options),
-            pipeline=workers.describe(),
-            counts=counts,
-            started=started,
-            seconds={"input": seconds["input"], **workers.stage_seconds(), "output": seconds["output"]},
-        )
+    with Staging(
+        out, inputs.paths, is_folder=is_folder, overwrite=options.overwrite, crosswalk=options.crosswalk
+    ) as staging:
+        with ExitStack() as stack:
+            report = stack.enter_context(progress(quiet=options.quiet))
+            workers = open_workers(work, options.workers, in_process=options.in_process)
+            stack.enter_context(workers)
+            digests = BodyDigests(staging.body)
+            with (
+                writing(out),
+                Quarantine(staging.quarantine) as quarantine,
+                _open_crosswalk(staging.crosswalk, options) as crosswalk,
+                closing(_open_sink(work.task, inputs, out, staging.body, digests, options)) as sink,
+            ):
+                counts.quarantined = quarantine.by_stage
+                batches = make_batches(
+                    inputs, options.read, meter, options.batch_size, whole_patients=work.whole_patients
+                )
+                for batch, outcomes in workers.map(_counted(batches, work.records, counts, seconds)):
+                    begun = time.perf_counter()
+                    _write(batch, outcomes, sink, crosswalk, quarantine, counts)
+                    seconds["output"] += time.perf_counter() - begun
+                    report(counts.written + counts.quarantined.total(), min(meter.read_bytes / total_bytes, 1.0))
+            counts.check()
+            manifest = make_manifest(
+                work.task,
+                inputs=_describe_inputs(inputs, files),
+                outputs=describe_outputs(
+                    digests.to_json(is_folder=is_folder), quarantine.digest, crosswalk.digest if crosswalk else None
+                ),
+                options=_describe_options(options),
+                pipeline=workers.describe(),
+                counts=counts,
+                started=started,
+                seconds={"input": seconds["input"], **workers.stage_seconds(), "output": seconds["output"]},
+            )
+        # Last of all, so that whatever ends a run before leaves no output, and nothing can end it after.
         staging.commit(manifest)
     return Summary(out, counts)
 
@@ -180,18 +188,21 @@ def _open_crosswalk(path: Path | None, options: RunOptions) -> "CrosswalkWriter 
     return CrosswalkWriter(path, options.crosswalk_keys) if path else nullcontext()
 
 
-def _open_sink(task: Task, inputs: Inputs, out: Path, body: Path, options: RunOptions) -> "_Rewriter | _SpanFile":
+def _open_sink(
+    task: Task, inputs: Inputs, out: Path, body: Path, digests: BodyDigests, options: RunOptions
+) -> "_Rewriter | _SpanFile":
     if task == "detect":
-        return _SpanFile(body)
+        return _SpanFile(body, digests)
     # The name that was asked for decides whether JSON Lines are compressed.
-    return _Rewriter(body, options, out.name if inputs.is_single_file and format_of(out.name) else None)
+    return _Rewriter(body, digests, options, out.name if inputs.is_single_file and format_of(out.name) else None)
 
 
 class _Rewriter:
     """Writes notes back in the format of their source: one writer for each table, opened as the table begins."""
 
-    def __init__(self, body: Path, options: RunOptions, name: str | None) -> None:
+    def __init__(self, body: Path, digests: BodyDigests, options: RunOptions, name: str | None) -> None:
         self._body = body
+        self._digests = digests
         self._options = options
         self._name = name  # of the one output file, where there is one
         self._source: Source | None = None
@@ -201,11 +212,13 @@ class _Rewriter:
         self.close()
         self._source = source
         path = self._body
-        if path.is_dir() and FORMATS[source.format].is_table:
+        is_table = FORMATS[source.format].is_table
+        if path.is_dir() and is_table:
             path = path / source.name
             path.parent.mkdir(parents=True, exist_ok=True)
         named = replace(source, name=self._name) if self._name else source
-        self._writer = FORMATS[source.format].write(named, self._options.read, path)
+        create = partial(self._digests.create, format_name=source.format, is_table=is_table)
+        self._writer = FORMATS[source.format].write(named, self._options.read, path, create)
 
     def write(self, source: Source, note: Note, outcome: Outcome) -> None:
         assert isinstance(outcome, Rewritten)  # the task decides the kind
@@ -229,8 +242,8 @@ class _SpanFile:
     They tell note ids and where identifiers are, so the owner alone may read the file.
     """
 
-    def __init__(self, body: Path) -> None:
-        self._file = os.fdopen(os.open(body, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    def __init__(self, body: Path, digests: BodyDigests) -> None:
+        self._file = digests.create(body, "jsonl", is_table=True, mode=0o600)
 
     def begin(self, source: Source) -> None:
         pass

@@ -1,16 +1,19 @@
 """From annotated files to a corpus that can be shared: nothing is written unless every check is passed."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from deid_runtime.corpus.read import read_annotated, read_records
 from deid_runtime.corpus.resynthesis import Resynthesis, resynthesize
 from deid_runtime.corpus.write import write_corpus
+from deid_runtime.digests import BodyDigests, digest_file, files_below
 from deid_runtime.errors import SettingsError
-from deid_runtime.manifest import deid_version
+from deid_runtime.formats import format_of, is_table
+from deid_runtime.manifest import deid_version, describe_outputs
 from deid_runtime.owner_only import write_owner_only
+from deid_runtime.quarantine import Quarantine
 from deid_runtime.staging import Staging, writing
 from deid_runtime.surrogates import Surrogates
 
@@ -46,15 +49,28 @@ def resynthesize_files(paths: Sequence[Path], out: Path, options: CorpusOptions,
         if made.checks.is_clean:
             with writing(out):
                 write_corpus(staging.body, options.form, made.notes, made.records)
-                staging.quarantine.touch()  # no note is ever held back: a bad one stops the run
-            staging.commit(_manifest(made, options, len(judged)))
+                with Quarantine(staging.quarantine) as quarantine:
+                    pass  # no note is ever held back: a bad one stops the run
+                outputs = describe_outputs(_digests(staging.body), quarantine.digest)
+            staging.commit(_manifest(made, options, len(judged), outputs))
     return made
 
 
-def _manifest(made: Resynthesis, options: CorpusOptions, judged: int) -> dict[str, object]:
+def _digests(body: Path) -> dict[str, object]:
+    """Return the digests of a corpus, which is small enough to be read once more."""
+    digests = BodyDigests(body)
+    for path in files_below(body):
+        digests.add(path, digest_file(path), format_of(path.name) or "", is_table=is_table(path.name))
+    return digests.to_json(is_folder=True)
+
+
+def _manifest(
+    made: Resynthesis, options: CorpusOptions, judged: int, outputs: Mapping[str, object]
+) -> dict[str, object]:
     return {
         "task": "resynthesize",
         "deid_version": deid_version(),
+        "outputs": dict(outputs),
         "options": {
             "form": options.form,
             "keep_ids": options.keep_ids,

@@ -1,0 +1,78 @@
+"""A lock on an output, so that two runs never write to the same name at a time.
+
+The lock file ``.NAME.lock`` lies beside the output and is held with flock, which the system takes back from a process
+that dies. It names the process that holds it. It is removed at the end; one that is left over is taken without ado.
+"""
+
+import fcntl
+import os
+import platform
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from deid_runtime.errors import OutputError
+
+_HOLDER_BYTES = 512
+
+
+@contextmanager
+def output_lock(folder: Path, out: Path) -> Iterator[None]:
+    """Hold the lock on the output ``out``; ``folder`` is the folder of it, as it is to be opened.
+
+    Raises OutputError when another run holds it, and when the lock cannot be had.
+    """
+    path, shown = folder / f".{out.name}.lock", out.with_name(f".{out.name}.lock")
+    descriptor = _acquire(path, out, shown)
+    try:
+        yield
+    finally:
+        # While it is still held: whoever waits for a removed file sees that, and makes a new one.
+        with suppress(OSError):
+            path.unlink()
+        os.close(descriptor)
+
+
+def _acquire(path: Path, out: Path, shown: Path) -> int:
+    """Return the descriptor of the lock file, locked."""
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise OutputError(f"{shown}: the lock on the output cannot be made: {error.strerror}") from error
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OutputError(f"{shown}: exists and is no lock of this program; remove it")
+            _lock(descriptor, out, shown)
+            if _is_at(descriptor, path):
+                os.ftruncate(descriptor, 0)
+                os.write(descriptor, f"process {os.getpid()} on {platform.node()}\n".encode())
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # the run that held it has removed the file meanwhile
+
+
+def _lock(descriptor: int, out: Path, shown: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(descriptor, _HOLDER_BYTES, 0).decode("utf-8", "replace").strip()
+        raise OutputError(
+            f"{out}: another run{f' ({holder})' if holder.isprintable() and holder else ''} is writing there; wait "
+            "until it ends, or stop it, or choose another name"
+        ) from None
+    except OSError as error:
+        raise OutputError(
+            f"{shown}: this file system has no locks ({error.strerror}); write to another one and copy the output"
+        ) from error
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Say whether the open file is still the one at ``path``."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except FileNotFoundError:
+        return False
