@@ -1,7 +1,9 @@
 """The ``deid`` command: parse, build settings, call one function. Data and reports on stdout, all else on stderr.
 
-Exit codes: 0; 1 when any note was quarantined; 2 for wrong usage and for errors that stop a run; 130 when stopped by
-Ctrl-C or SIGTERM, with nothing written.
+Exit codes: 0; 1 when any note was quarantined, or `verify` finds a difference; 2 for wrong usage and for errors that
+stop a run; 128 plus the number of the signal when one stops it, with nothing written: 129 SIGHUP, 130 SIGINT (Ctrl-C),
+131 SIGQUIT, 143 SIGTERM. 141 (SIGPIPE) when whoever reads stdout has closed it. A closed stderr stops nothing. A signal
+that comes while the finished output gets its names comes too late: the run ends as without it.
 """
 
 # Only what --help needs is imported at the top; each command imports the rest.
@@ -16,7 +18,7 @@ from deid_runtime import cli_options
 from deid_runtime.cli_audit import audit
 from deid_runtime.cli_corpus import corpus
 from deid_runtime.cli_crosswalk import crosswalk_group, key_pair
-from deid_runtime.cli_exits import EXIT_QUARANTINED
+from deid_runtime.cli_exits import EXIT_QUARANTINED, ignore_stop_signals
 from deid_runtime.cli_exits import reported as _reported
 from deid_runtime.cli_models import models_group, signing_pair
 from deid_runtime.cli_options import together
@@ -28,6 +30,7 @@ from deid_runtime.cli_surrogates import (
     surrogate_options,
     warn_of_patients,
 )
+from deid_runtime.cli_verify import verify
 from deid_runtime.cores import cores
 from deid_runtime.labels import HEADS
 from deid_runtime.process_privacy import keep_private
@@ -242,7 +245,14 @@ def run(
     of the input with the text replaced, note and patient ids as pseudonyms, and no other columns but the type.
 
     OUT appears when all of it is there, or not at all. Notes that could not be processed are listed in
-    OUT.quarantine.jsonl with their original ids and a reason; then the exit code is 1.
+    OUT.quarantine.jsonl with their original ids and a reason; then the exit code is 1. OUT.manifest.json says what the
+    run did and holds digests of what it wrote, which `deid verify OUT` compares.
+
+    Exit codes: 0; 1 when notes were quarantined; 2 for wrong usage and errors; 128 plus the number of the signal when
+    one stops the run: 129 SIGHUP, 130 Ctrl-C, 131 SIGQUIT, 143 SIGTERM. With 2 and more nothing is written.
+
+    While it works, the run holds the lock .OUT.lock and writes to .OUT.partial-*, which only you can enter. What a
+    killed run left of these is removed by the next run to the same OUT.
     """
     from deid_runtime.run import deidentify_files
     from deid_runtime.surrogates import load_key, new_key
@@ -269,6 +279,7 @@ def run(
         key=load_key(key, allow_shared=options["allow_shared_key"]) if key else new_key(),
         records=_records(patients),
     )
+    ignore_stop_signals()
     if options["whole_patients"]:
         warn_of_patients(summary.counts)
     _conclude(summary, "written", has_records=patients is not None, quiet=options["quiet"])
@@ -286,12 +297,13 @@ def detect(inputs: tuple[Path, ...], out: Path, patients: Path | None, **options
     """Find identifiers without replacing them.
 
     Writes {"id", "spans": [{"start", "end", "label", "score", "sources"}]} for each note: the original ids, half-open
-    offsets in code points of the original text, no text.
+    offsets in code points of the original text, no text. Exit codes are those of `deid run`.
     """
     from deid_runtime.run import detect_files
 
     settings = _settings(**options)
     summary = detect_files(inputs, out, settings, _run_options(**options), records=_records(patients))
+    ignore_stop_signals()
     _conclude(summary, "searched", has_records=patients is not None, quiet=options["quiet"])
 
 
@@ -385,9 +397,11 @@ main.add_command(audit)
 
 
 main.add_command(serve)
+main.add_command(verify)
 
 
 @main.command()
+@_reported
 def version() -> None:
     """Print the version."""
     _echo_version()

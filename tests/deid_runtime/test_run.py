@@ -20,6 +20,7 @@ from deid_runtime.formats.records import ReadOptions
 from deid_runtime.run import RunOptions, Summary, deidentify_files, detect_files
 from deid_runtime.settings import Settings
 from deid_runtime.spans import PatientRecord
+from deid_runtime.verify import verify_output
 
 SETTINGS = Settings(use_models=False)
 KEY = bytes(range(32))
@@ -263,7 +264,7 @@ class LongRun:
             start_new_session=True,
         )
         deadline = time.monotonic() + 300
-        while not any(path.stat().st_size for path in folder.glob(".out.jsonl.partial-????????")):
+        while not any(path.stat().st_size for path in folder.glob(".out.jsonl.partial-????????/body")):
             assert self.process.poll() is None, self.process.communicate()[1]
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -279,33 +280,106 @@ class LongRun:
 
 
 @pytest.mark.parametrize(
-    # As Ctrl-C on a terminal does, and as a service manager may.
-    ("number", "to_all"),
-    [(signal.SIGINT, True), (signal.SIGTERM, False)],
+    # As Ctrl-C, Ctrl-\\ and a terminal that closes do, and as service managers may.
+    ("number", "to_all", "code"),
+    [
+        (signal.SIGINT, True, 130),
+        (signal.SIGQUIT, True, 131),
+        (signal.SIGHUP, True, 129),
+        (signal.SIGTERM, False, 143),
+        (signal.SIGTERM, True, 143),
+    ],
 )
-def test_a_stopped_run_ends_with_130_and_leaves_nothing(tmp_path: Path, number: signal.Signals, to_all: bool) -> None:
+def test_a_stopped_run_ends_with_128_plus_the_signal_and_leaves_nothing(
+    tmp_path: Path, number: signal.Signals, to_all: bool, code: int
+) -> None:
     run = LongRun(tmp_path)
 
     (os.killpg if to_all else os.kill)(run.process.pid, number)
     out, err = run.process.communicate(timeout=120)
 
-    assert run.process.returncode == 130
+    assert run.process.returncode == code
     assert run.files() == ["in.jsonl"]
     run.wait_for_children()
     assert out == b""
-    assert b"stopped" in err
+    assert f"stopped by {number.name}; nothing was written".encode() in err
     assert b"Traceback" not in err
 
 
-def test_a_killed_run_leaves_no_output_and_no_workers(tmp_path: Path) -> None:
+def test_a_killed_run_leaves_no_output_and_no_workers_and_the_next_removes_the_rest(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     run = LongRun(tmp_path)
 
+    with pytest.raises(OutputError, match=f"another run .process {run.process.pid} on"):
+        deidentify(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
     run.process.kill()
     run.process.communicate(timeout=120)
 
     assert "out.jsonl" not in run.files()
     assert "out.jsonl.manifest.json" not in run.files()
     run.wait_for_children()
+    [partial] = tmp_path.glob(".out.jsonl.partial-*")
+    assert partial.stat().st_mode & 0o777 == 0o700
+    write_jsonl(tmp_path / "in.jsonl", [{"id": "1", "text": TEXT}])
+    deidentify(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
+    assert run.files() == ["in.jsonl", "out.jsonl", "out.jsonl.manifest.json", "out.jsonl.quarantine.jsonl"]
+    assert f"{partial} was left by a killed run and is removed now" in caplog.text
+
+
+def test_a_run_whose_stderr_is_closed_goes_on(tmp_path: Path) -> None:
+    run = LongRun(tmp_path)
+    assert run.process.stderr
+    assert run.process.stdout
+    run.process.stderr.close()
+    run.process.stdout.close()
+
+    assert run.process.wait(timeout=300) == 0
+    assert len(rows_of(tmp_path / "out.jsonl")) == 600
+    assert verify_output(tmp_path / "out.jsonl").differences == []
+
+
+LIMITED = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+os.execv(sys.executable, [sys.executable, "-m", "deid_runtime", "run", *sys.argv[2:]])
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["out.jsonl", "out.jsonl.gz", "out.csv", "out.parquet", "out", "manifest", "quarantine"]
+)
+def test_a_disk_that_is_full_stops_the_run_with_nothing_left(tmp_path: Path, name: str) -> None:
+    folder, limit_bytes = tmp_path / "in", 20_000
+    folder.mkdir()
+    rows = [{"id": str(number), "text": os.urandom(600).hex()} for number in range(60)]
+    if name.endswith(".csv"):
+        lines = [f"{row['id']},{row['text']}\n" for row in rows]
+        (folder / "in.csv").write_text("id,text\n" + "".join(lines))
+    elif name.endswith(".parquet"):
+        parquet.write_table(pyarrow.Table.from_pylist(rows), folder / "in.parquet")
+    elif name == "out":
+        (folder / "a.txt").write_text("x" * 30_000)
+        (folder / "b.txt").write_text("x")
+    elif name == "quarantine":
+        write_jsonl(folder / "in.jsonl", [{"id": "1", "text": 5, "pad": "x" * 30} for _ in range(400)])
+    elif name == "manifest":
+        write_jsonl(folder / "in.jsonl", [{"id": "1", "text": "fine"}])
+        limit_bytes = 500
+    else:
+        write_jsonl(folder / "in.jsonl", rows)
+    source = folder if name == "out" else next(folder.iterdir())
+    out = tmp_path / "there" / (name if "." in name or name == "out" else "out.jsonl")
+    out.parent.mkdir()
+
+    given = [str(limit_bytes), str(source), "-o", str(out), "--no-models", "--workers", "1", "--quiet"]
+    done = subprocess.run([sys.executable, "-c", LIMITED, *given], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2, done.stderr
+    assert f"{out}: cannot be written: File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert list(out.parent.iterdir()) == []
 
 
 def test_the_command_outlives_its_only_worker(tmp_path: Path) -> None:
