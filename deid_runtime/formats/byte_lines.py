@@ -12,6 +12,14 @@ from deid_runtime.formats.records import Meter, Source
 
 BOM = b"\xef\xbb\xbf"
 _SKIP_BYTES = 2**20
+#: A record of JSON or CSV that has more commas and brackets than this is not parsed. A parsed part takes some hundred
+#: bytes of memory, so that a record of two-byte parts would grow thirty-fold.
+MOST_PARTS = 2**21
+
+
+def has_too_many_parts(record: bytes) -> bool:
+    """Say whether a record has more commas and opening brackets than :data:`MOST_PARTS`."""
+    return len(record) > MOST_PARTS and sum(map(record.count, (b",", b"[", b"{"))) > MOST_PARTS
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from deid_runtime.digests import Create, new_file
 from deid_runtime.errors import SourceError
-from deid_runtime.formats.byte_lines import read_lines
+from deid_runtime.formats.byte_lines import MOST_PARTS, read_lines
 from deid_runtime.formats.jsonl import missing_columns
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, note_from_fields
 from deid_runtime.spans import Note
@@ -78,9 +78,11 @@ class _RecordLines:
         self._limit_bytes = limit_bytes
         self._lines = read_lines(source, limit_bytes, meter)
         self._record_bytes = 0
+        self._record_commas = 0
 
     def begin_record(self) -> None:
         self._record_bytes = 0
+        self._record_commas = 0
 
     def __iter__(self) -> "_RecordLines":
         return self
@@ -92,6 +94,12 @@ class _RecordLines:
             raise SourceError(
                 f"{self._name}: the record that ends on line {self.number} or later is longer than "
                 f"{self._limit_bytes} bytes; is a quote not closed?"
+            )
+        self._record_commas += line.count(b",")
+        if self._record_commas > MOST_PARTS:
+            raise SourceError(
+                f"{self._name}: the record that ends on line {self.number} or later holds more than {MOST_PARTS:,} "
+                "commas; is a quote not closed?"
             )
         return line.decode("utf-8", "surrogateescape")
 

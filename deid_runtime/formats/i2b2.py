@@ -2,6 +2,8 @@
 
 The TAGS of the input are somebody's annotation of the original and are never written. Files of that corpus are named
 ``110-01.xml``, patient and record, so the number before the dash is the patient; other names give none.
+TEXT holds characters alone. What stands in elements, comments or processing instructions there, or beside TEXT and TAGS,
+would be lost: such a note is unreadable.
 XML turns CRLF into LF when it is read (XML 1.0, 2.11); offsets count the text after that, as the corpus's own do.
 """
 
@@ -34,9 +36,10 @@ def read_i2b2(source: Source, options: ReadOptions, meter: Meter) -> Iterator[It
 
 
 def parse_text(data: bytes) -> str:
-    """Return what the TEXT element holds. Raises InputError for other XML, for no XML, and for a document type.
+    """Return what the TEXT element holds.
 
-    A document type could define entities that expand without bound or name other files; no i2b2 file has one.
+    Raises InputError for other XML, for no XML, for text that would be lost, and for a document type. A document type
+    could define entities that expand without bound or name other files; no i2b2 file has one.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -46,6 +49,7 @@ def parse_text(data: bytes) -> str:
 
     def start(name: str, _: dict[str, str]) -> None:
         nonlocal texts
+        check_outside_text()
         path.append(name)
         if len(path) == 1 and name != _ROOT:
             raise InputError(f"the XML is not i2b2 2014; expected the root element {_ROOT}")
@@ -57,6 +61,15 @@ def parse_text(data: bytes) -> str:
     def characters(data: str) -> None:
         if path == [_ROOT, "TEXT"]:
             parts.append(data)
+        elif len(path) == 1 and not data.isspace():
+            raise InputError("there is text outside the TEXT element, which would be lost; move it into TEXT")
+
+    def check_outside_text(*_: object) -> None:
+        if path == [_ROOT, "TEXT"]:
+            raise InputError(
+                "TEXT holds elements, comments or instructions, and what they hold would be lost; expected characters "
+                "alone, with < written as &lt; or inside CDATA"
+            )
 
     def doctype(*_: object) -> None:
         raise InputError("the XML has a document type; remove it, i2b2 2014 files have none")
@@ -64,6 +77,8 @@ def parse_text(data: bytes) -> str:
     parser.StartElementHandler = start
     parser.EndElementHandler = end
     parser.CharacterDataHandler = characters
+    parser.CommentHandler = check_outside_text
+    parser.ProcessingInstructionHandler = check_outside_text
     parser.StartDoctypeDeclHandler = doctype
     try:
         parser.Parse(data, True)

@@ -8,7 +8,7 @@ from typing import IO, Final, cast
 
 from deid_runtime.digests import Create, new_file
 from deid_runtime.errors import InputError, SourceError
-from deid_runtime.formats.byte_lines import read_lines
+from deid_runtime.formats.byte_lines import MOST_PARTS, has_too_many_parts, read_lines
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, note_from_fields
 from deid_runtime.spans import Note
 
@@ -43,8 +43,12 @@ def read_objects(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tup
 
 
 def _parse(line: bytes) -> dict[str, object] | str:
+    if has_too_many_parts(line):
+        return f"the line holds more than {MOST_PARTS:,} commas and brackets; split the note"
     try:
-        value = json.loads(line.decode("utf-8"))
+        value = json.loads(line.decode("utf-8"), object_pairs_hook=_object)
+    except _DoubledKeyError:
+        return "an object of the line holds a key twice, and one value would be lost; expected each key once"
     except UnicodeDecodeError as error:
         return f"byte {error.start + 1} of the line is not UTF-8; convert the file to UTF-8"
     except json.JSONDecodeError as error:
@@ -52,6 +56,17 @@ def _parse(line: bytes) -> dict[str, object] | str:
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
         return f"the line holds JSON that cannot be read ({type(error).__name__})"
     return value if isinstance(value, dict) else "the line is JSON but no object; expected one object a line"
+
+
+class _DoubledKeyError(Exception):
+    pass
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _DoubledKeyError
+    return found
 
 
 class _KeyProbe:
@@ -126,11 +141,20 @@ class JsonlWriter:
 
 
 def dump_line(row: Mapping[str, object]) -> bytes:
-    """Return ``row`` as one line of JSON in UTF-8, its end included."""
+    """Return ``row`` as one line of JSON in UTF-8, its end included.
+
+    Raises InputError for a value that JSON cannot hold.
+    """
     try:
-        return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8")
+        return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
     except UnicodeEncodeError:
         raise InputError("a value holds half a surrogate pair and cannot be written", stage="write") from None
+    except ValueError:
+        raise InputError(
+            "a column holds NaN or an infinite number, which JSON cannot hold; write null at the source", stage="write"
+        ) from None
+    except RecursionError:
+        raise InputError("a column is nested too deep to be written", stage="write") from None
 
 
 def write_jsonl(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> JsonlWriter:

@@ -168,7 +168,10 @@ def _kept(fields: Mapping[str, object], columns: tuple[str, ...]) -> dict[str, o
         if isinstance(value, str):
             check_text(value, column)
         elif isinstance(value, dict | list):
-            check_text(json.dumps(value, ensure_ascii=False, default=str), column)
+            try:
+                check_text(json.dumps(value, ensure_ascii=False, default=str), column)
+            except RecursionError:
+                raise InputError(f"{column} is nested too deep") from None
     return kept
 
 

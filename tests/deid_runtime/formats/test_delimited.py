@@ -94,3 +94,11 @@ def test_a_table_without_a_header_is_an_error_without_its_values(tmp_path: Path)
         read_all(path)
 
     assert "Quist" not in str(raised.value)
+
+
+def test_a_record_of_millions_of_fields_is_not_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "notes.csv"
+    path.write_bytes(b"id,text\na,b\n" + b"," * 2_200_000 + b"\n")
+
+    with pytest.raises(SourceError, match="more than 2,097,152 commas"):
+        read_all(path)

@@ -55,6 +55,16 @@ def test_a_byte_order_mark_blank_lines_and_a_missing_last_line_end_cost_nothing(
         pytest.param(b"[" * 100_000, "notes.jsonl:2", "cannot be read (RecursionError)", id="nested"),
         pytest.param(b'{"id": ' + b"9" * 5_000 + b"}", "notes.jsonl:2", "cannot be read (ValueError)", id="digits"),
         pytest.param(b'{"text": "a"}', "notes.jsonl:2", "id is missing", id="no-id"),
+        pytest.param(
+            b'{"id": "x", "text": "a", "text": "b"}', "notes.jsonl:2", "holds a key twice", id="doubled-key"
+        ),
+        pytest.param(
+            b'{"id": "x", "text": "a", "more": [{"k": 1, "k": 2}]}',
+            "notes.jsonl:2",
+            "holds a key twice",
+            id="doubled-key-within",
+        ),
+        pytest.param(b'{"id": "x", "a": [' + b"{}," * 2_100_000 + b"{}]}", "notes.jsonl:2", "commas", id="parts"),
         pytest.param(b'{"id": "", "text": "a"}', "notes.jsonl:2", "id is empty", id="empty-id"),
         pytest.param(b'{"id": 1.5, "text": "a"}', "notes.jsonl:2", "id is float", id="float-id"),
         pytest.param(b'{"id": "\\udc00", "text": "a"}', "notes.jsonl:2", "id is not valid Unicode", id="surrogate-id"),
@@ -97,6 +107,21 @@ def test_kept_columns_are_checked_too(tmp_path: Path) -> None:
     path = write(tmp_path / "notes.jsonl", b'{"id": "n", "text": "a", "more": {"deep": ["\\ud800"]}}\n')
 
     assert faults_of(read_all(path, ReadOptions(keep_columns=("more",))))[0][0] == "n"
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", '{"deep": [NaN]}'])
+def test_a_number_that_json_cannot_hold_is_not_written(tmp_path: Path, value: str) -> None:
+    path = write(tmp_path / "notes.jsonl", f'{{"id": "n", "text": "a", "n": {value}}}\n'.encode())
+    options = ReadOptions(keep_columns=("n",))
+    [note] = read_all(path, options)
+    assert isinstance(note, Note)
+
+    writer = FORMATS["jsonl"].write(Source(path, "notes.jsonl", "jsonl", 0), options, tmp_path / "out.jsonl")
+    with pytest.raises(InputError, match="NaN or an infinite number"):
+        writer.write(note)
+    writer.close()
+
+    assert (tmp_path / "out.jsonl").read_bytes() == b""
 
 
 @pytest.mark.parametrize("count", [1, 250])

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from deid_runtime.errors import InputError
 from deid_runtime.formats import FORMATS
 from deid_runtime.formats.i2b2 import parse_text
 from deid_runtime.formats.records import Meter, ReadOptions, Source
@@ -82,6 +83,20 @@ def test_i2b2_gives_text_as_the_corpus_counts_it_and_the_patient_of_the_name(tmp
     write(tmp_path / "in" / "follow-up.xml", XML.format(text="x").encode())
 
     assert read_all(tmp_path / "in") == [Note("110-01", "\nIngrid <& co>\nend", "110"), Note("follow-up", "\nx")]
+
+
+@pytest.mark.parametrize(
+    "inner",
+    ["a<b>John</b>", "a<b/>", "a<!-- John -->", "a<?note John?>", "<![CDATA[a]]><b><![CDATA[John]]></b>"],
+)
+def test_xml_whose_text_would_be_lost_is_unreadable(inner: str) -> None:
+    with pytest.raises(InputError, match="TEXT holds elements, comments or instructions"):
+        parse_text(f"<deIdi2b2><TEXT>{inner}</TEXT><TAGS/></deIdi2b2>".encode())
+
+
+def test_xml_with_text_beside_the_text_element_is_unreadable() -> None:
+    with pytest.raises(InputError, match="text outside the TEXT element"):
+        parse_text(b"<deIdi2b2>\n<TEXT>a</TEXT>\nSeen by John.\n<TAGS/></deIdi2b2>")
 
 
 @pytest.mark.parametrize(
