@@ -509,6 +509,11 @@ def _conclude(summary: "Summary", verb: Literal["written", "searched"], *, has_r
             "deid: WARNING: no note belongs to a patient of --patients; are --patient-column and the ids right?",
             err=True,
         )
+    if summary.special_files:
+        click.echo(
+            f"deid: NOTICE: {summary.special_files:,} pipes, sockets or devices in the input folders were not read",
+            err=True,
+        )
     if not quiet:
         click.echo(f"{counts.written:,} notes {verb}, {held_back:,} quarantined; see {summary.manifest}", err=True)
     if held_back:

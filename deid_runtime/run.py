@@ -57,6 +57,7 @@ class Summary:
 
     out: Path
     counts: Counts
+    special_files: int = 0  # pipes, sockets and devices in the input folders, which were not opened
 
     @property
     def manifest(self) -> Path:
@@ -162,7 +163,7 @@ def _run(
             )
         # Last of all, so that whatever ends a run before leaves no output, and nothing can end it after.
         staging.commit(manifest)
-    return Summary(out, counts)
+    return Summary(out, counts, inputs.special_files)
 
 
 def _counted(
@@ -310,6 +311,7 @@ def _describe_inputs(inputs: Inputs, files: Mapping[str, FileCount]) -> dict[str
     return {
         "names": [path.name for path in inputs.paths if path.is_dir() or _is_table(path, inputs.format)],
         "formats": {name: {"files": count.files, "bytes": count.size_bytes} for name, count in files.items()},
+        "special_files_skipped": inputs.special_files,
     }
 
 

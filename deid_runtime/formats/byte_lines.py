@@ -4,13 +4,13 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, cast
 
 from deid_runtime.errors import SourceError
 from deid_runtime.formats.records import Meter, Source
 
 BOM = b"\xef\xbb\xbf"
+_GZIP_MAGIC = b"\x1f\x8b"
 _SKIP_BYTES = 2**20
 #: A record of JSON or CSV that has more commas and brackets than this is not parsed. A parsed part takes some hundred
 #: bytes of memory, so that a record of two-byte parts would grow thirty-fold.
@@ -42,12 +42,16 @@ def read_lines(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tuple
     Lines end at ``\\n`` only. Raises SourceError when the file cannot be read to its end.
     """
     with reading(source.name), source.path.open("rb") as stored:
-        file = cast("IO[bytes]", gzip.GzipFile(fileobj=stored, mode="rb")) if _is_gzip(source.path) else stored
+        is_gzip = source.path.suffix.lower() == ".gz" or stored.peek(2)[:2] == _GZIP_MAGIC
+        file = cast("IO[bytes]", gzip.GzipFile(fileobj=stored, mode="rb")) if is_gzip else stored
+        # A pipe has no position; nobody knows either how much is still to come.
+        has_position = stored.seekable()
         number, before = 0, 0
         while line := file.readline(limit_bytes + 1):
             number += 1
-            meter.read_bytes += stored.tell() - before
-            before = stored.tell()
+            if has_position:
+                meter.read_bytes += stored.tell() - before
+                before = stored.tell()
             if number == 1:
                 line = line.removeprefix(BOM)
             if len(line) <= limit_bytes or line.endswith(b"\n"):
@@ -55,10 +59,6 @@ def read_lines(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tuple
             else:
                 _skip_line(file)
                 yield number, None
-
-
-def _is_gzip(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
 
 
 def _skip_line(file: IO[bytes]) -> None:

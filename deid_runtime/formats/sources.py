@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from deid_runtime.errors import SourceError
 from deid_runtime.formats import FORMATS, format_of
@@ -14,35 +15,55 @@ _NAMED = 3  # how many file names an error lists
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The files below ``paths``. They are listed anew for each pass, so that millions of files need no list."""
+    """The files below ``paths``. They are listed anew for each pass, so that millions of files need no list.
+
+    ``special_files`` counts the pipes, sockets and devices in folders. They are never opened: that could block for ever.
+    """
 
     paths: tuple[Path, ...]
     format: str | None
+    special_files: int = 0
 
     @property
     def is_single_file(self) -> bool:
         """Whether there is one input, and it is a file."""
         return len(self.paths) == 1 and not self.paths[0].is_dir()
 
+    @property
+    def pipes(self) -> list[Path]:
+        """The inputs that can be read only once."""
+        return [path for path in self.paths if path.is_fifo()]
+
     def __iter__(self) -> Iterator[Source]:
         """Yield every file: the paths in the order given, folders in the order of their sorted entries."""
+        return (source for source in self.with_special_files() if source is not None)
+
+    def with_special_files(self) -> Iterator[Source | None]:
+        """Yield every file as iterating does, and None for each pipe, socket or device in a folder."""
         for path in self.paths:
             if path.is_dir():
-                yield from self._below(path, "")
+                yield from self._below(path)
             else:
                 yield self._source(path, path.name)
 
-    def _below(self, folder: Path, prefix: str) -> Iterator[Source]:
-        try:
-            with os.scandir(folder) as found:
-                entries = sorted((entry.name, entry.is_dir()) for entry in found if not entry.name.startswith("."))
-        except OSError as error:
-            raise SourceError(f"{folder}: the folder cannot be read: {error.strerror}") from error
-        for name, is_folder in entries:
-            if is_folder:
-                yield from self._below(folder / name, f"{prefix}{name}/")
-            elif not self._is_ignored(folder, name):
-                yield self._source(folder / name, prefix + name)
+    def _below(self, top: Path) -> Iterator[Source | None]:
+        # A stack of our own: folders may be nested deeper than calls may.
+        above = [(_identity(top), top, "", _entries(top))]
+        while above:
+            _, folder, prefix, entries = above[-1]
+            entry = next(entries, None)
+            if entry is None:
+                above.pop()
+            elif entry.is_folder:
+                within = folder / entry.name
+                identity = _identity(within)
+                if any(identity == known for known, *_ in above):
+                    raise SourceError(f"{within}: a link to a folder that it lies in; remove it")
+                above.append((identity, within, f"{prefix}{entry.name}/", _entries(within)))
+            elif entry.is_special:
+                yield None
+            elif not self._is_ignored(folder, entry.name):
+                yield self._source(folder / entry.name, prefix + entry.name)
 
     def _is_ignored(self, folder: Path, name: str) -> bool:
         """Say whether a file belongs to a brat folder without being a text."""
@@ -58,6 +79,40 @@ class Inputs:
         # A file name that is not UTF-8 cannot be written to JSON; its escapes can.
         printable = name.encode("utf-8", "backslashreplace").decode("utf-8")
         return Source(path, printable, self.format or format_of(name) or "", size)
+
+
+class _Entry(NamedTuple):
+    name: str
+    is_folder: bool
+    is_special: bool
+
+
+def _entries(folder: Path) -> Iterator[_Entry]:
+    """Return the entries of a folder that are not hidden, sorted by name."""
+    try:
+        with os.scandir(folder) as found:
+            return iter(
+                sorted(
+                    _Entry(entry.name, entry.is_dir(), not entry.is_file() and _is_special(Path(entry.path)))
+                    for entry in found
+                    if not entry.name.startswith(".")
+                )
+            )
+    except OSError as error:
+        raise SourceError(f"{folder}: the folder cannot be read: {error.strerror}") from error
+
+
+def _is_special(path: Path) -> bool:
+    """Say whether a path leads to a pipe, socket or device; a link that leads nowhere does not."""
+    return path.is_fifo() or path.is_socket() or path.is_char_device() or path.is_block_device()
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    try:
+        found = folder.stat()
+    except OSError as error:
+        raise SourceError(f"{folder}: the folder cannot be read: {error.strerror}") from error
+    return found.st_dev, found.st_ino
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +132,20 @@ def find_inputs(paths: Sequence[Path], format_name: str | None = None) -> tuple[
     for path in paths:
         if not path.exists():
             raise SourceError(f"{path}: no such file or folder")
-        if path.is_fifo() and (format_name or format_of(path.name)) != "jsonl":
-            raise SourceError(f"{path}: a pipe can only be read as JSON Lines; give --format jsonl or a file")
+        if path.is_fifo():
+            if (format_name or format_of(path.name)) != "jsonl":
+                raise SourceError(f"{path}: a pipe can only be read as JSON Lines; give --format jsonl or a file")
+        elif _is_special(path):
+            raise SourceError(f"{path}: a device or socket, which cannot be read; give a file, a folder or a pipe")
     inputs = Inputs(tuple(paths), format_name)
     counts: dict[str, FileCount] = {}
     unknown: list[str] = []
     tables: set[str] = set()
-    for source in inputs:
+    special_files = 0
+    for source in inputs.with_special_files():
+        if source is None:
+            special_files += 1
+            continue
         if not source.format:
             unknown.append(source.name)
             continue
@@ -101,7 +163,7 @@ def find_inputs(paths: Sequence[Path], format_name: str | None = None) -> tuple[
         )
     if not counts:
         raise SourceError(f"{', '.join(map(str, paths))}: no notes there; expected files ending in {_known_suffixes()}")
-    return inputs, counts
+    return replace(inputs, special_files=special_files), counts
 
 
 def _known_suffixes() -> str:

@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 import subprocess
@@ -385,3 +386,34 @@ def test_the_help_of_run_tells_the_exit_codes() -> None:
 
     for told in ("129 SIGHUP", "130 Ctrl-C", "131 SIGQUIT", "143 SIGTERM", "deid verify OUT"):
         assert told in text
+
+
+@pytest.mark.parametrize("compress", [False, True])
+@pytest.mark.parametrize("command", ["run", "detect"])
+def test_a_pipe_is_read_once_and_whole(notes: Path, tmp_path: Path, command: str, compress: bool) -> None:
+    data = notes.read_bytes()
+    arguments = [sys.executable, "-m", "deid_runtime", command, "/dev/stdin", "--format", "jsonl", "--no-models"]
+
+    done = subprocess.run(
+        [*arguments, "-o", tmp_path / "out.jsonl"],
+        input=gzip.compress(data) if compress else data,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert len(rows_of(tmp_path / "out.jsonl")) == 2
+
+
+def test_pipes_in_folders_are_left_alone_with_a_notice(notes: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    notes.rename(folder / "notes.jsonl")
+    os.mkfifo(folder / "pipe.jsonl")
+
+    result = run(folder, "-o", tmp_path / "out", "--quiet")
+
+    assert result.exit_code == 0
+    assert "NOTICE: 1 pipes, sockets or devices in the input folders were not read" in result.stderr
+    assert json.loads((tmp_path / "out.manifest.json").read_text())["inputs"]["special_files_skipped"] == 1

@@ -55,9 +55,7 @@ def test_a_byte_order_mark_blank_lines_and_a_missing_last_line_end_cost_nothing(
         pytest.param(b"[" * 100_000, "notes.jsonl:2", "cannot be read (RecursionError)", id="nested"),
         pytest.param(b'{"id": ' + b"9" * 5_000 + b"}", "notes.jsonl:2", "cannot be read (ValueError)", id="digits"),
         pytest.param(b'{"text": "a"}', "notes.jsonl:2", "id is missing", id="no-id"),
-        pytest.param(
-            b'{"id": "x", "text": "a", "text": "b"}', "notes.jsonl:2", "holds a key twice", id="doubled-key"
-        ),
+        pytest.param(b'{"id": "x", "text": "a", "text": "b"}', "notes.jsonl:2", "holds a key twice", id="doubled-key"),
         pytest.param(
             b'{"id": "x", "text": "a", "more": [{"k": 1, "k": 2}]}',
             "notes.jsonl:2",

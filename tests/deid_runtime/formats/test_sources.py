@@ -1,4 +1,6 @@
 import os
+import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,57 @@ def test_a_pipe_is_read_as_json_lines_or_not_at_all(tmp_path: Path) -> None:
     assert find_inputs([tmp_path / "pipe"], "jsonl")[1] == {"jsonl": FileCount(1, 0)}
     with pytest.raises(SourceError, match="a pipe can only be read as JSON Lines"):
         find_inputs([tmp_path / "pipe"], "csv")
+
+
+def test_special_files_in_folders_are_counted_and_not_opened(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt", "b/c.txt")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    os.mkfifo(tmp_path / "b" / "pipe.txt")
+    (tmp_path / "zero.txt").symlink_to("/dev/zero")
+    with socket.socket(socket.AF_UNIX) as listener:
+        # A socket's path may have 107 bytes.
+        listener.bind(os.path.relpath(tmp_path / "socket"))
+
+        inputs, counts = find_inputs([tmp_path])
+
+    assert [source.name for source in inputs] == ["a.txt", "b/c.txt"]
+    assert counts == {"txt": FileCount(2, 6)}
+    assert inputs.special_files == 4
+
+
+def test_a_device_is_no_input() -> None:
+    with pytest.raises(SourceError, match="a device or socket"):
+        find_inputs([Path("/dev/zero")], "jsonl")
+
+
+def test_a_link_back_to_a_folder_above_is_an_error(tmp_path: Path) -> None:
+    touch(tmp_path, "a/b/c.txt")
+    (tmp_path / "a" / "b" / "again").symlink_to(tmp_path / "a")
+    (tmp_path / "a" / "b" / "once more").symlink_to(tmp_path)
+
+    with pytest.raises(SourceError, match="again: a link to a folder that it lies in"):
+        find_inputs([tmp_path])
+
+
+def test_folders_may_be_nested_deeper_than_calls(tmp_path: Path) -> None:
+    depth = 1_100
+    path = tmp_path
+    handle = os.open(path, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=handle)
+        inner = os.open("d", os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = inner
+    with os.fdopen(os.open("n.txt", os.O_WRONLY | os.O_CREAT, dir_fd=handle), "w") as file:
+        file.write("abc")
+    os.close(handle)
+
+    try:
+        names = [source.name for source in find_inputs([tmp_path])[0]]
+    finally:
+        subprocess.run(["rm", "-r", tmp_path / "d"], check=True)  # Python's own way is recursive
+
+    assert names == ["d/" * depth + "n.txt"]
 
 
 def test_every_format_has_a_row() -> None:
