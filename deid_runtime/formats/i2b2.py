@@ -2,8 +2,8 @@
 
 The TAGS of the input are somebody's annotation of the original and are never written. Files of that corpus are named
 ``110-01.xml``, patient and record, so the number before the dash is the patient; other names give none.
-TEXT holds characters alone. What stands in elements, comments or processing instructions there, or beside TEXT and TAGS,
-would be lost: such a note is unreadable.
+TEXT holds characters alone. Elements, comments or processing instructions in it, and text beside TEXT and TAGS, would
+be lost: such a note is unreadable.
 XML turns CRLF into LF when it is read (XML 1.0, 2.11); offsets count the text after that, as the corpus's own do.
 """
 

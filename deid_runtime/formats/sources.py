@@ -17,7 +17,7 @@ _NAMED = 3  # how many file names an error lists
 class Inputs:
     """The files below ``paths``. They are listed anew for each pass, so that millions of files need no list.
 
-    ``special_files`` counts the pipes, sockets and devices in folders. They are never opened: that could block for ever.
+    ``special_files`` counts the pipes, sockets and devices in folders. They are never opened: that could block.
     """
 
     paths: tuple[Path, ...]
