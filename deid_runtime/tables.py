@@ -13,8 +13,8 @@ def read_table(
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield ``(position, column to value)`` of every row of ``path``.
 
-    ``what`` names the table in errors; ``check_header`` is called with the position and the columns of a CSV file, also
-    when no row follows.
+    ``what`` names the table in errors; ``check_header`` is called with the position and the columns of a CSV or Parquet
+    file, also when no row follows.
 
     Raises SettingsError, naming the line, for a file that cannot be read.
     """
@@ -28,9 +28,9 @@ def read_table(
         elif source.format == "csv":
             yield from _csv_rows(source, check_header)
         elif source.format == "parquet":
-            for number, values in parquet.read_rows(source, Meter()):
-                if values is None:
-                    raise SettingsError(f"{path.name}:{number}: a value is not UTF-8")
+            for number, values in parquet.read_rows(source, Meter(), check_header=check_header):
+                if isinstance(values, str):
+                    raise SettingsError(f"{path.name}:{number}: {values}")
                 yield f"{path.name}:{number}", values
         else:
             raise SettingsError(f"{path}: {what} are read from .jsonl, .jsonl.gz, .csv and .parquet")

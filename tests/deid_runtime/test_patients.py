@@ -69,6 +69,9 @@ def test_jsonl_csv_and_parquet_say_the_same(tmp_path: Path) -> None:
         pytest.param("p.csv", "id,given\n1\n", r"p\.csv:2: 1 fields; the header has 2", id="ragged"),
         pytest.param("p.csv", 'id,given\n1,"A\n', "patient records: .*broken CSV", id="open-quote"),
         pytest.param("p.jsonl", '{"id": "1"}\n{"id": \n', r"p\.jsonl:2: the line is not valid JSON", id="json"),
+        pytest.param(
+            "p.jsonl", '{"id": "1", "mrn": "1", "mrn": "2"}\n', r"p\.jsonl:1: .* holds a key twice", id="keys"
+        ),
         pytest.param("p.jsonl", '{"id": "1", "mrn": 1.5}\n', r"p\.jsonl:1: column 'mrn' is float", id="float"),
         pytest.param("p.jsonl", '{"id": "1", "given": "\\ud800"}\n', "not valid UTF-8", id="surrogate"),
         pytest.param("p.parquet", "id,given\n", "not a Parquet file", id="not-parquet"),
@@ -78,6 +81,25 @@ def test_jsonl_csv_and_parquet_say_the_same(tmp_path: Path) -> None:
 def test_whatever_is_wrong_is_an_error_with_its_line(tmp_path: Path, name: str, data: str, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         read_patients(write(tmp_path / name, data))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["id", "given", "given"], "two columns hold 'given'"),
+        (["id", "given", "shoe_size"], "the name of column 3 is unknown"),
+        (["given", "family", "mrn"], "no column 'id'"),
+    ],
+)
+@pytest.mark.parametrize("rows", [0, 1])
+def test_the_columns_of_a_parquet_file_are_checked_also_without_rows(
+    tmp_path: Path, names: list[str], message: str, rows: int
+) -> None:
+    columns = [pyarrow.array(["a"] * rows, pyarrow.string())] * len(names)
+    parquet.write_table(pyarrow.table(columns, names), tmp_path / "p.parquet")
+
+    with pytest.raises(SettingsError, match=rf"p\.parquet: .*{message}|{message}"):
+        read_patients(tmp_path / "p.parquet")
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:

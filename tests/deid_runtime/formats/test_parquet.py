@@ -1,4 +1,7 @@
 import datetime
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow
@@ -145,3 +148,113 @@ def test_a_long_value_stored_once_is_not_held_for_every_row(tmp_path: Path) -> N
     assert len(held) == 64
     assert max(held) < 64_000_000
     assert meter.read_bytes == source.size_bytes
+
+
+_READ_UNDER_A_LIMIT = """
+import resource, sys
+from pathlib import Path
+from deid_runtime.errors import SourceError
+from deid_runtime.formats import read_notes
+from deid_runtime.formats.records import ReadOptions, Source, Unreadable
+
+resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))
+path = Path(sys.argv[1])
+try:
+    for item in read_notes(Source(path, path.name, "parquet", path.stat().st_size), ReadOptions()):
+        print(item.reason if isinstance(item, Unreadable) else "note")
+except SourceError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "kind", "said"),
+    [
+        (300, "plain", ["notes.parquet: a page of the file has more than 268,435,456 bytes"]),
+        (300, "dictionary", ["notes.parquet: a page of the file has more than 268,435,456 bytes"]),
+        (100, "plain", ["the row has 1048576.. bytes; the limit is 67108864", "note"]),
+        (100, "dictionary", ["the row has 1048576.. bytes; the limit is 67108864", "note"]),
+        (100, "category", ["the row has 1048576.. bytes; the limit is 67108864", "note"]),
+    ],
+)
+def test_a_value_that_a_small_file_expands_to_takes_bounded_memory(
+    tmp_path: Path, megabytes: int, kind: str, said: list[str]
+) -> None:
+    path = tmp_path / "notes.parquet"
+    text = pyarrow.array(["a" * (megabytes * 2**20), "b"])
+    columns = {"id": ["x", "y"], "text": text.dictionary_encode() if kind == "category" else text}
+    parquet.write_table(pyarrow.table(columns), path, compression="zstd", use_dictionary=kind != "plain")
+    assert path.stat().st_size < 40_000
+
+    done = subprocess.run(
+        [sys.executable, "-c", _READ_UNDER_A_LIMIT, path],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        # Threads and their heaps take address space on machines with many cores.
+        env={"ARROW_IO_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"},
+    )
+
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(said)
+    assert all(re.match(begin, line) for line, begin in zip(lines, said, strict=True))
+
+
+def test_page_headers_of_all_kinds_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "notes.parquet"
+    table = pyarrow.table({"id": [str(n) for n in range(600)], "text": [f"note {n % 7} " * 9 for n in range(600)]})
+    for version, dictionary, encoding in (
+        ("1.0", True, None),
+        ("2.0", True, None),
+        ("2.0", False, {"text": "DELTA_LENGTH_BYTE_ARRAY", "id": "DELTA_BYTE_ARRAY"}),
+    ):
+        for compression in ("none", "snappy", "gzip"):
+            parquet.write_table(
+                table, path, data_page_version=version, use_dictionary=dictionary, column_encoding=encoding,
+                compression=compression, row_group_size=222, data_page_size=1_000, write_page_checksum=True,
+            )  # fmt: skip
+            assert len(notes_of(read_all(path))) == 600
+
+
+@pytest.mark.parametrize("kept", ["n", "m"])
+def test_a_kept_column_of_lists_is_an_error(tmp_path: Path, kept: str) -> None:
+    columns = {"id": ["a"], "text": ["t"], "n": [[1]], "m": [{"k": 1}], "unused": [[1]]}
+    path = write(tmp_path / "notes.parquet", columns)
+
+    assert notes_of(read_all(path)) == [("a", "t")]
+    with pytest.raises(SourceError, match=r"column [34] holds lists, maps or structs; expected plain values"):
+        read_all(path, ReadOptions(keep_columns=(kept,)))
+
+
+def test_strange_column_names_cost_nothing_or_are_an_error_without_them(tmp_path: Path) -> None:
+    table = pyarrow.table([["a"], ["t"], ["Ayodele"], ["Quist"]], ["id", "text", "Ayodele", "Ayodele"])
+    path = tmp_path / "notes.parquet"
+    parquet.write_table(table, path, store_schema=False)
+    data = path.read_bytes()
+
+    assert notes_of(read_all(path)) == [("a", "t")]
+    path.write_bytes(data.replace(b"Ayodele", b"Ayo\0ele"))
+    assert notes_of(read_all(path)) == [("a", "t")]
+    path.write_bytes(data.replace(b"Ayodele", b"Ayo\xffele"))
+    with pytest.raises(SourceError, match="the name of a column is not UTF-8") as raised:
+        read_all(path)
+    assert "Ayo" not in str(raised.value)
+    parquet.write_table(pyarrow.table([["a"], ["t"], ["u"]], ["id", "text", "text"]), path)
+    with pytest.raises(SourceError, match="'text' occurs more than once"):
+        read_all(path)
+
+
+def test_a_footer_that_lies_about_its_rows_is_an_error(tmp_path: Path) -> None:
+    # Zero rows in the file, one in its row group: num_rows is the field after the schema, a zigzag number.
+    path = write(tmp_path / "notes.parquet", {"id": ["a"], "text": ["t"]})
+    data = path.read_bytes()
+    length = int.from_bytes(data[-8:-4], "little")
+    footer = bytearray(data[-8 - length : -8])
+    at = footer.index(b"\x16\x02\x19")
+    footer[at + 1] = 0
+    path.write_bytes(data[: -8 - length] + bytes(footer) + data[-8:])
+
+    with pytest.raises(SourceError, match="its footer says 0 rows, and it has another number"):
+        read_all(path)
