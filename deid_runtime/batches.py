@@ -91,7 +91,7 @@ def _unique(entries: Iterable[_Entry]) -> Iterator[_Entry]:
     seen = SeenIds()
     for source, item in entries:
         if isinstance(item, Note) and not seen.add(item.id):
-            item = Unreadable(item.id, "the id has occurred before in this run; make note ids unique")
+            item = Unreadable.of(item, "the id has occurred before in this run; make note ids unique")
         yield source, item
 
 
@@ -123,4 +123,4 @@ def _patients(entries: Iterable[_Entry]) -> Iterator[list[_Entry]]:
 
 
 def _held_back(source: Source, item: Item | None, fault: str) -> _Entry:
-    return source, Unreadable(item.id, fault, PATIENTS_STAGE) if fault and isinstance(item, Note) else item
+    return source, Unreadable.of(item, fault, PATIENTS_STAGE) if fault and isinstance(item, Note) else item

@@ -13,6 +13,7 @@ from typing import Final
 
 from deid_runtime.birth_dates import date_of_birth
 from deid_runtime.errors import SettingsError
+from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import PatientRecord
 from deid_runtime.tables import read_table
 
@@ -84,10 +85,10 @@ def checked_records(records: Mapping[str, PatientRecord]) -> dict[str, PatientRe
     """
     checked = {}
     for patient, record in records.items():
-        position = f"record of patient {patient}"
+        position = f"record of patient {shown_id(patient)}"
         if record.id != patient:
             raise SettingsError(
-                f"{position}: it is of patient {record.id}; give each under the id that the notes carry"
+                f"{position}: it is of patient {shown_id(record.id)}; give each under the id that the notes carry"
             )
         # What was read before has its names already, and there may be a million of them.
         if record.fields.keys() <= FIELDS.keys() and "dob" not in record.fields:

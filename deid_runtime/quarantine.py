@@ -1,5 +1,8 @@
 """The notes that were held back, one JSON object a line: ``{"id", "stage", "reason"}``, never text.
 
+An id that looks like text is written as a digest (:mod:`deid_runtime.shown_ids`), with a fourth key ``position`` that
+says where the note stands in the input. A note that is a file, or has no id, goes by its position alone.
+
 The ids are those of the input, also where the output's are pseudonyms: the file is for whoever runs the job and mends
 the notes. Keep it with the originals.
 """
@@ -13,6 +16,7 @@ from deid_runtime.digests import FileDigest, create_file
 from deid_runtime.errors import SourceError
 from deid_runtime.formats.jsonl import dump_line, read_objects
 from deid_runtime.formats.records import RECORD_LIMIT_BYTES, Meter, Source
+from deid_runtime.shown_ids import looks_like_text, shown_id
 
 
 class Quarantine:
@@ -35,14 +39,17 @@ class Quarantine:
     def _take(self, digest: FileDigest) -> None:
         self.digest = digest
 
-    def add(self, record_id: str, stage: str, reason: str) -> None:
-        """Hold one record back."""
-        self._file.write(dump_line({"id": record_id, "stage": stage, "reason": reason}))
+    def add(self, record_id: str, stage: str, reason: str, position: str = "") -> None:
+        """Hold one record back; ``position`` says where it stands in the input."""
+        row = {"id": record_id, "stage": stage, "reason": reason}
+        if record_id != position and looks_like_text(record_id):
+            row |= {"id": shown_id(record_id), "position": position}
+        self._file.write(dump_line(row))
         self.by_stage[stage] += 1
 
 
 def read_quarantine(path: Path) -> frozenset[str]:
-    """Return the ids in a quarantine file. Raises SourceError when it is none."""
+    """Return the ids in a quarantine file, as they are written there. Raises SourceError when it is none."""
     ids = set()
     for number, row in read_objects(Source(path, path.name, "jsonl", 0), RECORD_LIMIT_BYTES, Meter()):
         record_id = row.get("id") if isinstance(row, dict) else None

@@ -270,16 +270,16 @@ def _write(
         if item is None:
             sink.begin(source)
         elif isinstance(item, Unreadable):
-            quarantine.add(item.id, item.stage, item.reason)
+            quarantine.add(item.id, item.stage, item.reason, item.position)
         else:
             outcome = next(remaining)
             if isinstance(outcome, Rejected):
-                quarantine.add(item.id, outcome.stage, outcome.reason)
+                quarantine.add(item.id, outcome.stage, outcome.reason, item.position)
             else:
                 try:
                     sink.write(source, item, outcome)
                 except InputError as error:
-                    quarantine.add(item.id, error.stage, str(error))
+                    quarantine.add(item.id, error.stage, str(error), item.position)
                     continue
                 if crosswalk and isinstance(outcome, Rewritten):
                     crosswalk.add(outcome.crosswalk)

@@ -18,7 +18,8 @@ _LABEL_LIKE: Final = re.compile(r"[A-Z][A-Z0-9_-]{1,30}")
 class Note:
     """One clinical note. ``patient`` is the id under which surrogates and date shifts stay the same; empty: none known.
 
-    ``extra`` carries the record's other columns, which are dropped from the output unless asked for.
+    ``extra`` carries the record's other columns, which are dropped from the output unless asked for. ``position`` says
+    where the note stands in its input (``notes.jsonl:17``), empty for notes that come from no file.
     """
 
     id: str
@@ -26,6 +27,7 @@ class Note:
     patient: str = field(default="", repr=False)
     type: str = ""
     extra: Mapping[str, object] = field(default_factory=dict, repr=False)
+    position: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Final
 from deid_runtime.corpus.tagged import read_tagged, read_tagged_records
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.evaluation.gold import GoldNote, read_gold
+from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import PatientRecord, Span
 
 _JSON_LINES: Final = (".jsonl", ".jsonl.gz")
@@ -77,13 +78,13 @@ def check_disjoint(note_id: str, text: str, spans: Sequence[Span]) -> None:
     for left, right in pairwise(spans):
         if right.start < left.end:
             raise InputError(
-                f"note {note_id}: spans [{left.start}, {left.end}) {left.label} and [{right.start}, {right.end}) "
-                f"{right.label} overlap; a character can have one label, keep the wider span"
+                f"note {shown_id(note_id)}: spans [{left.start}, {left.end}) {left.label} and [{right.start}, "
+                f"{right.end}) {right.label} overlap; a character can have one label, keep the wider span"
             )
     if spans and spans[-1].end > len(text):
         raise InputError(
-            f"note {note_id}: a span ends at {spans[-1].end}, behind a text of {len(text)} code points; offsets count "
-            "code points of the very text that was annotated"
+            f"note {shown_id(note_id)}: a span ends at {spans[-1].end}, behind a text of {len(text)} code points; "
+            "offsets count code points of the very text that was annotated"
         )
 
 

@@ -18,6 +18,7 @@ from deid_runtime.corpus.originals import MOVING_LABELS, collect_originals, pati
 from deid_runtime.corpus.records import replace_record
 from deid_runtime.errors import SourceError
 from deid_runtime.evaluation.gold import GoldNote
+from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.forms import normal_form
@@ -161,5 +162,7 @@ def _require_unique(notes: Sequence[GoldNote]) -> None:
     seen: set[str] = set()
     for note in notes:
         if note.id in seen:
-            raise SourceError(f"note id {note.id} comes twice; ids must be unique, as stand-ins depend on them")
+            raise SourceError(
+                f"note id {shown_id(note.id)} comes twice; ids must be unique, as stand-ins depend on them"
+            )
         seen.add(note.id)

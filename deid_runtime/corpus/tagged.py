@@ -18,6 +18,7 @@ from typing import Final
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.evaluation.gold import GoldNote
 from deid_runtime.labels import LABELS
+from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import PatientRecord, Span
 
 _TAG: Final = re.compile(rf"<({'|'.join(map(re.escape, LABELS))})>([^\n]*?)</\1>")
@@ -130,8 +131,8 @@ def render_tagged(patient: str, record: Mapping[str, str], notes: Sequence[GoldN
         unlike = parse_tagged(marked) != (note.text, note.spans) or "\n".join(note.text.splitlines()) != note.text
         if unlike or note.text.strip("\n") != note.text or has_marks:
             raise InputError(
-                f"note {note.id}: tagged text cannot hold it as it is (a span over a line end, tags or %% in the text, "
-                "line ends other than LF, or empty lines at an end); write jsonl",
+                f"note {shown_id(note.id)}: tagged text cannot hold it as it is (a span over a line end, tags or %% in "
+                "the text, line ends other than LF, or empty lines at an end); write jsonl",
                 stage="write",
             )
         lines += _header_line("note", {"id": note.id, "type": note.type}), marked

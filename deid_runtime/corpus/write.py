@@ -15,6 +15,7 @@ from deid_runtime.corpus.tagged import render_tagged
 from deid_runtime.errors import InputError, OutputError
 from deid_runtime.evaluation.gold import GoldNote
 from deid_runtime.formats.jsonl import dump_line
+from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import PatientRecord
 
 NOTES: Final = "notes.jsonl"
@@ -91,7 +92,8 @@ def _write_brat(folder: Path, notes: Sequence[GoldNote], _: Mapping[str, Patient
         values = (note.text[span.start : span.end] for span in note.spans)
         if any(value != value.strip() or len(value.splitlines()) != 1 for value in values):
             raise InputError(
-                f"note {note.id}: brat cannot mark a span over a line end or with blanks at its ends; write jsonl",
+                f"note {shown_id(note.id)}: brat cannot mark a span over a line end or with blanks at its ends; write "
+                "jsonl",
                 stage="write",
             )
         name = _file_name(note.id)

@@ -14,6 +14,7 @@ from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
 
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.labels import LABELS
+from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import Span
 
 
@@ -36,7 +37,7 @@ def require_inside(note_id: str, text: str, spans: Sequence[Span], side: str) ->
     for span in spans:
         if span.end > len(text):
             raise InputError(
-                f"note {note_id}: {side} span [{span.start}, {span.end}) {span.label} ends behind a text of "
+                f"note {shown_id(note_id)}: {side} span [{span.start}, {span.end}) {span.label} ends behind a text of "
                 f"{len(text)} code points; offsets must be half-open code points of the very text that was annotated",
                 stage="evaluate",
             )
@@ -96,7 +97,9 @@ def _require_unique(path: Path, ids: Iterator[str]) -> None:
     seen: set[str] = set()
     for note_id in ids:
         if note_id in seen:
-            raise SourceError(f"{path}: note id {note_id} comes twice; ids must be unique for scores to mean anything")
+            raise SourceError(
+                f"{path}: note id {shown_id(note_id)} comes twice; ids must be unique for scores to mean anything"
+            )
         seen.add(note_id)
 
 
@@ -133,18 +136,19 @@ def _string(where: str, value: Mapping[str, Any], name: str, default: str | None
 
 def _spans_of_object(where: str, value: Mapping[str, Any], *, is_found: bool = False) -> tuple[str, list[Span]]:
     note_id = _string(where, value, "id")
+    named = f"{where}: note {shown_id(note_id)}"
     rows = value.get("spans")
     if not isinstance(rows, list):
-        raise SourceError(f"{where}: note {note_id} has no list 'spans'; an empty list says that nothing was found")
+        raise SourceError(f"{named} has no list 'spans'; an empty list says that nothing was found")
     spans = []
     for row in rows:
         try:
             start, end, label = row["start"], row["end"], row["label"]
         except (TypeError, KeyError) as error:
-            raise SourceError(f"{where}: note {note_id}: each span needs 'start', 'end' and 'label'") from error
+            raise SourceError(f"{named}: each span needs 'start', 'end' and 'label'") from error
         if type(start) is not int or type(end) is not int or not isinstance(label, str):
-            raise SourceError(f"{where}: note {note_id}: 'start' and 'end' must be integers and 'label' a string")
-        sources = _sources(f"{where}: note {note_id}", row) if is_found else ()
+            raise SourceError(f"{named}: 'start' and 'end' must be integers and 'label' a string")
+        sources = _sources(named, row) if is_found else ()
         spans.append(Span(start, end, label, sources=sources))
     return note_id, sorted(spans)
 
@@ -171,8 +175,8 @@ def _gold_of_object(where: str, value: Mapping[str, Any]) -> GoldNote:
     for row in value["spans"]:
         if "text" in row and row["text"] != text[row["start"] : row["end"]]:
             raise InputError(
-                f"{where}: note {note_id}: the text given with gold span [{row['start']}, {row['end']}) is not what "
-                "stands there; offsets must count code points, not bytes or UTF-16 units",
+                f"{where}: note {shown_id(note_id)}: the text given with gold span [{row['start']}, {row['end']}) is "
+                "not what stands there; offsets must count code points, not bytes or UTF-16 units",
                 stage="evaluate",
             )
     return note

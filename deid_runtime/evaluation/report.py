@@ -15,6 +15,7 @@ from deid_runtime.evaluation.gold import GoldNote
 from deid_runtime.evaluation.significance import Interval, bootstrap
 from deid_runtime.evaluation.tokens import CHARACTER, CLASSES, GROUPS, OVER_89, Counts, Score, count_tokens, ratio
 from deid_runtime.labels import LABELS
+from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import Span
 
 _NAMED_IDS: Final = 5  # ids listed in an error before it says how many more
@@ -115,7 +116,8 @@ def evaluate(
 
     Raises InputError also when a span ends behind its text.
     """
-    held_back = {note.id for note in gold if note.id not in found and note.id in quarantined}
+    held = frozenset(quarantined)
+    held_back = {note.id for note in gold if note.id not in found and {note.id, shown_id(note.id)} & held}
     missing = [note.id for note in gold if note.id not in found and note.id not in held_back]
     if missing:
         more = f" and {len(missing) - _NAMED_IDS} more" if len(missing) > _NAMED_IDS else ""

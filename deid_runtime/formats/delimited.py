@@ -28,7 +28,8 @@ def read_delimited(source: Source, options: ReadOptions, meter: Meter) -> Iterat
     for line, fields in rows:
         position = f"{source.name}:{line}"
         if len(fields) != len(header):
-            yield Unreadable(position, f"the row has {len(fields)} fields; the header has {len(header)}")
+            reason = f"the row has {len(fields)} fields; the header has {len(header)}"
+            yield Unreadable(position, reason, position=position)
         else:
             yield note_from_fields(dict(zip(header, fields, strict=True)), options, position)
 

@@ -30,9 +30,9 @@ def read_i2b2(source: Source, options: ReadOptions, meter: Meter) -> Iterator[It
     try:
         text = parse_text(read_bounded(source, options.record_limit_bytes, meter))
         check_text(text, "TEXT")
-        yield Note(note_id, text, _patient(source.name))
+        yield Note(note_id, text, _patient(source.name), position=note_id)
     except InputError as error:
-        yield Unreadable(note_id, str(error))
+        yield Unreadable(note_id, str(error), position=note_id)
 
 
 def parse_text(data: bytes) -> str:

@@ -26,7 +26,7 @@ def read_jsonl(source: Source, options: ReadOptions, meter: Meter) -> Iterator[I
     for number, row in read_objects(source, options.record_limit_bytes, meter):
         position = f"{source.name}:{number}"
         if isinstance(row, str):
-            yield Unreadable(position, row)
+            yield Unreadable(position, row, position=position)
         else:
             keys.look_at(row)
             yield note_from_fields(row, options, position)

@@ -42,7 +42,7 @@ def read_parquet(source: Source, options: ReadOptions, meter: Meter) -> Iterator
     for number, row in read_rows(source, meter, options):
         position = f"{source.name}:{number}"
         if isinstance(row, str):
-            yield Unreadable(position, row)
+            yield Unreadable(position, row, position=position)
         else:
             yield note_from_fields(row, options, position)
 

@@ -22,9 +22,9 @@ def read_text(source: Source, options: ReadOptions, meter: Meter) -> Iterator[It
     try:
         text = decode(read_bounded(source, options.record_limit_bytes, meter))
         check_text(text, "text")
-        yield Note(note_id, text)
+        yield Note(note_id, text, position=note_id)
     except InputError as error:
-        yield Unreadable(note_id, str(error))
+        yield Unreadable(note_id, str(error), position=note_id)
 
 
 def file_note_id(source: Source, suffix: str) -> str:

@@ -6,7 +6,7 @@ yields as :class:`Unreadable`, and the run puts that into quarantine.
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -61,6 +61,12 @@ class Unreadable:
     id: str
     reason: str
     stage: str = "read"
+    position: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, note: Note, reason: str, stage: str = "read") -> "Unreadable":
+        """Return what is held back in the place of ``note``."""
+        return cls(note.id, reason, stage, note.position)
 
 
 Item = Note | Unreadable
@@ -105,9 +111,10 @@ def note_from_fields(fields: Mapping[str, object], options: ReadOptions, positio
             _label(fields, options.patient_column),
             _label(fields, options.type_column),
             _kept(fields, options.keep_columns),
+            position,
         )
     except InputError as error:
-        return Unreadable(identity, str(error))
+        return Unreadable(identity, str(error), position=position)
 
 
 def check_text(text: str, column: str) -> None:

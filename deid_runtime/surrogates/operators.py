@@ -10,6 +10,7 @@ from typing import Final
 from deid_runtime.birth_dates import date_of_birth
 from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.settings import Dates, Operator
+from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.surrogates.ages import replace_age
 from deid_runtime.surrogates.by_label import REPLACE
@@ -128,7 +129,7 @@ class Surrogates:
         for span in spans:
             if span.end > len(note.text):
                 raise InputError(
-                    f"note {note.id}: span [{span.start}, {span.end}) ends past the text of "
+                    f"note {shown_id(note.id)}: span [{span.start}, {span.end}) ends past the text of "
                     f"{len(note.text)} characters",
                     stage="surrogates",
                 )
@@ -256,7 +257,8 @@ class Surrogates:
             return None
         if patient not in self._offsets or not note.patient:
             reason = "its patient has no row in" if note.patient else "it has no patient id to look up in"
-            raise InputError(f"note {note.id}: {reason} the offsets; add one and run again", stage="surrogates")
+            message = f"note {shown_id(note.id)}: {reason} the offsets; add one and run again"
+            raise InputError(message, stage="surrogates")
         return self._offsets[patient]
 
 

@@ -392,3 +392,40 @@ def test_the_command_outlives_its_only_worker(tmp_path: Path) -> None:
     assert run.process.returncode == 0, err
     assert [is_deidentified(row["text"][: len(TEXT)]) for row in rows_of(tmp_path / "out.jsonl")] == [True] * 100
     assert rows_of(tmp_path / "out.jsonl.quarantine.jsonl") == []
+
+
+def test_an_id_that_looks_like_text_is_held_back_by_digest_and_position(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    first_line = "Ayodele was seen by Dr. Brandt."
+    write_jsonl(folder / "a b.jsonl", [{"id": "n1", "text": 5}, {"id": first_line, "text": 5}, {"text": "x"}])
+    write_jsonl(folder / "b.jsonl", [{"id": first_line, "text": "a"}, {"id": first_line, "text": "b"}])
+    (folder / "c.csv").write_text(f"id,text\n{first_line},a\n")
+    (folder / "ward a").mkdir()
+    (folder / "ward a" / "t.txt").write_bytes(b"\xff")
+
+    summary = deidentify(folder, tmp_path / "out")
+
+    digest = "sha256:e5c7147f5a01df07"
+    held_back = rows_of(summary.quarantine)
+    assert [(row["id"], row.get("position")) for row in held_back] == [
+        ("n1", None),
+        (digest, "a b.jsonl:2"),
+        ("a b.jsonl:3", None),
+        (digest, "b.jsonl:2"),
+        (digest, "c.csv:2"),
+        ("ward a/t", None),
+    ]
+    assert "Ayodele" not in summary.quarantine.read_text()
+
+
+def test_reasons_do_not_quote_an_id_that_looks_like_text(tmp_path: Path) -> None:
+    notes = write_jsonl(tmp_path / "notes.jsonl", [{"id": "Ayodele was seen", "patient": "p", "text": TEXT}])
+    (tmp_path / "offsets.csv").write_text("patient,days\nq,3\n")
+    settings = Settings(use_models=False, offsets=tmp_path / "offsets.csv")
+
+    summary = deidentify_files([notes], tmp_path / "out.jsonl", settings, options(), key=KEY)
+
+    [row] = rows_of(summary.quarantine)
+    assert "has no row in the offsets" in row["reason"]
+    assert "Ayodele" not in str(row)

@@ -1,9 +1,11 @@
 import json
+from dataclasses import replace
 
 import pytest
 
 from deid_runtime.errors import InputError
 from deid_runtime.evaluation import GoldNote, evaluate, render
+from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import Span
 
 #: Invented; the names must not turn up in any report.
@@ -80,6 +82,16 @@ def test_a_quarantined_note_counts_as_missed():
     assert report.quarantined == 1
     assert report.groups["A"].tokens.false_negatives == 2
     assert "1 notes were quarantined" in render(report)
+
+
+def test_a_quarantined_note_is_known_by_the_digest_of_its_id() -> None:
+    gold = [replace(note, id="Seen by Ayodele") if note.id == "b" else note for note in GOLD]
+
+    report = evaluate(
+        gold, {"a": FOUND["a"], "c": []}, quarantined={shown_id("Seen by Ayodele")}, bootstrap_resamples=10
+    )
+
+    assert report.quarantined == 1
 
 
 def test_found_notes_outside_gold_are_left_out():
