@@ -32,6 +32,7 @@ from deid_runtime.cli_surrogates import (
 )
 from deid_runtime.cli_verify import verify
 from deid_runtime.cores import cores
+from deid_runtime.kept_columns import FEW_VALUES, LONGEST_VALUE_CHARS, MOST_VALUES, NOTES_PER_VALUE
 from deid_runtime.labels import HEADS
 from deid_runtime.process_privacy import keep_private
 from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Settings
@@ -76,12 +77,6 @@ _INPUT_OPTIONS = together(
         show_default=True,
         help="Column with the patient id. Without it every note is a patient of its own: the same person gets other "
         "stand-ins in each note, dates move by other days, and --patients finds nothing.",
-    ),
-    click.option(
-        "--type-column",
-        default="type",
-        show_default=True,
-        help="Column with the note type. It is passed on as it is, so it must not hold identifiers.",
     ),
     click.option(
         "--patients",
@@ -216,10 +211,25 @@ def main() -> None:
     help="Keep note and patient ids, and file names made of them. They identify people wherever the source is known.",
 )
 @click.option(
+    "--type-column",
+    metavar="NAME",
+    help="Pass the column with the note type on, as --keep-column does. Default: it is dropped.",
+)
+@click.option(
     "--keep-column",
     multiple=True,
     metavar="NAME",
-    help="Pass this column on; may be repeated. It is NOT searched for identifiers. Other columns are dropped.",
+    help="Pass this column of categories on; may be repeated. Tables are read twice for it. It is an error when it has "
+    f"more than {MOST_VALUES} values, or more than {FEW_VALUES} and one for fewer than {NOTES_PER_VALUE} notes. A note "
+    f"goes to quarantine when its value has digits or more than {LONGEST_VALUE_CHARS} characters, or when an "
+    "identifier stands in it. Other columns are dropped.",
+)
+@click.option(
+    "--keep-column-unchecked",
+    multiple=True,
+    metavar="NAME",
+    help="Pass this column on as it is, whatever it holds; may be repeated. For measurements and the like. NOBODY "
+    "looks for identifiers there: one that is there goes out.",
 )
 @_FINDING_OPTIONS
 @server_options
@@ -233,7 +243,7 @@ def run(
     date_shift: int,
     date_shift_weeks: bool,
     keep_ids: bool,
-    keep_column: tuple[str, ...],
+    keep_column_unchecked: tuple[str, ...],
     patients: Path | None,
     crosswalk: Path | None,
     crosswalk_key: tuple[str, ...],
@@ -242,7 +252,7 @@ def run(
     """De-identify notes.
 
     IN is one or more files or folders of .jsonl, .jsonl.gz, .csv, .parquet, .txt or i2b2 2014 .xml. OUT has the format
-    of the input with the text replaced, note and patient ids as pseudonyms, and no other columns but the type.
+    of the input with the text replaced, note and patient ids as pseudonyms, and no other columns but those to keep.
 
     OUT appears when all of it is there, or not at all. Notes that could not be processed are listed in
     OUT.quarantine.jsonl with their original ids and a reason; then the exit code is 1. OUT.manifest.json says what the
@@ -264,7 +274,7 @@ def run(
     check_safe_harbor(
         safe_harbor=options["safe_harbor"],
         keep_ids=keep_ids,
-        keep_column=keep_column,
+        keep_column_unchecked=keep_column_unchecked,
         allow_unreadable_forms=options["allow_unreadable_forms"],
     )
     settings = _settings(
@@ -275,7 +285,9 @@ def run(
         inputs,
         out,
         settings,
-        replace(_run_options(keep_ids=keep_ids, keep_column=keep_column, **options), **to_crosswalk),
+        replace(
+            _run_options(keep_ids=keep_ids, keep_column_unchecked=keep_column_unchecked, **options), **to_crosswalk
+        ),
         key=load_key(key, allow_shared=options["allow_shared_key"]) if key else new_key(),
         records=_records(patients),
     )
@@ -461,25 +473,30 @@ def _run_options(
     id_column: str,
     text_column: str,
     patient_column: str,
-    type_column: str,
     workers: int,
     batch_size: int,
     overwrite: bool,
     quiet: bool,
     whole_patients: bool = False,
     keep_ids: bool = False,
+    type_column: str | None = None,
     keep_column: tuple[str, ...] = (),
+    keep_column_unchecked: tuple[str, ...] = (),
     **others: Any,
 ) -> "RunOptions":
     from deid_runtime.formats.records import ReadOptions
     from deid_runtime.run import RunOptions
 
+    asked_for = (type_column, *keep_column)
     read = ReadOptions(
         id_column=id_column,
         text_column=text_column,
         patient_column=patient_column,
-        type_column=type_column,
-        keep_columns=keep_column,
+        type_column=type_column or "type",
+        keep_columns=tuple(
+            column for column in dict.fromkeys(asked_for) if column and column not in keep_column_unchecked
+        ),
+        unchecked_columns=tuple(dict.fromkeys(keep_column_unchecked)),
     )
     return RunOptions(
         read=read,

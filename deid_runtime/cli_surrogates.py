@@ -67,7 +67,7 @@ surrogate_options = together(
 
 
 def check_safe_harbor(
-    *, safe_harbor: bool, keep_ids: bool, keep_column: tuple[str, ...], allow_unreadable_forms: bool
+    *, safe_harbor: bool, keep_ids: bool, keep_column_unchecked: tuple[str, ...], allow_unreadable_forms: bool
 ) -> None:
     """Raise SettingsError for options that would let identifiers through, beside the text or in it."""
     if safe_harbor and allow_unreadable_forms:
@@ -77,9 +77,10 @@ def check_safe_harbor(
         )
     if safe_harbor and keep_ids:
         raise SettingsError("--keep-ids keeps note and patient ids, which Safe Harbor does not allow; leave one out")
-    if safe_harbor and keep_column:
+    if safe_harbor and keep_column_unchecked:
         raise SettingsError(
-            "--keep-column passes columns on that are not searched, which Safe Harbor does not allow; leave one out"
+            "--keep-column-unchecked passes columns on that nobody has looked at, which Safe Harbor does not allow; "
+            "leave one out"
         )
 
 

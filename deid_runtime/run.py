@@ -19,6 +19,7 @@ from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.formats import FORMATS, format_of
 from deid_runtime.formats.records import Meter, ReadOptions, Source, Unreadable, Writer
 from deid_runtime.formats.sources import FileCount, Inputs, find_inputs
+from deid_runtime.kept_columns import KeptColumns, as_batch, check_kept_columns
 from deid_runtime.manifest import Counts, describe_outputs, make_manifest
 from deid_runtime.outcomes import Found, Outcome, Rejected, Rewritten, Task, Work
 from deid_runtime.progress import progress
@@ -130,6 +131,7 @@ def _run(
     ) as staging:
         with ExitStack() as stack:
             report = stack.enter_context(progress(quiet=options.quiet))
+            kept = _check_columns(inputs, work, options)
             workers = open_workers(work, options.workers, in_process=options.in_process)
             stack.enter_context(workers)
             digests = BodyDigests(staging.body)
@@ -143,6 +145,8 @@ def _run(
                 batches = make_batches(
                     inputs, options.read, meter, options.batch_size, whole_patients=work.whole_patients
                 )
+                if kept is not None:
+                    batches = kept.hold_back(batches)
                 for batch, outcomes in workers.map(_counted(batches, work.records, counts, seconds)):
                     begun = time.perf_counter()
                     _write(batch, outcomes, sink, crosswalk, quarantine, counts)
@@ -164,6 +168,26 @@ def _run(
         # Last of all, so that whatever ends a run before leaves no output, and nothing can end it after.
         staging.commit(manifest)
     return Summary(out, counts, inputs.special_files)
+
+
+def _check_columns(inputs: Inputs, work: Work, options: RunOptions) -> KeptColumns | None:
+    """Look at the columns to keep, where there are any, with the detectors of the run."""
+    if not options.read.keep_columns:
+        return None
+    plain = Work(task="detect", settings=work.settings)
+    with open_workers(plain, options.workers, in_process=options.in_process) as workers:
+
+        def search(texts: Sequence[str]) -> list[str]:
+            [(_, outcomes)] = workers.map(iter([as_batch(texts)]))
+            return [_found_in_value(outcome) for outcome in outcomes]
+
+        return check_kept_columns(inputs, options.read, search)
+
+
+def _found_in_value(outcome: Outcome) -> str:
+    if isinstance(outcome, Rejected):
+        return f"a value that could not be searched (stage {outcome.stage})"
+    return f"a value that looks like {', '.join(sorted(outcome.labels))}" if outcome.labels else ""
 
 
 def _counted(
@@ -290,8 +314,8 @@ def _write(
 def _check_options(inputs: Inputs, files: Mapping[str, FileCount], options: RunOptions) -> None:
     if options.workers < 1 or options.batch_size < 1:
         raise SettingsError("workers and batch size must be at least 1")
-    if options.read.keep_columns and not all(FORMATS[name].is_table for name in files):
-        raise SettingsError("--keep-column is for tables; files of one note have no columns")
+    if options.read.kept_columns and not all(FORMATS[name].is_table for name in files):
+        raise SettingsError("--keep-column and --type-column are for tables; files of one note have no columns")
     if (options.crosswalk is None) != (not options.crosswalk_keys):
         raise SettingsError("a crosswalk needs a file to write and a public key: --crosswalk and --crosswalk-key")
 
@@ -326,6 +350,7 @@ def _describe_options(options: RunOptions) -> dict[str, object]:
         "whole_patients": options.whole_patients,
         "keep_ids": options.keep_ids,
         "keep_columns": list(options.read.keep_columns),
+        "unchecked_columns": list(options.read.unchecked_columns),
         "workers": options.workers,
         "batch_size": options.batch_size,
         "crosswalk_keys": list(options.crosswalk_keys),

@@ -123,8 +123,8 @@ def evaluate(
         more = f" and {len(missing) - _NAMED_IDS} more" if len(missing) > _NAMED_IDS else ""
         raise InputError(
             f"{len(missing)} of {len(gold)} gold notes have no row among the found spans: "
-            f"{', '.join(missing[:_NAMED_IDS])}{more}; expected one per note, with an empty list where nothing was "
-            "found, or the note's id in the quarantine",
+            f"{', '.join(map(shown_id, missing[:_NAMED_IDS]))}{more}; expected one per note, with an empty "
+            "list where nothing was found, or the note's id in the quarantine",
             stage="evaluate",
         )
     tokens, characters = count_tokens(gold, found), count_tokens(gold, found, token=CHARACTER)

@@ -36,7 +36,7 @@ def read_delimited(source: Source, options: ReadOptions, meter: Meter) -> Iterat
 
 def check_columns(name: str, header: Sequence[str], options: ReadOptions) -> None:
     """Raise SourceError unless the columns that are needed are there, once each."""
-    needed = (*options.needed_columns, *options.keep_columns)
+    needed = (*options.needed_columns, *options.kept_columns)
     missing = [column for column in needed if column not in header]
     if missing:
         raise missing_columns(name, missing, list(header))
@@ -113,7 +113,7 @@ def _header(source: Source, rows: Iterator[tuple[int, list[str]]]) -> list[str]:
 
 
 class DelimitedWriter:
-    """A header and one row a note: the input's own columns among id, patient, type, text and the kept ones."""
+    """A header and one row a note: the input's own columns among id, patient, text and the kept ones."""
 
     def __init__(self, columns: Sequence[str], options: ReadOptions, path: Path, create: Create) -> None:
         self._columns = columns
@@ -129,7 +129,6 @@ class DelimitedWriter:
         row |= {
             options.id_column: note.id,
             options.patient_column: note.patient,
-            options.type_column: note.type,
             options.text_column: note.text,
         }
         self._rows.writerow([row.get(column, "") for column in self._columns])
@@ -146,6 +145,4 @@ def write_delimited(source: Source, options: ReadOptions, path: Path, create: Cr
 
 def passed_on(options: ReadOptions) -> frozenset[str]:
     """Return the columns that a table may have in the output."""
-    return frozenset(
-        {options.id_column, options.patient_column, options.type_column, options.text_column, *options.keep_columns}
-    )
+    return frozenset({options.id_column, options.patient_column, options.text_column, *options.kept_columns})

@@ -114,7 +114,7 @@ _USUAL_COLUMNS: Final = frozenset(
 
 
 class JsonlWriter:
-    """One object a line: id, patient and type where known, text, kept columns. Gzip when the name ends in ``.gz``."""
+    """One object a line: id, patient where known, text, kept columns. Gzip when the name ends in ``.gz``."""
 
     def __init__(self, options: ReadOptions, path: Path, create: Create, *, compress: bool) -> None:
         self._options = options
@@ -128,8 +128,6 @@ class JsonlWriter:
         row: dict[str, object] = {options.id_column: note.id}
         if note.patient:
             row[options.patient_column] = note.patient
-        if note.type:
-            row[options.type_column] = note.type
         row[options.text_column] = note.text
         row.update((column, value) for column, value in note.extra.items() if column not in row)
         self._file.write(dump_line(row))

@@ -71,13 +71,13 @@ def read_rows(
         schema = file.schema_arrow
         if options:
             _check_types(source.name, schema, options)
-            columns = [column for column in schema.names if column in passed_on(options)]
+            columns = [column for column in schema.names if column in (*passed_on(options), options.type_column)]
         else:
             if check_header:
                 check_header(source.name, schema.names)
             columns = [column for column in schema.names if not column.startswith("_")]
             _check_flat(source.name, schema, columns)
-        check_pages(source.name, source.path, file.metadata, columns)
+        check_pages(source.name, source.path, columns)
         rows = file.metadata.num_rows
         number = 0
         for number, batch in enumerate(file.iter_batches(batch_size=_READ_ROWS, columns=columns), start=1):
@@ -167,7 +167,7 @@ def _is_text(kind: "pyarrow.DataType", or_integer: bool) -> bool:
 
 
 class ParquetWriter:
-    """The input's columns among id, patient, type, text (as strings) and the kept ones (as they were)."""
+    """The input's columns among id, patient, text (as strings) and the kept ones (as they were)."""
 
     def __init__(self, schema: "pyarrow.Schema", options: ReadOptions, path: Path, create: Create) -> None:
         from pyarrow import parquet
@@ -185,7 +185,6 @@ class ParquetWriter:
         row |= {
             options.id_column: note.id,
             options.patient_column: note.patient or None,
-            options.type_column: note.type or None,
             options.text_column: note.text,
         }
         self._rows.append(row)
@@ -213,7 +212,7 @@ def write_parquet(source: Source, options: ReadOptions, path: Path, create: Crea
     with _errors(source.name):
         schema = parquet.read_schema(source.path)
     fields = [
-        pyarrow.field(field.name, field.type if field.name in options.keep_columns else pyarrow.large_string())
+        pyarrow.field(field.name, field.type if field.name in options.kept_columns else pyarrow.large_string())
         for field in schema
         if field.name in passed_on(options)
     ]

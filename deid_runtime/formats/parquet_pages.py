@@ -1,99 +1,160 @@
 """The sizes of the pages of a Parquet file, read from their headers before any page is decompressed.
 
 A page of a gigabyte may take thirty kilobytes in the file, and the sizes in the footer are only what the writer of the
-file says. The header of each page has the size that a reader will allocate. Page headers are Thrift structs in the
-compact protocol (parquet-format, ``PageHeader``): field 2 is the size of the page in bytes, field 3 that in the file.
+file says. The header of each page has the size that a reader will allocate. Footer and page headers are Thrift structs
+in the compact protocol (parquet-format, ``FileMetaData`` and ``PageHeader``). They are read here for two reasons:
+pyarrow shows no page headers, and the process ends when it shows a damaged column chunk of the footer.
 """
 
+from collections.abc import Collection, Iterator
+from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
 from deid_runtime.errors import SourceError
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    import pyarrow.parquet
-
 #: Largest page that is decompressed. A writer may put a thousand notes into a page, of which the largest has 64 MiB.
 PAGE_LIMIT_BYTES = 256 * 2**20
-#: Structs within structs; the deepest that the format knows are two.
-_MOST_NESTED: Final = 8
+#: Longest footer that is read; one of a hundred thousand column chunks takes some 20 MB.
+_FOOTER_LIMIT_BYTES: Final = 128 * 2**20
+_TAIL_BYTES: Final = 8  # length of the footer, "PAR1"
+_MOST_NESTED: Final = 16
 _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)
-_SIZE, _STORED_SIZE = 2, 3  # fields of PageHeader
+#: Fields of the structs, by their numbers in parquet.thrift.
+_ROW_GROUPS, _COLUMNS, _META_DATA = 4, 1, 3
+_PATH, _STORED, _DATA_OFFSET, _DICTIONARY_OFFSET = 3, 7, 9, 11
+_SIZE, _STORED_SIZE = 2, 3  # of PageHeader
 
 
 class _DamagedError(Exception):
     pass
 
 
-def check_pages(
-    name: str, path: Path, metadata: "pyarrow.parquet.FileMetaData", columns: "Collection[str] | None"
-) -> None:
-    """Raise SourceError when a page of ``columns`` (None: of all) is over the limit, or where no page can be.
+def check_pages(name: str, path: Path, columns: Collection[str]) -> None:
+    """Raise SourceError when a page of ``columns`` is over the limit, or where no page can be.
 
     ``columns`` are top-level names; ``name`` is that of the file in errors.
     """
-    with path.open("rb") as file:
-        for group in range(metadata.num_row_groups):
-            row_group = metadata.row_group(group)
-            for at in range(row_group.num_columns):
-                chunk = row_group.column(at)
-                if columns is None or chunk.path_in_schema in columns:
-                    _check_chunk(name, file, chunk)
-
-
-def _check_chunk(name: str, file: IO[bytes], chunk: "pyarrow.parquet.ColumnChunkMetaData") -> None:
-    starts = [chunk.data_page_offset]
-    if chunk.dictionary_page_offset:
-        starts.append(chunk.dictionary_page_offset)
-    position, end = min(starts), min(starts) + chunk.total_compressed_size
+    wanted = {column.encode("utf-8", "surrogateescape") for column in columns}
+    largest = 0
     try:
-        while position < end:
-            file.seek(position)
-            size, stored = _sizes(file)
-            if max(size, stored) > PAGE_LIMIT_BYTES:
-                raise SourceError(
-                    f"{name}: a page of the file has more than {PAGE_LIMIT_BYTES:,} bytes; write it with smaller data "
-                    "pages, or split its notes"
-                )
-            position = file.tell() + stored
-    except (_DamagedError, ValueError, OSError) as error:
-        if isinstance(error, SourceError):
-            raise
+        with path.open("rb") as file:
+            chunks = [(start, end) for column, start, end in _chunks(_footer(file)) if column in wanted]
+            # Chunks do not overlap: those of a damaged file could be read over and over.
+            if sum(end - start for start, end in chunks) > file.seek(0, 2):
+                raise _DamagedError
+            largest = max((_largest_page(file, start, end) for start, end in chunks), default=0)
+    except (_DamagedError, OverflowError, ValueError):
+        raise SourceError(f"{name}: not a Parquet file, or damaged (Thrift); nothing was written") from None
+    if largest > PAGE_LIMIT_BYTES:
         raise SourceError(
-            f"{name}: not a Parquet file, or damaged (a page header cannot be read); nothing was written"
-        ) from None
+            f"{name}: a page of the file has more than {PAGE_LIMIT_BYTES:,} bytes; write it with smaller data pages, "
+            "or split its notes"
+        )
+
+
+def _footer(file: IO[bytes]) -> IO[bytes]:
+    size = file.seek(0, 2)
+    if size < _TAIL_BYTES:
+        raise _DamagedError
+    file.seek(size - _TAIL_BYTES)
+    length = int.from_bytes(file.read(4), "little")
+    if not 0 < length <= min(size - _TAIL_BYTES, _FOOTER_LIMIT_BYTES):
+        raise _DamagedError
+    file.seek(size - _TAIL_BYTES - length)
+    return BytesIO(file.read(length))
+
+
+def _chunks(footer: IO[bytes]) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the top-level column and the stretch ``[start, end)`` of the file of every column chunk."""
+    for field, kind in _fields(footer):
+        if field != _ROW_GROUPS:
+            _skip(footer, kind)
+            continue
+        for _ in range(_elements(footer, kind, _STRUCT)):
+            for within, kind_within in _fields(footer):
+                if within != _COLUMNS:
+                    _skip(footer, kind_within)
+                    continue
+                for _ in range(_elements(footer, kind_within, _STRUCT)):
+                    yield from _chunk(footer)
+
+
+def _chunk(footer: IO[bytes]) -> Iterator[tuple[bytes, int, int]]:
+    for field, kind in _fields(footer):
+        if field != _META_DATA or kind != _STRUCT:
+            _skip(footer, kind)
+            continue
+        column, numbers = b"", {}
+        for within, kind_within in _fields(footer):
+            if within == _PATH:
+                for number in range(_elements(footer, kind_within, _BINARY)):
+                    part = _exactly(footer, _varint(footer))
+                    column = part if number == 0 else column
+            elif kind_within == _I64 and within in (_STORED, _DATA_OFFSET, _DICTIONARY_OFFSET):
+                numbers[within] = _zigzag(footer)
+            else:
+                _skip(footer, kind_within)
+        if not numbers.keys() >= {_STORED, _DATA_OFFSET} or min(numbers.values()) < 0:
+            raise _DamagedError
+        # Zero stands for no dictionary too.
+        start = min(numbers[_DATA_OFFSET], numbers.get(_DICTIONARY_OFFSET) or numbers[_DATA_OFFSET])
+        yield column, start, start + numbers[_STORED]
+
+
+def _largest_page(file: IO[bytes], start: int, end: int) -> int:
+    largest = 0
+    while start < end:
+        file.seek(start)
+        size, stored = _sizes(file)
+        largest = max(largest, size, stored)
+        start = file.tell() + stored
+    return largest
 
 
 def _sizes(file: IO[bytes]) -> tuple[int, int]:
     """Return the size of a page and its size in the file; the file then stands at the end of the header."""
     sizes: dict[int, int] = {}
-    field = 0
-    while True:
-        kind, field = _field(file, field)
-        if kind == _STOP:
-            break
+    for field, kind in _fields(file):
         if kind == _I32 and field in (_SIZE, _STORED_SIZE):
             sizes[field] = _zigzag(file)
+        elif kind in (_LIST, _SET):  # none there; one in the midst of data could go on to the end of the file
+            raise _DamagedError
         else:
-            _skip(file, kind, 0)
+            _skip(file, kind)
     if len(sizes) != 2 or min(sizes.values()) < 0:
         raise _DamagedError
     return sizes[_SIZE], sizes[_STORED_SIZE]
 
 
-def _field(file: IO[bytes], before: int) -> tuple[int, int]:
-    """Return the type and the number of the next field; ``before`` is the number of the one before it."""
+def _fields(file: IO[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield number and type of the fields of a struct; the caller reads or skips each value before the next."""
+    field = 0
+    while (head := _byte(file)) & 15 != _STOP:
+        delta = head >> 4
+        field = field + delta if delta else _zigzag(file)
+        yield field, head & 15
+
+
+def _elements(file: IO[bytes], kind: int, expected: int) -> int:
+    """Return the number of elements of a list whose elements must be ``expected``."""
+    if kind != _LIST:
+        raise _DamagedError
+    of, count = _list_head(file)
+    if of != expected and count:
+        raise _DamagedError
+    return count
+
+
+def _list_head(file: IO[bytes]) -> tuple[int, int]:
     head = _byte(file)
-    kind, delta = head & 15, head >> 4
-    if kind == _STOP:
-        return kind, before
-    return kind, before + delta if delta else _zigzag(file)
+    return head & 15, head >> 4 if head >> 4 < 15 else _varint(file)
 
 
-def _skip(file: IO[bytes], kind: int, depth: int) -> None:
-    """Move past a value. Containers are not walked: page headers hold none, and they could be without end."""
+def _skip(file: IO[bytes], kind: int, depth: int = 0) -> None:
+    """Move past a value. An element takes a byte at least, so that what is damaged ends at the end of the file."""
+    if depth > _MOST_NESTED:
+        raise _DamagedError
     if kind in (_TRUE, _FALSE):
         return
     if kind == _BYTE:
@@ -104,13 +165,14 @@ def _skip(file: IO[bytes], kind: int, depth: int) -> None:
         file.seek(8, 1)
     elif kind == _BINARY:
         file.seek(_varint(file), 1)
-    elif kind == _STRUCT and depth < _MOST_NESTED:
-        field = 0
-        while True:
-            kind_within, field = _field(file, field)
-            if kind_within == _STOP:
-                return
-            _skip(file, kind_within, depth + 1)
+    elif kind == _STRUCT:
+        for _, within in _fields(file):
+            _skip(file, within, depth + 1)
+    elif kind in (_LIST, _SET):
+        of, count = _list_head(file)
+        for _ in range(count):
+            # In a list, unlike in a struct, true and false take a byte.
+            _skip(file, _BYTE if of in (_TRUE, _FALSE) else of, depth + 1)
     else:
         raise _DamagedError
 
@@ -131,7 +193,11 @@ def _varint(file: IO[bytes]) -> int:
 
 
 def _byte(file: IO[bytes]) -> int:
-    read = file.read(1)
-    if not read:
+    return _exactly(file, 1)[0]
+
+
+def _exactly(file: IO[bytes], count: int) -> bytes:
+    read = file.read(count) if count <= _FOOTER_LIMIT_BYTES else b""
+    if len(read) != count:
         raise _DamagedError
-    return read[0]
+    return read

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from deid_runtime.digests import Create
-from deid_runtime.errors import InputError
+from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.spans import Note
 
 #: Longest record read into memory, in bytes; longer ones are quarantined unread.
@@ -20,18 +20,37 @@ RECORD_LIMIT_BYTES = 64 * 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """Which columns hold what. Columns neither named here nor in ``keep_columns`` are dropped."""
+    """Which columns hold what.
+
+    ``keep_columns`` are passed on where their values may be (:mod:`deid_runtime.kept_columns`), and
+    ``unchecked_columns`` as they are. All other columns are dropped, the type as well: it is read for those who read
+    notes in Python.
+    """
 
     id_column: str = "id"
     text_column: str = "text"
     patient_column: str = "patient"
     type_column: str = "type"
     keep_columns: tuple[str, ...] = ()
+    unchecked_columns: tuple[str, ...] = ()
     record_limit_bytes: int = RECORD_LIMIT_BYTES
+
+    def __post_init__(self) -> None:
+        for column in (self.id_column, self.text_column, self.patient_column):
+            if column in self.kept_columns:
+                raise SettingsError(
+                    f"column {column!r} holds the id, the text or the patient and is always written anew; it cannot be "
+                    "kept as well"
+                )
+
+    @property
+    def kept_columns(self) -> tuple[str, ...]:
+        """The columns that are passed on, checked or not."""
+        return (*self.keep_columns, *self.unchecked_columns)
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
-        """The columns that a table cannot lack: id, text, and those of patient and type that were asked for by name."""
+        """The columns that a table cannot lack: id, text, and those of patient and type that were asked for."""
         defaults = ReadOptions()
         named = [
             column
@@ -39,7 +58,7 @@ class ReadOptions:
                 (self.patient_column, defaults.patient_column),
                 (self.type_column, defaults.type_column),
             )
-            if column != default
+            if column != default or column in self.kept_columns
         ]
         return (self.id_column, self.text_column, *named)
 
@@ -110,7 +129,7 @@ def note_from_fields(fields: Mapping[str, object], options: ReadOptions, positio
             text,
             _label(fields, options.patient_column),
             _label(fields, options.type_column),
-            _kept(fields, options.keep_columns),
+            _kept(fields, options.kept_columns),
             position,
         )
     except InputError as error:

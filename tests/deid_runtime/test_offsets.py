@@ -138,7 +138,7 @@ def test_a_run_under_safe_harbor(notes: Path, tmp_path: Path) -> None:
     "options",
     [
         ("--safe-harbor", "--keep-ids"),
-        ("--safe-harbor", "--keep-column", "extra"),
+        ("--safe-harbor", "--keep-column-unchecked", "extra"),
         ("--safe-harbor", "--offsets"),
         ("--dates", "year", "--offsets"),
         ("--operator", "tag", "--offsets"),

@@ -106,7 +106,7 @@ def test_texts_are_replaced_and_nothing_else_is_passed_on(mixed: Path, tmp_path:
 
     out = tmp_path / "out"
     [first, second] = rows_of(out / "a.jsonl")
-    assert first.keys() == {"id", "patient", "type", "text"}
+    assert first.keys() == {"id", "patient", "text"}
     assert is_deidentified(first["text"])
     assert first["patient"] == second["patient"] != "p1"
     assert first["text"] == second["text"], "one patient, one surrogate"
@@ -178,7 +178,7 @@ def test_one_file_gives_one_file_in_the_compression_its_name_says(mixed: Path, t
 
 
 def test_kept_columns_and_ids_are_kept(mixed: Path, tmp_path: Path) -> None:
-    deidentify(mixed / "d.parquet", tmp_path / "d.parquet", keep_ids=True, read=ReadOptions(keep_columns=("n",)))
+    deidentify(mixed / "d.parquet", tmp_path / "d.parquet", keep_ids=True, read=ReadOptions(unchecked_columns=("n",)))
 
     rows = parquet.read_table(tmp_path / "d.parquet").to_pylist()
     assert [(row["id"], row["n"]) for row in rows] == [("q1", 1), ("q2", 3)]

@@ -158,9 +158,9 @@ def test_no_reason_and_no_repr_quotes_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 def test_writes_what_it_reads(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    options = ReadOptions(text_column="body", keep_columns=("ward", "id"))
+    options = ReadOptions(text_column="body", keep_columns=("ward", "type"))
     notes = [
-        Note("a", 'line\r\nline\u2028\rend\t"q" 😀', "p", "t", {"ward": [1, None], "id": "real"}),
+        Note("a", 'line\r\nline\u2028\rend\t"q" 😀', "p", "t", {"ward": [1, None], "type": "t"}),
         Note("b", ""),
     ]
 
