@@ -3,6 +3,7 @@
 The column ``id`` holds the patient id that the notes carry; the other columns are the fields below, under their own
 name or one of the aliases, in any case, with spaces or dashes for underscores. Columns whose name starts with an
 underscore are passed over; an unknown one is an error, since a misspelt field would mean identifiers not looked for.
+A field may hold several values with ``|``, ``;`` or a line end between them; ``dob`` holds one.
 All records are held in memory, in every worker: about 2 kB a patient.
 """
 
@@ -62,6 +63,8 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 _FIELD_OF: Final = {alias: name for name, aliases in FIELDS.items() for alias in (name, *aliases)}
 _ID: Final = "id"
+#: What a value is looked for by grows with it.
+_LONGEST_VALUE_CHARS: Final = 2_000
 
 
 def read_patients(path: Path) -> dict[str, PatientRecord]:
@@ -147,9 +150,16 @@ def _value(position: str, column: str, value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        raise SettingsError(f"{position}: column {column[:40]!r} is {type(value).__name__}; expected a string")
+        raise SettingsError(
+            f"{position}: column {column[:40]!r} is {type(value).__name__}; expected a string, with | between several "
+            "values"
+        )
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
         raise SettingsError(f"{position}: column {column[:40]!r} is not valid UTF-8") from None
+    if len(value) > _LONGEST_VALUE_CHARS:
+        raise SettingsError(
+            f"{position}: column {column[:40]!r} has {len(value)} characters; the limit is {_LONGEST_VALUE_CHARS}"
+        )
     return value.strip()

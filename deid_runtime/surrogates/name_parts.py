@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from deid_runtime.record_values import record_values
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import names
 from deid_runtime.surrogates.patient import Patient
@@ -144,8 +145,7 @@ def record_roles(record: Mapping[str, str]) -> dict[str, str]:
     """Return the role of each word of the names in a patient's record, by normal form."""
     roles: dict[str, str] = {}
     for role, fields in ((FAMILY, _FAMILY_FIELDS), (GIVEN, _GIVEN_FIELDS)):
-        for name in fields:
-            value = record.get(name, "")[:LONGEST_NAME_CHARS]
+        for value in (one for name in fields for one in record_values(record.get(name, "")[:LONGEST_NAME_CHARS])):
             for place, (start, end) in enumerate(_words(value)):
                 form = normal_form(value[start:end])
                 is_name = form == normal_form(value.strip()) or (  # Du, Van; Della Mae

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from deid_runtime.record_values import record_values
 from deid_runtime.surrogates.forms import changed, normal_form
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import phrases
@@ -50,9 +51,9 @@ def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, st
     """Return the patient whose secret is ``keyed`` and whose dates move by ``offset_days``."""
     recorded = set()
     for name, value in record.items():
-        if name not in _NOT_IDENTIFYING:
-            recorded.add(normal_form(value))
-            words = {normal_form(word) for word in value.replace("-", " ").split()}
+        for one in record_values(value) if name not in _NOT_IDENTIFYING else ():
+            recorded.add(normal_form(one))
+            words = {normal_form(word) for word in one.replace("-", " ").split()}
             recorded.update(words - phrases().kept["street"] if name in _ADDRESSES else words)
     return Patient(keyed, offset_days, dict(record), frozenset(recorded - {""}), dict(roles))
 

@@ -73,6 +73,9 @@ def test_jsonl_csv_and_parquet_say_the_same(tmp_path: Path) -> None:
             "p.jsonl", '{"id": "1", "mrn": "1", "mrn": "2"}\n', r"p\.jsonl:1: .* holds a key twice", id="keys"
         ),
         pytest.param("p.jsonl", '{"id": "1", "mrn": 1.5}\n', r"p\.jsonl:1: column 'mrn' is float", id="float"),
+        pytest.param("p.jsonl", '{"id": "1", "phone": ["1"]}\n', "is list; expected a string, with", id="list"),
+        pytest.param("p.csv", "id,given\n1," + "x" * 2_001 + "\n", "has 2001 characters; the limit is 2000", id="long"),
+        pytest.param("p.csv", "id,dob\n1,1931-02-08|1931-02-09\n", "holds no whole date", id="two-dobs"),
         pytest.param("p.jsonl", '{"id": "1", "given": "\\ud800"}\n', "not valid UTF-8", id="surrogate"),
         pytest.param("p.parquet", "id,given\n", "not a Parquet file", id="not-parquet"),
         pytest.param("p.xlsx", "", "are read from .jsonl", id="suffix"),

@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import Final
 
 from deid_runtime.detectors.record.names import Person, find_names, name_parts, read_person
-from deid_runtime.detectors.record.values import ValuePattern, find_values, value_patterns
+from deid_runtime.detectors.record.values import NUMBER_KINDS, ValuePattern, find_values, value_patterns
+from deid_runtime.record_values import record_values
 from deid_runtime.spans import PatientRecord, Span
 
 _COMPILED_RECORDS: Final = 512  # bounds the memory: a compiled record is some tens of kB
@@ -54,8 +55,11 @@ def _compile(fields: tuple[tuple[str, str], ...]) -> _Matcher:
     values: dict[str, list[str]] = {}
     for name, value in fields:
         kind = _FIELDS.get(name.lower())
-        if kind is not None and value.strip():
-            values.setdefault(kind, []).append(value.strip())
+        if kind is not None:
+            found = record_values(value)
+            # A number may hold the mark itself; those of a list joined stand nowhere.
+            whole = [value.strip()] if len(found) > 1 and kind in NUMBER_KINDS else []
+            values.setdefault(kind, []).extend([*found, *whole])
     persons = [read_person("PATIENT", values.get("given", []), values.get("family", []))]
     for kind, label in (("person", "PATIENT"), ("provider", "DOCTOR")):
         persons += [read_person(label, *name_parts(value)) for value in values.get(kind, [])]

@@ -8,6 +8,7 @@ from typing import Final
 
 from deid_runtime.birth_dates import date_of_birth
 from deid_runtime.name_cues import fold, is_ordinary
+from deid_runtime.record_values import record_values
 from deid_runtime.spans import Span
 
 
@@ -125,6 +126,8 @@ def _number(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iter
             yield ValuePattern(kind, rf"(?<!\w){re.escape(value)}(?!\w)", value.lower(), re.IGNORECASE)
         return
     forms = [_spaced(characters)]
+    if record_values(value) != [value]:
+        forms.append(re.escape(value))
     first_digit = next(at for at, character in enumerate(characters) if character.isdecimal())
     bare = "".join(characters[first_digit:])
     if first_digit and sum(character.isdigit() for character in bare) >= 5:
@@ -195,7 +198,7 @@ def _city(kind: str, value: str, values: Mapping[str, Sequence[str]]) -> Iterato
     words = value.split()
     if len(value) < 3:
         return
-    after = "|".join([_state_forms(values), *map(re.escape, values.get("ZIP", ()))]).strip("|")
+    after = "|".join(filter(None, [_state_forms(values), *map(re.escape, values.get("ZIP", ()))]))
     is_plain = len(words) > 1 or not is_ordinary(fold(value))
     form = _phrase(value)
     behind = r"(?![\w])(?!-[A-Z])(?!['\u2019]s (?:disease|syndrome|sign))"
@@ -261,12 +264,12 @@ def _organization(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -
         yield _place(kind, value)
 
 
+#: Kinds of fields that hold a number.
+NUMBER_KINDS: Final = frozenset({"MEDICALRECORD", "ACCOUNT", "HEALTHPLAN", "SSN"})
+
 _BUILDERS: Final[dict[str, _Builder]] = {
     "birth": _birth,
-    "MEDICALRECORD": _number,
-    "ACCOUNT": _number,
-    "HEALTHPLAN": _number,
-    "SSN": _number,
+    **dict.fromkeys(sorted(NUMBER_KINDS), _number),
     "PHONE": _phone,
     "FAX": _phone,
     "last4": _last4,

@@ -248,6 +248,73 @@ def test_any_value_compiles(value, text):
     find_record(text, PatientRecord("p1", dict.fromkeys(FIELDS, value)))
 
 
+#: Field, two values, and a text that holds both as they stand.
+LISTS = [
+    *(
+        (field, ("Rosalind", "Quillon"), "We saw Rosalind and Quillon at noon")
+        for field in ("given", "middle", "nickname", "family", "former_name")
+    ),
+    *(
+        (field, ("Rosalind Quist", "Tove Lindqvist"), "We saw Rosalind Quist and Tove Lindqvist at noon")
+        for field in (
+            "name", "aka", "contact", "next_of_kin", "guardian", "mother", "father", "spouse", "pcp", "provider",
+        )
+    ),
+    *(
+        (field, ("WB 004-417", "7731904"), "on file: WB 004-417 and 7731904 here")
+        for field in ("mrn", "account", "csn", "member_id", "policy")
+    ),
+    *(
+        (field, ("212 867 4410", "(646) 867-9981"), "call 212 867 4410 or (646) 867-9981 now")
+        for field in ("phone", "mobile", "home_phone", "work_phone", "fax")
+    ),
+    ("ssn", ("219-09-9999", "219-08-8888"), "numbers 219-09-9999 and 219-08-8888"),
+    ("ssn_last4", ("9999", "8888"), "SSN 9999, SSN 8888"),
+    ("email", ("r.quist@mailhost.net", "q@mailhost.net"), "r.quist@mailhost.net or q@mailhost.net"),
+    ("street", ("14 N Elm Grove Ave", "2 Harlan Road"), "lives at 14 N Elm Grove Ave, then 2 Harlan Road"),
+    *((field, ("Kasson", "Wanamingo"), "from Kasson to Wanamingo") for field in ("city", "county")),
+    ("state", ("Minnesota", "Oregon"), "from Minnesota to Oregon"),
+    ("zip", ("55944", "K1A 0B1"), "codes 55944 and K1A 0B1"),
+    ("country", ("Norway", "Iceland"), "from Norway to Iceland"),
+    *((field, ("Harlan Tool & Die", "Quarrybank Mill"), "Harlan Tool & Die, Quarrybank Mill")
+      for field in ("employer", "school")),
+]  # fmt: skip
+
+
+def test_the_lists_below_have_every_field():
+    assert {field for field, _, _ in LISTS} == FIELDS.keys() - {"sex", "suffix", "dob"}
+
+
+@pytest.mark.parametrize("mark", ["|", ";", " | ", "; ", "||", "\n"])
+@pytest.mark.parametrize(("field", "both", "text"), LISTS)
+def test_every_value_of_a_list_is_found(field, both, text, mark):
+    assert found(text, {field: mark.join(both)}) == list(both)
+
+
+@pytest.mark.parametrize(
+    "mark", ["|", "||", "(", ")", "[", "]", "{2}", "*", "+", "?", "\\", "^", "$", ".", "\\d", "(?P<"]
+)
+@pytest.mark.parametrize(("field", "both", "text"), LISTS)
+def test_marks_of_regular_expressions_in_a_value_are_plain_characters(field, both, text, mark):
+    address = {"city": "Reading", "state": "MN", "zip": "55944"}
+    for value in (f"{both[0]}{mark}", f"{mark}{both[0]}", mark):
+        fields = {**address, field: value}
+        # Every pattern compiles, also those whose value does not stand in the text.
+        find_record(f"{text} {value} Reading, MN 55944", PatientRecord("p1", fields))
+        if mark in ("|", "||") and value != mark:
+            assert both[0] in found(text, {field: value})
+
+
+def test_the_place_before_a_zip_with_a_mark_is_found():
+    # The town is an ordinary word and counts only before its state or ZIP.
+    assert "Reading" in found("from Reading 55944 today", {"city": "Reading", "zip": "55944|"})
+
+
+def test_a_number_that_holds_a_mark_is_found():
+    assert found("MRN 123|456.", {"mrn": "123|456"}) == ["123|456"]
+    assert found("MRN 123456.", {"mrn": "123|456"}) == ["123456"]
+
+
 @pytest.mark.parametrize(
     "piece", ["Rosalind ", "R. ", "0", "2 1 2 8 6 7 4 ", "14 N Elm ", "3/4/", "Kasson, ", "Okafor-"]
 )
