@@ -107,7 +107,9 @@ def _values(inputs: Inputs, options: ReadOptions) -> dict[str, _Column]:
     columns = {name: _Column() for name in options.keep_columns}
     for source in inputs:
         for item in read_notes(source, options, Meter()) if FORMATS[source.format].is_table else ():
-            for name, column in columns.items() if isinstance(item, Note) else ():
+            if not isinstance(item, Note):
+                continue
+            for name, column in columns.items():
                 value = item.extra.get(name)
                 if _is_free(value):
                     continue
