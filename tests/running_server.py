@@ -69,6 +69,11 @@ def changed_models(folder: Path, change: Callable[[dict[str, Any]], None]) -> Pa
     return folder
 
 
+def fast_alone(content: dict[str, Any]) -> None:
+    """Leave a manifest the profile ``fast`` with its graph."""
+    del content["graphs"]["v1"], content["profiles"]["full"]
+
+
 def models_with_title_case(folder: Path, has_title_case: bool = True) -> Path:
     """Make ``folder`` the packaged models with a second look of the name heads in the profiles, or without."""
 

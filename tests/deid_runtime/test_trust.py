@@ -23,7 +23,7 @@ from deid_runtime.serving.note_models import NoteOptions
 from deid_runtime.serving.repository import write_repository
 from deid_runtime.settings import Settings
 from deid_runtime.trust import read_trusted
-from tests.running_server import changed_models
+from tests.running_server import changed_models, fast_alone
 
 pytest.importorskip("cryptography")
 
@@ -75,10 +75,6 @@ def swapped(content: Content) -> None:
 def detagged(content: Content) -> None:
     tags = content["graphs"]["v0"]["heads"][0]["tags"]
     tags[0], tags[1] = tags[1], tags[0]
-
-
-def fast_alone(content: Content) -> None:
-    del content["graphs"]["v1"], content["profiles"]["full"]
 
 
 def test_the_models_of_the_package_are_trusted() -> None:

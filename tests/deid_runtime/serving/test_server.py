@@ -19,14 +19,22 @@ import pytest
 from click.testing import CliRunner
 
 from deid_runtime.cli import main
-from deid_runtime.contract import find_models, read_manifest
+from deid_runtime.contract import read_manifest
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.serving.graph_models import GraphModels, ServingOptions
 from deid_runtime.serving.repository import repository_folder, write_graph_model
 from deid_runtime.serving.server import Server, Tls
 from deid_runtime.serving.supervisor import RestartPolicy
 from tests.deid_runtime.serving.requests import grpc, note_inputs, token_inputs, tokens, windows
-from tests.running_server import KEY_NAME, ServedFolder, installation, started, supervised
+from tests.running_server import (
+    KEY_NAME,
+    ServedFolder,
+    changed_models,
+    fast_alone,
+    installation,
+    started,
+    supervised,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -37,7 +45,7 @@ def small_folder(tmp_path_factory: pytest.TempPathFactory) -> ServedFolder:
     installation()
     folder = tmp_path_factory.mktemp("small")
     served = ServedFolder(folder / "repository", folder)
-    manifest = read_manifest(find_models(None))
+    manifest = read_manifest(changed_models(tmp_path_factory.mktemp("models"), fast_alone))
     with repository_folder(manifest, served.repository):
         graph = manifest.graphs["v0"]
         config = GraphModels(manifest, ServingOptions(call_rows=1)).whole(graph)
