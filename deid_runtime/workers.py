@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from deid_runtime.batches import Batch
-from deid_runtime.errors import ModelError
+from deid_runtime.errors import EngineError, ModelError
 from deid_runtime.outcomes import Outcome, Rejected, Work, process, units
 from deid_runtime.spans import Note
 from deid_runtime.watchdog import STEP_S, Patience, Watchdog
@@ -241,8 +241,10 @@ class WorkerPool:
 
     def _take(self, worker: Worker[_Job], message: object) -> None:
         if isinstance(message, NotLoaded):
-            raise message.error
-        if isinstance(message, Ready):
+            if not isinstance(message.error, EngineError):
+                raise message.error  # it would be raised in any other worker too
+            self._retire(worker, error=message.error)
+        elif isinstance(message, Ready):
             worker.is_ready = True
             self._failed_starts = 0
             if self._description is not None:
@@ -259,26 +261,32 @@ class WorkerPool:
             self._assign()
 
     def _retire(
-        self, worker: Worker[_Job], fault: str = "", *, rejected: Rejected | None = None, grace_s: float = 0.0
+        self,
+        worker: Worker[_Job],
+        fault: str = "",
+        *,
+        error: EngineError | None = None,
+        rejected: Rejected | None = None,
+        grace_s: float = 0.0,
     ) -> None:
         """End a worker, and put its job back.
 
-        ``fault`` says what it did wrong, as a verb; nothing for one that died. ``rejected`` is for notes that have it
-        fail, where something better is known.
+        ``fault`` says what it did wrong, as a verb; nothing for one that died. Where a worker has said more of itself,
+        ``error`` is why it could not load its engine, and ``rejected`` what becomes of notes on which workers fail.
         """
         self._workers.remove(worker)
         self._past_seconds.append(worker.stage_seconds)
         ended = worker.end(grace_s)
         if not worker.is_ready:
-            self._count_failed_start(fault or f"{ended} while loading")
+            self._count_failed_start(fault or f"{ended} while loading", error)
         elif worker.job is not None:
             self._put_back(worker.job, rejected, fault or ended)
 
-    def _count_failed_start(self, fault: str) -> None:
+    def _count_failed_start(self, fault: str, error: EngineError | None) -> None:
         self._failed_starts += 1
         allowed = _FAILED_STARTS_AT_FIRST if self._description is None else _FAILED_STARTS
         if self._failed_starts >= allowed:
-            raise ModelError(
+            raise error or ModelError(
                 f"a worker process {fault}, as {self._failed_starts} did in a row; with too little memory use fewer "
                 "--workers"
             )

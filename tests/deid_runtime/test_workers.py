@@ -269,7 +269,7 @@ def test_time_in_which_the_parent_does_not_look_is_not_held_against_a_worker() -
 
 @dataclass(frozen=True)
 class Flawed:
-    """Where the models run: in this process, and fail on notes with a certain word, the first ``times``.
+    """Where the models run: in this process, and fail while loading or on notes with a certain word, ``times`` times.
 
     ``marks`` is a folder in which each failure leaves a file, so that it is counted over all processes.
     """
@@ -277,6 +277,7 @@ class Flawed:
     error: Exception
     marks: Path
     times: int
+    fails_on_loading: bool = False
     connect_seconds: float = 0.0
 
     def longest_s(self, notes: int, chars: int) -> float:
@@ -284,16 +285,22 @@ class Flawed:
 
     @contextmanager
     def connect(self, settings: Settings) -> Iterator[Any]:
+        if self.fails_on_loading:
+            self._fail()
         yield self
+
+    def _fail(self) -> None:
+        if len(list(self.marks.iterdir())) < self.times:
+            (self.marks / str(uuid4())).touch()
+            raise self.error
 
     @property
     def manifest(self) -> dict[str, object]:
         return {"engine": "flawed"}
 
     def __call__(self, texts: Sequence[str], sentences: object) -> list[list[Span]]:
-        if any("Quist" in text for text in texts) and len(list(self.marks.iterdir())) < self.times:
-            (self.marks / str(uuid4())).touch()
-            raise self.error
+        if any("Quist" in text for text in texts):
+            self._fail()
         return [[Span(0, 4, "DOCTOR", 0.9, ("model:name",))] for _ in texts]
 
 
@@ -323,6 +330,20 @@ def test_a_job_of_an_engine_that_failed_is_done_again_by_another(
 
     given_up = ("quist", Rejected("models", reason))
     assert found("always", 4) == [given_up if each[0] == "quist" else each for each in expected]
+
+
+def test_an_engine_that_cannot_be_loaded_is_tried_again_and_then_told(tmp_path: Path) -> None:
+    def found(times: int) -> list[tuple[str, object]]:
+        folder = tmp_path / str(times)
+        folder.mkdir()
+        error = EngineError("the engine does not give the known answer")
+        work = Work(task="detect", settings=Settings(server=Flawed(error, folder, times, fails_on_loading=True)))
+        with WorkerPool(work, 1, HASTY) as pool:
+            return results(pool, [note("a")])
+
+    assert [type(outcome) for _, outcome in found(1)] == [Found]
+    with pytest.raises(EngineError, match="known answer"):
+        found(2)
 
 
 def test_no_process_is_left_behind() -> None:
