@@ -23,7 +23,8 @@ server_options = together(
         help="Have the models run by these servers (`deid serve`, or Triton with a repository of `deid-export "
         "repository`), gRPC port 8001 unless given. Several are used in turn, and stand in for each other; so are "
         "all addresses of a HOST, as they come and go. A server with other models than --models is refused. Notes that "
-        "no server answers go to quarantine. More --workers than cores keep a server busy. Needs the extra [client].",
+        "no server answers go to quarantine. A server on another machine needs --tls or --tls-ca. More --workers than "
+        "cores keep a server busy. Needs the extra [client].",
     ),
     click.option(
         "--stream",
@@ -56,8 +57,9 @@ server_options = together(
         default=120.0,
         show_default=True,
         metavar="SECONDS",
-        help="How long to try to get an answer before the notes concerned go to quarantine. Less than a server takes "
-        "to restart, and every restart costs notes.",
+        help="How long to try to get an answer before the notes concerned go to quarantine. When no server answered in "
+        "that time, further notes go there at once, until a server answers a probe. Less than a server takes to "
+        "restart, and every restart costs notes.",
     ),
     click.option("--tls", is_flag=True, help="Encrypt, and trust the authorities that gRPC comes with."),
     click.option("--tls-ca", type=cli_options.FILE, help="Encrypt, and trust the authorities in this PEM file alone."),
@@ -67,7 +69,7 @@ server_options = together(
         "--authorization-file",
         type=cli_options.FILE,
         help="File with the authorization header, as `Bearer ...`, which only you may read; read anew every minute. "
-        f"Only over TLS, or to this machine. Or set {AUTHORIZATION_VARIABLE}.",
+        f"Or set {AUTHORIZATION_VARIABLE}.",
     ),
     click.option(
         "--metrics-port",
@@ -126,12 +128,6 @@ def server_settings(
         authorization_file=authorization_file,
         allow_shared_secrets=allow_shared_key,
     )
-    if settings.open_endpoints:
-        click.echo(
-            f"deid: WARNING: what is sent to {', '.join(settings.open_endpoints)} is not encrypted, and notes can be "
-            "read from it; use --tls, or an encrypted network",
-            err=True,
-        )
     if metrics_port is not None:
         from deid_client.metrics import serving_metrics
 

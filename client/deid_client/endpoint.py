@@ -12,7 +12,7 @@ from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 
 from deid_client.addresses import Address
 from deid_client.errors import CallError, Verdict, is_cancelled
-from deid_client.settings import ServerSettings
+from deid_client.settings import ServerSettings, is_loopback
 from deid_client.stream import Stream
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.secret_files import check_secret_file
@@ -186,8 +186,9 @@ class Endpoint:
 def _open_channel(address: Address, settings: ServerSettings) -> grpc.aio.Channel:
     tls = settings.tls
     options: list[tuple[str, object]] = list(_OPTIONS)
-    if address.ip is not None:
-        # Proxies go by the name, of which gRPC is told nothing: what was looked up here is reached from here.
+    if address.ip is not None or is_loopback(address.endpoint):
+        # Proxies go by the name, and gRPC is not told the name: what was looked up here is reached from here. What is
+        # sent to this machine is in clear, so it must not go through the proxy of a network (http_proxy).
         options.append(("grpc.enable_http_proxy", 0))
     if tls is None:
         if address.ip is not None:

@@ -38,7 +38,11 @@ class Tls:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """Where the models run and how they are asked. None of it changes an answer. Seconds are wall-clock seconds."""
+    """Where the models run and how they are asked. None of it changes an answer. Seconds are wall-clock seconds.
+
+    Raises SettingsError for a wrong value, and for an endpoint beyond the loopback without ``tls``: notes can be read
+    from what is sent.
+    """
 
     #: host:port of gRPC; several are used in turn, and one stands in for another. So are the addresses of a host name.
     endpoints: tuple[str, ...]
@@ -47,7 +51,7 @@ class ServerSettings:
     request_tokens: int = 4096  # most tokens a request, padding included: windows times their width
     request_rows: int = 64  # most windows a request; the server's max_batch_size must allow them
     requests_in_flight: int = 4  # of one process; what is behind them waits
-    call_seconds: float = 30.0  # deadline of one call
+    call_seconds: float = 30.0  # deadline of one call of up to 4096 tokens; a larger one gets longer in proportion
     batch_seconds: float = 120.0  # deadline of one batch of windows, all calls and pauses together
     connect_seconds: float = 30.0  # how long to wait for a first server when loading
     lookup_seconds: float = 10.0  # host names are looked up again so often, for servers that came or went
@@ -72,15 +76,13 @@ class ServerSettings:
         ):  # fmt: skip
             if getattr(self, name) <= 0:
                 raise SettingsError(f"{name} is {getattr(self, name)}; expected more than 0")
-        if (self.authorization or self.authorization_file) and self.open_endpoints:
+        beyond = [name for name in self.endpoints if not is_loopback(name)]
+        if beyond and self.tls is None:
             raise SettingsError(
-                f"an authorisation header would go to {', '.join(self.open_endpoints)} unencrypted; use TLS"
+                f"notes would go to {', '.join(beyond)} unencrypted, and the network could read them; use TLS (--tls, "
+                "or --tls-ca FILE for your own authority), or a tunnel that begins on this machine, as "
+                "`ssh -L 8001:127.0.0.1:8001 HOST` with --server 127.0.0.1:8001"
             )
-
-    @property
-    def open_endpoints(self) -> tuple[str, ...]:
-        """The endpoints on other machines to which nothing is encrypted."""
-        return () if self.tls else tuple(name for name in self.endpoints if not _is_here(split_endpoint(name)[0]))
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """Return the headers of a call.
@@ -142,8 +144,13 @@ def split_endpoint(endpoint: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def _is_here(host: str) -> bool:
-    """Say whether a host is this machine by its name or address; a name that only begins so may be anyone's."""
+def is_loopback(endpoint: str) -> bool:
+    """Return whether what is sent to ``endpoint``, ``host:port``, stays on this machine.
+
+    A loopback address and the reserved name ``localhost`` do. No other name does, whatever it resolves to now: it may
+    resolve to another address a moment later.
+    """
+    host, _ = split_endpoint(endpoint)
     if host.lower().rstrip(".") == "localhost":
         return True
     try:

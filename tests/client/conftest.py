@@ -1,7 +1,9 @@
 """What the tests of the client share: engines, notes, and what the embedded engine says of them."""
 
 import json
+import shutil
 import socket
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -99,6 +101,18 @@ def embedded(models: Models, settings: Settings) -> ModelTagger:
     engines = [(graph, models.locked(graph)) for graph in profile.graphs]
     encoder = WordEncoder.from_file(manifest.tokenizer)
     return ModelTagger(engines, profile, settings.thresholds, encoder, 16, manifest.content)
+
+
+def make_certificate(folder: Path, subject: str) -> tuple[Path, Path]:
+    """Write a certificate for ``subject`` that vouches for itself, and its key; return both paths."""
+    if shutil.which("openssl") is None:
+        pytest.skip("certificates are made with openssl")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=localhost", "-addext", f"subjectAltName={subject}", "-keyout", "key.pem", "-out", "cert.pem"],
+        cwd=folder, check=True, capture_output=True,
+    )  # fmt: skip
+    return folder / "cert.pem", folder / "key.pem"
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:

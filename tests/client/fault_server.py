@@ -77,7 +77,7 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
 
     def __init__(
         self, models: Models, *, faults: tuple[Fault | None, ...] = (), always: Fault | None = None,
-        host: str = "127.0.0.1", port: int = 0,
+        host: str = "127.0.0.1", port: int = 0, credentials: grpc.ServerCredentials | None = None,
     ) -> None:  # fmt: skip
         self.models = models
         self.host = host
@@ -94,17 +94,20 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
         self._lock = threading.Lock()
         self._server: grpc.Server | None = None
         self.port = port
+        self._credentials = credentials
         self.start()
 
     @property
     def address(self) -> str:
         return f"{self.host}:{self.port}"
 
-    def start(self, credentials: grpc.ServerCredentials | None = None) -> None:
+    def start(self) -> None:
         server = grpc.server(ThreadPoolExecutor(16), options=[("grpc.so_reuseport", 0)])
         service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(self, server)
         self.port = (
-            server.add_secure_port(self.address, credentials) if credentials else server.add_insecure_port(self.address)
+            server.add_secure_port(self.address, self._credentials)
+            if self._credentials
+            else server.add_insecure_port(self.address)
         )
         server.start()
         self._server = server

@@ -3,33 +3,57 @@
 import time
 from contextlib import contextmanager
 
+import grpc
 import pytest
 
 from deid_client.addresses import Address, is_name
-from deid_client.settings import ServerSettings
+from deid_client.settings import ServerSettings, Tls
 from deid_runtime.errors import ModelError
 from deid_runtime.settings import Settings
-from tests.client.conftest import NAME
+from tests.client.conftest import NAME, make_certificate
 from tests.client.fault_server import FaultServer
 
 QUICK = {"first_pause_seconds": 0.02, "longest_pause_seconds": 0.2, "lookup_seconds": 0.1, "connect_seconds": 20.0}
 
 
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """The certificate of the name, and its key: what is sent to a name is encrypted."""
+    return make_certificate(tmp_path_factory.mktemp("tls"), f"DNS:{NAME}")
+
+
+@pytest.fixture(scope="module")
+def serving(models, certificate):
+    """Makes servers that have the certificate of the name."""
+    chain, key = (path.read_bytes() for path in certificate)
+    credentials = grpc.ssl_server_credentials([(key, chain)])
+
+    def make(**where):
+        return FaultServer(models, credentials=credentials, **where)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def asking_name(certificate):
+    def make(port, **changes):
+        settings = {"request_tokens": 256, "tls": Tls(roots=certificate[0]), **QUICK, **changes}
+        return ServerSettings(endpoints=(f"{NAME}:{port}",), **settings)
+
+    return make
+
+
 @contextmanager
-def two_servers(models):
+def two_servers(serving):
     """Two servers on one port of two addresses of this machine."""
-    with FaultServer(models) as first, FaultServer(models, host="127.0.0.2", port=first.port) as second:
+    with serving() as first, serving(host="127.0.0.2", port=first.port) as second:
         yield first, second
 
 
-def asking_name(port, **changes):
-    return ServerSettings(endpoints=(f"{NAME}:{port}",), request_tokens=256, **{**QUICK, **changes})
-
-
 @pytest.mark.parametrize("is_streaming", [False, True])
-def test_all_addresses_of_a_name_are_used(known, models, texts, sentences, expected, is_streaming):
+def test_all_addresses_of_a_name_are_used(known, serving, asking_name, texts, sentences, expected, is_streaming):
     with (
-        two_servers(models) as (first, second),
+        two_servers(serving) as (first, second),
         asking_name(first.port, is_streaming=is_streaming).connect(Settings()) as tagger,
     ):
         assert tagger(texts, sentences) == expected["fast"]
@@ -37,8 +61,8 @@ def test_all_addresses_of_a_name_are_used(known, models, texts, sentences, expec
         assert second.asked
 
 
-def test_one_address_stands_in_for_another(known, models, texts, sentences, expected):
-    with two_servers(models) as (first, second), asking_name(first.port).connect(Settings()) as tagger:
+def test_one_address_stands_in_for_another(known, serving, asking_name, texts, sentences, expected):
+    with two_servers(serving) as (first, second), asking_name(first.port).connect(Settings()) as tagger:
         for gone, left in ((first, second), (second, first)):
             gone.stop()
             left.asked.clear()
@@ -56,10 +80,12 @@ def until_asked(tagger, server, texts, sentences, expected):
     assert server.asked
 
 
-def test_a_server_that_comes_is_found_and_one_that_goes_is_asked_no_more(known, models, texts, sentences, expected):
+def test_a_server_that_comes_is_found_and_one_that_goes_is_asked_no_more(
+    known, serving, asking_name, texts, sentences, expected
+):
     with (
-        two_servers(models) as (first, second),
-        FaultServer(models, host="127.0.0.3", port=first.port) as third,
+        two_servers(serving) as (first, second),
+        serving(host="127.0.0.3", port=first.port) as third,
         asking_name(first.port).connect(Settings()) as tagger,
     ):
         assert tagger(texts, sentences) == expected["fast"]
@@ -76,14 +102,14 @@ def test_a_server_that_comes_is_found_and_one_that_goes_is_asked_no_more(known, 
         until_asked(tagger, third, texts, sentences, expected)
 
 
-def test_a_server_of_other_models_behind_a_name_is_refused_by_its_address(known, models):
-    with two_servers(models) as (first, second):
+def test_a_server_of_other_models_behind_a_name_is_refused_by_its_address(known, serving, asking_name):
+    with two_servers(serving) as (first, second):
         second.parameters["graph_sha256"] = "0" * 64
         with pytest.raises(ModelError, match=rf"{NAME}:{first.port} \(127\.0\.0\.2\): graph_sha256"):
             asking_name(first.port).connect(Settings())
 
 
-def test_a_name_that_is_not_known_is_told(known, models):
+def test_a_name_that_is_not_known_is_told(known, asking_name):
     known[NAME] = []
 
     with pytest.raises(ModelError, match=rf"no server answers.*{NAME}:8001"):

@@ -106,6 +106,15 @@ def test_options_that_do_not_go_together(options, source, tmp_path):
     assert "--server" in result.stderr
 
 
+def test_a_server_beyond_this_machine_needs_tls(source, tmp_path):
+    result = command("detect", source, "-o", tmp_path / "out.jsonl", "--server", "127.0.0.1,triton.quist.org:8001")
+
+    assert result.exit_code == 2
+    assert "triton.quist.org:8001" in result.stderr
+    assert "--tls-ca" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_server_that_is_not_there_stops_the_command(models, source, tmp_path):
     server = FaultServer(models)
     server.stop()

@@ -6,6 +6,7 @@ import pytest
 
 from deid_client.settings import ServerSettings, Tls
 from deid_runtime.errors import SettingsError
+from tests.client.conftest import NAME
 
 SECRET = "Bearer 9f2c-not-to-be-seen"
 
@@ -21,7 +22,7 @@ SECRET = "Bearer 9f2c-not-to-be-seen"
     ],
 )
 def test_endpoints(given, endpoint):
-    assert ServerSettings(endpoints=(given,)).endpoints == (endpoint,)
+    assert ServerSettings(endpoints=(given,), tls=Tls()).endpoints == (endpoint,)
 
 
 @pytest.mark.parametrize(
@@ -29,37 +30,42 @@ def test_endpoints(given, endpoint):
     [(), ("",), (":8001",), ("host:",), ("host:0",), ("host:70000",), ("host:x",), ("::1",), ("host", "host:8001")],
 )
 def test_wrong_endpoints(given):
-    with pytest.raises(SettingsError):
-        ServerSettings(endpoints=given)
+    with pytest.raises(SettingsError, match="endpoint"):
+        ServerSettings(endpoints=given, tls=Tls())
 
 
 @pytest.mark.parametrize("name", ["request_tokens", "requests_in_flight", "call_seconds", "batch_seconds"])
 def test_numbers_must_be_positive(name):
     with pytest.raises(SettingsError, match=name):
-        ServerSettings(endpoints=("host",), **{name: 0})
+        ServerSettings(endpoints=("localhost",), **{name: 0})
 
 
-def test_a_header_goes_over_tls_or_to_this_machine_alone(tmp_path):
-    with pytest.raises(SettingsError, match=r"triton:8001.*TLS"):
-        ServerSettings(endpoints=("localhost", "triton"), authorization=SECRET)
+@pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.8.9.1:9", "[::1]:8001"])
+def test_nothing_is_encrypted_on_the_way_to_this_machine(name):
+    settings = ServerSettings(endpoints=(name,), authorization=SECRET)
 
-    for settings in (
-        ServerSettings(endpoints=("triton",), authorization=SECRET, tls=Tls()),
-        ServerSettings(endpoints=("127.0.0.1",), authorization=SECRET),
-    ):
-        assert settings.metadata() == (("authorization", SECRET),)
-    assert ServerSettings(endpoints=("triton",)).open_endpoints == ("triton:8001",)
+    assert settings.metadata() == (("authorization", SECRET),)
 
 
-@pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "127.0.0.1", "127.8.9.1:9", "[::1]:8001"])
-def test_this_machine(name):
-    assert ServerSettings(endpoints=(name,)).open_endpoints == ()
+@pytest.mark.parametrize(
+    "name",
+    [
+        "triton", "10.0.0.5", "0.0.0.0", "[::2]:8001", "[::ffff:10.0.0.5]:8001", "localhost.quist.org",
+        "127.quist.org", "localhosts", "127.1", "2130706433", "ip6-localhost",
+    ],
+)  # fmt: skip
+def test_another_machine_is_asked_over_tls_alone(name):
+    with pytest.raises(SettingsError, match=r"unencrypted.*--tls-ca.*tunnel") as raised:
+        ServerSettings(endpoints=("localhost:9001", name))
+
+    [endpoint] = ServerSettings(endpoints=(name,), tls=Tls()).endpoints
+    assert f" {endpoint} " in str(raised.value)
+    assert "9001" not in str(raised.value)
 
 
-@pytest.mark.parametrize("name", ["localhost.quist.org", "127.quist.org", "10.0.0.5", "[::2]:8001", "localhosts"])
-def test_a_name_that_only_begins_like_this_machine_is_another(name):
-    with pytest.raises(SettingsError, match="unencrypted"):
-        ServerSettings(endpoints=(name,), authorization=SECRET)
+def test_a_name_that_resolves_to_this_machine_is_another(known):
+    with pytest.raises(SettingsError, match=NAME):
+        ServerSettings(endpoints=(NAME,))
 
 
 def test_secrets_are_not_shown_and_go_to_workers():

@@ -1,8 +1,5 @@
 """Encrypted connections: the right authority is trusted, another is not, and the server may ask who the client is."""
 
-import shutil
-import subprocess
-
 import grpc
 import pytest
 
@@ -10,20 +7,8 @@ from deid_client import endpoint
 from deid_client.settings import ServerSettings, Tls
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.settings import Settings
-from tests.client.conftest import NAME
+from tests.client.conftest import NAME, make_certificate
 from tests.client.fault_server import FaultServer
-
-
-def make_certificate(folder, subject):
-    """Write a certificate for ``subject`` that vouches for itself, and its key; return both paths."""
-    if shutil.which("openssl") is None:
-        pytest.skip("certificates are made with openssl")
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-         "-subj", "/CN=localhost", "-addext", f"subjectAltName={subject}", "-keyout", "key.pem", "-out", "cert.pem"],
-        cwd=folder, check=True, capture_output=True,
-    )  # fmt: skip
-    return folder / "cert.pem", folder / "key.pem"
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +20,8 @@ def certificate(tmp_path_factory):
 def server(models, certificate):
     """A server that asks its clients for a certificate."""
     chain, key = (path.read_bytes() for path in certificate)
-    with FaultServer(models) as running:
-        running.stop()
-        running.start(grpc.ssl_server_credentials([(key, chain)], chain, require_client_auth=True))
+    credentials = grpc.ssl_server_credentials([(key, chain)], chain, require_client_auth=True)
+    with FaultServer(models, credentials=credentials) as running:
         yield running
 
 
@@ -76,9 +60,7 @@ def test_who_is_not_trusted_gets_nowhere(server, certificate, asking, kind):
 def test_servers_behind_a_name_show_the_certificate_of_the_name(models, known, tmp_path, texts, sentences, expected):
     chain, key = make_certificate(tmp_path, f"DNS:{NAME}")
     credentials = grpc.ssl_server_credentials([(key.read_bytes(), chain.read_bytes())])
-    with FaultServer(models) as server:
-        server.stop()
-        server.start(credentials)
+    with FaultServer(models, credentials=credentials) as server:
         settings = ServerSettings(endpoints=(f"{NAME}:{server.port}",), tls=Tls(roots=chain), request_tokens=256)
         with settings.connect(Settings()) as tagger:
             assert tagger(texts, sentences) == expected["fast"]
