@@ -11,7 +11,8 @@ from tritonclient.grpc import model_config_pb2
 
 from deid_client.agreement import check_models
 from deid_client.metrics import ClientMetrics
-from deid_client.routes import Router, Votes
+from deid_client.probe import known_window
+from deid_client.routes import Infer, Router, Votes
 from deid_client.service import Service
 from deid_client.settings import ServerSettings
 from deid_client.tensors import Array
@@ -27,7 +28,9 @@ _CLOSE_SECONDS: Final = 5.0
 class Connection(Closing):
     """A service that has the models of one profile. Threads may share it, processes may not. A context manager.
 
-    Raises ModelError when no server answers or one has other models.
+    An endpoint is used once its configuration matches the manifest and every model has answered a known window well.
+
+    Raises ModelError when no server answers, or one has other models or answers the known window wrongly.
     """
 
     def __init__(
@@ -37,9 +40,13 @@ class Connection(Closing):
         self.metrics = metrics or ClientMetrics()
         self._router = Router(settings.route, profile.graphs, len(profile.graphs) == len(manifest.graphs))
         needed = self._router.needed(title_case=profile.title_case)
+        window = known_window(manifest)
 
-        async def check(endpoint: str, config_of: Callable[[str], Awaitable[model_config_pb2.ModelConfig]]) -> None:
+        async def check(
+            endpoint: str, config_of: Callable[[str], Awaitable[model_config_pb2.ModelConfig]], infer: Infer
+        ) -> None:
             await check_models(endpoint, needed, manifest, settings.request_rows, config_of)
+            await self._router.probe(infer, window, title_case=profile.title_case)
 
         async def open_service() -> Service:
             service = Service(settings, check, self.metrics)

@@ -1,23 +1,30 @@
-"""One server: its channel, its health, and whether it has been seen to hold the right models."""
+"""One server: its channel, its health, and whether it has the right models and they answer."""
 
 import asyncio
+import math
+import os
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from time import monotonic
-from typing import Final
+from typing import Final, TypeVar
 
 import grpc
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 
 from deid_client.addresses import Address
-from deid_client.errors import CallError, Verdict, is_cancelled
+from deid_client.errors import BadAnswerError, CallError, Verdict, is_cancelled
+from deid_client.probe import PROBE_ID
+from deid_client.routes import Infer
 from deid_client.settings import ServerSettings, is_loopback
 from deid_client.stream import Stream
+from deid_client.tensors import Array, Question
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.secret_files import check_secret_file
 
-_CHECK_SECONDS: Final = 5.0
+_Answer = TypeVar("_Answer")
+_CONFIG_SECONDS: Final = 5.0  # for one configuration: no model has to run for it
+_CONFIGS_SECONDS: Final = 30.0  # for all of them, however many a server names
 _MISMATCH_SECONDS: Final = 10.0  # how long a server with wrong models is left alone
 _HEADER_SECONDS: Final = 60.0  # how long headers read from a file are used
 _OPTIONS: Final = (
@@ -29,8 +36,9 @@ _OPTIONS: Final = (
     ("grpc.enable_retries", 0),  # they are ours to count
 )
 
-#: Compares the models of one endpoint, by its name and a function to their configuration, with the local manifest.
-Check = Callable[[str, Callable[[str], Awaitable[model_config_pb2.ModelConfig]]], Awaitable[None]]
+#: Checks one endpoint by its name, a function to the configuration of a model, and one that asks it once. Raises
+#: ModelError for other models than those of the local manifest, CallError when a model gives no good answer.
+Check = Callable[[str, Callable[[str], Awaitable[model_config_pb2.ModelConfig]], Infer], Awaitable[None]]
 
 
 class Endpoint:
@@ -46,7 +54,10 @@ class Endpoint:
         self.mismatch: ModelError | None = None
         self.failure: CallError | None = None  # the last one, None after a success
         self.retry_at = 0.0  # on the monotonic clock; until then it is left alone
-        self.unchecked = asyncio.Event()  # set while it is not known to have the right models
+        self.is_silent = False  # a request got no answer in time, and none was answered since
+        self.answered_at = -math.inf  # on the monotonic clock: the last good answer to a request
+        self.probed_at = -math.inf  # and that to a probe
+        self.unchecked = asyncio.Event()  # set while it is not known to have the right models, and that they answer
         self.unchecked.set()
         self._settings = settings
         self._check = check
@@ -61,72 +72,120 @@ class Endpoint:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether the last that was heard of it was good."""
-        return self.failure is None and self.mismatch is None
+        """Whether the last call succeeded."""
+        return self.failure is None and self.mismatch is None and not self.is_on_trial
+
+    @property
+    def is_on_trial(self) -> bool:
+        """Whether a call failed after the last good answer to a request; the answer to a probe does not count."""
+        return self._failures > 0
 
     @property
     def is_ready(self) -> bool:
         """Whether it can be asked now."""
         return not self.unchecked.is_set() and self.retry_at <= monotonic()
 
-    async def check(self) -> None:
-        """Connect and compare the models. Raises CallError, and ModelError for other models."""
+    async def check(self, until: float = math.inf) -> None:
+        """Connect, compare the models, and have each of them answer a probe before ``until`` on the monotonic clock.
+
+        A probe may take as long as a call, because it waits behind other requests of a busy server.
+
+        Raises CallError, and ModelError for other models or a wrong answer to the probe.
+        """
         stub, metadata = self._connected(), self._headers()
+        configs_until = monotonic() + _CONFIGS_SECONDS
 
         async def config_of(model: str) -> model_config_pb2.ModelConfig:
             request = service_pb2.ModelConfigRequest(name=model)
-            answer = await stub.ModelConfig(request, timeout=_CHECK_SECONDS, metadata=metadata)
+            seconds = max(min(_CONFIG_SECONDS, configs_until - monotonic()), 0.001)
+            try:
+                answer = await self._answer(stub.ModelConfig(request, timeout=seconds, metadata=metadata))
+            except CallError as failure:
+                if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED:
+                    await self.close()  # the connection may be dead without knowing it
+                raise
             return answer.config
+
+        async def ask(question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
+            request = question.request(f"{PROBE_ID}{os.urandom(8).hex()}")
+            seconds = max(min(self._settings.call_seconds, until - monotonic()), 0.001)
+            try:
+                answer = await self.infer(request, seconds)
+            except CallError as failure:
+                raise failure.of_probe(question.model) from None
+            return parse(self.name, question.read(self.name, answer, request.id))
 
         self._was_lost = False
         try:
-            await self._check(self.name, config_of)
-        except grpc.aio.AioRpcError as error:
-            failure = CallError.of(self.name, error)
+            await self._check(self.name, config_of, ask)
+        except BadAnswerError as failure:
+            raise self._refused(ModelError(f"{failure}, before any note was sent. See the server's log")) from None
+        except CallError as failure:
             self.failed(failure)
             self.failure = failure  # whatever its verdict: without a check there is nothing to ask
-            if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED:
-                await self.close()  # a connection that is dead without knowing it is best made anew
-            raise failure from None
-        except ModelError as error:
-            self.mismatch = error
-            self.retry_at = monotonic() + _MISMATCH_SECONDS
+            if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED and not self.in_flight:
+                await self.close()  # behind a balancer a new connection may lead to another server
             raise
-        self.mismatch = None
+        except ModelError as error:
+            raise self._refused(error) from None
+        self.mismatch = self.failure = None
+        self.probed_at = monotonic()
         if not self._was_lost:
             self.unchecked.clear()
 
+    def _refused(self, error: ModelError) -> ModelError:
+        self.mismatch = error
+        self.retry_at = monotonic() + _MISMATCH_SECONDS
+        return error
+
     async def infer(self, request: service_pb2.ModelInferRequest, seconds: float) -> service_pb2.ModelInferResponse:
-        """Send one request to an endpoint. Raises CallError."""
+        """Send one request to the endpoint and wait that many seconds for its answer. Raises CallError."""
         stub = self._connected()
         self.in_flight += 1
         try:
-            if self._settings.is_streaming:
-                if self._stream is None or not self._stream.is_open:
-                    self._stream = Stream(self.name, stub, self._headers())
-                    self.streams_opened += 1
-                return await self._stream.infer(request, seconds)
-            return await stub.ModelInfer(request, timeout=seconds, metadata=self._headers())
+            if not self._settings.is_streaming:
+                return await self._answer(stub.ModelInfer(request, timeout=seconds, metadata=self._headers()))
+            if self._stream is None or not self._stream.is_open:
+                self._stream = Stream(self.name, stub, self._headers())
+                self.streams_opened += 1
+            stream = self._stream
+            try:
+                return await stream.infer(request, seconds)
+            except CallError as failure:
+                if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED:
+                    await stream.close()  # a server answers a stream in order, so one silent model holds up all of it
+                raise
+        finally:
+            self.in_flight -= 1
+
+    async def _answer(self, call: Awaitable[_Answer]) -> _Answer:
+        """Wait for the answer to a call. Raises CallError."""
+        try:
+            return await call
         except grpc.aio.AioRpcError as error:
             raise CallError.of(self.name, error) from None
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
             raise CallError(self.name, grpc.StatusCode.CANCELLED, Verdict.TRANSIENT) from None
-        finally:
-            self.in_flight -= 1
 
     def succeeded(self) -> None:
-        """Take note of a good answer."""
+        """Record a good answer to a request."""
         self._failures = 0
+        self.is_silent = False
         self.failure = None
+        self.answered_at = monotonic()
         self.retry_at = 0.0
 
     def failed(self, failure: CallError) -> None:
-        """Take note of a failed call: leave the endpoint alone for a while, longer each time."""
+        """Record a failed call: leave the endpoint alone for a while, longer each time.
+
+        It is used again after a check, unless it only refused a request because it is busy.
+        """
         if failure.verdict is not Verdict.TRANSIENT:
             return
         self.failure = failure
+        self.is_silent |= failure.code is grpc.StatusCode.DEADLINE_EXCEEDED
         if failure.code is not grpc.StatusCode.RESOURCE_EXHAUSTED:
             self.unchecked.set()
         now = monotonic()

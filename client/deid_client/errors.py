@@ -60,6 +60,10 @@ _OVERLOADED: Final = ("maximum queue size", "timeout expired")
 _STOPPING: Final = ("Server is stopping", "not ready", "unavailable")
 
 _REMEDIES: Final[Mapping[grpc.StatusCode, str]] = {
+    grpc.StatusCode.DEADLINE_EXCEEDED: "; restart it if a process of its models is stopped, or give it "
+    "longer if it is only slow (--deadline)",
+    grpc.StatusCode.RESOURCE_EXHAUSTED: "; its queue is full: ask later, or for less at a time (--workers, "
+    "--in-flight)",
     grpc.StatusCode.UNAUTHENTICATED: "; give it an authorisation header",
     grpc.StatusCode.PERMISSION_DENIED: "; give it an authorisation header that may use these models",
     grpc.StatusCode.NOT_FOUND: "; it lacks a model that is asked, which for --route ensemble and separate takes a "
@@ -72,10 +76,17 @@ _REMEDIES: Final[Mapping[grpc.StatusCode, str]] = {
 class CallError(Exception):
     """One call to one endpoint failed. The message holds the status and no words of the server, which may quote."""
 
-    def __init__(self, endpoint: str, code: grpc.StatusCode, verdict: Verdict) -> None:
-        super().__init__(f"{endpoint} answered {code.name}{_REMEDIES.get(code, '')}")
+    def __init__(self, endpoint: str, code: grpc.StatusCode, verdict: Verdict, asked: str = "") -> None:
+        is_silent = code is grpc.StatusCode.DEADLINE_EXCEEDED
+        happened = "gave no answer in time" if is_silent else f"answered {code.name}"
+        super().__init__(f"{endpoint} {happened}{asked}{_REMEDIES.get(code, '')}")
+        self.endpoint = endpoint
         self.code = code
         self.verdict = verdict
+
+    def of_probe(self, model: str) -> "CallError":
+        """Return the same failure, as that of a probe of ``model``."""
+        return CallError(self.endpoint, self.code, self.verdict, f" to a probe of model {model}")
 
     @classmethod
     def of(cls, endpoint: str, error: grpc.aio.AioRpcError) -> "CallError":
@@ -104,6 +115,10 @@ class BadAnswerError(CallError):
     def __init__(self, endpoint: str, fault: str) -> None:
         super().__init__(endpoint, grpc.StatusCode.OK, Verdict.FAULT)
         self.args = (f"{endpoint} gave a wrong answer: {fault}",)
+
+    def of_probe(self, model: str) -> CallError:
+        """Return this failure: it says already what was asked."""
+        return self
 
 
 def is_cancelled() -> bool:

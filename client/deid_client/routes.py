@@ -10,6 +10,7 @@ from deid_client.settings import Route
 from deid_client.tensors import ANY, Array, Output, Question, head_scores, outputs_of
 from deid_runtime.contract import HIDDEN, Graph, HeadVersion
 from deid_runtime.engines import TokenScores
+from deid_runtime.labels import HEADS
 
 _Answer = TypeVar("_Answer")
 
@@ -62,6 +63,12 @@ class Router:
             return await self._ask_all(infer, inputs, shape)
         answers = await _together(self._ask_graph(infer, inputs, shape, graph, heads) for graph in self.graphs)
         return [vote for votes in answers for vote in votes]
+
+    async def probe(self, infer: Infer, inputs: Mapping[str, Array], *, title_case: bool) -> None:
+        """Ask every model of :meth:`needed` for ``inputs`` and check what it says. Raises what ``infer`` raises."""
+        await self.ask(infer, inputs, tuple(HEADS))
+        if title_case and self.route == "ensemble":  # only there the second look has models of its own
+            await self.ask(infer, inputs, ("name",))
 
     @property
     def _joins_graphs(self) -> bool:

@@ -1,9 +1,12 @@
 """One service behind several endpoints: every question is asked until it is answered well, or is given up loudly.
 
-A failed call leaves its endpoint alone for a while and goes to another one. When a question is given up and no
-endpoint is healthy, the service counts as down: further questions fail at once, until a look in the background finds
-an endpoint with the right models. The first question after that is a trial, so that a service which only looks alive
-does not cost a deadline a note.
+A failed call leaves its endpoint alone and the question goes to another one. A check in the background brings the
+endpoint back: its configuration has to match, and its models have to answer a probe, see :mod:`deid_client.probe`. So
+an endpoint that gives no answer costs one deadline, not one a note.
+
+When a question is given up and no endpoint has answered anything since it was asked, the service counts as down:
+further questions fail at once until an endpoint passes its check. The first question after that is a trial: when its
+first call fails, the service is down again. So a server that answers probes alone costs one call a question.
 """
 
 import asyncio
@@ -28,6 +31,9 @@ from deid_runtime.errors import DeidError, ModelError
 
 _LOG: Final = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
+_CALL_TOKENS: Final = 4096  # call_seconds are for calls of up to so many
+_OTHERS_SECONDS: Final = 5.0  # how long to wait for the other endpoints when one is ready
+_SLACK_SECONDS: Final = 1.0  # for a check that ends at its deadline, so that it can say why
 
 
 class Service:
@@ -51,10 +57,7 @@ class Service:
         """Wait for a first endpoint. Raises ModelError when none comes in time, or any has other models."""
         until = monotonic() + self._settings.connect_seconds
         await self._look_up()
-        results = await asyncio.gather(*(each.check() for each in self._endpoints), return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException) and not isinstance(result, CallError):
-                raise result
+        await self._check_all(until)
         for each in self._endpoints:
             self._start_keeping(each)
         if any(map(is_name, self._settings.endpoints)):
@@ -66,12 +69,34 @@ class Service:
                 if each.failure and each.failure.verdict is Verdict.FATAL:
                     raise ModelError(str(each.failure))
             if monotonic() >= until:
+                reasons = "; ".join(str(each.failure or f"{each.name} gave no answer") for each in self._endpoints)
                 raise ServiceDownError(
-                    f"no server answers after {self._settings.connect_seconds:g} s: "
-                    f"{'; '.join(str(each.failure) for each in self._endpoints)}. Is it running (`deid serve`), are "
-                    "host and port right?"
+                    f"no server answers after {self._settings.connect_seconds:g} s: {reasons}. Is it running (`deid "
+                    "serve`), are host and port right?"
                 )
             await self._wait_for_change(until)
+
+    async def _check_all(self, until: float) -> None:
+        """Check all endpoints once, until ``until``; when one is ready, the others get a few seconds more.
+
+        Raises ModelError for an endpoint with other models, SettingsError for settings that cannot be used.
+        """
+        pending = {asyncio.create_task(each.check(until)) for each in self._endpoints}
+        latest = until + _SLACK_SECONDS
+        try:
+            while pending and monotonic() < latest:
+                done, pending = await asyncio.wait(
+                    pending, timeout=latest - monotonic(), return_when=asyncio.FIRST_COMPLETED
+                )
+                for check in done:
+                    with suppress(CallError):
+                        check.result()
+                if any(each.is_ready for each in self._endpoints):
+                    latest = min(latest, monotonic() + _OTHERS_SECONDS)
+        finally:
+            for check in pending:
+                check.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
 
     async def infer(self, question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
         """Ask ``question`` until ``parse`` accepts an answer.
@@ -95,12 +120,13 @@ class Service:
         return answer
 
     async def _ask(self, question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
-        until = monotonic() + self._settings.batch_seconds
+        began = monotonic()
+        until = began + self._settings.batch_seconds
         calls = faults = 0
         last: Endpoint | None = None
         failure: CallError | None = None
         while True:
-            endpoint = await self._choose(until, last, failure)
+            endpoint = await self._choose(began, until, last, failure)
             if calls:
                 self._metrics.retries.inc()
                 self._metrics.failovers.inc(endpoint is not last)
@@ -110,6 +136,8 @@ class Service:
                 answer = await self._call(endpoint, question, parse, until)
             except CallError as failed:
                 failure = failed
+                if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED and not endpoint.is_silent:
+                    _LOG.warning("%s gave no answer in time; it is left alone until it answers a probe", endpoint.name)
                 endpoint.failed(failure)
             else:
                 endpoint.succeeded()
@@ -122,8 +150,12 @@ class Service:
                 if faults >= self._settings.fault_attempts:
                     raise ModelError(f"{failure}; so did {faults - 1} calls before. See the server's log")
                 await asyncio.sleep(endpoint.pause(faults))
-            elif self._is_trial and failure.code is not grpc.StatusCode.RESOURCE_EXHAUSTED:  # busy is not down
-                raise self._gone(f"{failure}, after it had come back")
+            elif (
+                self._is_trial
+                and failure.code is not grpc.StatusCode.RESOURCE_EXHAUSTED  # busy is not down
+                and not any(each.is_ready for each in self._endpoints)
+            ):
+                raise self._gone(f"{failure}, after it had come back", monotonic())
 
     async def _call(
         self,
@@ -136,7 +168,7 @@ class Service:
         began, streams = monotonic(), endpoint.streams_opened
         status = "OK"
         try:
-            answer = await endpoint.infer(request, min(self._settings.call_seconds, max(until - began, 0.001)))
+            answer = await endpoint.infer(request, self._seconds_for(question, endpoint, until - began))
             self._metrics.call_seconds.observe(monotonic() - began)
             return parse(endpoint.name, question.read(endpoint.name, answer, request.id))
         except CallError as failure:
@@ -147,21 +179,43 @@ class Service:
             if endpoint.streams_opened > streams:
                 self._metrics.reconnects.labels(endpoint.address.endpoint).inc(endpoint.streams_opened - streams)
 
-    async def _choose(self, until: float, avoid: Endpoint | None, failure: CallError | None) -> Endpoint:
-        """Return an endpoint that can be asked, the least busy one, and another than ``avoid`` if there is one."""
+    def _seconds_for(self, question: Question, endpoint: Endpoint, left: float) -> float:
+        """Return the deadline of one call, in seconds, of the ``left`` ones until the question is given up.
+
+        A large question gets longer. While another endpoint is ready, half of the time is kept for it.
+        """
+        if any(each.is_ready for each in self._endpoints if each is not endpoint):
+            left /= 2
+        size = max(1.0, question.tokens / _CALL_TOKENS)
+        return min(self._settings.call_seconds * size, max(left, 0.001))
+
+    async def _choose(self, began: float, until: float, avoid: Endpoint | None, failure: CallError | None) -> Endpoint:
+        """Return an endpoint that can be asked, the least busy one, and another than ``avoid`` if there is one.
+
+        An endpoint on trial gets one request at a time while there are others. Raises ServiceDownError after ``until``.
+        """
         while True:
             if self._down is not None:
                 raise ServiceDownError(self._down)
             ready = [each for each in self._endpoints if each.is_ready]
             if ready:
-                chosen = min(ready, key=lambda each: (each is avoid, each.is_leaving, each.in_flight, each.last_turn))
+                chosen = min(
+                    ready,
+                    key=lambda each: (
+                        each is avoid,
+                        each.is_on_trial and each.in_flight > 0,
+                        each.is_leaving,
+                        each.in_flight,
+                        each.last_turn,
+                    ),
+                )
                 chosen.last_turn = next(self._turns)
                 return chosen
             if all(each.mismatch for each in self._endpoints):
-                raise self._gone(str(self._endpoints[0].mismatch))
+                raise self._gone(str(self._endpoints[0].mismatch), monotonic())
             if monotonic() >= until:
                 reason = failure or next((each.failure for each in self._endpoints if each.failure), None)
-                raise self._gone(f"given up after {self._settings.batch_seconds:g} s: {reason}")
+                raise self._gone(f"given up after {self._settings.batch_seconds:g} s: {reason}", began)
             await self._wait_for_change(until)
 
     async def _wait_for_change(self, until: float) -> None:
@@ -203,7 +257,7 @@ class Service:
         self._keepers[endpoint] = asyncio.create_task(self._keep(endpoint), name=f"keep {endpoint.name}")
 
     async def _keep(self, endpoint: Endpoint) -> None:
-        """Look at an endpoint whenever it is not known to have the right models."""
+        """Check an endpoint whenever it is not known to have the right models and to answer."""
         while True:
             await endpoint.unchecked.wait()
             await asyncio.sleep(max(endpoint.retry_at - monotonic(), 0.0))
@@ -223,18 +277,27 @@ class Service:
                     _LOG.warning("the service is back: %s", endpoint.name)
                     self._down, self._is_trial = None, True
                     self._metrics.is_down.set(0)
-            self._changed.set()
-            self._changed = asyncio.Event()
+            self._tell_change()
 
-    def _gone(self, reason: str) -> ServiceDownError:
-        """Count the service as down, unless an endpoint is healthy, and return the error to raise."""
-        self._is_trial = False
-        if self._down is None and not any(each.is_healthy for each in self._endpoints):
+    def _tell_change(self) -> None:
+        """Wake the questions that wait for an endpoint."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def _gone(self, reason: str, since: float) -> ServiceDownError:
+        """Return the error to raise. Count the service as down when no endpoint has answered anything ``since``.
+
+        When only probes were answered, either this question or the service is at fault: the next question is a trial.
+        """
+        is_served = any(each.is_healthy or each.answered_at > since for each in self._endpoints)
+        self._is_trial = not is_served and any(each.probed_at > since for each in self._endpoints)
+        if self._down is None and not is_served and not self._is_trial:
             _LOG.warning("the service is down: %s", reason)
             self._down = f"the service is down: {reason}"
             self._metrics.is_down.set(1)
             for each in self._endpoints:  # a check that succeeds is what tells that it is back
                 each.unchecked.set()
+            self._tell_change()
         return ServiceDownError(reason)
 
     async def close(self) -> None:

@@ -44,6 +44,12 @@ class Question:
     inputs: Mapping[str, Array] = field(repr=False)  # the text can be read from them
     outputs: Sequence[Output]
 
+    @property
+    def tokens(self) -> int:
+        """The number of tokens asked about, padding included."""
+        rows, tokens = next(iter(self.inputs.values())).shape[:2]
+        return int(rows * tokens)
+
     def request(self, request_id: str) -> service_pb2.ModelInferRequest:
         """Return the message to send."""
         request = service_pb2.ModelInferRequest(model_name=self.model, id=request_id)

@@ -16,6 +16,7 @@ import grpc
 import numpy as np
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 
+from deid_client.probe import PROBE_ID
 from deid_runtime.contract import CONTRACT_VERSION, INPUTS, Graph, Manifest
 from deid_runtime.engines import Engine, Ids, TokenScores, load_engine
 from deid_runtime.windows import WINDOW_TOKENS
@@ -73,7 +74,11 @@ class Models:
 
 
 class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
-    """A context manager. ``faults`` are used up one a request; when there are none, all goes well."""
+    """A context manager. ``faults`` are used up one a request; when there are none, all goes well.
+
+    They concern requests with notes. Probes fail by ``probe_fault``; a silent server answers neither, and goes on
+    answering questions about its configuration, as a real one whose model process is stopped.
+    """
 
     def __init__(
         self, models: Models, *, faults: tuple[Fault | None, ...] = (), always: Fault | None = None,
@@ -83,10 +88,18 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
         self.host = host
         self.faults = deque(faults)
         self.always = always
-        self.asked: list[tuple[str, int]] = []  # (request id, rows)
+        self.probe_fault: Fault | None = None
+        self.is_silent = False
+        self.version = "2.60.0"
+        self.raw_answer: bytes | None = None  # in place of every answer to an inference; from the next start on
+        self.asked: list[tuple[str, int]] = []  # (request id, rows), without probes
+        self.probed: list[str] = []  # the models that probes asked
         self.metadata: list[dict[str, str]] = []
         self.parameters: dict[str, str] = {}  # replace those of the manifest
+        self.config = model_config_pb2.ModelConfig()  # stands before that of the manifest in every answer
+        self.output_type: int | None = None  # of every output, in place of its own
         self.refused_token: int | None = None  # requests with it are turned down as malformed
+        self.held_token: int | None = None  # requests with it get no answer
         self.refuses_config: grpc.StatusCode | None = None  # what a client that looks at the models is told
         self.most_at_once = 0
         self._at_once = 0
@@ -103,7 +116,10 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
 
     def start(self) -> None:
         server = grpc.server(ThreadPoolExecutor(16), options=[("grpc.so_reuseport", 0)])
-        service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(self, server)
+        if self.raw_answer is None:
+            service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(self, server)
+        else:
+            server.add_generic_rpc_handlers((self._raw_handler(self.raw_answer),))
         self.port = (
             server.add_secure_port(self.address, self._credentials)
             if self._credentials
@@ -141,6 +157,11 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
     ) -> None:
         self.stop()
 
+    def ServerMetadata(  # noqa: N802
+        self, request: service_pb2.ServerMetadataRequest, context: grpc.ServicerContext
+    ) -> service_pb2.ServerMetadataResponse:
+        return service_pb2.ServerMetadataResponse(name="triton", version=self.version)
+
     def ModelConfig(  # noqa: N802
         self, request: service_pb2.ModelConfigRequest, context: grpc.ServicerContext
     ) -> service_pb2.ModelConfigResponse:
@@ -148,8 +169,9 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
             context.abort(self.refuses_config, "the words of the server")
         graphs = self._graphs(request.name)
         config = model_config_pb2.ModelConfig(name=request.name, max_batch_size=64)
+        config.MergeFrom(self.config)
         for name, kind in self._outputs(graphs):
-            config.output.add(name=name, data_type=f"TYPE_{kind}", dims=[-1])
+            config.output.add(name=name, data_type=self.output_type or f"TYPE_{kind}", dims=[-1])
         if len(graphs) > 1:
             for graph in graphs:
                 config.ensemble_scheduling.step.add(model_name=graph.name)
@@ -158,9 +180,26 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
                 config.parameters[name].string_value = value
         return service_pb2.ModelConfigResponse(config=config)
 
+    def _raw_handler(self, answer: bytes) -> grpc.GenericRpcHandler:
+        """Answer inferences with bytes as they are, questions about the configuration as ever."""
+        return grpc.method_handlers_generic_handler(
+            "inference.GRPCInferenceService",
+            {
+                "ModelConfig": grpc.unary_unary_rpc_method_handler(
+                    self.ModelConfig,
+                    service_pb2.ModelConfigRequest.FromString,
+                    service_pb2.ModelConfigResponse.SerializeToString,
+                ),
+                "ModelInfer": grpc.unary_unary_rpc_method_handler(lambda request, context: answer),
+                "ModelStreamInfer": grpc.stream_stream_rpc_method_handler(
+                    lambda requests, context: (answer for _ in requests)
+                ),
+            },
+        )
+
     def _graphs(self, model: str) -> list[Graph]:
         graphs = self.models.manifest.graphs
-        return list(graphs.values()) if model == "deid" else [graphs[model.removeprefix("deid_")]]
+        return list(graphs.values()) if model == "deid" else [graphs[model.removeprefix("deid_").partition("?")[0]]]
 
     def _outputs(self, graphs: list[Graph]) -> list[tuple[str, str]]:
         return [
@@ -201,11 +240,17 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
 
     def _infer(self, request: Request, context: grpc.ServicerContext) -> Answer:
         with self._lock:
-            self.asked.append((request.id, request.inputs[0].shape[0]))
+            if request.id.startswith(PROBE_ID):
+                self.probed.append(request.model_name)
+                fault = self.probe_fault
+            else:
+                self.asked.append((request.id, request.inputs[0].shape[0]))
+                fault = self.faults.popleft() if self.faults else self.always
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
-            fault = self.faults.popleft() if self.faults else self.always
         try:
+            while self.is_silent and context.is_active():
+                time.sleep(0.01)
             answer = self._answer(request, context)
             return fault(self, context, answer) if fault else answer
         finally:
@@ -219,6 +264,8 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
         }
         if self.refused_token in inputs["input_ids"]:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "refused")
+        while self.held_token in inputs["input_ids"] and context.is_active():
+            time.sleep(0.01)
         graphs = self._graphs(request.model_name)
         values = [each for graph in graphs for each in self.models.run(graph, inputs)]
         arrays = [array for each in values for array in (each.tags, each.scores.astype(np.float16))]
@@ -263,6 +310,13 @@ def slow(seconds: float) -> Fault:
     return wait
 
 
+def hang(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
+    """Give no answer until the client has given up."""
+    while context.is_active():
+        time.sleep(0.01)
+    return answer
+
+
 def die(seconds: float) -> Fault:
     """Stop the server with this call and all others under way, and start it again after a while."""
 
@@ -304,6 +358,19 @@ def other_type(server: FaultServer, context: grpc.ServicerContext, answer: Answe
 def other_id(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
     """Answer another request."""
     answer.id = "another"
+    return answer
+
+
+def huge(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
+    """Give more bytes than any answer can have."""
+    answer.raw_output_contents[0] = bytes(80 * 2**20)
+    return answer
+
+
+def too_many_bytes(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
+    """Give sizes whose product is that of the content only where numbers are cut off at 64 bits."""
+    answer.outputs[0].shape[:] = [2**32, 2**32]
+    answer.raw_output_contents[0] = b""
     return answer
 
 

@@ -3,6 +3,9 @@
 import os
 import signal
 import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from grpc import StatusCode
@@ -102,6 +105,61 @@ def test_a_server_killed_on_the_way_costs_no_note(served_folder, models, sample_
     assert again == expected[:2]
     assert [note_id for note_id, _ in outcomes] == [note.id for note in notes]
     assert all(isinstance(outcome, Deidentified) for _, outcome in outcomes)
+
+
+def process_of(model, folder):
+    """Return the process of a model of the server that serves ``folder``."""
+    wanted = f"{folder.repository}/{model}/1/model.py".encode()
+    [pid] = [
+        int(path.parent.name)
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if wanted in path.read_bytes().split(b"\0")
+    ]
+    return pid
+
+
+def test_a_model_whose_process_is_stopped_costs_one_deadline_for_all_notes(served_folder, sample_texts):
+    notes = [Note(f"n{number}", f"{number}. {sample_texts[number % 8]}", "p1") for number in range(30)]
+    with supervised(served_folder.options(), RestartPolicy(first_delay_s=0.1)) as running, ExitStack() as clients:
+        endpoint = running.server.options.grpc
+        settings = [
+            ServerSettings(endpoints=(endpoint,), is_streaming=is_streaming, batch_seconds=3.0, call_seconds=3.0)
+            for is_streaming in (False, True)
+        ]
+        opened = [clients.enter_context(DeidClient(each, key=KEY, threads=1)) for each in settings]
+
+        def outcomes(client, some):
+            return [outcome for _, outcome in SyncDeidClient(client).deidentify(some)]
+
+        served = [outcomes(client, notes[:4]) for client in opened]
+        stopped = process_of("v0", served_folder)
+        os.kill(stopped, signal.SIGSTOP)
+        try:
+            assert running.server.is_ready()  # what it says of itself is no help
+            lost = [outcomes(client, notes) for client in opened]
+            for note in notes[:8]:  # far apart in time, so that the endpoint is not only left alone for a moment
+                time.sleep(0.5)
+                lost = [row + outcomes(client, [note]) for row, client in zip(lost, opened, strict=True)]
+            labels = {"endpoint": endpoint, "status": "DEADLINE_EXCEEDED"}
+            calls = [client.metrics.registry.get_sample_value("deid_client_calls_total", labels) for client in opened]
+        finally:
+            os.kill(running.server.pid, signal.SIGKILL)  # the supervisor ends what is left, and starts another
+        running.wait_started(2)
+        again = []
+        for client in opened:
+            until, row = time.monotonic() + 120, []
+            while time.monotonic() < until and not any(isinstance(each, Deidentified) for each in row):
+                time.sleep(0.1)
+                row = outcomes(client, notes[:1])
+            again.append(row)
+
+    for row in lost:
+        assert len(row) == len(notes) + 8
+        assert all("no answer in time" in outcome.reason for outcome in row)
+        assert sum("the service is down" in outcome.reason for outcome in row) >= len(row) - 8  # a batch has 8 notes
+    assert all(0 < count <= settings[0].requests_in_flight for count in calls)
+    assert again == [row[:1] for row in served]
+    assert all(isinstance(outcome, Deidentified) for row in served for outcome in row)
 
 
 @pytest.mark.parametrize("is_streaming", [pytest.param(False, id="unary"), pytest.param(True, id="stream")])
