@@ -16,6 +16,7 @@ from deid_client.addresses import Address
 from deid_client.errors import BadAnswerError, CallError, Verdict, is_cancelled
 from deid_client.probe import PROBE_ID
 from deid_client.routes import Infer
+from deid_client.server_version import old_version
 from deid_client.settings import ServerSettings, is_loopback
 from deid_client.stream import Stream
 from deid_client.tensors import Array, Question
@@ -57,6 +58,7 @@ class Endpoint:
         self.is_silent = False  # a request got no answer in time, and none was answered since
         self.answered_at = -math.inf  # on the monotonic clock: the last good answer to a request
         self.probed_at = -math.inf  # and that to a probe
+        self.old_version: str | None = None  # of a Triton on another machine that is known to crash
         self.unchecked = asyncio.Event()  # set while it is not known to have the right models, and that they answer
         self.unchecked.set()
         self._settings = settings
@@ -128,6 +130,8 @@ class Endpoint:
             raise
         except ModelError as error:
             raise self._refused(error) from None
+        if not is_loopback(self.address.endpoint):
+            await self._read_version(stub, metadata)
         self.mismatch = self.failure = None
         self.probed_at = monotonic()
         if not self._was_lost:
@@ -137,6 +141,14 @@ class Endpoint:
         self.mismatch = error
         self.retry_at = monotonic() + _MISMATCH_SECONDS
         return error
+
+    async def _read_version(
+        self, stub: service_pb2_grpc.GRPCInferenceServiceStub, metadata: tuple[tuple[str, str], ...]
+    ) -> None:
+        request = service_pb2.ServerMetadataRequest()
+        with suppress(CallError):  # a server of another make need not say
+            answer = await self._answer(stub.ServerMetadata(request, timeout=_CONFIG_SECONDS, metadata=metadata))
+            self.old_version = old_version(answer)
 
     async def infer(self, request: service_pb2.ModelInferRequest, seconds: float) -> service_pb2.ModelInferResponse:
         """Send one request to the endpoint and wait that many seconds for its answer. Raises CallError."""

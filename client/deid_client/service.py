@@ -12,6 +12,7 @@ first call fails, the service is down again. So a server that answers probes alo
 import asyncio
 import itertools
 import logging
+import math
 import os
 import random
 from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ from deid_client.addresses import Address, is_name, look_up
 from deid_client.endpoint import Check, Endpoint
 from deid_client.errors import BadAnswerError, CallError, ServiceDownError, Verdict
 from deid_client.metrics import ClientMetrics
+from deid_client.server_version import warning_of
 from deid_client.settings import ServerSettings
 from deid_client.tensors import Array, Question
 from deid_runtime.errors import DeidError, ModelError
@@ -50,6 +52,7 @@ class Service:
         self._down: str | None = None  # why further questions fail at once
         self._is_trial = False
         self._changed = asyncio.Event()  # set, and replaced, when an endpoint has been looked at
+        self._has_warned = False  # of an old version of a server
         self._keepers: dict[Endpoint, asyncio.Task[None]] = {}
         self._follower: asyncio.Task[None] | None = None
 
@@ -81,7 +84,7 @@ class Service:
 
         Raises ModelError for an endpoint with other models, SettingsError for settings that cannot be used.
         """
-        pending = {asyncio.create_task(each.check(until)) for each in self._endpoints}
+        pending = {asyncio.create_task(self._check_one(each, until)) for each in self._endpoints}
         latest = until + _SLACK_SECONDS
         try:
             while pending and monotonic() < latest:
@@ -97,6 +100,12 @@ class Service:
             for check in pending:
                 check.cancel()
             await asyncio.gather(*pending, return_exceptions=True)
+
+    async def _check_one(self, endpoint: Endpoint, until: float = math.inf) -> None:
+        await endpoint.check(until)
+        if endpoint.old_version is not None and not self._has_warned:
+            self._has_warned = True
+            _LOG.warning("%s", warning_of(endpoint.name, endpoint.old_version))
 
     async def infer(self, question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
         """Ask ``question`` until ``parse`` accepts an answer.
@@ -262,7 +271,7 @@ class Service:
             await endpoint.unchecked.wait()
             await asyncio.sleep(max(endpoint.retry_at - monotonic(), 0.0))
             try:
-                await endpoint.check()
+                await self._check_one(endpoint)
             except CallError as failure:
                 if failure.verdict is not Verdict.TRANSIENT:
                     await asyncio.sleep(self._settings.longest_pause_seconds)

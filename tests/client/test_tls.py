@@ -81,3 +81,36 @@ def test_a_header_whose_file_is_being_replaced_goes_on_being_sent(
         file.write_text("Bearer 77aa")
         assert tagger(texts, sentences) == expected["fast"]
         assert server.metadata[-1]["authorization"] == "Bearer 77aa"
+
+
+@pytest.mark.parametrize(
+    ("version", "warned"),
+    [("2.51.0", "2.51"), ("2.58.1", "2.58"), ("2.59.0", None), ("2.60.0", None), ("of our own", None), ("", None)],
+)
+def test_an_old_server_on_another_machine_is_warned_of_once(models, known, tmp_path, caplog, version, warned):
+    chain, key = make_certificate(tmp_path, f"DNS:{NAME}")
+    credentials = grpc.ssl_server_credentials([(key.read_bytes(), chain.read_bytes())])
+    with (
+        FaultServer(models, credentials=credentials) as server,
+        FaultServer(models, host="127.0.0.2", port=server.port, credentials=credentials) as other,
+    ):
+        server.version = other.version = version
+        settings = ServerSettings(endpoints=(f"{NAME}:{server.port}",), tls=Tls(roots=chain))
+        with settings.connect(Settings()):
+            pass
+
+    said = [record.getMessage() for record in caplog.records]
+    if warned is None:
+        assert said == []
+    else:
+        [warning] = said
+        assert f"{NAME}:{server.port}" in warning
+        assert f"Triton {warned};" in warning
+        assert "2.59 (container 25.07)" in warning
+
+
+def test_an_old_server_on_this_machine_is_as_good_as_any(models, asking, caplog):
+    with FaultServer(models) as server:
+        server.version = "2.51.0"
+        with asking(server).connect(Settings()):
+            assert caplog.records == []
