@@ -12,6 +12,7 @@ from deid_runtime.errors import ModelError
 from deid_runtime.windows import WINDOW_TOKENS
 
 _DEPTH: Final = 3  # ensembles of ensembles
+_TYPES: Final = {number: name for name, number in model_config_pb2.DataType.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ async def check_models(
                 f"{endpoint}: model {each.model} takes {config.max_batch_size} rows a request, this client sends up to "
                 f"{rows}; ask for fewer (request_rows), or write the server's model repository anew"
             )
-        has = {output.name: model_config_pb2.DataType.Name(output.data_type) for output in config.output}
+        has = {output.name: _TYPES.get(output.data_type, "unknown") for output in config.output}
         for name, kind in each.outputs.items():
             if has.get(name) != f"TYPE_{kind}":
                 raise ModelError(
@@ -102,5 +103,5 @@ def _has_tags(graph: Graph, labels: str) -> bool:
     try:
         given = json.loads(labels)
         return all(given.get(version.output) == list(version.tags) for version in graph.heads)
-    except (AttributeError, ValueError):
+    except (AttributeError, ValueError, RecursionError):  # the last for JSON of very many levels
         return False

@@ -22,15 +22,18 @@ from deid_client.stream import Stream
 from deid_client.tensors import Array, Question
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.secret_files import check_secret_file
+from deid_runtime.windows import WINDOW_TOKENS
 
 _Answer = TypeVar("_Answer")
 _CONFIG_SECONDS: Final = 5.0  # for one configuration: no model has to run for it
 _CONFIGS_SECONDS: Final = 30.0  # for all of them, however many a server names
 _MISMATCH_SECONDS: Final = 10.0  # how long a server with wrong models is left alone
 _HEADER_SECONDS: Final = 60.0  # how long headers read from a file are used
+_LEAST_BYTES: Final = 4 * 2**20
+#: A token of a request or an answer, by far: 3 bytes a head, or a hidden state of 2,048 numbers on the route separate.
+_TOKEN_BYTES: Final = 1024
+_HIDDEN_BYTES: Final = 4 * 2048
 _OPTIONS: Final = (
-    ("grpc.max_receive_message_length", 64 * 2**20),
-    ("grpc.max_send_message_length", 64 * 2**20),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
@@ -173,13 +176,16 @@ class Endpoint:
     async def _answer(self, call: Awaitable[_Answer]) -> _Answer:
         """Wait for the answer to a call. Raises CallError."""
         try:
-            return await call
+            answer = await call
         except grpc.aio.AioRpcError as error:
             raise CallError.of(self.name, error) from None
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
             raise CallError(self.name, grpc.StatusCode.CANCELLED, Verdict.TRANSIENT) from None
+        if answer is None:  # what gRPC gives for bytes that it cannot decode
+            raise BadAnswerError(self.name, "it is no message of the protocol")
+        return answer
 
     def succeeded(self) -> None:
         """Record a good answer to a request."""
@@ -254,9 +260,19 @@ class Endpoint:
                 self.unchecked.set()
 
 
+def _most_bytes(settings: ServerSettings) -> int:
+    """Return the size of the largest message that makes sense; gRPC refuses others before it reads them."""
+    token_bytes = _HIDDEN_BYTES if settings.route == "separate" else _TOKEN_BYTES
+    return max(_LEAST_BYTES, settings.request_rows * WINDOW_TOKENS * token_bytes)
+
+
 def _open_channel(address: Address, settings: ServerSettings) -> grpc.aio.Channel:
-    tls = settings.tls
-    options: list[tuple[str, object]] = list(_OPTIONS)
+    tls, most_bytes = settings.tls, _most_bytes(settings)
+    options: list[tuple[str, object]] = [
+        *_OPTIONS,
+        ("grpc.max_receive_message_length", most_bytes),
+        ("grpc.max_send_message_length", most_bytes),
+    ]
     if address.ip is not None or is_loopback(address.endpoint):
         # Proxies go by the name, and gRPC is not told the name: what was looked up here is reached from here. What is
         # sent to this machine is in clear, so it must not go through the proxy of a network (http_proxy).

@@ -4,6 +4,7 @@
 
     CallError          one call to one endpoint; never leaves this package
     └── BadAnswerError       an answer came, but not one to what was asked
+        └── TooLargeError    a message was refused for its size
 """
 
 import asyncio
@@ -56,6 +57,8 @@ _BROKEN: Final = (
 )
 #: Triton calls itself unavailable also where its queue is full, or a request waited in it for too long.
 _OVERLOADED: Final = ("maximum queue size", "timeout expired")
+#: gRPC calls a message that it refuses for its size an exhausted resource, as if the server were busy.
+_TOO_LARGE: Final = "message larger than max"
 #: On a stream Triton answers with words alone. These are of a server that stops.
 _STOPPING: Final = ("Server is stopping", "not ready", "unavailable")
 
@@ -95,6 +98,8 @@ class CallError(Exception):
         details = error.details() or ""
         if code is grpc.StatusCode.INTERNAL and any(word in details for word in _BROKEN):
             return cls(endpoint, code, Verdict.TRANSIENT)
+        if code is grpc.StatusCode.RESOURCE_EXHAUSTED and _TOO_LARGE in details:
+            return TooLargeError(endpoint)
         if code is grpc.StatusCode.UNAVAILABLE and any(word in details for word in _OVERLOADED):
             code = grpc.StatusCode.RESOURCE_EXHAUSTED
         return cls(endpoint, code, VERDICTS[code])
@@ -119,6 +124,13 @@ class BadAnswerError(CallError):
     def of_probe(self, model: str) -> CallError:
         """Return this failure: it says already what was asked."""
         return self
+
+
+class TooLargeError(BadAnswerError):
+    """A message that one of both sides refuses for its size."""
+
+    def __init__(self, endpoint: str) -> None:
+        super().__init__(endpoint, "a message is larger than allowed; send fewer tokens at a time (--request-tokens)")
 
 
 def is_cancelled() -> bool:

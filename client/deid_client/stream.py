@@ -7,7 +7,7 @@ from contextlib import suppress
 import grpc
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from deid_client.errors import CallError, Verdict, is_cancelled
+from deid_client.errors import BadAnswerError, CallError, Verdict, is_cancelled
 
 _Answered = asyncio.Future[service_pb2.ModelInferResponse]
 
@@ -57,6 +57,9 @@ class Stream:
         failure = CallError(self._endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
         try:
             async for message in self._call:
+                if message is None:  # what gRPC gives for bytes that it cannot decode
+                    failure = BadAnswerError(self._endpoint, "it is no message of the protocol")
+                    break
                 answer = message.infer_response
                 answered = self._waiting.get(answer.id)
                 if message.error_message:
@@ -70,13 +73,14 @@ class Stream:
                     answered.set_result(answer)
         except grpc.aio.AioRpcError as error:
             failure = CallError.of(self._endpoint, error)
-            if failure.verdict is Verdict.FAULT:  # it is the stream that failed, not a request
+            if failure.verdict is Verdict.FAULT and not isinstance(failure, BadAnswerError):
+                # It is the stream that failed, not a request.
                 failure = CallError(self._endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
         finally:
             self._call.cancel()
             for answered in self._waiting.values():
                 if not answered.done():
-                    answered.set_exception(CallError(self._endpoint, failure.code, failure.verdict))
+                    answered.set_exception(failure)
 
     async def close(self) -> None:
         """End the stream; requests under way fail."""

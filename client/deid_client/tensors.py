@@ -1,5 +1,6 @@
 """Arrays to requests and answers to arrays: the only place that knows bytes. Answers are checked, never trusted."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -85,7 +86,7 @@ class Question:
                     f"output {output.name} of {self.model} is {dtype:.16} {list(shape)[:8]}, "
                     f"expected {output.dtype} {list(output.shape)}",
                 )
-            size = _DTYPES[dtype].itemsize * int(np.prod(shape))
+            size = _DTYPES[dtype].itemsize * math.prod(shape)  # exact, whatever sizes a server names
             if len(content) != size:
                 raise BadAnswerError(
                     endpoint, f"output {output.name} of {self.model} has {len(content)} bytes, expected {size}"
