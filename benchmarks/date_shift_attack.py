@@ -38,7 +38,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from pathlib import Path
 from statistics import mean, median
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from measuring import RESULTS, describe_machine, write_results
@@ -160,9 +160,10 @@ def attack_holidays(
     """Return, by what stands for a holiday, what an attacker learns from ``count`` of them, and the error in days."""
     surrogates = surrogates_for(offsets, chance)
     rows: dict[str, list[tuple[Floats, int]]] = {}
-    errors: dict[str, list[float]] = {}
+    errors: dict[str, list[int]] = {}
     for number in range(patients):
-        patient, total = f"p{number}", {}
+        patient = f"p{number}"
+        total: dict[str, Floats] = {}
         names = chance.choices(list(_HOLIDAYS), weights=list(_HOLIDAYS.values()), k=count)
         for name, year in zip(names, chance.sample(range(2016, 2024), count), strict=True):
             stay, true = chance.choice(_STAY_DAYS), day_number(_BY_NAME[name].on(year))
@@ -192,7 +193,7 @@ def attack_holidays(
             told["keyed holiday"] = of_keyed(scenario, keyed, shown, discharged, offsets)
             with np.errstate(divide="ignore"):
                 for key, likelihood in told.items():
-                    total[key] = total.get(key, 0.0) + np.log(likelihood)
+                    total[key] = total.get(key, np.zeros(1)) + np.log(likelihood)
             for key, day in put.items():
                 errors.setdefault(key, []).append(abs(day - (true + offset)))
         for key, logs in total.items():
@@ -250,7 +251,7 @@ def of_part(scenario: str, true: int, shown: int, discharged: int, offsets: NDAr
     """Return how likely a part of a month that stands for a holiday, and the dates beside it, are by offset."""
     days = holiday_days()
     if scenario == "with its own date":
-        return days[shown - offsets]
+        return cast(Floats, days[shown - offsets])
     possible = np.flatnonzero(parts_of_months() == parts_of_months()[true])
     if scenario == "beside a discharge":
         possible = possible[np.isin(discharged - possible, _STAY_DAYS)]
@@ -265,7 +266,8 @@ def holiday_days(name: str | None = None) -> Floats:
         if name in (None, each):
             for year in _YEARS:
                 days[day_number(_BY_NAME[each].on(year))] += weight / len(_YEARS)
-    return days / days.sum()
+    shares: Floats = days / days.sum()
+    return shares
 
 
 @lru_cache(maxsize=1)
@@ -318,9 +320,9 @@ def of_keyed(scenario: str, keyed: Holiday, shown: int, discharged: int, offsets
     """Return how likely the dates beside a keyed holiday are under each offset: it tells that one was there."""
     days = holiday_days()
     if scenario == "with its own date":
-        return days[shown - offsets]
+        return cast(Floats, days[shown - offsets])
     if scenario == "beside a discharge":
-        return np.sum([days[discharged - stay - offsets] for stay in _STAY_DAYS], axis=0)
+        return cast(Floats, np.sum([days[discharged - stay - offsets] for stay in _STAY_DAYS], axis=0))
     return np.ones(len(offsets))
 
 
