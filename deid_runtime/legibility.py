@@ -49,24 +49,24 @@ _JOINING: Final = r"\u061c\u200c-\u200f\u2066-\u2069\ufe00-\ufe0f\U000e0000-\U00
 #: Scripts from Hebrew to Khmer and from Mongolian to Tai; Arabic presentation forms; symbols, and what joins them.
 _JOINED: Final = (
     r"\u0590-\u109f\u1780-\u1aff\ufb1d-\ufdff\ufe70-\ufefc\u203c-\u303d\U0001f000-\U0001faff\u200c-\u200f\u2066-\u2069"
-    r"\ufe0f\U000e0020-\U000e007f#*0-9"
+    r"\ufe0f\U000e0020-\U000e007f"
 )
 _INVISIBLE: Final = rf"(?:[{_CONTROLS}{_HIDDEN}]|(?<![{_JOINED}])[{_JOINING}](?![{_JOINED}]))"
 
 # HTML: elements that format text. Elements of other names are structure, which the models know.
 _ELEMENT: Final = (
-    r"(?i:a|abbr|b|big|blockquote|body|br|caption|center|code|content|dd|del|div|dl|dt|em|font|h[1-6]|head|hr|html|i|"
+    r"(?i:a|abbr|b|big|blockquote|body|caption|center|code|content|dd|del|div|dl|dt|em|font|h[1-6]|head|html|i|"
     r"img|ins|label|li|link|mark|meta|o:p|ol|p|paragraph|pre|q|s|script|small|span|strike|strong|style|sub|sup|table|"
     r"tbody|td|tfoot|th|thead|title|tr|tt|u|ul)"
 )
 _IN_TAG: Final = r"(?:\s[^<>]{0,500})?/?>"
 
-# UTF-8 read as Windows-1252, Latin-1 or Mac Roman: a first byte, then as many others as it asks for. Letters are no
-# such others (`KŘÍŽ`), unless behind the two that begin the accented letters of Western Europe.
-_OTHER: Final = r"\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf€‚„…†‡ˆ‰‹‘’“”•–—˜™›"
+# UTF-8 read as Windows-1252, Latin-1 or Mac Roman: a first byte, then as many others as it asks for. First bytes that
+# end words before quotes and no-break spaces (`JOSÉ”`) are left out; so are letters as others, but behind `Â` and `Ã`.
+_OTHER: Final = r"\x80-\x9f\xa1-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf€‚„…†‡ˆ‰‹‘’“”•–—˜™›"
 _MOJIBAKE: Final = (
-    rf"(?:[ÂÃ][{_OTHER}ªµºƒŠŒŽšœžŸ]|[Ä-Ù][{_OTHER}]|[à-ï][{_OTHER}ƒŠŒŽšœžŸªµº]{{2}}|ð[Ÿ\x9f][{_OTHER}]{{2}}"
-    r"|√[^\w\s]|‚Ä[^\w\s]|\ufffd|[\x80-\x84\x86-\x9f])"
+    rf"(?:[ÂÃ][{_OTHER}\xa0ªµºƒŠŒŽšœžŸ]|[ÄÅÎÏÐÑÙ][{_OTHER}]|[âï][{_OTHER}ƒŠŒŽšœžŸªµº]{{2}}|ð[Ÿ\x9f][{_OTHER}]{{2}}"
+    r"|√[^\x00-\x7f]|‚Ä[^\w\s]|\ufffd|[\x80-\x84\x86-\x9f])"
 )
 
 # Look-alikes. Letters of Greek that look like none of Latin are symbols (`βhCG`).
@@ -95,6 +95,9 @@ _GAP: Final = r"[ \xa0._~*·/-]"
 _ROW: Final = re.compile(rf"{_GAP}[^\W_]{_GAP}{{1,3}}[^\W_]{_GAP}")
 _DIGIT_ROW: Final = re.compile(r"[ \xa0]\d[ \xa0]{1,3}(?:[-/.()] {0,2})?\d[ \xa0]")
 
+_BROKEN: Final = re.compile(
+    r"-(?:(?<=[a-z]-)[ \t]{0,8}\r?\n[ \t]{0,40}[a-z]|(?<=[A-Z]-)[ \t]{0,8}\r?\n[ \t]{0,40}[A-Z])"
+)
 _LETTER_ROW: Final = re.compile(rf"(?<![^\W_])[^\W\d_](?:{_SPELLED_BY}[^\W\d_](?![^\W_])){{3,}}")
 _MORE: Final = r"(?: {1,2}\d){0,3}"
 _SPACED_DIGIT: Final = r"(?:(?: {1,3}|\xa0)(?:[-/.()] {0,2})?\d(?![^\W_]))"
@@ -125,12 +128,15 @@ SIGNS: Final = (
     Sign("HTML tags", _BRACKET, re.compile(rf"</?{_ELEMENT}{_IN_TAG}"), 2, 0.0, _UNESCAPE),
     Sign(
         "wrongly decoded characters in words", _NOT_ASCII,
-        re.compile(rf"(?<=[^\W\d_]){_MOJIBAKE}|{_MOJIBAKE}(?=[^\W\d_])"), 1, 0.0, _DECODE,
+        re.compile(
+            rf"(?<=[^\W\d_]){_MOJIBAKE}|{_MOJIBAKE}(?=[^\W\d_])|(?<=\d)[\ufffd\x80-\x84\x86-\x9f](?=\d)"
+        ),
+        1, 0.0, _DECODE,
     ),
     Sign("wrongly decoded characters", _NOT_ASCII, re.compile(_MOJIBAKE), 2, 0.0, _DECODE),
     Sign(
-        "question marks inside words", re.compile(r"\?[a-z]"),
-        re.compile(r"\?(?<=[a-z]\?)(?=[a-z])(?![\w-]{1,30}=)"), 2, 0.0,
+        "question marks inside words", re.compile(r"\?[A-Za-z]"),
+        re.compile(r"\?(?:(?<=[A-Za-z]\?)(?=[a-z])|(?<=[A-Z]\?)(?=[A-Z]))(?![\w-]{1,30}=)"), 2, 0.0,
         "decode the source again with its true encoding, or write a space behind question marks",
     ),
     Sign(
@@ -143,12 +149,12 @@ SIGNS: Final = (
         "have the source write plain text in place of RTF",
     ),
     Sign(
-        "percent-encoded characters", re.compile("%[0-9A-F]"), re.compile(r"%(?:[02][0-9A-F]|3[A-F]|C3%|E2%)"), 3, 0.1,
+        "percent-encoded characters", re.compile("%[0-9A-F]"), re.compile(r"%(?:[02][0-9A-F]|3[A-F]|C3%|E2%)"), 3, 0.0,
         "have the source write plain text in place of URL encoding",
     ),
     Sign(
         "quoted-printable characters", re.compile("=[0-9A-F]"),
-        re.compile(r"=(?:0[9AD]|2[0-9A-F](?!\d)|3[A-F]|C[23]=|E2=)"), 4, 0.1, "decode the source from quoted-printable",
+        re.compile(r"=(?:0[9AD]|2[0-9A-F](?!\d)|3[A-F]|C[23]=|E2=)"), 3, 0.0, "decode the source from quoted-printable",
     ),
     Sign(
         "words spelled with gaps between their letters", _ROW,
@@ -160,7 +166,7 @@ SIGNS: Final = (
     Sign(
         "dates and numbers with gaps between their digits", _DIGIT_ROW,
         re.compile(
-            rf"(?<![^\W_])(?:\d{_MORE}(?: [-/.] \d{_MORE}){{1,3}} [-/.] \d(?: {{1,2}}\d){{1,3}}"
+            rf"(?<![^\W_])(?:\d{_MORE}(?: ?[-/] ?\d{_MORE}){{1,3}} ?[-/] ?\d(?: {{1,2}}\d){{1,3}}"
             r"|\d(?: {1,2}\d){2} ?[-.] ?\d(?: {1,2}\d){3})(?![^\W_])"
         ),
         1, 0.0, _UNSPELL,
@@ -175,12 +181,15 @@ SIGNS: Final = (
     ),
     Sign(
         "words broken by a hyphen at a line end", re.compile(r"-[ \t]{0,8}\r?\n"),
-        re.compile(r"-(?<=[^\W\d_]-)[ \t]{0,8}\r?\n[ \t]{0,40}[^\W\d_]"), 8, 0.0, _JOIN,
+        _BROKEN, 6, 0.0, _JOIN,
     ),
     Sign(
         "words broken by a hyphen at a line end", re.compile(r"-[ \t]{0,8}\r?\n"),
-        re.compile(r"-(?:(?<=[a-z]-)[ \t]{0,8}\r?\n[ \t]{0,40}[a-z]|(?<=[A-Z]-)[ \t]{0,8}\r?\n[ \t]{0,40}[A-Z])"),
-        2, 0.1, _JOIN,
+        _BROKEN, 2, 0.1, _JOIN,
+    ),
+    Sign(
+        "words joined by underscores", re.compile("_"), re.compile(r"[^\W_]_(?=[^\W_])"), 8, 0.5,
+        "write spaces between words",
     ),
     Sign(
         "accents apart from their letters", _NOT_ASCII, re.compile(r"[A-Za-z][\u0300-\u036f]"), 2, 0.0,
@@ -192,10 +201,6 @@ SIGNS: Final = (
     ),
     Sign("letters in other styles", _NOT_ASCII, re.compile(rf"[{_STYLED}]{{2,}}"), 1, 0.0, _TYPE),
     Sign("digits of other scripts", _NOT_ASCII, re.compile(r"(?:(?![0-9])\d){2,}"), 1, 0.0, _TYPE),
-    Sign(
-        "letters among digits", re.compile(r"\d[OolI]"), re.compile(r"\d[OolI](?=[-/\d])"), 12, 0.33,
-        "write numbers with digits, or have the page recognised again",
-    ),
 )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ HIDDEN = [
     ("invisible characters inside words", "seen by Jo\ufe0fhn Quist"),
     ("invisible characters inside words", "seen by Jo\u200dhn Quist"),
     ("invisible characters inside words", "seen by Jo\x7fhn Quist"),
+    ("invisible characters inside words", "call 55\U000e00415-1234"),
     ("invisible characters inside words", "call 555\u2060-1234 or 55\u20605-1234"),
     ("invisible characters", "seen by \u2068John\u2069 Quist"),
     ("invisible characters", "seen \u202aby\u202c John Quist"),
@@ -46,8 +47,11 @@ HIDDEN = [
     ("wrongly decoded characters in words", "seen by Jos√© Quist"),
     ("wrongly decoded characters in words", "seen by O\x92Brien"),
     ("wrongly decoded characters in words", "seen by Jos\ufffd Quist"),
+    ("wrongly decoded characters in words", "seen by Ra√∫l Quist"),
+    ("wrongly decoded characters in words", "call 55\x925-1234"),
     ("wrongly decoded characters", "37 Â°C, then 38 Â°C"),
     ("question marks inside words", "seen by Garc?a and Mu?oz"),
+    ("question marks inside words", "SEEN BY GARC?A AND J?hn"),
     ("escape sequences", r"seen by Jos\u00e9 Quist"),
     ("escape sequences", r"seen by Jos\'e9 Quist"),
     ("control words of RTF", r"{\rtf1\ansi\f0\fs20 seen by John Quist\par}"),
@@ -60,6 +64,7 @@ HIDDEN = [
     ("letters with gaps between them", "S E E N  B Y  J O H N  Q U I S T  T O D A Y"),
     ("dates and numbers with gaps between their digits", "call 5 5 5 - 1 2 3 4 now"),
     ("dates and numbers with gaps between their digits", "seen 0 3 / 1 4 / 2 0 1 9 here"),
+    ("dates and numbers with gaps between their digits", "seen 0 3/1 4/2 0 1 9 here"),
     ("rows of twelve digits or more", "MRN 4 4 1 7 8 2 9 0 0 1 3 5"),
     ("words broken by a hyphen at a line end", "seen by Hallo-\nwell and Okor-\r\n  afor"),
     ("accents apart from their letters", "seen by Jose\u0301 Garci\u0301a"),
@@ -69,7 +74,7 @@ HIDDEN = [
     ("letters in other styles", "seen by Ⓙⓞⓗⓝ Quist"),
     ("digits of other scripts", "MRN ４４１７８２９"),
     ("digits of other scripts", "MRN ٤٤١٧٨٢٩"),
-    ("letters among digits", " ".join(["2O19-l2-3l"] * 12)),
+    ("words joined by underscores", "seen_by_John_Quist_MD_for_cough_and_fever"),
 ]
 
 
@@ -94,7 +99,9 @@ def test_every_form_has_a_case(form: str) -> None:
         pytest.param("\ufeff" + PLAIN, id="byte-order-mark-first"),
         pytest.param(PLAIN.replace(" ", "\xa0"), id="no-break-spaces"),
         pytest.param(PLAIN + "\f" + PLAIN + "\v\x85\u2028", id="page-and-line-breaks"),
-        pytest.param("“Don’t – he said…” 37 °C, ½ tab, José Muñoz-Nuñez, KŘÍŽOVÁ, Đặng Ngọc Ánh", id="typography"),
+        pytest.param(
+            "“Don’t – he said…” 37 °C, ½ tab, José Muñoz-Nuñez, KŘÍŽOVÁ, “JOSÉ”, né\xa0» É\xa0X", id="typography"
+        ),
         pytest.param("thanks 🙏🏾 🤷‍♂️ ⚠️ ❤️ 👨‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿 1️⃣", id="emoji"),
         pytest.param("Patient \u200fמשה כהן\u200f and علی\u200cرضا, क\u094dष and क\u094d\u200dष", id="other-scripts"),
         pytest.param("Лариса Петрова (Larisa), 李伟, βhCG <2, IFNγ, µg, 5 μmol", id="names-and-symbols"),
