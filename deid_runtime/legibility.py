@@ -5,8 +5,8 @@ pipeline can read such a form, it must not let a note pass that is written in it
 Its thresholds are as strict as the clean notes allow: no clean note comes nearer to one than by a factor of 1.5
 (``benchmarks/legibility.py`` measures this, and what each form leaks).
 
-Not held back is what the detectors read: no-break and other spaces, line ends of all kinds, ligatures, XML elements
-around whole values, emoji, and the joiners and direction marks of scripts that need them.
+Not held back is what the detectors read: no-break and other spaces, line ends of all kinds, `<br>`, ligatures, XML
+elements around whole values, emoji, and the joiners and direction marks of scripts that need them.
 """
 
 import re
@@ -85,14 +85,15 @@ _JOIN: Final = "join the lines of such words in the source"
 _TYPE: Final = "write these letters and digits as those of the keyboard"
 _DELETE: Final = "remove these characters from the source, or decode it again with its true encoding"
 
-# Gates: plain sets and rare characters, which are searched for fast. A row of four has two letters between separators.
+# Gates: plain sets and rare characters, which are searched for fast. A row of four ends with three letters behind
+# separators.
 _ANY_INVISIBLE: Final = re.compile(rf"[{_CONTROLS}{_HIDDEN}{_JOINING}]")
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _AMPERSAND: Final = re.compile("&")
 _BRACKET: Final = re.compile("<")
 _BACKSLASH: Final = re.compile(r"\\")
 _GAP: Final = r"[ \xa0._~*·/-]"
-_ROW: Final = re.compile(rf"{_GAP}[^\W_]{_GAP}{{1,3}}[^\W_]{_GAP}")
+_ROW: Final = re.compile(rf"{_GAP}[^\W\d_]{_GAP}{{1,3}}[^\W\d_]{_GAP}{{1,3}}[^\W\d_](?![^\W_])")
 _DIGIT_ROW: Final = re.compile(r"[ \xa0]\d[ \xa0]{1,3}(?:[-/.()] {0,2})?\d[ \xa0]")
 
 _BROKEN: Final = re.compile(
@@ -110,9 +111,9 @@ SIGNS: Final = (
     ),
     Sign("invisible characters", _ANY_INVISIBLE, re.compile(rf"(?!\A\ufeff){_INVISIBLE}"), 2, 0.0, _DELETE),
     Sign(
-        "HTML entities for letters", _AMPERSAND,
+        "HTML entities for letters or spaces", _AMPERSAND,
         re.compile(
-            r"&(?:[A-Za-z]{1,2}(?:acute|grave|uml|circ|tilde|cedil|ring|slash|caron|lig)"
+            r"&(?:nbsp|[lr]squo|apos|[A-Za-z]{1,2}(?:acute|grave|uml|circ|tilde|cedil|ring|slash|caron|lig)"
             r"|(?<=[^\W_]&)#[xX]?[0-9A-Fa-f]{2,7});|&#[xX]?[0-9A-Fa-f]{2,7};(?=[^\W_&])"
         ),
         1, 0.0, _UNESCAPE,
@@ -123,7 +124,7 @@ SIGNS: Final = (
     ),
     Sign(
         "tags inside words", _BRACKET,
-        re.compile(rf"<(?<=[^\W_]<)/?[A-Za-z][\w:-]{{0,30}}{_IN_TAG}(?=[^\W_])"), 1, 0.0, _UNESCAPE,
+        re.compile(rf"<(?<=[^\W_]<)(?!br[\s/>])/?[A-Za-z][\w:-]{{0,30}}{_IN_TAG}(?=[^\W_])"), 1, 0.0, _UNESCAPE,
     ),
     Sign("HTML tags", _BRACKET, re.compile(rf"</?{_ELEMENT}{_IN_TAG}"), 2, 0.0, _UNESCAPE),
     Sign(
@@ -149,12 +150,13 @@ SIGNS: Final = (
         "have the source write plain text in place of RTF",
     ),
     Sign(
-        "percent-encoded characters", re.compile("%[0-9A-F]"), re.compile(r"%(?:[02][0-9A-F]|3[A-F]|C3%|E2%)"), 3, 0.0,
+        "percent-encoded characters", re.compile("%[0-9A-F]"), re.compile(r"%(?:[02][0-9A-F]|3[A-F]|C3%|E2%)"), 2, 0.0,
         "have the source write plain text in place of URL encoding",
     ),
     Sign(
         "quoted-printable characters", re.compile("=[0-9A-F]"),
-        re.compile(r"=(?:0[9AD]|2[0-9A-F](?!\d)|3[A-F]|C[23]=|E2=)"), 3, 0.0, "decode the source from quoted-printable",
+        re.compile(r"=(?:0[9AD]|20(?=[A-Za-z])|2[A-F]|3[A-F]|C[23]=|E2=)"), 2, 0.0,
+        "decode the source from quoted-printable",
     ),
     Sign(
         "words spelled with gaps between their letters", _ROW,
@@ -207,12 +209,16 @@ SIGNS: Final = (
 def find_signs(text: str) -> Iterator[tuple[Sign, int]]:
     """Yield every sign that has marks in ``text``, with their count."""
     gates: dict[re.Pattern[str], bool] = {_NOT_ASCII: not text.isascii()}
+    counts: dict[re.Pattern[str], int] = {}
     for sign in SIGNS:
-        is_open = gates.get(sign.gate)
-        if is_open is None:
-            is_open = gates[sign.gate] = sign.gate.search(text) is not None
-        if is_open and (count := sign.count(text)):
-            yield sign, count
+        if sign.gate not in gates:
+            gates[sign.gate] = sign.gate.search(text) is not None
+        if not gates[sign.gate]:
+            continue
+        if sign.pattern not in counts:
+            counts[sign.pattern] = sign.count(text)
+        if counts[sign.pattern]:
+            yield sign, counts[sign.pattern]
 
 
 def illegible(text: str) -> str:
