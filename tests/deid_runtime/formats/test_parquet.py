@@ -258,3 +258,37 @@ def test_a_footer_that_lies_about_its_rows_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match="its footer says 0 rows, and it has another number"):
         read_all(path)
+
+
+_READ_DAMAGED = """
+import sys
+from pathlib import Path
+from deid_runtime.errors import SourceError
+from deid_runtime.formats import read_notes
+from deid_runtime.formats.records import ReadOptions, Source
+
+path = Path(sys.argv[1])
+data = path.read_bytes()
+length = int.from_bytes(data[-8:-4], "little")
+refused = 0
+for at in range(len(data) - 8 - length, len(data)):
+    for mask in (1, 16, 255):
+        path.write_bytes(data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :])
+        try:
+            list(read_notes(Source(path, path.name, "parquet", len(data)), ReadOptions()))
+        except SourceError:
+            refused += 1
+print(refused)
+"""
+
+
+def test_no_damaged_byte_of_the_footer_ends_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "notes.parquet"
+    parquet.write_table(pyarrow.table({"id": ["a", "b"], "text": ["t", None]}), path, store_schema=False)
+
+    done = subprocess.run(
+        [sys.executable, "-c", _READ_DAMAGED, path], capture_output=True, text=True, timeout=300, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) > 100
