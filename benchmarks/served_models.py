@@ -15,7 +15,8 @@ from deid_runtime.contract import Manifest, find_models, read_manifest
 from deid_runtime.serving.graph_models import GraphModels, ServingOptions
 from deid_runtime.serving.installation import Installation, find_installation
 from deid_runtime.serving.repository import repository_folder, write_config, write_graph_model
-from deid_runtime.serving.server import Server, ServerOptions
+from deid_runtime.serving.server import Server
+from deid_runtime.serving.server_options import ServerOptions
 from deid_runtime.serving.supervisor import RestartPolicy, supervise
 
 Precision = Literal["int8", "float32"]
@@ -75,9 +76,9 @@ def free_ports(count: int) -> list[int]:
 
 
 def server_options(repository: Path) -> ServerOptions:
-    """Return options with three free ports."""
-    http, grpc, metrics = free_ports(3)
-    return ServerOptions(repository=repository, http_port=http, grpc_port=grpc, metrics_port=metrics)
+    """Return options with two free ports."""
+    grpc, metrics = free_ports(2)
+    return ServerOptions(repository=repository, grpc_port=grpc, metrics_port=metrics)
 
 
 class Served:

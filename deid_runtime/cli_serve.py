@@ -1,6 +1,5 @@
 """``deid serve``: the inference server on this machine, in one command."""
 
-import ipaddress
 import logging
 import signal
 import sys
@@ -48,16 +47,26 @@ _PORT = click.IntRange(1, 65535)
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address to listen on. NOT a loopback address, and others can send notes and read answers in clear unless "
-    "--tls-cert is given too.",
+    help="IPv4 address for gRPC. One that other machines can reach needs --tls-cert, --tls-key and --tls-client-ca.",
 )
 @click.option("--grpc-port", type=_PORT, default=8001, show_default=True, help="For `deid run --server` and others.")
-@click.option("--http-port", type=_PORT, default=8000, show_default=True, help="For requests in JSON, and for probes.")
-@click.option("--metrics-port", type=_PORT, default=8002, show_default=True, help="Prometheus metrics at /metrics.")
+@click.option(
+    "--http-port",
+    type=_PORT,
+    help="Take requests in JSON too, on 127.0.0.1 alone: HTTP has no TLS, and a request that is never finished holds "
+    "its connection for ever. Default: no HTTP.",
+)
+@click.option(
+    "--metrics-port",
+    type=_PORT,
+    default=8002,
+    show_default=True,
+    help="Prometheus metrics at /metrics, on 127.0.0.1 alone.",
+)
 @click.option(
     "--tls-cert",
     type=cli_options.FILE,
-    help="Certificate (PEM) for gRPC, with --tls-key. HTTP and metrics have no TLS: they then stay on 127.0.0.1.",
+    help="Certificate (PEM) for gRPC, with --tls-key.",
 )
 @click.option("--tls-key", type=cli_options.FILE, help="Private key (PEM) of --tls-cert.")
 @click.option(
@@ -86,7 +95,7 @@ def serve(
     patients: Path | None,
     host: str,
     grpc_port: int,
-    http_port: int,
+    http_port: int | None,
     metrics_port: int,
     tls_cert: Path | None,
     tls_key: Path | None,
@@ -102,7 +111,7 @@ def serve(
     """Serve the models on this machine until stopped (Ctrl-C or SIGTERM); needs `pip install 'deid-runtime[serve]'`.
 
     The server is Triton: any client of the KServe v2 protocol can use it, and `deid run --server HOST:PORT` does. A
-    crashed server is started again. Nothing of what it is sent is logged or kept.
+    crashed or hung server is started again. Nothing of what it is sent is logged or kept.
     """
     from tempfile import TemporaryDirectory
 
@@ -112,7 +121,7 @@ def serve(
     from deid_runtime.serving.keys import check_keys
     from deid_runtime.serving.note_models import NoteOptions
     from deid_runtime.serving.repository import write_repository
-    from deid_runtime.serving.server import ServerOptions, Tls
+    from deid_runtime.serving.server_options import ServerOptions, Tls, check_host
     from deid_runtime.serving.supervisor import supervise
     from deid_runtime.surrogates import check_date_settings
     from deid_runtime.trust import read_trusted
@@ -127,7 +136,8 @@ def serve(
                 "--repository settles how dates shift, so --date-shift-weeks has no effect; leave one of them out"
             )
         check_date_settings(operator=operator, date_shift_days=date_shift, date_shift_whole_weeks=date_shift_weeks)
-        _warn_if_open(host, has_tls=tls_cert is not None, checks_clients=tls_client_ca is not None)
+        tls = Tls(tls_cert, tls_key, tls_client_ca) if tls_cert and tls_key else None
+        check_host(host, tls)
         if keys is not None:
             check_keys(keys, allow_shared=allow_shared_key)
         if tls_key is not None:
@@ -163,7 +173,7 @@ def serve(
                 http_port=http_port,
                 grpc_port=grpc_port,
                 metrics_port=metrics_port,
-                tls=Tls(tls_cert, tls_key, tls_client_ca) if tls_cert and tls_key else None,
+                tls=tls,
                 environment={
                     **{name: str(path.resolve()) if path else "" for name, path in environment.items()},
                     **{name: "1" if is_set else "" for name, is_set in flags.items()},
@@ -186,23 +196,8 @@ def _stop_event() -> threading.Event:
     return stop
 
 
-def _warn_if_open(host: str, *, has_tls: bool, checks_clients: bool) -> None:
-    try:
-        is_loopback = ipaddress.IPv4Address(host).is_loopback  # the server cannot bind to any of IPv6
-    except ValueError:
-        raise SettingsError(f"--host {host!r} is not an IPv4 address; expected one as 127.0.0.1 or 0.0.0.0") from None
-    if is_loopback or checks_clients:
-        return
-    clear = "" if has_tls else ", and notes travel in clear"
-    wanted = "--tls-client-ca" if has_tls else "--tls-cert, --tls-key and --tls-client-ca"
-    click.echo(
-        f"deid: WARNING: whoever reaches {host} can use this server{clear}; give {wanted}, or put a proxy with TLS and "
-        "authorisation before it",
-        err=True,
-    )
-
-
 def _say_ready(server: "Server") -> None:
     options = server.options
-    places = f"gRPC {options.grpc}, HTTP {options.http}, metrics {options.metrics}/metrics"
+    http = "" if options.http is None else f"HTTP {options.http}, "
+    places = f"gRPC {options.grpc}, {http}metrics {options.metrics}/metrics"
     click.echo(f"deid: ready: {places} (process {server.pid})", err=True)

@@ -22,5 +22,5 @@ def served_folder(tmp_path_factory: pytest.TempPathFactory) -> ServedFolder:
 @pytest.fixture(scope="session")
 def triton(served_folder: ServedFolder) -> Iterator[Server]:
     """The real server with the packaged models, one for all tests: ``triton.options.grpc`` and ``.http`` say where."""
-    with started(served_folder.options()) as server:
+    with started(served_folder.options(has_http=True)) as server:
         yield server

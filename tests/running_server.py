@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from deid_runtime.contract import find_models, read_manifest
-from deid_runtime.serving.graph_models import ServingOptions
+from deid_runtime.serving.graph_models import GraphModels, ServingOptions
 from deid_runtime.serving.installation import Installation, find_installation
 from deid_runtime.serving.note_models import NoteOptions
-from deid_runtime.serving.repository import write_repository
-from deid_runtime.serving.server import Server, ServerOptions
+from deid_runtime.serving.repository import repository_folder, write_graph_model, write_repository
+from deid_runtime.serving.server import Server
+from deid_runtime.serving.server_options import ServerOptions
 from deid_runtime.serving.supervisor import RestartPolicy, supervise
 from deid_runtime.surrogates import write_key
 
@@ -31,12 +33,12 @@ class ServedFolder:
     repository: Path
     keys: Path
 
-    def options(self) -> ServerOptions:
-        """Return options with three free ports."""
+    def options(self, *, has_http: bool = False) -> ServerOptions:
+        """Return options with free ports."""
         http, grpc, metrics = free_ports(3)
         return ServerOptions(
             repository=self.repository,
-            http_port=http,
+            http_port=http if has_http else None,
             grpc_port=grpc,
             metrics_port=metrics,
             environment={"DEID_SERVE_KEYS": str(self.keys)},
@@ -56,6 +58,29 @@ def write_served_folder(folder: Path) -> ServedFolder:
     served.keys.mkdir()
     write_key(served.keys / f"{KEY_NAME}.key")
     return served
+
+
+def write_small_folder(folder: Path) -> ServedFolder:
+    """Write a repository of one model that starts fast into ``folder``; there are no keys."""
+    served = ServedFolder(folder / "repository", folder)
+    (folder / "models").mkdir()
+    manifest = read_manifest(changed_models(folder / "models", fast_alone))
+    with repository_folder(manifest, served.repository):
+        graph = manifest.graphs["v0"]
+        config = GraphModels(manifest, ServingOptions(call_rows=1)).whole(graph)
+        write_graph_model(served.repository, config, graph.file)
+    return served
+
+
+def processes(server: Server) -> list[psutil.Process]:
+    """Return the server's process and those of its models."""
+    parent = psutil.Process(server.pid)
+    return [parent, *parent.children(recursive=True)]
+
+
+def shared_memory(pid: int) -> set[str]:
+    """Return the files that servers started by a process hold in common with their models' processes."""
+    return {path.name for path in Path("/dev/shm").glob(f"deid_{pid}_*")}
 
 
 def changed_models(folder: Path, change: Callable[[dict[str, Any]], None]) -> Path:

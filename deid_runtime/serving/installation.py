@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from deid_runtime.errors import SettingsError
+from deid_runtime.serving.triton_requests import VERSION_VARIABLE
 
 #: Folders to import from, for the ``model.py`` of each model.
 PATH_VARIABLE: Final = "DEID_SERVE_PYTHONPATH"
@@ -103,6 +104,8 @@ def server_environment(installation: Installation) -> dict[str, str]:
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", os.defpath)])
     ours = Path(__file__).resolve().parents[2]
     environment[PATH_VARIABLE] = os.pathsep.join(dict.fromkeys(filter(None, [*sys.path, str(ours)])))
+    # What an image says of its own server is not true of this one.
+    environment.pop(VERSION_VARIABLE, None)
     # Two runtimes for parallel loops in one process fight for the cores; the engine's threads are set by themselves.
     environment.setdefault("OMP_NUM_THREADS", "1")
     return environment

@@ -21,16 +21,20 @@ from deid_runtime.patients import read_patients
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
 from deid_runtime.process_privacy import keep_private
 from deid_runtime.serving.keys import KeyFolder, check_keys
-from deid_runtime.serving.note_models import NOTE_INPUTS, NOTE_OUTPUTS
+from deid_runtime.serving.note_models import CANARY, MAX_NAME_BYTES, NOTE_INPUTS, NOTE_OUTPUTS
+from deid_runtime.serving.triton_requests import check_request, check_version, request_parameters
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note
-from deid_runtime.surrogates import Surrogates, check_date_settings
+from deid_runtime.surrogates import Surrogates, check_date_settings, new_key
 
 KEYS_VARIABLE: Final = "DEID_SERVE_KEYS"
 PATIENTS_VARIABLE: Final = "DEID_SERVE_PATIENTS"
 MODELS_KEY_VARIABLE: Final = "DEID_SERVE_MODELS_KEY"
 ALLOW_SHARED_KEY_VARIABLE: Final = "DEID_SERVE_ALLOW_SHARED_KEY"
 TRUST_MODELS_VARIABLE: Final = "DEID_SERVE_TRUST_MODELS"
+
+#: What is de-identified to tell that the model works; of nobody.
+_CANARY_NOTE: Final = Note("canary", "Seen by Dr. Jane Doe on 01/02/2003.", "canary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,10 @@ class Answer:
 class NoteService:
     """De-identifies one note after the other with the key that each asks for."""
 
-    def __init__(self, pipeline: Pipeline, keys: KeyFolder, max_note_bytes: int) -> None:
+    def __init__(self, pipeline: Pipeline, keys: KeyFolder, nobodys_key: Surrogates, max_note_bytes: int) -> None:
         self._pipeline = pipeline
         self._keys = keys
+        self._nobodys_key = nobodys_key
         self._max_note_bytes = max_note_bytes
 
     def deidentify(self, text: bytes, note_id: bytes, patient: bytes, key: bytes) -> Answer:
@@ -61,8 +66,19 @@ class NoteService:
                 "max_note_bytes raised in the server's configuration",
                 stage="read",
             )
+        for name, value in (("note_id", note_id), ("patient", patient), ("key", key)):
+            if len(value) > MAX_NAME_BYTES:
+                raise InputError(
+                    f"the {name} has {len(value):,} bytes, at most {MAX_NAME_BYTES:,} are taken", stage="read"
+                )
         note = Note(_decoded("note_id", note_id), _decoded("text", text), _decoded("patient", patient))
-        surrogates = self._keys.surrogates(_decoded("key", key))
+        return self._answer(note, self._keys.surrogates(_decoded("key", key)))
+
+    def canary(self) -> Answer:
+        """Return the answer to a note of ours under a key of nobody. Raises InputError when there is none."""
+        return self._answer(_CANARY_NOTE, self._nobodys_key)
+
+    def _answer(self, note: Note, surrogates: Surrogates) -> Answer:
         [outcome] = self._pipeline.with_surrogates(surrogates).deidentify([note])
         if isinstance(outcome, Quarantined):
             raise InputError(outcome.reason, stage=outcome.stage)
@@ -127,7 +143,7 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
     records = read_patients(Path(patients)) if patients else {}
     pipeline = load_pipeline(settings, key=None, records=records)
     folder = KeyFolder(Path(keys) if keys else None, make, allow_shared=allow_shared)
-    return NoteService(pipeline, folder, int(parameters["max_note_bytes"]))
+    return NoteService(pipeline, folder, make(new_key()), int(parameters["max_note_bytes"]))
 
 
 def _is_set(environment: Mapping[str, str], name: str) -> bool:
@@ -161,6 +177,7 @@ class TritonPythonModel:
     def initialize(self, args: dict[str, str]) -> None:
         """Load the pipeline. An error here ends the loading of the model, with its message in the server's log."""
         keep_private()
+        check_version(os.environ)
         # Only the server's own process has it.
         import triton_python_backend_utils as triton
 
@@ -176,8 +193,12 @@ class TritonPythonModel:
     def _respond(self, request: Any) -> Any:
         triton = self._triton
         try:
-            inputs = [bytes(triton.get_input_tensor_by_name(request, name).as_numpy().item()) for name in NOTE_INPUTS]
-            answer = self._service.deidentify(*inputs)
+            check_request(request)
+            if request_parameters(request).get(CANARY):
+                answer = self._service.canary()
+            else:
+                tensors = [triton.get_input_tensor_by_name(request, name) for name in NOTE_INPUTS]
+                answer = self._service.deidentify(*(bytes(tensor.as_numpy().item()) for tensor in tensors))
         except DeidError as error:
             stage = error.stage if isinstance(error, InputError) else "read"
             return triton.InferenceResponse(

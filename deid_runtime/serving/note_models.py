@@ -14,6 +14,13 @@ from deid_runtime.settings import Engine, Operator, Profile
 
 NOTES: Final = "deidentify"
 NOTES_STREAM: Final = "deidentify_stream"
+#: A parameter of a request: the model shows that it works. It runs a note of its own with a key of nobody.
+CANARY: Final = "canary"
+
+#: UTF-8 bytes of a note id, a patient or the name of a key, at most.
+MAX_NAME_BYTES: Final = 1024
+#: Notes in one request of a stream, at most.
+MAX_STREAM_NOTES: Final = 4096
 
 #: What a request holds, strings: shape ``[1]``, in a stream ``[notes]``.
 NOTE_INPUTS: Final = ("text", "note_id", "patient", "key")

@@ -1,12 +1,15 @@
 """The python backend of Triton for streams of notes: ``deidentify`` serves each, its answer goes out at once."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from deid_runtime.errors import InputError
 from deid_runtime.process_privacy import keep_private
-from deid_runtime.serving.note_models import NOTE_INPUTS, NOTE_OUTPUTS, NOTES
+from deid_runtime.serving.note_models import CANARY, MAX_STREAM_NOTES, NOTE_INPUTS, NOTE_OUTPUTS, NOTES
+from deid_runtime.serving.triton_requests import check_request, check_version, request_parameters
 
 
 class TritonPythonModel:
@@ -15,6 +18,7 @@ class TritonPythonModel:
     def initialize(self, args: dict[str, str]) -> None:
         """Keep what only the server's own process has."""
         keep_private()
+        check_version(os.environ)
         import triton_python_backend_utils as triton
 
         self._triton: Any = triton
@@ -24,17 +28,33 @@ class TritonPythonModel:
         triton = self._triton
         for request in requests:
             sender = request.get_response_sender()
-            columns = [triton.get_input_tensor_by_name(request, name).as_numpy() for name in NOTE_INPUTS]
-            sizes = {column.shape for column in columns}
-            if len(sizes) > 1:
-                message = f"the inputs have shapes {sorted(map(list, sizes))}; expected as many of each as notes"
-                sender.send(self._error(message, triton.TritonError.INVALID_ARG))
+            try:
+                notes, is_canary = self._notes(request), request_parameters(request).get(CANARY)
+            except InputError as error:
+                sender.send(self._error(str(error), triton.TritonError.INVALID_ARG))
             else:
-                for note in zip(*columns, strict=True):
+                for note in notes:
                     if sender.is_cancelled():  # nobody waits for the rest
                         break
-                    sender.send(self._answer(note))
+                    sender.send(self._canary() if is_canary else self._answer(note))
             sender.send(flags=triton.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+
+    def _notes(self, request: Any) -> list[tuple[bytes, ...]]:
+        """Return the inputs of each note of a request. Raises InputError when their numbers differ or are too large."""
+        check_request(request)
+        tensors = [self._triton.get_input_tensor_by_name(request, name) for name in NOTE_INPUTS]
+        shapes = sorted({tuple(tensor.shape()) for tensor in tensors})
+        if len(shapes) > 1:
+            raise InputError(f"the inputs have shapes {[*map(list, shapes)]}; expected as many of each as notes")
+        [[count]] = shapes
+        if count > MAX_STREAM_NOTES:
+            raise InputError(f"the request has {count:,} notes, at most {MAX_STREAM_NOTES:,} are taken; send several")
+        return [*zip(*(tensor.as_numpy() for tensor in tensors), strict=True)]
+
+    def _canary(self) -> Any:
+        """Return an answer without asking the other model, which may be busy and is asked by itself."""
+        tensors = [self._triton.Tensor(name, np.array([b""], np.object_)) for name in (*NOTE_OUTPUTS, "note_id")]
+        return self._triton.InferenceResponse(output_tensors=tensors)
 
     def _answer(self, note: Sequence[bytes]) -> Any:
         triton = self._triton

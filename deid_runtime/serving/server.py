@@ -1,7 +1,7 @@
 """One ``tritonserver`` process on this machine: start, wait until ready, stop, leave nothing behind."""
 
-import ctypes
 import http.client
+import json
 import logging
 import os
 import signal
@@ -11,92 +11,52 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
-from deid_runtime.errors import ModelError, SettingsError
+from deid_runtime.errors import ModelError
+from deid_runtime.serving.grpc_probe import answers_grpc
 from deid_runtime.serving.installation import Installation, lay_out_backends, server_environment
-
-LOOPBACK: Final = "127.0.0.1"
+from deid_runtime.serving.processes import children, command, computed_s, confinement, is_stopped, limit_data, parent
+from deid_runtime.serving.server_options import LOOPBACK, OWN_SOCKET, ServerOptions, arguments, check_options
 
 _SHARED_MEMORY: Final = Path("/dev/shm")
 _POLL_S: Final = 0.1
 _STOP_S: Final = 15.0  # for requests in flight, then for the models' processes; after it the server is killed
+_ASK_S: Final = 5.0
 _LOG_LINES: Final = 20
-#: What the server says wherever there is no GPU.
-_NOISE: Final = ("CudaDriverHelper has not been initialized", "pinned system memory", "unable to create stream for")
-_DEATH_SIGNAL: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
-#: What a client could have the server log tensors by, read memory of its models by, or change what is served.
-_HEADER: Final = "deid-administration"
-_RESTRICTED: Final = "shared-memory,model-repository,trace,logging"
+#: What the server says wherever there is no GPU, and of a socket that is a file.
+_NOISE: Final = (
+    "CudaDriverHelper has not been initialized",
+    "pinned system memory",
+    "unable to create stream for",
+    "NODELAY NOT SUPPORTED",
+)
 
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Tls:
-    """Files (PEM) for TLS on gRPC; with ``client_authority`` clients must show a certificate it has signed."""
-
-    certificate: Path
-    key: Path
-    client_authority: Path | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServerOptions:
-    """What is served, and where it can be reached. With TLS only gRPC listens on ``host``, the rest on the loopback."""
-
-    repository: Path
-    host: str = LOOPBACK
-    http_port: int = 8000
-    grpc_port: int = 8001
-    metrics_port: int = 8002
-    tls: Tls | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)  # for the models, beside that of this process
-    ready_s: float = 180.0  # how long loading the models may take
-
-    @property
-    def grpc(self) -> str:
-        """Host and port of the gRPC endpoint."""
-        return f"{self.host}:{self.grpc_port}"
-
-    @property
-    def http(self) -> str:
-        """Host and port of the HTTP endpoint."""
-        return f"{self.plain_host}:{self.http_port}"
-
-    @property
-    def metrics(self) -> str:
-        """Host and port of the Prometheus endpoint, path ``/metrics``."""
-        return f"{self.plain_host}:{self.metrics_port}"
-
-    @property
-    def plain_host(self) -> str:
-        """Where HTTP and metrics listen: the server has no TLS for them."""
-        return LOOPBACK if self.tls else self.host
 
 
 class Server:
     """A running server; leaving the ``with`` block stops it. Start it from the thread that lives longest."""
 
     def __init__(self, installation: Installation, options: ServerOptions) -> None:
-        _check_ports(options)
+        check_options(options)
         self.options = options
         self._folder = tempfile.TemporaryDirectory(prefix="deid-serve-")
         #: The models' processes share memory with the server in files whose names begin so.
         self._shared_prefix = f"deid_{os.getpid()}_{os.urandom(4).hex()}_"
         self._log: deque[str] = deque(maxlen=_LOG_LINES)
         self._models: tuple[int, ...] = ()
-        libc = ctypes.CDLL(None)  # not in the new process, which a lock of another thread could hold up for ever
         try:
             backends = lay_out_backends(installation, Path(self._folder.name))
             self._process = subprocess.Popen(
-                self._command(installation, backends),
+                [
+                    str(installation.server),
+                    *arguments(options, backends, self._shared_prefix),
+                    f"--exit-timeout-secs={int(_STOP_S)}",
+                ],
                 env={**server_environment(installation), **options.environment},
                 cwd=self._folder.name,  # the models' processes import from it first
                 stdin=subprocess.DEVNULL,
@@ -105,43 +65,22 @@ class Server:
                 text=True,
                 errors="replace",
                 start_new_session=True,  # Ctrl-C in a terminal is for us, who then stop the server in order
-                # When this process is killed it can't stop the server itself (Linux).
-                preexec_fn=partial(libc.prctl, _DEATH_SIGNAL, signal.SIGTERM),
+                preexec_fn=confinement(),
             )
         except OSError as error:
             self._folder.cleanup()
             raise ModelError(f"the inference server cannot be started ({error.strerror})") from error
+        except subprocess.SubprocessError as error:
+            self._folder.cleanup()
+            raise ModelError(
+                "the inference server cannot be confined, and other users could read its memory: this system refuses "
+                "umask, rlimits or seccomp filters to a process; allow them, or serve on another system"
+            ) from error
         except BaseException:
             self._folder.cleanup()
             raise
         self._reader = threading.Thread(target=self._read_log, name="tritonserver-log", daemon=True)
         self._reader.start()
-
-    def _command(self, installation: Installation, backends: Path) -> list[str]:
-        options = self.options
-        # No client is told; other users of this machine may read it among the arguments of the process, unless /proc is
-        # mounted with hidepid. Triton takes it from nowhere else.
-        secret = os.urandom(16).hex()
-        return [
-            str(installation.server),
-            f"--model-repository={options.repository.resolve()}",
-            f"--backend-directory={backends}",
-            f"--backend-config=python,shm-region-prefix-name={self._shared_prefix}",
-            f"--grpc-address={options.host}",
-            f"--http-address={options.plain_host}",
-            f"--metrics-address={options.plain_host}",
-            f"--http-port={options.http_port}",
-            f"--grpc-port={options.grpc_port}",
-            f"--metrics-port={options.metrics_port}",
-            "--allow-gpu-metrics=false",
-            "--pinned-memory-pool-byte-size=0",
-            "--disable-auto-complete-config",
-            "--log-info=false",
-            f"--http-restricted-api={_RESTRICTED}:{_HEADER}={secret}",
-            f"--grpc-restricted-protocol={_RESTRICTED}:{_HEADER}={secret}",
-            f"--exit-timeout-secs={int(_STOP_S)}",
-            *(_tls_arguments(options.tls) if options.tls else ()),
-        ]
 
     @property
     def pid(self) -> int:
@@ -157,18 +96,37 @@ class Server:
         """Return the exit code, negative for a signal; None while the server runs."""
         return self._process.poll()
 
-    def is_ready(self) -> bool:
-        """Ask the server whether it and all its models can take requests."""
-        # An address for all interfaces can be listened on, not always called.
-        host = LOOPBACK if self.options.plain_host == "0.0.0.0" else self.options.plain_host
-        connection = http.client.HTTPConnection(host, self.options.http_port, timeout=5)
+    def ask(self, method: str, path: str, body: object = None, *, timeout_s: float = _ASK_S) -> tuple[int, Any]:
+        """Send the server a request over HTTP, by the channel that it has for its supervisor; ``body`` becomes JSON.
+
+        Returns the status and the content, read as JSON, None where there is none. Raises OSError, or HTTPException of
+        ``http.client``, when no complete answer comes; ``timeout_s`` bounds each wait for a part of it.
+        """
+        # Through /proc, because a path of a socket may have 107 bytes, and temporary folders may be deeper.
+        socket_path = f"/proc/{self.pid}/cwd/{OWN_SOCKET}"
+        port = self.options.http_port
+        connection = (
+            _SocketConnection(socket_path, timeout_s)
+            if port is None
+            else http.client.HTTPConnection(LOOPBACK, port, timeout=timeout_s)
+        )
         try:
-            connection.request("GET", "/v2/health/ready")
-            return connection.getresponse().status == http.client.OK
-        except (OSError, http.client.HTTPException):
-            return False
+            connection.request(method, path, None if body is None else json.dumps(body))
+            response = connection.getresponse()
+            content = response.read()
+            return response.status, json.loads(content) if content else None
+        except ValueError as error:
+            raise http.client.HTTPException("the answer is not JSON") from error
         finally:
             connection.close()
+
+    def is_ready(self) -> bool:
+        """Ask the server whether it and all its models can take requests."""
+        try:
+            status, _ = self.ask("GET", "/v2/health/ready")
+            return status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
 
     def wait_ready(self, stop: threading.Event | None = None) -> bool:
         """Wait until all models are loaded and warm; return False when ``stop`` is set before.
@@ -177,7 +135,7 @@ class Server:
         """
         stop = stop or threading.Event()
         deadline = time.monotonic() + self.options.ready_s
-        while not self.is_ready():
+        while not (self.is_ready() and answers_grpc(self.options, _ASK_S)):
             code = self.exit_code()
             if code is not None:
                 self._reader.join(timeout=1)
@@ -188,7 +146,9 @@ class Server:
                 )
             if stop.wait(_POLL_S):
                 return False
-        self._models = _children(self.pid)
+        self._models = children(self.pid)
+        with suppress(OSError):  # it has just ended, which the next look at it tells
+            limit_data(self.pid, self.options.request_memory_bytes)
         return True
 
     def has_all_models(self) -> bool:
@@ -196,7 +156,15 @@ class Server:
 
         The server calls itself ready without them, and answers every request to such a model with an error.
         """
-        return all(_parent(pid) == self.pid for pid in self._models)
+        return all(parent(pid) == self.pid for pid in self._models)
+
+    def computed_s(self, model: str) -> float:
+        """Return the processor time that the processes of a model have used."""
+        return sum(computed_s(pid) for pid in self._models if f"/{model}/" in command(pid))
+
+    def has_stopped_process(self) -> bool:
+        """Say whether the server or the process of a model is stopped, as by SIGSTOP, and serves nobody."""
+        return any(is_stopped(pid) for pid in (self.pid, *self._models))
 
     def stop(self) -> None:
         """Let requests in flight end, then stop the server and all its processes, and free their shared memory."""
@@ -243,44 +211,15 @@ class Server:
         return (first or last).partition("\\n\\nAt:")[0]
 
 
-def _tls_arguments(tls: Tls) -> list[str]:
-    arguments = [
-        "--grpc-use-ssl=true",
-        f"--grpc-server-cert={tls.certificate.resolve()}",
-        f"--grpc-server-key={tls.key.resolve()}",
-    ]
-    if tls.client_authority:
-        arguments += ["--grpc-use-ssl-mutual=true", f"--grpc-root-cert={tls.client_authority.resolve()}"]
-    return arguments
+class _SocketConnection(http.client.HTTPConnection):
+    """HTTP over a socket that is a file."""
 
+    def __init__(self, path: str, timeout_s: float) -> None:
+        super().__init__("localhost", timeout=timeout_s)
+        self._path = path
 
-def _check_ports(options: ServerOptions) -> None:
-    """Raise SettingsError when an address cannot be bound: the server's own words for it are hard to read."""
-    ports = {"HTTP": options.http_port, "gRPC": options.grpc_port, "metrics": options.metrics_port}
-    if len(set(ports.values())) < len(ports):
-        raise SettingsError(f"HTTP, gRPC and metrics need a port each; got {', '.join(map(str, ports.values()))}")
-    for name, port in ports.items():
-        host = options.host if name == "gRPC" else options.plain_host
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-            except OSError as error:
-                raise SettingsError(
-                    f"cannot listen on {host}:{port} for {name} ({error.strerror}); stop what does, or name "
-                    f"another with --{name.lower()}-port"
-                ) from None
-
-
-def _children(pid: int) -> tuple[int, ...]:
-    return tuple(int(path.name) for path in Path("/proc").glob("[0-9]*") if _parent(int(path.name)) == pid)
-
-
-def _parent(pid: int) -> int | None:
-    """Return the parent of a process, None where it has ended."""
-    try:
-        # The name, in brackets, may hold anything; after it come the state and the parent.
-        state, parent = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
-    except OSError:
-        return None
-    return None if state == "Z" else int(parent)
+    def connect(self) -> None:
+        """Open the socket."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)

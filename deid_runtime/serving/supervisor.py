@@ -1,4 +1,4 @@
-"""Keeps a server running until told to stop: starts it again when it ends or stays unready, ever less often."""
+"""Keeps a server running until told to stop: starts it again when it ends, hangs or stays unready, ever less often."""
 
 import logging
 import threading
@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deid_runtime.errors import DeidError
+from deid_runtime.serving.canary import Canary
 from deid_runtime.serving.installation import Installation
-from deid_runtime.serving.server import Server, ServerOptions
+from deid_runtime.serving.server import Server
+from deid_runtime.serving.server_options import ServerOptions
 
 _logger = logging.getLogger(__name__)
 
@@ -20,7 +22,11 @@ class RestartPolicy:
     first_delay_s: float = 0.5
     longest_delay_s: float = 30.0
     stable_s: float = 60.0  # a server that ran so long starts the delays anew
-    unready_s: float = 60.0  # a server that answers no more, or has lost a model, is given so long to recover
+    unready_s: float = 10.0  # a server that calls itself unready, as when it has lost a model, is given so long
+    stopped_s: float = 5.0  # and one with a stopped process so long to be continued
+    canary_s: float = 10.0  # pause between two rounds of requests that tell a hung server from a busy one
+    silent_s: float = 60.0  # a model that answers nobody for so long while it is asked is hung
+    computing_s: float = 600.0  # one that computes all the time is given so long: notes may be long
     poll_s: float = 0.5
 
 
@@ -41,11 +47,14 @@ def supervise(
         started = time.monotonic()
         try:
             with Server(installation, options) as server:
+                hung = None
                 if server.wait_ready(stop):
                     was_ready = True
                     on_ready(server)
-                    _watch(server, stop, policy)
-                reason = _reason(server)
+                    hung = _watch(server, stop, policy)
+                    if hung:
+                        server.clean_up()  # at once: it would not hear that it is to stop
+                reason = hung or _reason(server)
         except DeidError as error:
             if not was_ready:
                 raise
@@ -59,19 +68,28 @@ def supervise(
         delay_s = min(2 * delay_s, policy.longest_delay_s)
 
 
-def _watch(server: Server, stop: threading.Event, policy: RestartPolicy) -> None:
-    """Return when the server has ended, lost a model, has been unready for too long, or is to be stopped."""
-    last_ready = time.monotonic()
-    while not stop.wait(policy.poll_s) and server.exit_code() is None and server.has_all_models():
-        now = time.monotonic()
-        if server.is_ready():
-            last_ready = now
-        elif now - last_ready > policy.unready_s:
-            return
+def _watch(server: Server, stop: threading.Event, policy: RestartPolicy) -> str | None:
+    """Return when the server has ended, lost a model or is to be stopped, and when it hangs: then what it does."""
+    last_ready = last_running = time.monotonic()
+    canary = Canary(server, interval_s=policy.canary_s, silent_s=policy.silent_s, computing_s=policy.computing_s)
+    with canary:
+        while not stop.wait(policy.poll_s) and server.exit_code() is None and server.has_all_models():
+            now = time.monotonic()
+            if not server.has_stopped_process():
+                last_running = now
+            elif now - last_running > policy.stopped_s:
+                return "has a stopped process"
+            if canary.hung:
+                return f"does not answer any more ({canary.hung})"
+            if last_running == now and server.is_ready():
+                last_ready = now
+            elif now - last_ready > policy.unready_s:
+                return "is not ready any more"
+    return None
 
 
 def _reason(server: Server) -> str:
     code = server.exit_code()
     if code is None:
-        return "did not answer any more" if server.has_all_models() else "lost the process of a model"
+        return "lost the process of a model"
     return f"was ended by signal {-code}" if code < 0 else f"ended with {code}"

@@ -5,6 +5,7 @@ know stands in the model's configuration, see :mod:`deid_runtime.serving.graph_m
 """
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from deid_runtime.engines import Array, Session, load_session
 from deid_runtime.errors import DeidError, InputError, ModelError
 from deid_runtime.process_privacy import keep_private
 from deid_runtime.serving.rows import Limits, check_hidden, check_tokens, join_hidden, join_tokens, run_rows
+from deid_runtime.serving.triton_requests import check_request, check_version
 
 
 class TokenGraph:
@@ -115,6 +117,7 @@ class TritonPythonModel:
     def initialize(self, args: dict[str, str]) -> None:
         """Load the graph. An error here ends the loading of the model, with its message in the server's log."""
         keep_private()
+        check_version(os.environ)
         # Only the server's own process has it.
         import triton_python_backend_utils as triton
 
@@ -125,11 +128,16 @@ class TritonPythonModel:
     def execute(self, requests: Sequence[Any]) -> list[Any]:
         """Answer every request of a dynamic batch, in order."""
         triton = self._triton
+        refused = [_refusal(request) for request in requests]
         arrays = [
-            [triton.get_input_tensor_by_name(request, name).as_numpy() for name in self._inputs] for request in requests
+            [triton.get_input_tensor_by_name(request, name).as_numpy() for name in self._inputs]
+            for request, error in zip(requests, refused, strict=True)
+            if error is None
         ]
+        answers = iter(self._graph.answer(arrays))
         responses = []
-        for request, answer in zip(requests, self._graph.answer(arrays), strict=True):
+        for request, error in zip(requests, refused, strict=True):
+            answer = next(answers) if error is None else error
             if isinstance(answer, DeidError):
                 kind = triton.TritonError.INVALID_ARG if isinstance(answer, InputError) else triton.TritonError.INTERNAL
                 responses.append(triton.InferenceResponse(error=triton.TritonError(str(answer), kind)))
@@ -144,3 +152,11 @@ class TritonPythonModel:
     def finalize(self) -> None:
         """Free the graph, when the model is unloaded."""
         self._graph.close()
+
+
+def _refusal(request: Any) -> InputError | None:
+    try:
+        check_request(request)
+    except InputError as error:
+        return error
+    return None

@@ -19,62 +19,41 @@ import pytest
 from click.testing import CliRunner
 
 from deid_runtime.cli import main
-from deid_runtime.contract import read_manifest
 from deid_runtime.errors import ModelError, SettingsError
-from deid_runtime.serving.graph_models import GraphModels, ServingOptions
-from deid_runtime.serving.repository import repository_folder, write_graph_model
-from deid_runtime.serving.server import Server, Tls
+from deid_runtime.serving.grpc_probe import answers_grpc
+from deid_runtime.serving.server import Server
+from deid_runtime.serving.server_options import Tls
 from deid_runtime.serving.supervisor import RestartPolicy
 from tests.deid_runtime.serving.requests import grpc, note_inputs, token_inputs, tokens, windows
-from tests.running_server import (
-    KEY_NAME,
-    ServedFolder,
-    changed_models,
-    fast_alone,
-    installation,
-    started,
-    supervised,
-)
+from tests.running_server import KEY_NAME, ServedFolder, installation, processes, shared_memory, started, supervised
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.fixture(scope="module")
-def small_folder(tmp_path_factory: pytest.TempPathFactory) -> ServedFolder:
-    """A repository of one model that starts fast."""
-    installation()
-    folder = tmp_path_factory.mktemp("small")
-    served = ServedFolder(folder / "repository", folder)
-    manifest = read_manifest(changed_models(tmp_path_factory.mktemp("models"), fast_alone))
-    with repository_folder(manifest, served.repository):
-        graph = manifest.graphs["v0"]
-        config = GraphModels(manifest, ServingOptions(call_rows=1)).whole(graph)
-        write_graph_model(served.repository, config, graph.file)
-    return served
-
-
-def processes(server: Server) -> list[psutil.Process]:
-    """Return the server's process and those of its models."""
-    parent = psutil.Process(server.pid)
-    return [parent, *parent.children(recursive=True)]
-
-
-def shared_memory(pid: int) -> set[str]:
-    """Return the files that servers started by a process hold in common with their models' processes."""
-    return {path.name for path in Path("/dev/shm").glob(f"deid_{pid}_*")}
+def listening(process: psutil.Process) -> set[tuple[str, int]]:
+    """Return where a process listens, nothing where the system keeps that to root, as of the models' processes."""
+    try:
+        connections = process.net_connections(kind="inet")
+    except psutil.AccessDenied:
+        return set()
+    return {(each.laddr.ip, each.laddr.port) for each in connections if each.status == psutil.CONN_LISTEN}
 
 
 def test_it_listens_on_the_loopback_alone(triton: Server) -> None:
-    listening = {
-        (ipaddress.ip_address(connection.laddr.ip.removeprefix("::ffff:")), connection.laddr.port)
-        for process in processes(triton)
-        for connection in process.net_connections(kind="inet")
-        if connection.status == psutil.CONN_LISTEN
-    }
+    found = set().union(*map(listening, processes(triton)))
 
     options = triton.options
-    assert all(address.is_loopback for address, _ in listening)
-    assert {port for _, port in listening} == {options.http_port, options.grpc_port, options.metrics_port}
+    assert all(ipaddress.ip_address(host.removeprefix("::ffff:")).is_loopback for host, _ in found)
+    assert {port for _, port in found} == {options.http_port, options.grpc_port, options.metrics_port}
+
+
+def test_http_has_no_port_unless_it_is_asked_for(small_folder: ServedFolder) -> None:
+    options = small_folder.options()
+
+    with started(options) as server:
+        ports = {port for _, port in listening(psutil.Process(server.pid))}
+
+    assert ports == {options.grpc_port, options.metrics_port}
 
 
 @pytest.mark.parametrize(
@@ -119,27 +98,24 @@ def test_an_address_that_the_server_cannot_bind_to_is_told_before(host: str, sma
     assert "not an IPv4 address" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("host", "options", "warning"),
-    [
-        ("127.0.0.1", (), None),
-        ("0.0.0.0", (), "in clear; give --tls-cert, --tls-key and --tls-client-ca, or"),
-        ("0.0.0.0", ("--tls-cert", "--tls-key"), "can use this server; give --tls-client-ca, or"),
-        ("0.0.0.0", ("--tls-cert", "--tls-key", "--tls-client-ca"), None),
-    ],
-)
-def test_a_server_open_to_others_is_warned_of(
-    host: str, options: tuple[str, ...], warning: str | None, tmp_path: Path
+@pytest.mark.parametrize("options", [(), ("--tls-cert", "--tls-key")])
+def test_a_server_that_others_could_use_without_a_certificate_is_refused(
+    options: tuple[str, ...], tmp_path: Path
 ) -> None:
     file = tmp_path / "file.pem"
     file.touch()
     files = [part for option in options for part in (option, str(file))]
 
-    result = CliRunner().invoke(main, ["serve", "--host", host, "--models", str(tmp_path), *files])
+    result = CliRunner().invoke(main, ["serve", "--host", "0.0.0.0", "--models", str(tmp_path), *files])
 
     assert result.exit_code == 2
-    assert (warning or "") in result.stderr
-    assert ("WARNING" in result.stderr) == (warning is not None)
+    assert "can be reached from other machines" in result.stderr
+    assert "Give --tls-cert, --tls-key and --tls-client-ca" in result.stderr
+
+
+def test_nor_does_the_library_start_one(small_folder: ServedFolder) -> None:
+    with pytest.raises(SettingsError, match="can be reached from other machines"):
+        Server(installation(), dataclasses.replace(small_folder.options(), host="0.0.0.0"))
 
 
 @pytest.mark.parametrize(
@@ -208,8 +184,7 @@ def test_the_command_serves_until_it_is_told_to_stop(small_folder: ServedFolder)
     installation()
     options = small_folder.options()
     command = [sys.executable, "-m", "deid_runtime", "serve", "--repository", str(small_folder.repository)]
-    for name, port in (("grpc", options.grpc_port), ("http", options.http_port), ("metrics", options.metrics_port)):
-        command += [f"--{name}-port", str(port)]
+    command += ["--grpc-port", str(options.grpc_port), "--metrics-port", str(options.metrics_port)]
 
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stderr is not None
@@ -219,7 +194,7 @@ def test_the_command_serves_until_it_is_told_to_stop(small_folder: ServedFolder)
         process.send_signal(signal.SIGTERM)
         _, rest = process.communicate(timeout=60)
 
-    assert f"ready: gRPC {options.grpc}, HTTP {options.http}" in ready
+    assert f"ready: gRPC {options.grpc}, metrics {options.metrics}/metrics" in ready
     assert "the server is stopped" in rest
     assert process.returncode == 0
     assert len(family) == 2
@@ -261,7 +236,9 @@ def test_with_mutual_tls_only_a_client_with_a_certificate_is_served(small_folder
     files = {"root_certificates": str(tls.certificate)}
     own = {"private_key": str(tls.key), "certificate_chain": str(tls.certificate)}
 
-    with started(options):
+    with started(options) as server:
+        assert answers_grpc(options, 5)
+        assert server.log_tail == []  # asking leaves no complaint behind
         with grpc.InferenceServerClient(options.grpc, ssl=True, **files, **own) as client:
             assert client.is_model_ready("v0")
         for others in ({"ssl": True, **files}, {}):
@@ -281,9 +258,13 @@ def test_the_metric_that_the_cluster_scales_by_is_one_of_the_server(triton: Serv
     assert f'{name}{{model="v0"' in metrics
 
 
-def test_a_taken_port_is_told_with_its_option(triton: Server) -> None:
-    with pytest.raises(SettingsError, match=rf"127.0.0.1:{triton.options.http_port} for HTTP .*--http-port"):
-        Server(installation(), triton.options)
+@pytest.mark.parametrize("name", ["gRPC", "HTTP", "metrics"])
+def test_a_taken_port_is_told_with_its_option(triton: Server, small_folder: ServedFolder, name: str) -> None:
+    port = {"gRPC": triton.options.grpc_port, "HTTP": triton.options.http_port, "metrics": triton.options.metrics_port}
+    options = dataclasses.replace(small_folder.options(), **{f"{name.lower()}_port": port[name]})
+
+    with pytest.raises(SettingsError, match=rf"127.0.0.1:{port[name]} for {name} .*--{name.lower()}-port"):
+        Server(installation(), options)
 
 
 def test_a_model_that_cannot_be_loaded_is_told(small_folder: ServedFolder, tmp_path: Path) -> None:

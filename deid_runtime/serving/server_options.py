@@ -1,0 +1,141 @@
+"""What a server serves and where, checked before it is started, and the arguments that tell it so."""
+
+import ipaddress
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from deid_runtime.errors import SettingsError
+
+LOOPBACK: Final = "127.0.0.1"
+#: The server's own HTTP socket, in its working directory: for its supervisor, where HTTP has no port.
+OWN_SOCKET: Final = "http"
+
+#: Interfaces by which a client can have tensors logged, read memory of the models, or change what is served.
+_RESTRICTED: Final = "shared-memory,model-repository,trace,logging"
+# A request uses these interfaces when it has a header of this name and value. Arguments of a process are no secret, so
+# nobody may be able to send the header: HTTP ends a name at a line feed, and gRPC refuses line feeds and capitals.
+_UNSENDABLE_HEADER: Final = "Nobody\nSends\nThis=Nobody\nSends\nThis"
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Files (PEM) for TLS on gRPC; with ``client_authority`` clients must show a certificate it has signed."""
+
+    certificate: Path
+    key: Path
+    client_authority: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions:
+    """What is served, and where it can be reached.
+
+    gRPC listens on ``host``. Metrics and HTTP always stay on the loopback, because the server has no TLS for them.
+    """
+
+    repository: Path
+    host: str = LOOPBACK
+    http_port: int | None = None  # without a port no client reaches the server by HTTP
+    grpc_port: int = 8001
+    metrics_port: int = 8002
+    tls: Tls | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)  # for the models, beside that of this process
+    ready_s: float = 180.0  # how long loading the models may take
+    request_memory_bytes: int = 4 * 2**30  # what the server may take for requests; one that needs more is started again
+
+    @property
+    def grpc(self) -> str:
+        """Host and port of the gRPC endpoint."""
+        return f"{self.host}:{self.grpc_port}"
+
+    @property
+    def http(self) -> str | None:
+        """Host and port of the HTTP endpoint, None where there is none."""
+        return None if self.http_port is None else f"{LOOPBACK}:{self.http_port}"
+
+    @property
+    def metrics(self) -> str:
+        """Host and port of the Prometheus endpoint, path ``/metrics``."""
+        return f"{LOOPBACK}:{self.metrics_port}"
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models of the repository."""
+        return tuple(sorted(path.parent.name for path in self.repository.glob("*/config.pbtxt")))
+
+
+def check_options(options: ServerOptions) -> None:
+    """Raise SettingsError when others could use the server without a certificate, or an address cannot be bound.
+
+    The server's own words for an address that it cannot bind are hard to read.
+    """
+    check_host(options.host, options.tls)
+    ports = {"gRPC": options.grpc_port, "metrics": options.metrics_port}
+    if options.http_port is not None:
+        ports["HTTP"] = options.http_port
+    if len(set(ports.values())) < len(ports):
+        raise SettingsError(f"{', '.join(ports)} need a port each; got {', '.join(map(str, ports.values()))}")
+    for name, port in ports.items():
+        host = options.host if name == "gRPC" else LOOPBACK
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError as error:
+                raise SettingsError(
+                    f"cannot listen on {host}:{port} for {name} ({error.strerror}); stop what does, or name "
+                    f"another with --{name.lower()}-port"
+                ) from None
+
+
+def check_host(host: str, tls: Tls | None) -> None:
+    """Raise SettingsError unless ``host`` is of the loopback, or clients must show a certificate."""
+    try:
+        is_loopback = ipaddress.IPv4Address(host).is_loopback  # the server cannot bind to any of IPv6
+    except ValueError:
+        raise SettingsError(f"--host {host!r} is not an IPv4 address; expected one as 127.0.0.1 or 0.0.0.0") from None
+    if not is_loopback and (tls is None or tls.client_authority is None):
+        raise SettingsError(
+            f"--host {host} can be reached from other machines: whoever reaches this server can use its keys, and a "
+            "request of any client can end it. Give --tls-cert, --tls-key and --tls-client-ca, so that only clients "
+            "with a certificate are served; or leave out --host"
+        )
+
+
+def arguments(options: ServerOptions, backends: Path, shared_prefix: str) -> list[str]:
+    """Return the arguments of ``tritonserver``; names of its shared memory begin with ``shared_prefix``."""
+    if options.http_port is None:
+        http = [f"--http-address=unix:{OWN_SOCKET}"]
+    else:
+        http = [f"--http-address={LOOPBACK}", f"--http-port={options.http_port}"]
+    return [
+        f"--model-repository={options.repository.resolve()}",
+        f"--backend-directory={backends}",
+        f"--backend-config=python,shm-region-prefix-name={shared_prefix}",
+        *http,
+        f"--grpc-address={options.host}",
+        f"--grpc-port={options.grpc_port}",
+        f"--metrics-address={LOOPBACK}",
+        f"--metrics-port={options.metrics_port}",
+        "--allow-gpu-metrics=false",
+        "--pinned-memory-pool-byte-size=0",
+        "--disable-auto-complete-config",
+        "--log-info=false",
+        f"--http-restricted-api={_RESTRICTED}:{_UNSENDABLE_HEADER}",
+        f"--grpc-restricted-protocol={_RESTRICTED}:{_UNSENDABLE_HEADER}",
+        *(_tls_arguments(options.tls) if options.tls else ()),
+    ]
+
+
+def _tls_arguments(tls: Tls) -> list[str]:
+    arguments = [
+        "--grpc-use-ssl=true",
+        f"--grpc-server-cert={tls.certificate.resolve()}",
+        f"--grpc-server-key={tls.key.resolve()}",
+    ]
+    if tls.client_authority:
+        arguments += ["--grpc-use-ssl-mutual=true", f"--grpc-root-cert={tls.client_authority.resolve()}"]
+    return arguments

@@ -1,0 +1,49 @@
+"""What every python model does first: checks the server it is in, and the parts of a request that all models share."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from deid_runtime.errors import InputError, SettingsError
+
+#: NVIDIA's images say here what they hold, as 25.07. The server of the wheel, which `deid serve` runs, says nothing.
+VERSION_VARIABLE: Final = "NVIDIA_TRITON_SERVER_VERSION"
+#: Servers before can be taken over by anybody who reaches them, by NVIDIA's bulletin of August 2025.
+LEAST_VERSION: Final = (25, 7)
+
+#: Characters of a request's id, and of its parameters as JSON, at most.
+MAX_ID_CHARS: Final = 1024
+MAX_PARAMETERS_CHARS: Final = 4096
+
+
+def check_version(environment: Mapping[str, str]) -> None:
+    """Raise SettingsError in an image of NVIDIA before :data:`LEAST_VERSION`; a server that says nothing passes."""
+    version = environment.get(VERSION_VARIABLE, "")
+    if not version:
+        return
+    found = re.match(r"(\d+)\.(\d+)", version)
+    if found is None or (int(found[1]), int(found[2])) < LEAST_VERSION:
+        raise SettingsError(
+            f"this is Triton {version} by {VERSION_VARIABLE}, whose clients can run code in it; use an image of "
+            f"{LEAST_VERSION[0]}.{LEAST_VERSION[1]:02} or newer"
+        )
+
+
+def check_request(request: Any) -> None:
+    """Raise InputError when the id or the parameters of a request are too large to be meant."""
+    if len(request.request_id()) > MAX_ID_CHARS:
+        raise InputError(
+            f"the id of the request is too long, at most {MAX_ID_CHARS:,} characters are taken", stage="read"
+        )
+    if len(request.parameters()) > MAX_PARAMETERS_CHARS:
+        raise InputError(
+            f"the parameters of the request are too large, at most {MAX_PARAMETERS_CHARS:,} characters are taken",
+            stage="read",
+        )
+
+
+def request_parameters(request: Any) -> dict[str, Any]:
+    """Return the parameters of a request that :func:`check_request` has passed."""
+    found: dict[str, Any] = json.loads(request.parameters() or "{}")
+    return found

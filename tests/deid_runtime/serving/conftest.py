@@ -1,0 +1,12 @@
+"""A small repository for servers that a test starts by itself."""
+
+import pytest
+
+from tests.running_server import ServedFolder, installation, write_small_folder
+
+
+@pytest.fixture(scope="session")
+def small_folder(tmp_path_factory: pytest.TempPathFactory) -> ServedFolder:
+    """A repository of one model that starts fast."""
+    installation()
+    return write_small_folder(tmp_path_factory.mktemp("small"))
