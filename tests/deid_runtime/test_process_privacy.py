@@ -112,6 +112,11 @@ def slow_notes(folder: Path) -> Path:
     return path
 
 
+def has_begun(worker: psutil.Process) -> bool:
+    """Say whether a worker is ready for notes: then it has let go of what the command writes to."""
+    return os.readlink(f"/proc/{worker.pid}/fd/1") == os.devnull
+
+
 def workers_of(deid: psutil.Process) -> list[psutil.Process]:
     """Return the children that work; there is one more, which cleans up after them and sees no note."""
     return [each for each in deid.children() if any("spawn_main" in argument for argument in each.cmdline())]
@@ -120,13 +125,16 @@ def workers_of(deid: psutil.Process) -> list[psutil.Process]:
 @contextmanager
 def running(command: list[str], folder: Path, workers: int) -> Iterator[psutil.Process]:
     """Run ``deid`` until it has so many workers; stop it at the end."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "deid_runtime", *command],
-        cwd=folder,
-        preexec_fn=lambda: allow_cores(os.getpid()),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(
+            [sys.executable, "-m", "deid_runtime", *command],
+            cwd=folder,
+            preexec_fn=lambda: allow_cores(os.getpid()),
+            stdout=log,
+            stderr=log,
+        ) as process,
+    ):
         deid = psutil.Process(process.pid)
         deadline = time.monotonic() + 120
         while len(workers_of(deid)) < workers and time.monotonic() < deadline:
@@ -156,8 +164,7 @@ def test_neither_a_run_nor_its_workers_leave_a_core(tmp_path: Path, command: str
         workers = workers_of(deid)
 
         assert [core_limit(each.pid) for each in (deid, *workers)] == [1] * 3
-        # Notes have come out, so the workers have long begun.
-        assert wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob(".out.jsonl.partial-????????")))
+        assert wait_until(lambda: all(map(has_begun, workers)))
         assert [core for worker in workers for core in crash(worker.pid)] == []
         assert crash(deid.pid) == []
 
