@@ -3,7 +3,7 @@
 An engine may be loaded and broken: short of memory, on a processor that it was not built for, or with damaged weights.
 What it then says of a note can look like an answer. So a loaded engine is first run once at every shape that will be
 asked of it, which also takes the memory that these shapes need, and must give the answer that the manifest holds. Later
-it is asked for the same window again and again and must give the same bytes.
+it is asked for the same window again, before answers leave the process, and must give the same bytes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,8 +19,8 @@ from deid_runtime.windows import Window, WordEncoder, make_windows
 
 #: An invented sentence with something for every head. It fits the narrowest padded window, of 32 tokens.
 KNOWN_TEXT: Final = "Seen by Dr. Ruth Hartman in Millbrook, Ohio on 03/12/2019; son Ben, 91, of Harmon Steel."
-#: Calls between two questions for the known answer. One takes about 1/32 of the time of a full call.
-CALLS_BETWEEN_TESTS: Final = 64
+#: Answers of so many calls are taken at most before the engine is tested again. A test takes about 1/32 of a full call.
+CALLS_BETWEEN_TESTS: Final = 8
 #: How far a score may be from that of the manifest. Engines and processors round differently, by 0.02 at most here.
 TOLERANCE: Final = 0.15
 _LEAST_SCORE: Final = 0.01  # lower ones stand in no manifest and count as 0
@@ -47,14 +47,18 @@ class SelfTestingEngine:
         self._calls = 0
 
     def __call__(self, ids: Ids, types: Ids, mask: Ids) -> list[TokenScores]:
-        """Run the engine; see :class:`~deid_runtime.engines.Engine`. Raises EngineError when it fails its test."""
+        """Run the engine; see :class:`~deid_runtime.engines.Engine`."""
         self._calls += 1
-        if self._calls % CALLS_BETWEEN_TESTS == 0:
-            self.test()
         return self._engine(ids, types, mask)
+
+    def test_if_due(self) -> None:
+        """Test the engine when :data:`CALLS_BETWEEN_TESTS` calls were made since the last test; see :meth:`test`."""
+        if self._calls >= CALLS_BETWEEN_TESTS:
+            self.test()
 
     def test(self) -> None:
         """Raise EngineError unless the engine still gives the bytes that it gave when loaded."""
+        self._calls = 0
         for first, now in zip(self._answer, self._engine(*self._question), strict=True):
             if not (np.array_equal(first.tags, now.tags) and np.array_equal(first.scores, now.scores)):
                 raise EngineError(f"the engine {self.name} no longer gives a known answer; its memory may be damaged")

@@ -101,6 +101,9 @@ class ModelTagger(Closing):
                 part = batch[first : first + count]
                 self._decoder.decode(part, self.answers([window for _, window in part]), texts, rows)
                 first += count
+        for _, engine in self._engines:
+            if isinstance(engine, SelfTestingEngine):
+                engine.test_if_due()
         for row in rows:
             row.sort()
         return rows

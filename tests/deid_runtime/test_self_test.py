@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from deid_runtime.contract import Graph, KnownAnswer, find_models, read_manifest
-from deid_runtime.detectors.models import load_tagger
+from deid_runtime.detectors.models import ModelTagger, load_tagger
 from deid_runtime.engines import Engine, Ids, TokenScores, load_engine
 from deid_runtime.errors import EngineError
 from deid_runtime.self_test import CALLS_BETWEEN_TESTS, SelfTestingEngine, shapes_to_test
+from deid_runtime.sentences import split_sentences
 from deid_runtime.settings import Precision, Settings
 from deid_runtime.windows import WordEncoder
 
@@ -87,9 +88,23 @@ def test_an_engine_that_begins_to_fail_is_found_out(engine: Engine, encoder: Wor
 
     for _ in range(CALLS_BETWEEN_TESTS - 2):
         tested(*question)
+    tested.test_if_due()  # too early
+    tested(*question)
 
     with pytest.raises(EngineError, match="no longer gives a known answer"):
-        tested(*question)
+        tested.test_if_due()
+
+
+def test_a_tagger_gives_out_nothing_of_an_engine_that_fails_its_test(encoder: WordEncoder) -> None:
+    failing = Failing(load_engine("auto", GRAPH.file, [version.output for version in GRAPH.heads], 1))
+    engines = [(GRAPH, SelfTestingEngine(failing, GRAPH, known(GRAPH), encoder, SHAPES))]
+    text = "Seen by nurse Ada Quist.\n" * 400
+    with ModelTagger(engines, MANIFEST.profiles["fast"], {}, encoder, 4, {}) as tagger:
+        assert tagger([text], [split_sentences(text)])[0]
+        failing.is_damaged = True
+
+        with pytest.raises(EngineError, match="no longer gives a known answer"):
+            tagger([text], [split_sentences(text)])
 
 
 def test_models_that_say_something_else_than_their_manifest_are_refused(
