@@ -168,7 +168,8 @@ class Endpoint:
                 return await stream.infer(request, seconds)
             except CallError as failure:
                 if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED:
-                    await stream.close()  # a server answers a stream in order, so one silent model holds up all of it
+                    # A server answers a stream in order, so one silent model holds up all of it.
+                    await stream.close(failure)
                 raise
         finally:
             self.in_flight -= 1

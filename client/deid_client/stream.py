@@ -22,6 +22,7 @@ class Stream:
         self._call = stub.ModelStreamInfer(metadata=tuple(metadata))
         self._waiting: dict[str, _Answered] = {}
         self._writing = asyncio.Lock()
+        self._closing = CallError(endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
         self._reader = asyncio.create_task(self._read(), name=f"stream of {endpoint}")
 
     @property
@@ -54,7 +55,7 @@ class Stream:
             answered.cancel()
 
     async def _read(self) -> None:
-        failure = CallError(self._endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
+        failure: CallError | None = None
         try:
             async for message in self._call:
                 if message is None:  # what gRPC gives for bytes that it cannot decode
@@ -80,10 +81,11 @@ class Stream:
             self._call.cancel()
             for answered in self._waiting.values():
                 if not answered.done():
-                    answered.set_exception(failure)
+                    answered.set_exception(failure or self._closing)
 
-    async def close(self) -> None:
-        """End the stream; requests under way fail."""
+    async def close(self, failure: CallError | None = None) -> None:
+        """End the stream; requests under way fail, with ``failure`` where one is given."""
+        self._closing = failure or self._closing
         self._reader.cancel()
         with suppress(asyncio.CancelledError):
             await self._reader

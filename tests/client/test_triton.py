@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -107,14 +107,16 @@ def test_a_server_killed_on_the_way_costs_no_note(served_folder, models, sample_
     assert all(isinstance(outcome, Deidentified) for _, outcome in outcomes)
 
 
-def process_of(model, folder):
-    """Return the process of a model of the server that serves ``folder``."""
-    wanted = f"{folder.repository}/{model}/1/model.py".encode()
-    [pid] = [
-        int(path.parent.name)
-        for path in Path("/proc").glob("[0-9]*/cmdline")
-        if wanted in path.read_bytes().split(b"\0")
-    ]
+def process_of(model, server):
+    """Return the process of a model of a running server."""
+    wanted = f"{server.options.repository}/{model}/1/model.py".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # a process that has ended meanwhile
+            is_child = f"PPid:\t{server.pid}\n" in (folder / "status").read_text()
+            if is_child and wanted in (folder / "cmdline").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    [pid] = found
     return pid
 
 
@@ -132,7 +134,7 @@ def test_a_model_whose_process_is_stopped_costs_one_deadline_for_all_notes(serve
             return [outcome for _, outcome in SyncDeidClient(client).deidentify(some)]
 
         served = [outcomes(client, notes[:4]) for client in opened]
-        stopped = process_of("v0", served_folder)
+        stopped = process_of("v0", running.server)
         os.kill(stopped, signal.SIGSTOP)
         try:
             assert running.server.is_ready()  # what it says of itself is no help
