@@ -5,7 +5,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -141,16 +141,23 @@ class Supervised:
             if not self._changed.wait_for(lambda: self.starts >= starts, timeout_s):
                 raise TimeoutError(f"the server was started {self.starts} times, not {starts}, in {timeout_s:.0f} s")
 
+    @property
+    def pid(self) -> int:
+        """Process id of the server that became ready last."""
+        assert self._server is not None
+        return self._server.pid
+
     def kill(self) -> None:
         """End the server at once, as a crash or the system would."""
-        assert self._server is not None
-        os.kill(self._server.pid, signal.SIGKILL)
+        os.kill(self.pid, signal.SIGKILL)
 
 
 @contextmanager
-def supervised(repository: Path, policy: RestartPolicy) -> Iterator[Supervised]:
+def supervised(
+    repository: Path, policy: RestartPolicy, environment: Mapping[str, str] | None = None
+) -> Iterator[Supervised]:
     """Run a supervised server; wait for its first start, stop it at the end."""
-    options = server_options(repository)
+    options = replace(server_options(repository), environment=environment or {})
     state = Supervised(options)
     stop = threading.Event()
     thread = threading.Thread(target=supervise, args=(find_installation(), options, stop, state.add, policy))

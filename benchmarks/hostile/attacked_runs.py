@@ -16,7 +16,18 @@ from measuring import RESULTS, describe_machine  # noqa: E402
 from deid_runtime.corpus.read import read_annotated  # noqa: E402
 from deid_runtime.staging import quarantine_path  # noqa: E402
 
-__all__ = ["RESULTS", "ROOT", "Outcome", "compared", "describe_machine", "read_outcome", "run_command", "write_notes"]
+__all__ = [
+    "RESULTS",
+    "ROOT",
+    "Outcome",
+    "compared",
+    "describe_machine",
+    "new_key",
+    "read_outcome",
+    "run_command",
+    "total",
+    "write_notes",
+]
 
 #: Labels whose values are counted as leaked when they stand in an output: nobody's surrogate equals them.
 _NAMES = frozenset({"PATIENT", "DOCTOR"})
@@ -84,7 +95,7 @@ def compared(outcome: Outcome, expected: Outcome, names: Mapping[str, frozenset[
     leaking = [
         note
         for note in other
-        if any(name in written[note] and name not in expected.texts[note] for name in names[note])
+        if any(name in written[note] and name not in expected.texts.get(note, "") for name in names[note])
     ]
     ended_well = outcome.exit_code in (0, 1)
     lost = [note for note in names if note not in written and note not in outcome.held_back] if ended_well else []
@@ -96,11 +107,6 @@ def compared(outcome: Outcome, expected: Outcome, names: Mapping[str, frozenset[
         "leaking": len(leaking),
         "lost": len(lost),
     }
-
-
-def _kept(expected: Outcome, note: str, names: Mapping[str, frozenset[str]]) -> set[str]:
-    """Return the names that stand in the note's text in peace too: missed then, or equal to a clinical word."""
-    return {name for name in names[note] if name in expected.texts.get(note, "")}
 
 
 def total(rows: Sequence[Mapping[str, Any]], name: str) -> int:
