@@ -197,7 +197,7 @@ def _make_parquet(maker: _Maker, count: int, path: Path) -> int | None:
         write_page_checksum=choose.random() < 0.3,
     )  # fmt: skip
     data = out.getvalue()
-    is_sound = choose.random() < 0.2
+    is_sound = choose.random() < 0.4
     if not is_sound:
         maker.damaged += count
         length = int.from_bytes(data[-8:-4], "little")
@@ -243,8 +243,10 @@ FORMATS: Final[dict[str, tuple[str, Callable[[_Maker, int, Path], int | None]]]]
 
 
 def make_input(format_name: str, count: int, folder: Path, choose: random.Random) -> DamagedInput:
-    """Write ``count`` records of a format into ``folder``, about half of them damaged, or the file as a whole."""
+    """Write ``count`` records of a format into ``folder``, a quarter of that as Parquet; damage about half of them."""
     name, write = FORMATS[format_name]
+    if format_name == "parquet":  # damaged as a whole, so there are more of them
+        count = (count + 3) // 4
     maker = _Maker(choose)
     expected_read = write(maker, count, folder / name)
     return DamagedInput(folder / name, count, min(maker.damaged, count), expected_read, maker.markers)
