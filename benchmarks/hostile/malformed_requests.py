@@ -229,6 +229,8 @@ _CHANGES: Final[dict[Change, float]] = {
     overflowing_shape: 0.1,
 }  # fmt: skip
 _RAW_SHARE: Final = 0.15
+#: What comes back when the server, or the process of a model, may have ended.
+_GONE: Final = ("UNAVAILABLE", "INTERNAL", "CANCELLED", "UNKNOWN", "ConnectionRefusedError", "ConnectionResetError")
 
 
 class Attacker:
@@ -271,7 +273,7 @@ class Attacker:
             [change] = self._choose.choices([*_CHANGES], [*_CHANGES.values()])
             kind, came = change.__name__, self._changed(change)
         self.counts.setdefault(kind, Counter())[came] += 1
-        if came in ("UNAVAILABLE", "ConnectionRefusedError", "ConnectionResetError"):
+        if came in _GONE:
             self.right_answers()
 
     def _changed(self, change: Change) -> str:
