@@ -11,7 +11,7 @@ from deid_runtime.cli import main
 from deid_runtime.watchdog import Patience
 
 #: Still more than a healthy worker takes on a machine that is busy with other things.
-IDLE_S, LOAD_S = 6.0, 90.0
+IDLE_S, LOAD_S = 6.0, 45.0
 
 if __name__ == "__main__":  # worker processes import this file, too
     with patch.object(workers, "Patience", partial(Patience, idle_s=IDLE_S, load_s=LOAD_S)):

@@ -6,13 +6,15 @@ Method: the same notes are de-identified once in peace, and then again and again
 random times. ``workers``: SIGKILL, SIGSTOP and SIGSEGV to the child processes of ``deid run --workers 2``, whose
 watchdog is set to seconds (hasty.py). ``server``: SIGKILL and SIGSTOP to tritonserver and the processes of its models,
 under ``deid run --server``; the server is supervised as ``deid serve`` does it, and hit once after every start.
-Every note that comes out must be as in peace; any other must be in the quarantine.
+Every note that comes out must be as in peace; any other must be in the quarantine. A run whose workers are hit while
+loading, again and again, may end with an error and no output.
 """
 
 import argparse
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import tempfile
@@ -45,6 +47,10 @@ from deid_runtime.serving.supervisor import RestartPolicy
 _WORKER_SIGNALS: Final = (signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV)
 _SERVER_SIGNALS: Final = (signal.SIGKILL, signal.SIGSTOP)
 _POLICY: Final = RestartPolicy(first_delay_s=0.2, longest_delay_s=2.0, stopped_s=2.0, canary_s=2.0, silent_s=20.0)
+#: Processes in these states were hit before.
+_DONE_WITH: Final = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE)
+#: How a run may end early: too few workers ever got ready.
+_REFUSED: Final = re.compile(r"deid: a worker process .* in a row; with too little memory use fewer --workers")
 _RUN_LIMIT_S: Final = 1800.0
 _LEAST_LINE_CHARS: Final = 20  # shorter lines of a note may stand in a message by chance
 _POLL_S: Final = 0.1
@@ -178,12 +184,14 @@ def attacked_run(
             os.killpg(process.pid, signal.SIGKILL)
         code = process.wait()
     said = errors.read_text(encoding="utf-8", errors="replace")
+    is_refused = code == 2 and bool(_REFUSED.search(said)) and not out.exists()
     return {
         **compared(read_outcome(out, code), peace.expected, peace.names),
         "seconds": round(time.monotonic() - begun, 1),
         "hits": len(hits),
         "hit": dict(Counter(hits)),
-        "bad_exit_code": int(code not in (0, 1) and not is_hung),
+        "refused": int(is_refused),
+        "bad_exit_code": int(code not in (0, 1) and not is_refused and not is_hung),
         "hung": int(is_hung),
         "stderr_with_text": int("Traceback" in said or any(line in said for line in peace.lines)),
         "stderr_end": said[-500:] if code not in (0, 1) else "",
@@ -207,9 +215,7 @@ def hit_workers(process: "subprocess.Popen[bytes]", hits: int, gap_s: float, cho
     done: list[str] = []
     while len(done) < hits and _runs_for(process, choose.uniform(0, 2 * gap_s)):
         with suppress(psutil.NoSuchProcess):
-            children = [
-                each for each in psutil.Process(process.pid).children() if each.status() != psutil.STATUS_STOPPED
-            ]
+            children = [each for each in psutil.Process(process.pid).children() if each.status() not in _DONE_WITH]
             # One in five of the hits at most is for what holds no notes.
             weights = [4 if _kind(each) == "worker" else 1 for each in children]
             if children:
@@ -237,7 +243,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     hit: Counter[str] = Counter()
     for row in rows:
         hit.update(row["hit"])
-    counts = ("hits", "written", "held_back", *_PROMISES)
+    counts = ("hits", "written", "held_back", "refused", *_PROMISES)
     codes = Counter(str(row["exit_code"]) for row in rows)
     return {"runs": len(rows), **{name: total(rows, name) for name in counts}, "exit_codes": codes, "hit": hit}
 
