@@ -6,8 +6,8 @@ Method: the same notes are de-identified once in peace, and then again and again
 random times. ``workers``: SIGKILL, SIGSTOP and SIGSEGV to the child processes of ``deid run --workers 2``, whose
 watchdog is set to seconds (hasty.py). ``server``: SIGKILL and SIGSTOP to tritonserver and the processes of its models,
 under ``deid run --server``; the server is supervised as ``deid serve`` does it, and hit once after every start.
-Every note that comes out must be as in peace; any other must be in the quarantine. A run whose workers are hit while
-loading, again and again, may end with an error and no output.
+Every note that comes out must be as in peace; any other must be in the quarantine. A run whose workers, or server, are
+hit again and again before they are ready may end with an error and no output.
 """
 
 import argparse
@@ -49,8 +49,10 @@ _SERVER_SIGNALS: Final = (signal.SIGKILL, signal.SIGSTOP)
 _POLICY: Final = RestartPolicy(first_delay_s=0.2, longest_delay_s=2.0, stopped_s=2.0, canary_s=2.0, silent_s=20.0)
 #: Processes in these states were hit before.
 _DONE_WITH: Final = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE)
-#: How a run may end early: too few workers ever got ready.
-_REFUSED: Final = re.compile(r"deid: a worker process .* in a row; with too little memory use fewer --workers")
+#: How a run may end early, with nothing written: no worker, or no server, ever got ready.
+_REFUSED: Final = re.compile(
+    r"deid: (a worker process .* in a row; with too little memory use fewer --workers|no server answers after \d+ s: )"
+)
 _RUN_LIMIT_S: Final = 1800.0
 _LEAST_LINE_CHARS: Final = 20  # shorter lines of a note may stand in a message by chance
 _POLL_S: Final = 0.1
@@ -66,6 +68,7 @@ class Peace:
     names: Mapping[str, frozenset[str]]
     expected: Outcome
     seconds: float
+    start_seconds: float  # of a run of one note: mostly loading
     lines: frozenset[str] = field(repr=False)
 
 
@@ -94,6 +97,7 @@ def main() -> None:
         "watchdog_idle_s": IDLE_S,
         "watchdog_load_s": LOAD_S,
         "seconds_in_peace": round(peace.seconds, 1),
+        "seconds_of_one_note": round(peace.start_seconds, 1),
         "workers": summary(worker_rows),
         "server": summary(server_rows),
         "rows": rows,
@@ -117,7 +121,11 @@ def run_in_peace(folder: Path, count: int) -> Peace:
     texts = (json.loads(line)["text"] for line in source.open(encoding="utf-8"))
     lines = frozenset(line.strip() for text in texts for line in text.split("\n"))
     kept = frozenset(line for line in lines if len(line) >= _LEAST_LINE_CHARS)
-    return Peace(source, key, names, expected, seconds, kept)
+    one = folder / "one.jsonl"
+    one.write_bytes(source.read_bytes().partition(b"\n")[0])
+    begun = time.monotonic()
+    subprocess.run(run_command(one, folder / "one-out.jsonl", key, "--workers", "2"), check=False)
+    return Peace(source, key, names, expected, seconds, time.monotonic() - begun, kept)
 
 
 def attack_workers(
@@ -127,12 +135,13 @@ def attack_workers(
     rows: list[dict[str, Any]] = []
     while (left := options.rounds - total(rows, "hits")) > 0 and len(rows) < options.rounds:
         hits = min(left, options.rounds_per_run)
-        gap_s = max(peace.seconds / (hits + 1), 1.0)
+        gap_s = max(peace.seconds / (hits + 1), peace.start_seconds)
         out = folder / f"workers-{len(rows)}.jsonl"
         command = run_command(peace.source, out, peace.key, "--workers", "2")
         command[1:3] = [str(Path(__file__).with_name("hasty.py"))]
 
         def strike(process: "subprocess.Popen[bytes]", hits: int = hits, gap_s: float = gap_s) -> list[str]:
+            _runs_for(process, first_wait_s(peace, choose))
             return hit_workers(process, hits, gap_s, choose)
 
         rows.append({"attack": "workers", **attacked_run(command, out, peace, strike)})
@@ -152,11 +161,12 @@ def attack_server(
     with supervised(folder / "repository", _POLICY) as server:
         while (left := options.server_rounds - total(rows, "hits")) > 0 and len(rows) < options.server_rounds:
             hits = min(left, options.rounds_per_run)
-            gap_s = max(peace.seconds / (hits + 1), 1.0)
+            gap_s = max(peace.seconds / (hits + 1), peace.start_seconds)
             out = folder / f"server-{len(rows)}.jsonl"
             command = run_command(peace.source, out, peace.key, "--workers", "2", "--server", server.address)
 
             def strike(process: "subprocess.Popen[bytes]", hits: int = hits, gap_s: float = gap_s) -> list[str]:
+                _runs_for(process, first_wait_s(peace, choose))
                 return hit_server(server, process, hits, gap_s, choose)
 
             rows.append({"attack": "server", **attacked_run(command, out, peace, strike)})
@@ -197,6 +207,14 @@ def attacked_run(
         "stderr_end": said[-500:] if code not in (0, 1) else "",
         "left_processes": left,
     }
+
+
+def first_wait_s(peace: Peace, choose: random.Random) -> float:
+    """Return how long a run is left alone: in three of four cases until it must have begun with the notes.
+
+    A run that never had a worker or a server ends with an error, and tells nothing about notes.
+    """
+    return 0.0 if choose.random() < 0.25 else peace.start_seconds
 
 
 def left_processes(process: "subprocess.Popen[bytes]") -> int:
