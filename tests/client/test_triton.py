@@ -122,7 +122,9 @@ def process_of(model, server):
 
 def test_a_model_whose_process_is_stopped_costs_one_deadline_for_all_notes(served_folder, sample_texts):
     notes = [Note(f"n{number}", f"{number}. {sample_texts[number % 8]}", "p1") for number in range(30)]
-    with supervised(served_folder.options(), RestartPolicy(first_delay_s=0.1)) as running, ExitStack() as clients:
+    # A supervisor that leaves the stopped process to the client.
+    policy = RestartPolicy(first_delay_s=0.1, unready_s=600.0, stopped_s=600.0, silent_s=600.0)
+    with supervised(served_folder.options(), policy) as running, ExitStack() as clients:
         endpoint = running.server.options.grpc
         settings = [
             ServerSettings(endpoints=(endpoint,), is_streaming=is_streaming, batch_seconds=3.0, call_seconds=3.0)
