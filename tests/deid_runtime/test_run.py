@@ -241,6 +241,11 @@ def test_errors_leave_nothing_behind(mixed: Path, tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def _heed_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class LongRun:
     """``deid run`` in a process group of its own, caught while it is at work."""
 
@@ -262,6 +267,8 @@ class LongRun:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            # The tests may run in the background or under nohup, where these are ignored; a run respects that.
+            preexec_fn=_heed_signals,
         )
         deadline = time.monotonic() + 300
         while not any(path.stat().st_size for path in folder.glob(".out.jsonl.partial-????????/body")):
