@@ -35,7 +35,7 @@ from deid_runtime.cores import cores
 from deid_runtime.kept_columns import FEW_VALUES, LONGEST_VALUE_CHARS, MOST_VALUES, NOTES_PER_VALUE
 from deid_runtime.labels import HEADS
 from deid_runtime.process_privacy import keep_private
-from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Settings
+from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Recall, Settings
 
 if TYPE_CHECKING:
     from deid_runtime.run import RunOptions, Summary
@@ -96,8 +96,9 @@ _FINDING_OPTIONS = together(
     ),
     cli_options.profile(
         "fast: one model head per kind of identifier. full: two versions of each, the second in a larger model, "
-        "averaged; more precise, and takes about four times as long."
+        "together; finds more, and takes about twice as long."
     ),
+    cli_options.recall(),
     cli_options.engine(
         "Inference engine. Engines differ by rounding: to compare runs byte for byte, use the same one. auto takes the "
         "faster one for this processor; the manifest names it."
@@ -426,6 +427,7 @@ def _settings(
     trust_models: bool,
     no_models: bool,
     profile: Profile,
+    recall: Recall,
     engine: Engine,
     precision: Precision,
     threshold: dict[str, float],
@@ -453,6 +455,7 @@ def _settings(
         use_models=not no_models,
         server=server_settings(no_models=no_models, engine=engine, precision=precision, **others),
         profile=profile,
+        recall=recall,
         engine=engine,
         precision=precision,
         thresholds=threshold,

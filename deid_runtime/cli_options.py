@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar, get_args
 
 import click
 
-from deid_runtime.settings import Engine, Operator, Precision, Profile
+from deid_runtime.settings import Engine, Operator, Precision, Profile, Recall
 
 PATH: Final = click.Path(path_type=Path)
 EXISTING: Final = click.Path(exists=True, path_type=Path)
@@ -92,6 +92,17 @@ def operator(text: str) -> Callable[[_Command], _Command]:
 def profile(text: str) -> Callable[[_Command], _Command]:
     """Return the option ``--profile``."""
     return chosen("--profile", Profile, "fast", text)
+
+
+def recall() -> Callable[[_Command], _Command]:
+    """Return the option ``--recall``."""
+    return chosen(
+        "--recall",
+        Recall,
+        "balanced",
+        "high: take words from lower scores of the models. Finds more, and tags more that identifies nobody; the model "
+        "card says how much. --threshold still counts.",
+    )
 
 
 def models(kind: click.Path = EXISTING) -> Callable[[_Command], _Command]:

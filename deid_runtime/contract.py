@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from deid_runtime.errors import ModelError
 from deid_runtime.labels import HEADS
@@ -27,6 +27,9 @@ _MANIFEST_LIMIT_BYTES: Final = 2**24
 FileState = tuple[int, ...]
 
 OutputType = Literal["UINT8", "FP16"]
+
+#: How versions of a head go together.
+Vote = Literal["mean", "any"]
 
 
 def head_outputs(output: str) -> tuple[tuple[str, OutputType], tuple[str, OutputType]]:
@@ -78,7 +81,9 @@ class Graph:
 class Profile:
     """Which graphs answer, and when a word is found.
 
-    ``thresholds``, by head, is the least 1 - P(O), averaged over the versions of a head by weight. ``title_case``:
+    ``thresholds``, by head, is the least 1 - P(O) of the versions of a head together; ``high_thresholds`` the same for
+    those who want more found at the cost of more that is none. ``vote`` says how versions go together: ``any``, the
+    highest score counts, so that none can veto another; ``mean``, the mean of log odds by weight. ``title_case``:
     windows with words in capitals are read a second time as if those were in title case, by the name head alone.
     """
 
@@ -86,6 +91,12 @@ class Profile:
     graphs: tuple[Graph, ...]
     thresholds: Mapping[str, float]
     title_case: bool
+    vote: Vote = "mean"
+    high_thresholds: Mapping[str, float] = field(default_factory=dict)
+
+    def thresholds_for(self, recall: Literal["balanced", "high"]) -> Mapping[str, float]:
+        """Return the thresholds by head; those for ``high`` recall are the balanced ones where there are no others."""
+        return {**self.thresholds, **self.high_thresholds} if recall == "high" else self.thresholds
 
 
 @dataclass(frozen=True)
@@ -184,7 +195,8 @@ def read_manifest(folder: Path) -> Manifest:
             raise ModelError(
                 f"{path}: profile {profile.name!r} has no head for {sorted(missing)}; every entity class needs one"
             )
-        wrong = [head for head in HEADS if not 0 < profile.thresholds.get(head, 0) < 1]
+        both = (profile.thresholds, {**profile.thresholds, **profile.high_thresholds})
+        wrong = [head for head in HEADS if not all(0 < thresholds.get(head, 0) < 1 for thresholds in both)]
         if wrong:
             raise ModelError(
                 f"{path}: profile {profile.name!r} has no threshold between 0 and 1 for {', '.join(wrong)}"
@@ -222,7 +234,12 @@ def _known_answer(heads: tuple[HeadVersion, ...], entry: Mapping[str, Any] | Non
 
 def _profile(name: str, entry: Mapping[str, Any], graphs: Mapping[str, Graph]) -> Profile:
     thresholds = {head: float(value) for head, value in entry["thresholds"].items()}
-    return Profile(name, tuple(graphs[graph] for graph in entry["graphs"]), thresholds, bool(entry["title_case"]))
+    high = {head: float(value) for head, value in entry.get("high_thresholds", {}).items()}
+    vote: Vote = entry.get("vote", "mean")
+    if vote not in get_args(Vote):
+        raise ValueError(f"profiles/{name}/vote")
+    of_profile = tuple(graphs[graph] for graph in entry["graphs"])
+    return Profile(name, of_profile, thresholds, bool(entry["title_case"]), vote, high)
 
 
 def _checked_file(folder: Path, entry: Mapping[str, str], states: dict[Path, FileState]) -> Path:

@@ -14,6 +14,7 @@ Dates = Literal["shift", "year"]
 Engine = Literal["auto", "openvino", "onnxruntime"]
 Precision = Literal["float32", "bfloat16"]
 Profile = Literal["fast", "full"]
+Recall = Literal["balanced", "high"]
 
 
 class Server(Protocol):
@@ -44,6 +45,7 @@ class Settings:
     # it (AMX, AVX-512 BF16) and gives other scores, so other bytes here and there.
     precision: Precision = "float32"
     profile: Profile = "fast"  # fast: one head per entity
+    recall: Recall = "balanced"  # high: lower thresholds; more is found, and more that is none
     engine_threads: int = 1  # one engine with one thread per worker beats one engine with many threads
     batch_windows: int = 8  # model windows per engine call; never changes an answer. More fill caches and pad more rows
     thresholds: Mapping[str, float] = field(

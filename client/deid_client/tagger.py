@@ -68,6 +68,7 @@ class TritonTagger(Closing):
         self._owns_connection = owns_connection
         self._decoder = SpanDecoder(profile.graphs, profile, thresholds)
         self._title_case = profile.title_case
+        self._vote = profile.vote
         self._encoder = WordEncoder.from_file(manifest.tokenizer)
         self._most_pending = connection.settings.requests_in_flight * _BATCHES_AHEAD
         self.manifest: Mapping[str, object] = {
@@ -123,9 +124,10 @@ class TritonTagger(Closing):
     def _take(self, pending: deque[_Pending], texts: Sequence[str], rows: Sequence[list[Span]]) -> None:
         """Wait for the oldest batch and add its spans to ``rows``."""
         oldest = pending[0]
-        answers = combined(oldest.votes.result())
+        answers = combined(oldest.votes.result(), self._vote)
         if oldest.second is not None and oldest.changed is not None:
-            answers["name"] = _looked_twice(answers["name"], oldest.changed, combined(oldest.second.result())["name"])
+            second = combined(oldest.second.result(), self._vote)["name"]
+            answers["name"] = _looked_twice(answers["name"], oldest.changed, second)
         self._decoder.decode(oldest.batch, answers, texts, rows)
         pending.popleft()
 

@@ -1,16 +1,18 @@
 """The model detector: windows of sentences through the heads, words over their thresholds back as spans.
 
-Where a profile has several versions of a head, their log odds are averaged by weight; the heads vote one by one.
+Where a profile has several versions of a head, the highest score counts, or the mean of their log odds by weight, as
+the profile says; the heads vote one by one.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deid_runtime.closing import Closing
-from deid_runtime.contract import Graph, HeadVersion, Manifest, Profile
+from deid_runtime.contract import Graph, HeadVersion, Manifest, Profile, Vote
 from deid_runtime.decoding import decode_traces, decode_words
 from deid_runtime.detectors.doubts import DENIED_BELOW
 from deid_runtime.engines import Engine, Ids, TokenScores, instruction_set, load_engine
@@ -65,6 +67,7 @@ class ModelTagger(Closing):
         self._engines = engines
         self._decoder = SpanDecoder([graph for graph, _ in engines], profile, thresholds)
         self._title_case = profile.title_case
+        self._vote = profile.vote
         self._encoder = encoder
         self._batch_windows = batch_windows
         self.manifest: Mapping[str, object] = {
@@ -118,9 +121,10 @@ class ModelTagger(Closing):
 
     def _answers(self, ids: Ids, types: Ids, mask: Ids) -> dict[str, TokenScores]:
         """Return the combined answer of each head, in the order of :data:`~deid_runtime.labels.HEADS`."""
-        return combined(
+        votes = (
             vote for graph, engine in self._engines for vote in zip(graph.heads, engine(ids, types, mask), strict=True)
         )
+        return combined(votes, self._vote)
 
     def _with_title_case(
         self, answer: TokenScores, windows: Sequence[Window], ids: Ids, types: Ids, mask: Ids
@@ -225,7 +229,7 @@ def choose_profile(settings: Settings) -> tuple[Manifest, Profile]:
             raise SettingsError(f"threshold {threshold} for head {head!r} is not between 0 and 1")
     if settings.batch_windows < 1:
         raise SettingsError(f"batch_windows is {settings.batch_windows}; expected 1 or more")
-    return manifest, profile
+    return manifest, replace(profile, thresholds=profile.thresholds_for(settings.recall))
 
 
 def make_batches(
@@ -249,28 +253,32 @@ def make_batches(
     yield from filling.values()
 
 
-def combined(votes: Iterable[tuple[HeadVersion, TokenScores]]) -> dict[str, TokenScores]:
+def combined(votes: Iterable[tuple[HeadVersion, TokenScores]], vote: Vote) -> dict[str, TokenScores]:
     """Return the combined answer of each head that has a vote, in the order of :data:`~deid_runtime.labels.HEADS`."""
     by_head: dict[str, list[tuple[HeadVersion, TokenScores]]] = {head: [] for head in HEADS}
     for version, answer in votes:
         by_head[version.head].append((version, answer))
     return {
-        head: combine([answer for _, answer in of_head], [version.weight for version, _ in of_head])
+        head: combine([answer for _, answer in of_head], [version.weight for version, _ in of_head], vote)
         for head, of_head in by_head.items()
         if of_head
     }
 
 
-def combine(answers: Sequence[TokenScores], weights: Sequence[float] | None = None) -> TokenScores:
-    """Average the scores of several versions of one head by ``weights``, as log odds; the tag is that of the surest.
+def combine(
+    answers: Sequence[TokenScores], weights: Sequence[float] | None = None, vote: Vote = "mean"
+) -> TokenScores:
+    """Return one answer of several versions of a head: the highest score, or the mean of log odds by ``weights``.
 
-    On dev the mean of log odds was better than that of probabilities, and both better than the highest score.
+    The tag is that of the surest.
     """
     if len(answers) == 1:
         return answers[0]
     scores = np.stack([answer.scores for answer in answers])
     tags = np.stack([answer.tags for answer in answers])
     surest = scores.argmax(axis=0)
+    if vote == "any":
+        return TokenScores(np.take_along_axis(tags, surest[None], axis=0)[0], scores.max(axis=0))
     bounded = np.clip(scores, _LEAST_SCORE, 1 - _LEAST_SCORE)
     counted = None if weights is None else np.asarray(weights, dtype=scores.dtype)
     odds = np.average(np.log(bounded / (1 - bounded)), axis=0, weights=counted)

@@ -12,7 +12,10 @@ from deid_export.gazetteers import Gazetteers
 from deid_export.model import tags_of
 from deid_export.negatives import negative_text
 from deid_export.resample import Resampler
-from deid_runtime.labels import HEAD_OF
+from deid_export.substitution.layout import recased, wrapped
+from deid_export.substitution.prose import Document
+from deid_export.substitution.setting import PeopleSetter
+from deid_runtime.labels import HEAD_OF, HEADS
 from deid_runtime.sentences import split_sentences
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows, title_case_types
@@ -40,6 +43,9 @@ class StreamSettings:
     seed: int = 17
     batch_tokens: int = 2048  # padding included
     negative_share: float = 0.24  # of windows: clean text
+    prose_share: float = 0.0  # of windows: real prose with people set into it
+    wrapped: float = 0.0  # of notes: shown with line ends as a system leaves them that wraps at 60 to 120 columns
+    names_recased: float = 0.0  # of notes: their names in lower case or in capitals, and nothing else
     short_windows: float = 0.2  # of notes: cut into windows shorter than serving's, so that little context is met too
     word_dropout: float = 0.08  # of words: pieces replaced by [UNK], shape kept
     title_case: float = 0.1  # of notes: words in capitals are given the shapes that a second look gives them
@@ -134,10 +140,12 @@ def stream_batches(
     heads: Sequence[str],
     settings: StreamSettings,
     focus: Sequence[GoldNote] = (),
+    prose: Sequence[Document] = (),
 ) -> Iterator[Batch]:
     """Yield batches for ever; the n-th batch depends on the settings alone.
 
-    ``focus`` are excerpts to learn in every pass beside the notes, from their first sentence on.
+    ``focus`` are excerpts to learn in every pass beside the notes, from their first sentence on; ``prose`` are
+    documents to set people into (:mod:`deid_export.substitution`), other people in each pass.
     """
     pass_number = 0
     while True:
@@ -145,7 +153,7 @@ def stream_batches(
         resampler = Resampler(lists, rng)
         rows: list[tuple[Window, dict[str, list[int]]]] = []
         for note in notes:
-            text, spans = _shown(note, resampler, rng, settings.resample)
+            text, spans = _laid_out(*_shown(note, resampler, rng, settings.resample), rng, settings)
             sentences = split_sentences(text)
             short = rng.random() < settings.short_windows
             room = rng.randrange(20, WINDOW_TOKENS) if short else WINDOW_TOKENS
@@ -160,7 +168,13 @@ def stream_batches(
             text, spans = _shown(note, resampler, rng, settings.resample)
             windows = list(cut_windows(text, split_sentences(text), encoder, settings))
             rows += [(window, window_targets(window, spans, heads)) for window in windows]
-        wanted = len(rows) * settings.negative_share / (1 - settings.negative_share)
+        of_notes = len(rows) / (1 - settings.negative_share - settings.prose_share)
+        if prose and settings.prose_share:
+            setter = PeopleSetter(prose, lists, rng)
+            end = len(rows) + of_notes * settings.prose_share
+            while len(rows) < end:
+                rows += _prose_rows(setter, encoder, heads, settings)
+        wanted = of_notes * settings.negative_share
         while negatives and wanted > 0:
             text = negative_text(negatives, lists, rng)
             for window in cut_windows(text, split_sentences(text), encoder, settings):
@@ -168,6 +182,33 @@ def stream_batches(
                 wanted -= 1
         yield from _batched(rows, encoder, rng, settings)
         pass_number += 1
+
+
+def _prose_rows(
+    setter: PeopleSetter, encoder: WordEncoder, heads: Sequence[str], settings: StreamSettings
+) -> Iterator[tuple[Window, dict[str, list[int]]]]:
+    note = setter.note()
+    for window in cut_windows(note.text, split_sentences(note.text), encoder, settings):
+        targets = window_targets(window, note.spans, heads)
+        for first, last in note.unsure:
+            for word, (start, end) in enumerate(zip(window.starts, window.ends, strict=True)):
+                if start < last and first < end:
+                    for tags in targets.values():
+                        tags[word] = IGNORED
+        yield window, targets
+
+
+def _laid_out(text: str, spans: list[Span], rng: random.Random, settings: StreamSettings) -> tuple[str, list[Span]]:
+    """Return a note with other line ends or its names in other case now and then; spans stay where they are."""
+    if settings.names_recased and rng.random() < settings.names_recased:
+        change = str.lower if rng.random() < 0.65 else str.upper
+        for span in spans:
+            if span.label in HEADS["name"] and rng.random() < 0.8:
+                value = recased(text[span.start : span.end], change)
+                text = text[: span.start] + value + text[span.end :]
+    if settings.wrapped and rng.random() < settings.wrapped:
+        text = wrapped(text, rng.randrange(60, 121))
+    return text, spans
 
 
 def _shown(note: GoldNote, resampler: Resampler, rng: random.Random, share: float) -> tuple[str, list[Span]]:

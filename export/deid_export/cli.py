@@ -14,6 +14,7 @@ from deid_export.cli_errors import errors_in_one_line
 from deid_export.cli_harvest import harvest
 from deid_export.cli_head_cards import head_cards
 from deid_export.cli_iterate import iterate, versions
+from deid_export.cli_recipe import recipe
 from deid_export.cli_repository import repository
 from deid_export.cli_review import review
 from deid_export.cli_select import corrections, select
@@ -97,6 +98,35 @@ def main(verbose: bool) -> None:
     show_default=True,
     help="Share of notes shown with fresh values in a pass; 0 learns the corpus as it stands.",
 )
+@click.option(
+    "--prose",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Marked prose (`deid-export mark-prose`) to set people into, other people in each pass.",
+)
+@click.option(
+    "--prose-share",
+    type=click.FloatRange(0, 0.7),
+    default=0.35,
+    show_default=True,
+    help="Share of the windows that is such prose; more finds more people in sparse text, and learns the notes less.",
+)
+@click.option(
+    "--negative-share",
+    type=click.FloatRange(0, 0.7),
+    default=0.24,
+    show_default=True,
+    help="Share of the windows that is clean text; less finds more, and more that is none.",
+)
+@click.option(
+    "--wrapped", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share of notes shown hard-wrapped."
+)
+@click.option(
+    "--names-recased",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="Share of notes whose names are shown in lower case or in capitals.",
+)
 def train(
     notes: tuple[Path, ...],
     dev: tuple[Path, ...],
@@ -118,6 +148,11 @@ def train(
     teacher: Path | None,
     dropout: float,
     resampled: float,
+    prose: Path | None,
+    prose_share: float,
+    negative_share: float,
+    wrapped: float,
+    names_recased: float,
 ) -> None:
     """Fine-tune the shared encoder and the heads; run again to go on after an interruption."""
     from deid_export.batches import StreamSettings
@@ -126,6 +161,7 @@ def train(
     from deid_export.model import packaged_base
     from deid_export.mpnet import is_mpnet
     from deid_export.negatives import screened_sentences
+    from deid_export.substitution.prose import read_marked
     from deid_export.train import Data, TrainSettings
     from deid_export.train import train as run
     from deid_runtime.windows import WordEncoder
@@ -138,6 +174,7 @@ def train(
             screened_sentences(negatives, gazetteers),
             gazetteers,
             read_corpus(dev) if dev else [],
+            prose=read_marked(prose) if prose else [],
         )
         settings = TrainSettings(
             base=base,
@@ -154,7 +191,15 @@ def train(
             teacher=teacher,
             dropout=dropout,
         )
-        stream = StreamSettings(seed=seed, resample=resampled, batch_tokens=batch_tokens)
+        stream = StreamSettings(
+            seed=seed,
+            resample=resampled,
+            batch_tokens=batch_tokens,
+            negative_share=negative_share,
+            prose_share=prose_share if prose else 0.0,
+            wrapped=wrapped,
+            names_recased=names_recased,
+        )
         # All models of a repository share one tokenizer, and an MPNet has its own.
         tokenizer = Path(packaged_base() if is_mpnet(base) else base) / "tokenizer.json"
         path = run(data, WordEncoder.from_file(tokenizer), settings, stream, out)
@@ -196,6 +241,25 @@ def onnx(
     with errors_in_one_line():
         manifest = assemble(trained, tokenizer, read_corpus(notes), out, int8=not float32, weights=weights)
     click.echo(manifest)
+
+
+@main.command("mark-prose")
+@click.argument("texts", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--models", type=_FOLDER, help="Model repository that marks. Default: the packaged one.")
+@click.option("--half", type=click.Choice(["train", "test"]), default="train", show_default=True)
+@click.option(
+    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="JSON Lines to write."
+)
+def mark_prose(texts: tuple[Path, ...], models: Path | None, half: Literal["train", "test"], out: Path) -> None:
+    """Mark what identifies in public TEXTS (.jsonl.gz), and write one half of them for `train --prose`.
+
+    Halves are chosen by a digest of each text. The test half is for the outside check alone.
+    """
+    from deid_export.substitution.marking import mark
+
+    with errors_in_one_line():
+        count = mark(texts, out, models=models, half=half)
+    click.echo(f"{out}: {count} documents")
 
 
 @main.command()
@@ -290,6 +354,7 @@ main.add_command(corpus_check)
 main.add_command(corpus_convert)
 main.add_command(harvest)
 main.add_command(head_cards)
+main.add_command(recipe)
 main.add_command(repository)
 main.add_command(review)
 main.add_command(iterate)

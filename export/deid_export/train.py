@@ -38,6 +38,7 @@ from deid_export.mpnet import is_mpnet, load_mpnet
 from deid_export.precision import MasterWeights
 from deid_export.resuming import claim
 from deid_export.scoring import precision_recall, score_words
+from deid_export.substitution.prose import Document
 from deid_export.trained import load as load_trained
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
@@ -81,6 +82,7 @@ class Data:
     lists: Gazetteers
     dev: Sequence[GoldNote]
     focus: Sequence[GoldNote] = ()  # excerpts to learn in every pass beside the notes, as often as they come here
+    prose: Sequence[Document] = ()  # real prose to set people into
 
 
 def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: StreamSettings, out: Path) -> Path:
@@ -209,7 +211,9 @@ def _run_phase(
         torch.set_rng_state(saved["rng"])
         seen, step = saved["seen"], saved["step"]
         _log.info("%s: going on after %d steps", phase, step)
-    batches = stream_batches(data.notes, data.negatives, data.lists, encoder, model.shape.heads, stream, data.focus)
+    batches = stream_batches(
+        data.notes, data.negatives, data.lists, encoder, model.shape.heads, stream, data.focus, data.prose
+    )
     batches = islice(batches, step, None)
     loss_of = nn.CrossEntropyLoss(ignore_index=IGNORED)
     model.train()

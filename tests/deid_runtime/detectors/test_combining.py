@@ -41,8 +41,17 @@ def test_each_head_takes_the_weights_of_its_own_versions() -> None:
         HeadVersion("name", "v1", "name", ("B-PATIENT",), weight=3.0),
     ]
 
-    found = combined(zip(versions, [answer(0, 0.5), answer(0, 0.3), answer(0, 0.9)], strict=True))
+    found = combined(zip(versions, [answer(0, 0.5), answer(0, 0.3), answer(0, 0.9)], strict=True), "mean")
 
     assert list(found) == ["name", "age"]
     np.testing.assert_allclose(log_odds(found["name"].scores), 0.75 * np.log(9), rtol=1e-5)
     assert found["age"].scores[0, 0] == np.float32(0.3)
+
+
+def test_with_any_no_version_can_veto_another() -> None:
+    one, other = answer(1, 0.9, 0.2), answer(2, 0.001, 0.4)
+
+    both = combine([one, other], [1, 2], "any")
+
+    np.testing.assert_array_equal(both.scores, np.array([[0.9, 0.4]], np.float32))
+    assert both.tags.tolist() == [[1, 2]]

@@ -1,0 +1,151 @@
+"""One person in a short piece of real prose, written in a chosen form: the cases of the outside check."""
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from deid_export.substitution.mentions import Mention, find_mentions
+from deid_export.substitution.persons import CULTURES, Person, PersonDrawer
+
+_LEAST_WORDS: Final = 64
+_MOST_WORDS: Final = 120
+#: What public prose holds in place of names, and what looks like a further person: such excerpts are left out.
+_OTHER_PEOPLE: Final = re.compile(
+    r"\b(?:Mr|Mrs|Ms|Miss|Drs?|Doctor|Prof)\b\.?|\b[A-Z]{3}(?:YZ|D)?\b, M\.?D|\bXYZ|\bABC"
+)
+
+#: Frames with a cue, for prose without one: set before or behind the excerpt, on a line of their own.
+_CUED: Final = (
+    ("before", "Patient: {}\n"), ("before", "Name: {}\n"), ("before", "Re: {}\n"), ("before", "Dear Dr. {},\n\n"),
+    ("behind", "\n\nDictated by: {}"), ("behind", "\n\nSigned, {}, MD"), ("behind", "\ncc: Dr. {}"),
+    ("behind", " Discussed with Dr. {}."), ("behind", " Her sister {} was present."), ("behind", " Nurse {} aware."),
+    ("behind", "\nAttending: {}"), ("behind", " Mrs. {} agrees."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A note and the one person in it: ``[start, end)`` of ``text``, a culture and the form of the name."""
+
+    id: str
+    text: str = field(repr=False)
+    start: int
+    end: int
+    form: str
+    culture: str
+    source: str = ""
+
+
+def make_cases(documents: list[str], per_cell: int, seed: int) -> list[Case]:
+    """Return ``per_cell`` cases for every form and culture; the documents take turns in a random order."""
+    rng = random.Random(seed)
+    drawer = PersonDrawer(None, rng, held_out=True)
+    excerpts = _excerpts(documents, rng)
+    cases: list[Case] = []
+    for form in FORMS:
+        for culture in CULTURES:
+            for number in range(per_cell):
+                person = drawer.of_culture(culture, "FM"[number % 2])
+                excerpt, mention = next(excerpts)
+                note_id = f"{form}-{culture}-{number}".replace(" ", "_")
+                cases.append(_set(note_id, excerpt, mention, person, form, culture, rng))
+    return cases
+
+
+def _excerpts(documents: list[str], rng: random.Random) -> Iterator[tuple[str, Mention]]:
+    """Yield excerpts of whole words around a mention of the patient, a relative or staff, for ever."""
+    while True:
+        for text in rng.sample(documents, len(documents)):
+            mentions = [mention for mention in find_mentions(text) if mention.role != "titled"]
+            if not mentions:
+                continue
+            mention = rng.choice(mentions)
+            words = [match.span() for match in re.finditer(r"\S+", text)]
+            at = next(i for i, (_, end) in enumerate(words) if end > mention.start)
+            count = rng.randrange(_LEAST_WORDS, _MOST_WORDS + 1)
+            first = max(0, min(at - rng.randrange(count), len(words) - count))
+            last = min(len(words), first + count) - 1
+            start, end = words[first][0], words[last][1]
+            excerpt = text[start:end]
+            if last - first + 1 < _LEAST_WORDS or mention.end > end or _OTHER_PEOPLE.search(excerpt):
+                continue
+            yield excerpt, Mention(mention.start - start, mention.end - start, mention.role, mention.possessive)
+
+
+def _set(
+    note_id: str, excerpt: str, mention: Mention, person: Person, form: str, culture: str, rng: random.Random
+) -> Case:
+    name = FORMS[form](person, rng)
+    if form == "with a cue":
+        side, frame = rng.choice(_CUED)
+        before, behind = frame.split("{}")
+        if side == "before":
+            return Case(note_id, before + name + behind + excerpt, len(before), len(before) + len(name), form, culture)
+        start = len(excerpt) + len(before)
+        return Case(note_id, excerpt + before + name + behind, start, start + len(name), form, culture)
+    tail = "'s" if mention.possessive else ""
+    text = excerpt[: mention.start] + name + tail + excerpt[mention.end :]
+    return Case(note_id, text, mention.start, mention.start + len(name), form, culture)
+
+
+def _full(person: Person, rng: random.Random) -> str:
+    if person.family_first and rng.random() < 0.3:
+        return f"{person.family} {person.given}"
+    return f"{person.given} {person.family}"
+
+
+def _initialled(person: Person, rng: random.Random) -> str:
+    return rng.choice(
+        (
+            f"{person.given[0]}. {person.family}",
+            f"{person.given} {person.middle[0]}. {person.family}",
+            f"{person.given} {person.family[0]}.",
+        )
+    )
+
+
+def _misspelt(person: Person, rng: random.Random) -> str:
+    name = _full(person, rng)
+    letters = [at for at, char in enumerate(name[:-1]) if char.isalpha() and name[at + 1].isalpha() and at]
+    at = rng.choice(letters or [1])
+    return rng.choice((name[:at] + name[at + 1 :], name[:at] + name[at] + name[at:], name[:at] + "e" + name[at + 1 :]))
+
+
+#: How a name is written, by form.
+FORMS: Final[dict[str, Any]] = {
+    "with a cue": _full,
+    "full": _full,
+    "given alone": lambda person, rng: person.given,
+    "family alone": lambda person, rng: person.family,
+    "lower case": lambda person, rng: _full(person, rng).lower(),
+    "capitals": lambda person, rng: _full(person, rng).upper(),
+    "family first": lambda person, rng: f"{person.family}, {person.given}",
+    "initialled": _initialled,
+    "misspelt": _misspelt,
+    "line end inside": lambda person, rng: "\n".join(_full(person, rng).split(" ", 1)),
+}
+
+
+def read_name_set(path: Path) -> list[Case]:
+    """Return a case for each person in the sentences of a public set (``full_text``, spans with ``PERSON``)."""
+    import gzip
+
+    cases: list[Case] = []
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for number, line in enumerate(lines):
+            row = json.loads(line)
+            text = row["full_text"]
+            for each in row["spans"]:
+                start, end = each["start_position"], each["end_position"]
+                if each["entity_type"] != "PERSON" or not text[start:end].strip():
+                    continue
+                for form, change in (("as it is", str), ("lower case", str.lower), ("capitals", str.upper)):
+                    value = change(text[start:end])
+                    if len(value) == end - start:
+                        note_id = f"{path.stem}-{number}-{start}-{form}".replace(" ", "_")
+                        cases.append(Case(note_id, text[:start] + value + text[end:], start, end, form, "", path.stem))
+    return cases
