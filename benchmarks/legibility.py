@@ -4,14 +4,15 @@
         --clean examples/notes.jsonl --clean reports.jsonl.gz --work out
 
 Method: 200 annotated notes are written anew in every form of ``legibility_attacks.py``: the whole note, all its
-identifiers, or one of them. The ``fast`` profile searches them, with the check for illegible forms off. A letter or
-digit of an identifier leaks when no span covers it. Counted are all notes that the form changes, and those of them
+identifiers, or one of them. The ``fast`` profile searches their views, with the check for illegible forms off. A letter
+or digit of an identifier leaks when no span covers it. Counted are all notes that the form changes, and those of them
 that the check lets pass; of notes with one rewritten identifier, only that identifier counts.
 
 No clean note may be held back. Clean notes are tagged text, or JSON Lines in which the fields ``text``, ``note`` and
 ``dialogue`` are a note each. For every sign of the check the clean note that comes nearest is written: 1 would be held
-back, 0.5 has half the marks that it takes. Speed is the processor time of the check beside that of the whole pipeline
-on 300 notes, and of the check on a mebibyte of each form. ``--work`` keeps what was searched: run again to go on.
+back, 0.5 has half the marks that it takes. Speed is the processor time of the view and its check beside that of the
+whole pipeline on 300 notes, and of the check on a mebibyte of each form. ``--work`` keeps what was searched:
+run again to go on.
 """
 
 import argparse
@@ -33,6 +34,7 @@ from measuring import RESULTS, describe_machine, write_results
 from deid_export.corpus import GoldNote, corpus_digest, read_corpus
 from deid_runtime.legibility import SIGNS, find_signs, illegible
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
+from deid_runtime.reading_view import read_view
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Span
 
@@ -48,6 +50,11 @@ class Attacked:
 
     text: str = field(repr=False)
     wanted: tuple[tuple[int, int], ...]
+
+
+def is_held_back(text: str) -> bool:
+    """Say whether the pipeline holds a note of this text back, for what its view does not make plain."""
+    return bool(illegible(read_view(text).text))
 
 
 def rewritten(note: GoldNote, attack: Attack, dose: Dose, chosen: Sequence[Span]) -> Attacked:
@@ -113,7 +120,7 @@ def text_digest(texts: Iterable[str]) -> str:
 def row(name: str, dose: Dose, notes: Sequence[GoldNote], attacked: Sequence[Attacked], counts: list[int]) -> Row:
     """Return the figures of one form in one dose, of the notes that it changes; a share of nothing is None."""
     changed = [
-        (each, count, bool(illegible(each.text)))
+        (each, count, is_held_back(each.text))
         for note, each, count in zip(notes, attacked, counts, strict=True)
         if each.text != note.text or name.startswith("none")
     ]
@@ -147,9 +154,10 @@ def clean_figures(paths: Sequence[Path]) -> dict[str, Any]:
     nearest = dict.fromkeys(range(len(SIGNS)), 0.0)
     for source, text in clean_texts(paths):
         notes[source] += 1
-        held[source] += bool(illegible(text))
-        words = max(len(text.split()), 1)
-        for sign, count in find_signs(text):
+        view = read_view(text).text
+        held[source] += bool(illegible(view))
+        words = max(len(view.split()), 1)
+        for sign, count in find_signs(view):
             near = min(count / sign.least, count / words / sign.share) if sign.share else count / sign.least
             number = SIGNS.index(sign)
             nearest[number] = max(nearest[number], near)
@@ -171,14 +179,14 @@ def speed_figures(notes: Sequence[GoldNote]) -> dict[str, Any]:
     begun = process_time()
     for _ in range(10):
         for text in texts:
-            illegible(text)
+            is_held_back(text)
     check = (process_time() - begun) / 10
     slowest = 0.0
     for name, attack in ATTACKS.items():
         text = rewritten(GoldNote("", "", "", texts[0], ()), attack, "note", []).text
         text = (text * (2**20 // len(text) + 1))[: 2**20]
         begun = process_time()
-        for _ in find_signs(text):
+        for _ in find_signs(read_view(text).text):
             pass
         took = process_time() - begun
         if took > slowest:

@@ -15,6 +15,7 @@ _TRACE_LABEL: Final = "IDNUM"  # means nothing: what leaves a trace has no label
 _JOINING: Final = frozenset("-'’./,@:&#()_ ")
 _TRIMMED: Final = ",;:"
 _ARTICLE: Final = "the"
+_NAMES: Final = frozenset({"PATIENT", "DOCTOR"})  # not user names, which are one word
 
 
 def decode_words(
@@ -33,7 +34,8 @@ def decode_words(
     ``B-LABEL`` and ``I-LABEL`` (never ``O``); ``scores`` are 1 - P(O). A word is found when its score reaches
     ``threshold``. An I tag continues the span before it when the label is the same and no word lies between, or one
     mark of punctuation that fell below the threshold. An article belongs to the name right behind it, whatever it is
-    tagged as itself; alone, in lower case, it is nobody's.
+    tagged as itself; alone, in lower case, it is nobody's. A name goes on behind one line end when an I tag of its
+    label says so; anything else ends with its line.
     """
     spans: list[Span] = []
     label = ""
@@ -51,7 +53,9 @@ def decode_words(
                 gap == 0 or (gap == 1 and ends[last + 1] - starts[last + 1] == 1 and text[starts[last + 1]] in _JOINING)
             )
         )
-        if (after_article or continues) and not _parts(text[end : starts[word]]):
+        between = text[end : starts[word]]
+        is_name = continues and gap == 0 and name in _NAMES
+        if (after_article or continues) and (not _parts(between) or (is_name and _is_line_end(between))):
             label = name
             end = ends[word]
             best = max(best, score)
@@ -83,6 +87,11 @@ def decode_traces(
 def _parts(between: str) -> bool:
     """Say whether what lies between two words that models were asked of parts them: a line, or words known already."""
     return "\n" in between or any(char.isalnum() for char in between)
+
+
+def _is_line_end(between: str) -> bool:
+    """Say whether what lies between two words is one line end, with blanks around it at most."""
+    return between.isspace() and between.count("\n") == 1
 
 
 def _close(spans: list[Span], text: str, start: int, end: int, label: str, score: float, source: str) -> None:

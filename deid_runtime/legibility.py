@@ -1,12 +1,14 @@
 """Forms of writing that hide text from the detectors: a note with too much of one is not read, but held back.
 
-``J o h n``, ``Jo<b>hn</b>`` or ``JosÃ©`` is easily read by a person, and missed by patterns and models. Until the
-pipeline can read such a form, it must not let a note pass that is written in it. Every :class:`Sign` counts one form.
+``JosÃ©``, ``n h o J`` behind a mark that turns it round or a name in capitals and underscores is easily read by a
+person, and missed by patterns and models. Until the pipeline can read such a form, it must not let a note pass that is
+written in it. What is checked is the view of a note (:mod:`deid_runtime.reading_view`): a form that the view reads
+leaves no sign in it, and what the view leaves is counted. Every :class:`Sign` counts one form.
 Its thresholds are as strict as the clean notes allow: no clean note comes nearer to one than by a factor of 1.5
 (``benchmarks/legibility.py`` measures this, and what each form leaks).
 
-Not held back is what the detectors read: no-break and other spaces, line ends of all kinds, `<br>`, ligatures, XML
-elements around whole values, emoji, and the joiners and direction marks of scripts that need them.
+Not held back is what the detectors read: what the view makes plain, XML elements around whole values, emoji, and the
+joiners and direction marks of scripts that need them.
 """
 
 import re
@@ -108,6 +110,10 @@ SIGNS: Final = (
     Sign(
         "invisible characters inside words", _ANY_INVISIBLE,
         re.compile(rf"(?<=[^\W_]){_INVISIBLE}+(?=[^\W_])"), 1, 0.0, _DELETE,
+    ),
+    Sign(
+        "words shown backwards", re.compile("\u202e"),
+        re.compile(r"\u202e(?=[^\u202c]{0,40}[A-Za-z0-9])"), 1, 0.0, _DELETE,
     ),
     Sign("invisible characters", _ANY_INVISIBLE, re.compile(rf"(?!\A\ufeff){_INVISIBLE}"), 2, 0.0, _DELETE),
     Sign(
@@ -222,9 +228,9 @@ def find_signs(text: str) -> Iterator[tuple[Sign, int]]:
 
 
 def illegible(text: str) -> str:
-    """Say in which form ``text`` is written that the detectors cannot read, or nothing. The answer quotes no text.
+    """Say in which form ``text``, the view of a note, is written that detectors cannot read, or nothing.
 
-    Takes time in proportion to the length of ``text``.
+    The answer quotes no text, and takes time in proportion to the length of ``text``.
     """
     for sign, count in find_signs(text):
         if count < sign.least:

@@ -6,7 +6,8 @@
     %% note id=P1-1 type="Phone note"
     <PATIENT>Alma Orr</PATIENT> called on <DATE>3/14/2019</DATE>.
 
-Spans lie in one line and never nest. Line ends are LF; empty lines at either end of a note are not part of it.
+Spans never nest, and a value may be broken over one line end, not over a blank line. Line ends are LF; empty lines at
+either end of a note are not part of it.
 """
 
 import re
@@ -21,8 +22,11 @@ from deid_runtime.labels import LABELS
 from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import PatientRecord, Span
 
-_TAG: Final = re.compile(rf"<({'|'.join(map(re.escape, LABELS))})>([^\n]*?)</\1>")
-#: What is left of a tag that was not closed, misspelt or broken over a line.
+_IN_BROKEN: Final = r"(?:(?!</?[A-Z])[^\n])"  # of a value over two lines, in which no other tag stands
+_TAG: Final = re.compile(
+    rf"<({'|'.join(map(re.escape, LABELS))})>([^\n]*?|{_IN_BROKEN}*\n(?![ \t]*\n){_IN_BROKEN}*)</\1>"
+)
+#: What is left of a tag that was not closed, misspelt or broken over lines.
 _TAG_LIKE: Final = re.compile(
     rf"<[ \t]*/[ \t]*[A-Z][A-Z-]+|<(?:{'|'.join(map(re.escape, LABELS))})[ \t]*>|<[A-Z][A-Z-]{{3,}}>"
 )
@@ -75,7 +79,7 @@ def read_tagged(path: Path) -> Iterator[GoldNote]:
         if left is not None:
             raise SourceError(
                 f"{path}: note {note.get('id', '')}: half a tag is left at offset {left.start()} of its text; expected "
-                "<LABEL>...</LABEL> in one line, with a label of this library"
+                "<LABEL>...</LABEL> over one line end at most, with a label of this library"
             )
         yield GoldNote(note.get("id", ""), text, spans, patient.get("id", ""), note.get("type", ""))
 
@@ -121,8 +125,8 @@ def _header(path: Path, number: int, line: str) -> tuple[str, dict[str, str]]:
 def render_tagged(patient: str, record: Mapping[str, str], notes: Sequence[GoldNote]) -> str:
     """Return one patient's file, ``record`` (field to value) in its first line.
 
-    Raises InputError for a note that would not come back as it is: a span over a line end, tags in its text, lines
-    that begin with ``%%``, line ends other than LF, empty lines at either end.
+    Raises InputError for a note that would not come back as it is: a span over several line ends, tags in its text,
+    lines that begin with ``%%``, line ends other than LF, empty lines at either end.
     """
     lines = [_header_line("patient", {"id": patient, **record})]
     for note in notes:
@@ -131,8 +135,8 @@ def render_tagged(patient: str, record: Mapping[str, str], notes: Sequence[GoldN
         unlike = parse_tagged(marked) != (note.text, note.spans) or "\n".join(note.text.splitlines()) != note.text
         if unlike or note.text.strip("\n") != note.text or has_marks:
             raise InputError(
-                f"note {shown_id(note.id)}: tagged text cannot hold it as it is (a span over a line end, tags or %% in "
-                "the text, line ends other than LF, or empty lines at an end); write jsonl",
+                f"note {shown_id(note.id)}: tagged text cannot hold it as it is (a span over several line ends, tags "
+                "or %% in the text, line ends other than LF, or empty lines at an end); write jsonl",
                 stage="write",
             )
         lines += _header_line("note", {"id": note.id, "type": note.type}), marked

@@ -266,12 +266,24 @@ def _read_brat(path: Path, note_id: str) -> GoldNote:
             _, body, *_ = line.split("\t")
             name, offsets = body.split(" ", 1)
             # "12 20;24 28" is one entity in pieces: each piece has to be found.
-            pieces = [(int(start), int(end)) for start, end in (piece.split() for piece in offsets.split(";"))]
+            pieces = _joined(text, [(int(a), int(b)) for a, b in (piece.split() for piece in offsets.split(";"))])
         except ValueError:
             raise SourceError(f"{where}: expected 'T1<tab>LABEL start end<tab>text'") from None
         label = _label(where, name)
         spans += [Span(start, end, label) for start, end in pieces] if label else []
     return GoldNote(note_id, text, tuple(sorted(spans)))
+
+
+def _joined(text: str, pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the pieces of a brat entity, those joined that only a line end parts: brat marks a value line by line."""
+    joined: list[tuple[int, int]] = []
+    for start, end in pieces:
+        between = text[joined[-1][1] : start] if joined else ""
+        if between.isspace() and "\n" in between:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
 
 
 _READERS: Final[Mapping[str, Callable[[Path, str], GoldNote]]] = {".xml": _read_i2b2, ".ann": _read_brat}

@@ -19,6 +19,7 @@ from deid_runtime.surrogates.date_parts import read_style
 from deid_runtime.surrogates.forms import changed, holds_text, normal_form
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.keys import KEY_BYTES
+from deid_runtime.surrogates.line_breaks import unbroken, written_like
 from deid_runtime.surrogates.name_parts import record_roles
 from deid_runtime.surrogates.note_view import AFTER_CHARS, Named, dated_values, view_context, view_note, year_of_ages
 from deid_runtime.surrogates.over_89 import (
@@ -114,15 +115,16 @@ class Surrogates:
         *,
         avoid: Collection[str] = (),
         context: Context | None = None,
+        written: Sequence[str] | None = None,
     ) -> list[str]:
         """Return what replaces each of ``spans``, in the same order; never empty, and never with a line break that
-        was not there.
+        was not there. What replaces a value with line breaks has as many, whatever the operator.
 
         Surrogates are those of ``note.patient``, else of the record's id, else of the note alone. ``avoid`` holds
         further originals that no surrogate may equal. ``context`` is what :func:`read_context` reads from all notes of
         the patient, this one with them: whoever holds them all can so have both no surrogate that is an original of any
         and one surrogate for a value in all. Without it a surrogate that is an original of one note gives way there
-        alone.
+        alone. ``written`` are the values as they stand in the note where ``note`` is what was read of it.
 
         Raises InputError when a span lies outside the text.
         """
@@ -133,9 +135,17 @@ class Surrogates:
                     f"{len(note.text)} characters",
                     stage="surrogates",
                 )
+        if written is None:
+            written = [note.text[span.start : span.end] for span in spans]
+        note, spans = unbroken(note, spans)
         values = [note.text[span.start : span.end] for span in spans]
         made = _OPERATORS[self._operator](self, note, spans, values, record, avoid, context)
-        return self._generalised(note, spans, values, record, made) if self._only_years else made
+        if self._only_years:
+            made = self._generalised(note, spans, values, record, made)
+        return [
+            original if new == value else written_like(new, value, original)
+            for new, value, original in zip(made, values, written, strict=True)
+        ]
 
     def _generalised(
         self,

@@ -32,6 +32,7 @@ _UNSEARCHED_FIELDS: Final = frozenset({"id", "sex", "gender"})
 _UNSEARCHED_LABELS: Final = frozenset({"AGE", "DATE"})  # 67 and 2011 are also doses and counts
 _LEAST_CHARS: Final = 3  # of a value that is looked for where it is not marked
 _LEAST_DIGITS: Final = 5
+_LINES: Final = 2  # over which a value may be broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,18 @@ class Checked:
     def doubts(self) -> Counter[str]:
         """How many doubts there are by rule."""
         return Counter(finding.rule for finding in self.findings if not finding.is_problem)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A tag that is open at the end of its line."""
+
+    place: str
+    label: str
+
+    def finding(self) -> Finding:
+        """Return the finding that it is never closed."""
+        return Finding(self.place, "markup", f"{self.label} is not closed on its line or the next", True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +145,7 @@ def _check_tagged(file: Path, records: dict[str, Mapping[str, str]], origins: di
         yield Finding(file.name, "encoding", f"not UTF-8 from byte {error.start} on; save it as UTF-8", True)
         return
     patient, in_note = "", False
+    opened: _Opened | None = None
     for number, line in enumerate(lines, start=1):
         place = f"{file.name}:{number}"
         if "\r" in line or "\ufeff" in line or len(line.splitlines()) > 1:
@@ -139,8 +153,12 @@ def _check_tagged(file: Path, records: dict[str, Mapping[str, str]], origins: di
         if not line.startswith("%%"):
             if not in_note and line.strip():
                 yield Finding(place, "header", "text before the first %% note line; it belongs to no note", True)
-            yield from _check_markup(place, line)
+            found, opened = _check_markup(place, line, opened)
+            yield from found
             continue
+        if opened is not None:
+            yield opened.finding()
+            opened = None
         try:
             kind, attributes = parse_header(line)
         except ValueError:
@@ -156,6 +174,8 @@ def _check_tagged(file: Path, records: dict[str, Mapping[str, str]], origins: di
         if patient in records:
             yield Finding(place, "id", "this patient id has occurred before; one file holds all their notes", True)
         records[patient] = attributes
+    if opened is not None:
+        yield opened.finding()
     if not patient:
         yield Finding(file.name, "header", "no %% patient line", True)
 
@@ -187,27 +207,34 @@ def _check_header(
             yield problem("the note id does not begin with the patient's id and a dash")
 
 
-def _check_markup(place: str, line: str) -> Iterator[Finding]:
-    """Yield tags that are unknown, nested, not closed on their line or not opened."""
-    opened = ""
+def _check_markup(place: str, line: str, before: "_Opened | None") -> tuple[list[Finding], "_Opened | None"]:
+    """Return what is wrong with the tags of a line, and the one that is open at its end.
+
+    ``before`` is the tag that the line before left open: a value goes on for one line, which is not blank.
+    """
+    found: list[Finding] = []
+    opened = before.label if before is not None else ""
     for match in _TAG.finditer(line):
         closes, label = match.groups()
         here = f"{place}:{match.start() + 1}"
         if label not in LABELS:
-            yield Finding(here, "markup", f"unknown tag {label[:40]!r}", True)
+            found.append(Finding(here, "markup", f"unknown tag {label[:40]!r}", True))
         elif not closes:
-            if opened:
-                yield Finding(here, "markup", f"{label} opens inside {opened}; tags never nest", True)
-            opened = label
-        elif label != opened:
-            yield Finding(here, "markup", f"{label} closes, and {opened or 'nothing'} is open", True)
-            opened = ""
+            if before is not None:
+                found.append(before.finding())
+            elif opened:
+                found.append(Finding(here, "markup", f"{label} opens inside {opened}; tags never nest", True))
+            opened, before = label, None
         else:
-            if line[: match.start()].endswith(f"<{label}>"):
-                yield Finding(here, "markup", f"{label} covers nothing", True)
-            opened = ""
-    if opened:
-        yield Finding(place, "markup", f"{opened} is not closed on its line", True)
+            if label != opened:
+                message = f"{label} closes, and {opened or 'nothing'} is open"
+                found.append(Finding(here, "markup", message, True))
+            elif line[: match.start()].endswith(f"<{label}>"):
+                found.append(Finding(here, "markup", f"{label} covers nothing", True))
+            opened, before = "", None
+    if before is not None:
+        return [before.finding(), *found], None
+    return found, _Opened(place, opened) if opened else None
 
 
 # Notes, whatever they were read from --------------------------------------------------------------------------------
@@ -219,7 +246,8 @@ def _place(note: GoldNote, offset: int, origins: Mapping[str, _Origin]) -> str:
     if origin is None:
         return f"{note.id} at {offset}"
     start = note.text.rfind("\n", 0, offset) + 1
-    tags = sum(2 * len(s.label) + len("<></>") for s in note.spans if start <= s.start and s.end <= offset)
+    tags = sum(len(s.label) + len("<>") for s in note.spans if start <= s.start < offset)
+    tags += sum(len(s.label) + len("</>") for s in note.spans if start < s.end <= offset)
     line = origin.first_line + note.text.count("\n", 0, offset)
     return f"{origin.file}:{line}:{offset - start + tags + 1}"
 
@@ -247,6 +275,8 @@ def _check_spans(note: GoldNote, origins: Mapping[str, _Origin]) -> Iterator[Fin
         place = _place(note, span.start, origins)
         if value != value.strip():
             yield Finding(place, "blank", f"{span.label} begins or ends with a blank; keep blanks outside", True)
+        elif len(value.splitlines()) > _LINES:
+            yield Finding(place, "lines", f"{span.label} goes over more than one line end; mark its parts", True)
         elif not {span.start, span.end} <= borders:
             yield Finding(place, "inside-word", f"{span.label} begins or ends inside a word", False)
         message = _edge(span.label, value)

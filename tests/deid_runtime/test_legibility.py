@@ -14,6 +14,7 @@ from deid_runtime.cli import main
 from deid_runtime.corpus.tagged import read_tagged
 from deid_runtime.legibility import SIGNS, find_signs, illegible
 from deid_runtime.pipeline import Deidentified, Quarantined, load_pipeline
+from deid_runtime.reading_view import read_view
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note
 from tests.strategies import texts
@@ -32,6 +33,7 @@ HIDDEN = [
     ("invisible characters inside words", "seen by Jo\x7fhn Quist"),
     ("invisible characters inside words", "call 55\U000e00415-1234"),
     ("invisible characters inside words", "call 555\u2060-1234 or 55\u20605-1234"),
+    ("words shown backwards", "seen by \u202enhoJ\u202c Quist"),
     ("invisible characters", "seen by \u2068John\u2069 Quist"),
     ("invisible characters", "seen \u202aby\u202c John Quist"),
     ("invisible characters", "seen by\u200b \u200bJohn Quist"),
@@ -162,8 +164,54 @@ def test_time_grows_with_length_alone(piece: str) -> None:
     assert time.process_time() - begun < 10  # quadratic time would be many minutes
 
 
+#: What each text of :data:`HIDDEN` is read as where the view makes it plain.
+READ = {
+    "seen by Jo\u200bhn Quist": "seen by John Quist",
+    "seen by Jo\xadhn Quist": "seen by John Quist",
+    "seen by J\U000e0041ohn Quist": "seen by John Quist",
+    "seen by Jo\ufe0fhn Quist": "seen by John Quist",
+    "seen by Jo\u200dhn Quist": "seen by John Quist",
+    "call 55\U000e00415-1234": "call 555-1234",
+    "call 555\u2060-1234 or 55\u20605-1234": "call 555-1234 or 555-1234",
+    "seen by \u2068John\u2069 Quist": "seen by John Quist",
+    "seen \u202aby\u202c John Quist": "seen by John Quist",
+    "seen by\u200b \u200bJohn Quist": "seen by John Quist",
+    "seen by Jos&eacute; Quist": "seen by José Quist",
+    "seen by &#74;ohn Quist": "seen by John Quist",
+    "seen by O&#x27;Brien": "seen by O'Brien",
+    "seen by John&nbsp;Quist": "seen by John Quist",
+    "R&amp;D saw John &quot;Jo": 'R&D saw John "Jo',
+    "seen by <b>John</b> Quist": "seen by John Quist",
+    "<p class='note'>seen by</p> John Quist": "\nseen by\n John Quist",
+    "seen by J o h n   S m i t h": "seen by John Smith",
+    "seen by J\xa0o\xa0h\xa0n": "seen by John",
+    "seen by J.o.h.n": "seen by John",
+    "seen by J_o_h_n": "seen by John",
+    "S E E N  B Y  J O H N  Q U I S T  T O D A Y": "SEEN BY JOHN QUIST TODAY",
+    "call 5 5 5 - 1 2 3 4 now": "call 555-1234 now",
+    "seen 0 3 / 1 4 / 2 0 1 9 here": "seen 03/14/2019 here",
+    "seen 0 3/1 4/2 0 1 9 here": "seen 03/14/2019 here",
+    "MRN 4 4 1 7 8 2 9 0 0 1 3 5": "MRN 441782900135",
+    "seen by Jose\u0301 Garci\u0301a": "seen by José García",
+    "seen by J\u043ehn Quist": "seen by John Quist",
+    "seen by Ｊｏｈｎ Quist": "seen by John Quist",
+    "seen by 𝐉𝐨𝐡𝐧 Quist": "seen by John Quist",
+    "seen by Ⓙⓞⓗⓝ Quist": "seen by John Quist",
+    "MRN ４４１７８２９": "MRN 4417829",
+    "MRN ٤٤١٧٨٢٩": "MRN 4417829",
+}
+
+
+@pytest.mark.parametrize(("form", "text"), HIDDEN)
+def test_what_the_view_makes_plain_is_not_held_back_and_all_else_is(form: str, text: str) -> None:
+    view = read_view(text).text
+
+    assert view == READ.get(text, view)
+    assert bool(illegible(view)) == (text not in READ)
+
+
 def test_the_pipeline_holds_such_notes_back_unless_told_otherwise() -> None:
-    notes = [Note("n1", PLAIN), Note("n2", "Seen by J o h n   S m i t h."), Note("n3", "MRN 44\u200b17829")]
+    notes = [Note("n1", PLAIN), Note("n2", "Seen=20by=20Jo=C3=B6rn."), Note("n3", "MRN 44\ufffd17829")]
 
     def outcomes(**options: bool) -> list[object]:
         with load_pipeline(Settings(use_models=False, **options), key=bytes(32), records={}) as pipeline:
@@ -173,7 +221,7 @@ def test_the_pipeline_holds_such_notes_back_unless_told_otherwise() -> None:
     assert isinstance(first, Deidentified)
     assert isinstance(second, Quarantined)
     assert (second.note_id, second.stage) == ("n2", "read")
-    assert second.reason.startswith("2 words spelled with gaps")
+    assert second.reason.startswith("3 quoted-printable characters")
     assert isinstance(third, Quarantined)
     assert [isinstance(outcome, Quarantined) for outcome in found] == [False, True, True]
     assert is_held is True
@@ -182,7 +230,7 @@ def test_the_pipeline_holds_such_notes_back_unless_told_otherwise() -> None:
 
 def test_the_option_of_the_command_is_loud_and_refused_with_safe_harbor(tmp_path: Path) -> None:
     notes, out = tmp_path / "notes.jsonl", tmp_path / "out.jsonl"
-    notes.write_text(json.dumps({"id": "n1", "text": "Seen by J o h n   S m i t h."}) + "\n", encoding="utf-8")
+    notes.write_text(json.dumps({"id": "n1", "text": "Seen=20by=20Jo=C3=B6rn."}) + "\n", encoding="utf-8")
 
     def run(*options: str) -> Result:
         return CliRunner().invoke(

@@ -48,6 +48,8 @@ def test_notes_that_keep_the_rules_are_counted(tmp_path: Path) -> None:
         ("Dear Dr. <DOCTOR>Quist</DOCTOR>,", " ", "X1-001.txt:6:1: empty: a note without text"),
         ("<AGE>67</AGE>", "<AGES>67</AGES>", "X1-001.txt:4:84: markup: unknown tag 'AGES'"),
         ("<AGE>67</AGE>", "<AGE>67", "X1-001.txt:4: markup: AGE is not closed on its line"),
+        ("Dear", "<DATE>May\n\n4</DATE>", "X1-001.txt:6: markup: DATE is not closed on its line or the next"),
+        ("Dear", "<DATE>May\n4\nth</DATE>", "X1-001.txt:6: markup: DATE is not closed on its line or the next"),
         ("<AGE>67</AGE>", "67</AGE>", "X1-001.txt:4:86: markup: AGE closes, and nothing is open"),
         ("<AGE>67</AGE>", "<AGE><DATE>67</DATE></AGE>", "X1-001.txt:4:89: markup: DATE opens inside AGE"),
         ("<AGE>67</AGE>", "<AGE></AGE>67", "X1-001.txt:4:89: markup: AGE covers nothing"),
@@ -90,6 +92,7 @@ def test_what_is_often_right_is_a_doubt(tmp_path: Path, line: str, rule: str, co
     [
         "run together: Age:<AGE>39</AGE>Sex:F seen<DATE>02/20/2087</DATE>NA MRN<PATIENT>Orr</PATIENT>",
         "ages and dates are numbers too: 67 mg, <DATE>2011</DATE>, 2011 mL",
+        "broken over a line end: <DATE>March\n3</DATE>, by Sister <DOCTOR>Una\nGallacher</DOCTOR>.",
         "in parts of words it is another word: orr, Orra, Torr, 00441789",
         "<LOCATION-OTHER>Rm 3</LOCATION-OTHER>, <PATIENT>J.S.</PATIENT>, <PHONE>(507) 330</PHONE>",
     ],
@@ -142,7 +145,7 @@ def test_the_command_fails_on_problems_and_shows_no_text(tmp_path: Path) -> None
     short, long = (runner.invoke(corpus_check, [str(tmp_path), *more]) for more in ((), ("--doubts",)))
 
     assert (short.exit_code, long.exit_code) == (1, 1)
-    assert "X1-002.txt:6: markup: AGE is not closed on its line\n" in short.output
+    assert "X1-002.txt:6: markup: AGE is not closed on its line or the next\n" in short.output
     assert "X1-002.txt: unreadable: " in short.output
     assert "2 problems, 1 doubts\n  record: 1\n" in short.output
     assert "X1-001.txt:6:1: record:" not in short.output

@@ -35,7 +35,8 @@ def test_what_is_rendered_reads_back(
 @pytest.mark.parametrize(
     ("text", "spans"),
     [
-        pytest.param("Alma\nOrr", (Span(0, 8, "PATIENT"),), id="span-over-lines"),
+        pytest.param("Alma\nMay\nOrr", (Span(0, 12, "PATIENT"),), id="span-over-two-line-ends"),
+        pytest.param("Alma\n\nOrr", (Span(0, 9, "PATIENT"),), id="span-over-a-blank-line"),
         pytest.param("a\r\nb", (), id="line-end-of-windows"),
         pytest.param("a\n", (), id="empty-line-at-the-end"),
         pytest.param("%% note id=1", (), id="looks-like-a-header"),
@@ -48,6 +49,17 @@ def test_a_note_that_would_not_read_back_is_refused(text: str, spans: tuple[Span
         render_tagged("p", {}, [GoldNote("n1", text, spans)])
 
     assert "Alma" not in str(error.value)
+
+
+def test_a_value_may_be_broken_over_a_line_end(tmp_path: Path) -> None:
+    note = GoldNote(
+        "P1-1", "Sister Una\nGallacher, then\n4 Elm\nCourt.", (Span(7, 20, "DOCTOR"), Span(27, 38, "STREET"))
+    )
+    (tmp_path / "P1.txt").write_text(render_tagged("P1", {}, [note]), encoding="utf-8")
+
+    [back] = read_tagged(tmp_path / "P1.txt")
+
+    assert (back.text, back.spans) == (note.text, note.spans)
 
 
 def test_a_broken_header_is_named_by_its_line_without_its_text(tmp_path: Path) -> None:
@@ -67,7 +79,9 @@ def test_a_header_has_a_kind_and_attributes() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "<DOCTOR>Zebulon\nQuist</DOCTOR> called.",
+        "<DOCTOR>Zebulon\n\nQuist</DOCTOR> called.",
+        "<DOCTOR>Zebulon\nvan\nQuist</DOCTOR> called.",
+        "<DOCTOR>Zebulon\n<DOCTOR>Quist</DOCTOR> called.",
         "<PATIENT>Alma Orr</DOCTOR> called.",
         "Call <PHONE>507-555-0139</PHONE now.",
         "SSN <SSN >219-09-9999</SSN>.",

@@ -37,13 +37,23 @@ def test_i2b2_files_are_numbered_by_patient(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("form", "text"),
-    [("i2b2", "a\x07b"), ("brat", "Alma\nOrr"), ("tagged", "Alma\nOrr")],
+    [("i2b2", "a\x07b"), ("brat", "Alma Orr\n"), ("tagged", "Alma\n\nOrr")],
 )
 def test_a_note_that_a_form_cannot_hold_is_an_error(tmp_path: Path, form: str, text: str) -> None:
     notes = [GoldNote("n1", text, (Span(0, len(text), "PATIENT"),))]
 
     with pytest.raises(InputError):
         write_corpus(tmp_path, form, notes, {})
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_value_broken_over_a_line_end_reads_back(tmp_path: Path, form: str) -> None:
+    notes = [GoldNote("1-01", "by Una\nGallacher.", (Span(3, 16, "DOCTOR"),), "1")]
+
+    write_corpus(tmp_path, form, notes, {})
+
+    [back] = read_annotated([tmp_path])
+    assert (back.text, back.spans) == (notes[0].text, notes[0].spans)
 
 
 def test_ids_that_are_no_file_names_are_written_as_such(tmp_path: Path) -> None:

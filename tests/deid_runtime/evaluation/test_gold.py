@@ -190,19 +190,19 @@ def test_ids_of_files_are_paths_below_the_folder(tmp_path):
 
 
 def test_brat_keeps_line_ends_and_reads_pieces(tmp_path):
-    (tmp_path / "n1.txt").write_bytes(b"Ilse\r\nVandermeer, rm 318")
+    (tmp_path / "n1.txt").write_bytes(b"Ilse\r\nVandermeer, rm 318 A")
     (tmp_path / "n1.ann").write_text(
         "T1\tPATIENT 0 4;6 16\tIlse Vandermeer\nR1\tOf Arg1:T1 Arg2:T2\n#1\tNote T1\tx\n"
-        "T2\tLOCATION_OTHER 18 24\trm 318\n",
+        "T2\tLOCATION_OTHER 18 24;25 26\trm 318 A\n",
         encoding="utf-8",
     )
 
     [note] = read_gold(tmp_path)
 
     assert [(note.text[span.start : span.end], span.label) for span in note.spans] == [
-        ("Ilse", "PATIENT"),
-        ("Vandermeer", "PATIENT"),
+        ("Ilse\r\nVandermeer", "PATIENT"),  # one value, which brat marks line by line
         ("rm 318", "LOCATION-OTHER"),
+        ("A", "LOCATION-OTHER"),
     ]
 
 

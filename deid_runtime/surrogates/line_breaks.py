@@ -1,0 +1,90 @@
+"""Values that are broken over lines or spelled out: a stand-in is made of the value in one piece, and written like it.
+
+``John<line end>Smith`` is the person ``John Smith`` is. The stand-in of both is one, and where the value had a line end
+it has one too, so that no line of a note is lost.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from deid_runtime.reading_edits import Edit, apply_edits
+from deid_runtime.spans import Note, Span
+
+_BREAK: Final = re.compile(r"(\r\n?|[\n\x85\u2028\u2029]|<br\s{0,8}/?>)", re.IGNORECASE)
+_BLANKS: Final = " \t"
+_WORD: Final = re.compile(r"\S+")
+#: A word spelled with gaps: letters, each with the same mark or space between.
+_SPELLED: Final = re.compile(r"[^\W\d_](?P<gap>[ ._~*·/-])[^\W\d_](?:(?P=gap)[^\W\d_])+")
+_WIDE_GAP: Final = re.compile(r" {2,4}")
+
+
+def unbroken(note: Note, spans: Sequence[Span]) -> tuple[Note, list[Span]]:
+    """Return ``note`` with a space for each line end and the blanks around it inside ``spans``, and the spans in it.
+
+    ``spans`` are sorted, disjoint and inside the text.
+    """
+    edits = [edit for span in spans for edit in _line_ends(note.text, span)]
+    if not edits:
+        return note, list(spans)
+    text, layer = apply_edits(note.text, edits)
+    moved = [replace(span, start=layer.first_from(span.start), end=layer.last_before(span.end)) for span in spans]
+    return replace(note, text=text), moved
+
+
+def _line_ends(text: str, span: Span) -> list[Edit]:
+    value = text[span.start : span.end]
+    if "\n" not in value and "\r" not in value:
+        return []
+    edits: list[Edit] = []
+    for match in _BREAK.finditer(value):
+        start = len(value[: match.start()].rstrip(_BLANKS))
+        end = len(value) - len(value[match.end() :].lstrip(_BLANKS))
+        if edits and start + span.start <= edits[-1].end:  # a blank line
+            edits[-1] = Edit(edits[-1].start, end + span.start, " ")
+        else:
+            edits.append(Edit(start + span.start, end + span.start, " "))
+    return edits
+
+
+def written_like(made: str, value: str, written: str) -> str:
+    """Return ``made``, the stand-in of ``value``, with the line ends of the value as it is ``written``, and spelled out
+    where that is and ``value`` is not.
+
+    A line end stands between the same words; where the numbers of words differ, between those nearest to it, and behind
+    a stand-in of one word.
+    """
+    pieces = _BREAK.split(written)
+    if len(pieces) == 1:
+        return made if value == written else _spelled_like(made, written)
+    parts, breaks = pieces[::2], pieces[1::2]
+    words = [match.span() for match in _WORD.finditer(made)]
+    total = sum(len(part.split()) for part in parts)
+    before = at = 0
+    out: list[str] = []
+    copied = 0
+    for part, line_end, following in zip(parts, breaks, parts[1:], strict=False):
+        before += len(part.split())
+        indent = following[: len(following) - len(following.lstrip(_BLANKS))]
+        # The word behind which the line ends, counted from 1; never before that of the line end before.
+        nth = before if len(words) == total else (before * len(words) + total // 2) // max(total, 1)
+        at = min(max(nth, at, 1), len(words))
+        if at < len(words):
+            out += made[copied : words[at - 1][1]] if words[at - 1][1] > copied else "", line_end, indent
+            copied = max(copied, words[at][0])
+        else:
+            out += made[copied:], line_end
+            copied = len(made)
+    out.append(made[copied:])
+    return "".join(out)
+
+
+def _spelled_like(made: str, written: str) -> str:
+    words = _WIDE_GAP.split(written)
+    rows = [_SPELLED.fullmatch(word) for word in words]
+    first = rows[0]
+    if first is None or not all(rows):
+        return made
+    wide = _WIDE_GAP.search(written)
+    return (wide[0] if wide else " ").join(first["gap"].join(word) for word in made.split())
