@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from deid_runtime.name_cues import PARTICLES, fold, is_ordinary
+from deid_runtime.name_cues import PARTICLES, fold, is_name_first, is_ordinary
 from deid_runtime.spans import Span
 
 _LABEL: Final = "USERNAME"
@@ -36,6 +36,7 @@ class LogInNames:
         self._text = text
         self._score: dict[str, float] = {}  # by its letters
         self._alone: set[str] = set()  # those that need no digits
+        self._wholes: set[str] = set()  # an initial and all of a family name: with digits, no word
         self._families: dict[str, float] = {}  # what may stand between any letter and digits
         scores: dict[tuple[str, ...], float] = {}
         for span in spans:
@@ -50,7 +51,7 @@ class LogInNames:
     def _add(self, parts: Sequence[str], score: float) -> None:
         names = [[_letters(part), *map(_letters, _HYPHENS.split(part)[1:])] for part in parts]
         for family in (name for each in names for name in each):
-            if len(family) >= _FEWEST_BEHIND_ANY and not is_ordinary(family):
+            if len(family) >= _FEWEST_BEHIND_ANY and (not is_ordinary(family) or is_name_first(family)):
                 self._families[family] = max(score, self._families.get(family, 0.0))
         for first, *_ in names:
             if not first or (first in PARTICLES and len(first) > 1):
@@ -63,6 +64,8 @@ class LogInNames:
         for length in range(_FEWEST, len(family) + 1):
             letters = initial + family[:length]
             self._score[letters] = max(score, self._score.get(letters, 0.0))
+            if length == len(family):
+                self._wholes.add(letters)
             if length >= _FEWEST_ALONE:
                 self._alone.add(letters)
             if length >= _FEWEST_FIRST and (length == len(family) or length >= _AS_GOOD):
@@ -83,7 +86,7 @@ class LogInNames:
                 yield Span(start, end, _LABEL, score, ("propagation",))
 
     def _score_of(self, letters: str, *, has_digits: bool) -> float | None:
-        if letters in self._names or is_ordinary(letters):
+        if letters in self._names or (is_ordinary(letters) and not (has_digits and letters in self._wholes)):
             return None
         if has_digits or letters in self._alone:
             score = self._score.get(letters)

@@ -1,4 +1,4 @@
-"""What tells a name from a word: a list of words that are also names, titles before, eponyms behind.
+"""What tells a name from a word: lists of words that are also names, titles before, eponyms behind.
 
 *Will*, *Brown* and *May* are words more often than names, *Parkinson* and *Foley* are mostly diseases and devices.
 Found alone, such a word proves nothing; after a title or beside another part of a name it does.
@@ -21,15 +21,38 @@ _CREDENTIAL: Final = re.compile(
     r"LCSW|LICSW|PharmD|RPh)"
     r"(?![^\W_])"
 )
+#: Heads that make an eponym of any name before them; those in the second row of any owner too (*Hodgkin's disease*).
+_HEADS: Final = (
+    r"tests?|scores?|scale|procedure|catheters?|tube|drain|cyst|lymphoma|fracture|hernia|splint|clamp|forceps|retractor|"
+    r"stent|valve|position|solution|bandage|dressing|collar|brace|murmur|tumou?r|ulcer|node|nodules?|lesion|sarcoma|"
+    r"carcinoma|reflex|dementia|index|stage|class|stain|virus|stand|wrap|lines?|notch|clefts?|bod(?:y|ies)|cells?|rings?|"
+    r"spots?|type|inventory"
+)
+_OWNED_HEADS: Final = (
+    r"disease|syndrome|sign|palsy|criteria|contracture|o?esophagus|encephalopathy|thyroiditis|phenomenon|"
+    r"man(?:euv|oeuv)er|manoeuvre|chorea|classification"
+)
+#: Heads that make one only of a name that is listed, as *Harris hip score*.
+_LISTED_HEADS: Final = (
+    r"grade|hip|rods?|hooks?|kni(?:fe|ves)|pouch|flap|incision|osteotomy|technique|method|formula|equation|triad|tetrad|"
+    r"pentad|deformity|malformation|anomaly|paralysis|ataxia|ana?emia|nephropathy|ligament|canal|triangle|angle|rule|laws?|"
+    r"airway|speculum|elevator|scissors|medium|agar|stockings?|variant|antigen|component|clamps|straps?|angina|effect|"
+    r"mosaicism|delusion|genes?|ratio|needles?|blades?|block|foramen|sutures?|protocol|approach|implants?|pillow|"
+    r"cerclage|ligaments"
+)
 _EPONYM: Final = re.compile(
-    r"(?:['\u2019]?s)?[ \t-](?:disease|syndrome|sign|palsy|tests?|scores?|scale|criteria|procedure|catheters?|tube|"
-    r"drain|cyst|lymphoma|fracture|contracture|hernia|o?esophagus|encephalopathy|thyroiditis|phenomenon|man(?:euv|oeuv)er|"
-    r"manoeuvre|splint|clamp|forceps|retractor|stent|valve|position|solution|bandage|dressing|collar|brace|murmur|"
-    r"tumou?r|chorea|ulcer|node|nodule|lesion|sarcoma|carcinoma|reflex|dementia|index|stage|class|"
-    r"classification|stain|virus|stand|wrap|lines?|notch|clefts?|bod(?:y|ies)|cells?|rings?|spots?|nodules|type|"
-    r"inventory)\b",
+    rf"(?:[ \t-](?:{_OWNED_HEADS}|{_HEADS})|['\u2019]?s[ \t-](?:{_OWNED_HEADS}))\b", re.IGNORECASE
+)
+_LISTED_EPONYM: Final = re.compile(
+    rf"(?:['\u2019]?s)?[ \t-](?:{_OWNED_HEADS}|{_HEADS}|{_LISTED_HEADS})\b", re.IGNORECASE
+)
+#: What is owned by the disease where the name is one first of all: Smith's fracture, as against Smith's catheter.
+_NAME_EPONYM: Final = re.compile(
+    rf"(?:[ \t-](?:{_OWNED_HEADS}|{_HEADS}|{_LISTED_HEADS})|"
+    rf"['\u2019]?s[ \t-](?:{_OWNED_HEADS}|fracture|tests?|neuroma|tumou?r))\b",
     re.IGNORECASE,
 )
+_LAST_WORD: Final = re.compile(r"[^\W\d_]+$")
 _GERM: Final = re.compile(r"\b(?:salmonella|serovar|serotype|ser\.)[ \t]{1,2}$", re.IGNORECASE)
 _TITLE_CHARS: Final = 12  # the longest title with its full stop and spaces
 
@@ -68,6 +91,30 @@ def is_ordinary(word: str) -> bool:
     return word in _ordinary_words()
 
 
+def is_name_first(word: str) -> bool:
+    """Say whether a folded word is listed as ordinary though it is mostly somebody's name, as ``wilson`` or ``bao``."""
+    return word in _names_first()
+
+
+def is_often_capitalised(word: str) -> bool:
+    """Say whether a folded word is one that people capitalise within a sentence too: an eponym, month or brand."""
+    return word in _capitalised()
+
+
+def is_function_word(word: str) -> bool:
+    """Say whether a folded word holds sentences together (a pronoun, a preposition) or calls people (*mother*).
+
+    Such a word is a name only beside a title or another part of the name, or where a name is introduced; neither a
+    capital letter nor what was found elsewhere makes it one.
+    """
+    return word in _function_words()
+
+
+def precedes_no_verb(word: str) -> bool:
+    """Say whether a folded function word is one that no verb follows unless it is a name: *An denies*, *Her says*."""
+    return word in _introduced_words()
+
+
 def is_family_name(word: str) -> bool:
     """Say whether a folded word is in the list of family names that surrogates are drawn from."""
     return word in _names("family")
@@ -92,13 +139,53 @@ def is_staff(text: str, start: int, end: int) -> bool:
 
 def is_eponym(text: str, start: int, end: int) -> bool:
     """Say whether ``[start, end)`` names a disease, sign, device (``'s disease``, `` catheter``) or germ."""
-    return _EPONYM.match(text, end) is not None or _GERM.search(text, max(start - _TITLE_CHARS, 0), start) is not None
+    last = _LAST_WORD.search(text[max(start, end - _LONGEST_KEPT) : end])
+    word = fold(last[0]) if last is not None else ""
+    pattern = _NAME_EPONYM if is_name_first(word) else _LISTED_EPONYM if is_ordinary(word) else _EPONYM
+    return pattern.match(text, end) is not None or _GERM.search(text, max(start - _TITLE_CHARS, 0), start) is not None
 
 
 @lru_cache(maxsize=1)
 def _ordinary_words() -> frozenset[str]:
-    text = (files("deid_runtime") / "data" / "ordinary_words.txt").read_text(encoding="utf-8")
-    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
+    return _words_of("ordinary_words.txt") | _function_words()
+
+
+@lru_cache(maxsize=1)
+def _names_first() -> frozenset[str]:
+    return _words_of("lexicon", "name_first.txt")
+
+
+@lru_cache(maxsize=1)
+def _capitalised() -> frozenset[str]:
+    return _words_of("ordinary_words.txt", section="capitalised") - _names_first()
+
+
+@lru_cache(maxsize=1)
+def _function_words() -> frozenset[str]:
+    return _words_of("lexicon", "function_words.txt")
+
+
+@lru_cache(maxsize=1)
+def _introduced_words() -> frozenset[str]:
+    """Return the function words that a verb of the patient's (*denies*) can only follow where they are a name."""
+    return frozenset().union(
+        *(
+            _words_of("lexicon", "function_words.txt", section=section)
+            for section in ("determiners", "auxiliaries", "prepositions")
+        )
+    )
+
+
+def _words_of(*path: str, section: str = "") -> frozenset[str]:
+    """Return the words of a list in the data folder: all, or those under the headings ``# [section]``."""
+    words: set[str] = set()
+    is_wanted = not section
+    for line in files("deid_runtime").joinpath("data", *path).read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            words.update(line.split() if is_wanted else ())
+        elif section:
+            is_wanted = line.startswith(f"# [{section}]")
+    return frozenset(words)
 
 
 @lru_cache(maxsize=2)

@@ -18,7 +18,9 @@ def repeated(text, *found, score=1.0, source="model:name"):
     ("text", "found", "expected"),
     [
         pytest.param("Rosa Okafor seen. Okafor left.", ("Rosa Okafor", "PATIENT"), ["Okafor"], id="family-name"),
-        pytest.param("Zelda Okafor seen. zelda ate.", ("Zelda Okafor", "PATIENT"), [], id="lower-case-of-a-capital"),
+        pytest.param(
+            "Zelda Okafor seen. zelda ate.", ("Zelda Okafor", "PATIENT"), ["zelda"], id="lower-case-of-a-capital"
+        ),
         pytest.param("zelda ate, zelda slept", ("zelda", "PATIENT"), ["zelda"], id="lower-case-as-found"),
         pytest.param("OKAFOR, ZELDA\nZelda Okafor", ("OKAFOR, ZELDA", "PATIENT"), ["Zelda Okafor"], id="other-order"),
         pytest.param(
@@ -42,6 +44,10 @@ def repeated(text, *found, score=1.0, source="model:name"):
         pytest.param(
             "at Elm Grove Clinic; ELM GROVE CLINIC", ("Elm Grove Clinic", "HOSPITAL"), ["ELM GROVE CLINIC"], id="place"
         ),
+        pytest.param(
+            "from Home Care. home care; HOME CARE", ("Home Care", "ORGANIZATION"), ["HOME CARE"], id="words-of-a-place"
+        ),
+        pytest.param("Amy Levy. A. Levy, M.D.", ("Amy Levy", "DOCTOR"), ["A. Levy"], id="degree-behind"),
         pytest.param("at ECG. ECG normal", ("ECG", "HOSPITAL"), [], id="short-abbreviation"),
         pytest.param("to KVMC, KVMC ED", ("KVMC", "HOSPITAL"), ["KVMC"], id="longer-abbreviation"),
         pytest.param("from Reading. Reading glasses", ("Reading", "CITY"), [], id="city-that-is-a-word"),

@@ -4,9 +4,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
-from deid_runtime.name_cues import PARTICLES, fold, follows_title, is_eponym, is_ordinary, is_staff
+from deid_runtime.name_cues import PARTICLES, fold, is_name_first, is_ordinary, is_staff
+from deid_runtime.name_slots import (
+    begins_sentence,
+    is_abbreviated,
+    joins_across_lines,
+    may_be_initial,
+    meant_words,
+    start_of_name,
+)
 from deid_runtime.spans import Span
 
 _SOURCES: Final = ("record",)
@@ -20,6 +29,7 @@ class Person:
     given: frozenset[str] = field(repr=False)
     family: frozenset[str] = field(repr=False)
     initials: frozenset[str] = field(repr=False)
+    particles: frozenset[str] = field(repr=False)  # of the names, as *de la*
     long: frozenset[str] = field(repr=False)  # names that are still themselves with one letter wrong
 
 
@@ -27,36 +37,19 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*")
 _GAP: Final = re.compile(
     r"[.]?[ \t]{0,3}|[ \t]{0,2},[ \t]{0,3}|['\u2019\-\u2010.]|[ \t][\"\u201c(]|[\"\u201d)][,]?[ \t]?"
 )
-_POSSESSIVE: Final = re.compile(r"['\u2019]s?\b|['\u2019](?= )")
+_COMPOUND: Final = re.compile(r"[^\W\d_]+(?:['\u2019\-\u2010][^\W\d_]+)+")
+_HYPHENS: Final = ("-", "\u2010")
+_MARKS: Final = re.compile(r"['\u2019\-\u2010]")
+_LINE_END: Final = re.compile(r"[ \t]{0,3},?[ \t]?\r?\n[ \t]{0,4}")
+_MOST_WORDS: Final = 12  # of a mention, to either side of a part of the name
+_LONGEST_GAP: Final = 9
 _SUFFIXES: Final = frozenset({"Jr", "Sr", "JR", "SR", "II", "III"})
-_SENTENCE_START: Final = re.compile(r"(?:^|[.!?:;\n\r•*#>|/\-\u2013—(\[\"\u201c])[\s\d.)]*$")
 _NO_INITIALS: Final = frozenset(
     {
         "md", "do", "pa", "np", "rn", "pt", "ot", "po", "pr", "iv", "im", "sq", "am", "pm", "us", "uk", "bp", "hr",
         "ob", "gi", "gu", "ed", "er", "or", "ct", "mr", "ms", "dr", "st",
     }
 )  # fmt: skip
-#: Capitalised wherever they stand.
-_CALENDAR: Final = frozenset(
-    {
-        "april",
-        "may",
-        "june",
-        "august",
-        "summer",
-        "autumn",
-        "mon",
-        "tue",
-        "wed",
-        "thu",
-        "fri",
-        "sat",
-        "sun",
-        "jan",
-        "mar",
-        "jun",
-    }
-)
 
 
 def name_parts(value: str) -> tuple[list[str], list[str]]:
@@ -70,15 +63,28 @@ def name_parts(value: str) -> tuple[list[str], list[str]]:
 
 def read_person(label: str, given: Sequence[str], family: Sequence[str]) -> Person:
     """Take given and family names, each perhaps of several words, apart."""
-    given_words = {fold(word) for name in given for word in _WORD.findall(name)}
-    family_words = {fold(word) for name in family for word in _WORD.findall(name)}
+    given_words, family_words = _words_of(given), _words_of(family)
+    particles = PARTICLES & (given_words | family_words) - _ends(given) - _ends(family)
     return Person(
         label,
-        frozenset(word for word in given_words if len(word) > 1) - PARTICLES,
-        frozenset(word for word in family_words if len(word) > 1) - PARTICLES,
+        frozenset(word for word in given_words if len(word) > 1) - particles,
+        frozenset(word for word in family_words if len(word) > 1) - particles,
         frozenset(word[0] for word in given_words | family_words if word),
+        particles,
         frozenset(word for word in given_words | family_words if len(word) >= 6 and not is_ordinary(word)),
     )
+
+
+def _words_of(names: Sequence[str]) -> set[str]:
+    """Return the words of ``names``, folded, and those of them that an apostrophe or hyphen divides as one."""
+    words = {fold(word) for name in names for word in _WORD.findall(name)}
+    return words | {fold(_MARKS.sub("", compound)) for name in names for compound in _COMPOUND.findall(name)}
+
+
+def _ends(names: Sequence[str]) -> frozenset[str]:
+    """Return the last words of ``names``, folded: *Le* and *Do* are particles in front of a name alone."""
+    words = (_WORD.findall(name) for name in names)
+    return frozenset(fold(found[-1]) for found in words if found)
 
 
 class _Word(NamedTuple):
@@ -86,6 +92,7 @@ class _Word(NamedTuple):
     end: int
     text: str
     folded: str
+    is_particle: bool = False
 
 
 def find_names(text: str, persons: Sequence[Person]) -> set[Span]:
@@ -124,7 +131,7 @@ def _is_misspelt(word: _Word, person: Person, text: str) -> bool:
         word.text[0].isupper()
         and any(_distance_is_one(word.folded, name) for name in person.long)
         and not is_ordinary(word.folded)
-        and _SENTENCE_START.search(text, max(word.start - 8, 0), word.start) is None
+        and not begins_sentence(text, word.start)
     )
 
 
@@ -142,87 +149,112 @@ def _distance_is_one(left: str, right: str) -> bool:
 def _mention(text: str, words: Sequence[_Word], at: int, earliest: int, person: Person) -> tuple[int, int]:
     """Return the first and last index of the words, from ``earliest`` on, that stand with ``words[at]`` as one name."""
     first = last = at
-    while first > earliest and _belongs(words[first - 1], person) and _joined(text, words[first - 1], words[first]):
+    while (
+        first > max(earliest, at - _MOST_WORDS)
+        and _belongs(words[first - 1], person)
+        and (len(words[first - 1].text) > 1 or may_be_initial(text, words[first - 1].start))
+        and _joined(text, words[first - 1], words[first], person)
+    ):
         first -= 1
-    while last + 1 < len(words) and _joined(text, words[last], words[last + 1]):
+    while last + 1 < min(len(words), at + _MOST_WORDS) and _joined(text, words[last], words[last + 1], person):
         following = words[last + 1]
-        if "," in text[words[last].end : following.start] and any(
+        if ("," in text[words[last].end : following.start] or is_ordinary(following.folded)) and any(
             word.folded == following.folded for word in words[first : last + 1]
         ):
-            break  # the next of a list: John Smith, John
+            break  # the next of a list: John Smith, John; or a word: Kham Was was
         # John C. Smith: a letter the record does not know, when the name goes on behind it
         is_bridge = (
             len(following.text) == 1
             and following.text.isupper()
             and last + 2 < len(words)
             and words[last + 2].folded in person.family
-            and _joined(text, following, words[last + 2])
+            and _joined(text, following, words[last + 2], person)
         )
-        is_suffix = following.text in _SUFFIXES and words[last].folded in person.family
+        is_suffix = (
+            following.text in _SUFFIXES
+            and words[last].folded in person.family
+            and text[words[last].end : following.start] in (" ", ", ", ",")
+        )
         if not (_belongs(following, person) or is_bridge or is_suffix):
             break
+        if (
+            len(following.text) == 1
+            and not is_bridge
+            and not _is_trailing_initial(text, words[first : last + 2], person)
+        ):
+            break
         last += 1
-    while last > at and words[last].folded in PARTICLES and words[last].folded not in person.family:
-        last -= 1
     return first, last
 
 
 def _belongs(word: _Word, person: Person) -> bool:
-    if len(word.text) == 1:
-        return word.text.isupper() and word.folded in person.initials
-    return word.folded in person.given or word.folded in person.family
+    if len(word.text) == 1 and word.text.isupper():
+        return word.folded in person.initials
+    return word.folded in person.given or word.folded in person.family or word.folded in person.particles
 
 
-def _joined(text: str, left: _Word, right: _Word) -> bool:
+def _is_trailing_initial(text: str, words: Sequence[_Word], person: Person) -> bool:
+    """Say whether the letter that ends ``words`` is an initial: not *M.D.*, *I* or a side (*R hip*)."""
+    letter = words[-1]
+    if is_abbreviated(text, letter.end) or not may_be_initial(text, letter.start):
+        return False
+    if text[letter.end : letter.end + 1] == ".":
+        return True
+    has_given = any(word.folded in person.given for word in words[:-1])
+    return letter.text not in "AI" and not (has_given and "," in text[words[-2].end : letter.start])
+
+
+def _joined(text: str, left: _Word, right: _Word, person: Person) -> bool:
     gap = right.start - left.end
+    if gap > _LONGEST_GAP:
+        return False
+    if _LINE_END.fullmatch(text, left.end, right.start) is not None:
+        return _order([left, right], person) is not None and joins_across_lines(text, left, right)
     if gap > 4 or _GAP.fullmatch(text, left.end, right.start) is None:
         return False
+    between = text[left.end : right.start]
+    if ("." in between and len(left.text) > 1) or ("," in between and len(left.text) == 1):
+        return False
+    # Bao, her mother, came: behind a comma only the given name goes on.
+    is_word = len(right.text) > 1 and is_ordinary(right.folded) and not is_name_first(right.folded)
+    if "," in between and is_word and not (right.folded in person.given and right.text[0].isupper()):
+        return False
     # Columns of a table are set apart by spaces; a letter there is a column of its own.
-    return gap < 2 or (len(right.text) > 1 and len(left.text) > 1) or "  " not in text[left.end : right.start]
+    return gap < 2 or (len(right.text) > 1 and len(left.text) > 1) or "  " not in between
+
+
+def _order(parts: Sequence[_Word], person: Person) -> bool | None:
+    """Say whether given names stand before family names; None where one of the two is missing."""
+    given = [at for at, part in enumerate(parts) if part.folded in person.given]
+    family = [at for at, part in enumerate(parts) if part.folded in person.family]
+    if not given or not family or given == family == [0]:
+        return None
+    return given[0] < family[-1]
+
+
+def _place(text: str, parts: Sequence[_Word], person: Person) -> bool | None:
+    """As :func:`_order`; both parts of a double name, as *Min-jun*, are in order too."""
+    order = _order(parts, person)
+    if order is None and all(text[left.end : right.start] in _HYPHENS for left, right in pairwise(parts)):
+        return (
+            True
+            if len(parts) > 1
+            and any({part.folded for part in parts} <= names for names in (person.given, person.family))
+            else None
+        )
+    return order
 
 
 def _judge(text: str, words: Sequence[_Word], person: Person) -> Span | None:
     """Return the span of a mention, or None where it is only a word."""
-    start, end = words[0].start, words[-1].end
-    if len(words[-1].text) == 1 and text[end : end + 1] == ".":
-        end += 1
-    parts = [word for word in words if len(word.text) > 1]
-    is_given = any(word.folded in person.given for word in parts)
-    is_family = any(word.folded in person.family for word in parts)
-    is_full = len({word.folded for word in parts}) > 1 and is_given and is_family
-    span = Span(start, end, "DOCTOR" if is_staff(text, start, end) else person.label, 1.0, _SOURCES)
-    if follows_title(text, start):
-        return span
-    if is_eponym(text, start, end):
+    words = [word._replace(is_particle=word.folded in person.particles) for word in words]
+    meant = meant_words(text, words, lambda parts: _place(text, parts, person))
+    if not meant:
         return None
-    is_capitalised = all(word.text[0].isupper() for word in parts)
-    is_strong = any(len(word.folded) > 2 and not is_ordinary(word.folded) for word in parts)
-    if is_full:
-        return span if is_capitalised or is_strong else None
-    if is_strong:
-        shortest = 3 if is_capitalised else 4
-        return span if max(len(word.text) for word in parts) >= shortest else None
-    with_initial = len(words) > len(parts)
-    if with_initial and is_capitalised:
-        return span
-    return span if is_capitalised and _is_name_by_place(text, parts[0]) else None
-
-
-def _is_name_by_place(text: str, word: _Word) -> bool:
-    """Say whether an ordinary word, capitalised, stands where only a name is."""
-    if len(word.text) < 3 or word.text.isupper() or word.folded in _CALENDAR:
-        return False
-    if _POSSESSIVE.match(text, word.end):  # Hodgkin's, Graves': more often the disease
-        return False
-    if _SENTENCE_START.search(text, max(word.start - 8, 0), word.start):
-        return False
-    following = _WORD.search(text, word.end, word.end + 20)
-    previous = text[max(word.start - 20, 0) : word.start].split()
-    # In headings and names of things the words beside are capitalised as well.
-    is_beside_capitals = (
-        following is not None and following[0][0].isupper() and text[word.end : following.start()] == " "
-    ) or (bool(previous) and previous[-1][:1].isupper())
-    return not is_beside_capitals
+    start, end = start_of_name(text, meant[0].start), meant[-1].end
+    if len(meant[-1].text) == 1 and text[end : end + 1] == ".":
+        end += 1
+    return Span(start, end, "DOCTOR" if is_staff(text, start, end) else person.label, 1.0, _SOURCES)
 
 
 @lru_cache(maxsize=512)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from deid_runtime.birth_dates import date_of_birth
-from deid_runtime.name_cues import fold, is_ordinary
+from deid_runtime.name_cues import fold, is_eponym, is_ordinary
 from deid_runtime.record_values import record_values
 from deid_runtime.spans import Span
 
@@ -33,7 +33,13 @@ class ValuePattern:
         """Yield a span for every place in ``text`` where the value stands."""
         group = "value" if "value" in self._pattern.groupindex else 0
         for match in self._pattern.finditer(text):
-            yield Span(*match.span(group), self.label, 1.0, ("record",))
+            if self.label != "CITY" or not _is_serovar(text, *match.span(group)):
+                yield Span(*match.span(group), self.label, 1.0, ("record",))
+
+
+def _is_serovar(text: str, start: int, end: int) -> bool:
+    """Say whether the town is a germ: *Salmonella Dublin*, *S. Dublin*."""
+    return text[max(start - 3, 0) : start] == "S. " or is_eponym(text, start, end)
 
 
 def find_values(text: str, patterns: Sequence[ValuePattern]) -> Iterator[Span]:
@@ -207,7 +213,13 @@ def _city(kind: str, value: str, values: Mapping[str, Sequence[str]]) -> Iterato
     elif after:
         yield ValuePattern(kind, rf"(?<![\w-]){form}(?=,?\s{{1,3}}(?:{after})\b)", words[0].lower())
     if len(words) > 1:
-        yield ValuePattern(kind, rf"(?<![\w-]){_phrase(value, as_lower=True)}(?!\w)", words[0].lower())
+        form = _phrase(value, as_lower=True)
+        # At the high point: words in small letters are the town where a place is called for.
+        if all(is_ordinary(fold(word)) for word in words):
+            form = rf"(?:(?<=\bin )|(?<=\bfrom )|(?<=\bnear )){form}" + (
+                rf"|{form}(?=,?\s{{1,3}}(?:{after})\b)" if after else ""
+            )
+        yield ValuePattern(kind, rf"(?<![\w-])(?:{form})(?!\w)", words[0].lower())
 
 
 def _phrase(value: str, *, as_lower: bool = False) -> str:

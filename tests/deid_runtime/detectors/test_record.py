@@ -335,3 +335,15 @@ def test_a_mark_that_folds_to_nothing_is_no_word():
 @pytest.mark.parametrize("dob", ["3/4/1971 0:00", "Mar 4, 1971", "19710304", "1971-03-04T00:00:00Z"])
 def test_a_date_of_birth_is_found_however_the_record_writes_it(dob):
     assert found("born 3/4/1971", {"dob": dob}) == ["3/4/1971"]
+
+
+@pytest.mark.parametrize(
+    ("city", "text", "expected"),
+    [
+        ("High Point", "at the high point of pain", []),
+        ("High Point", "lives in high point; moved to High Point", ["high point", "High Point"]),
+        ("Dublin", "Salmonella Dublin, S. Dublin; from Dublin", ["Dublin"]),
+    ],
+)
+def test_words_and_germs_that_are_towns(city, text, expected):
+    assert found(text, {"city": city}) == expected
