@@ -1,0 +1,257 @@
+"""What stands beside a name: words before it and behind it that say that a person is named. Tables of folded words."""
+
+from enum import Enum
+from typing import Final
+
+from deid_runtime.detectors.people.lexicon import word_key
+
+
+class Cue(Enum):
+    """How a word before a name announces it."""
+
+    TITLE = "title"
+    LABEL = "label"
+    KIN = "kin"
+    STAFF = "staff"
+    ROLE = "role"  # a person or a thing follows
+    ACT = "act"  # what is done to a person or with one: signed by, spoke with, paged
+    GREETING = "greeting"
+    WEAK = "weak"  # with, per, by, from: a person or a thing
+
+
+#: Titles before a name, with those of staff apart.
+STAFF_TITLES: Final = frozenset("dr drs doctor prof professor nurse dra".split())
+TITLES: Final = STAFF_TITLES | frozenset(
+    "mr mrs ms miss mx master mister madam sra srta senor senora mme mlle pastor rev reverend sgt sergeant "
+    "rabbi imam deputy detective herr frau".split()
+)
+
+#: Those of them that end in a full stop.
+SHORT_TITLES: Final = frozenset("mr mrs ms mx dr drs prof dra sra srta sr rev sgt".split())
+
+#: Words whose colon is followed by a name: of a patient or a relative, and of staff.
+PATIENT_LABELS: Final = frozenset(
+    "patient pt name names surname contact nok hcp poa proxy guardian caregiver informant historian spouse "
+    "next kin client resident infant baby child subject insured guarantor subscriber accompanied re".split()
+)
+STAFF_LABELS: Final = frozenset(
+    "attending attg pcp provider surgeon surgeons assistant assistants author physician physicians doctor "
+    "dr md np pa rn nurse therapist cc referring consultant consultants anesthesiologist anaesthetist "
+    "anesthetist fellow intern interpreter examiner technologist technician pharmacist signed by dictated "
+    "cosigner witness witnesses scribe transcriptionist cardiologist radiologist pathologist hospitalist "
+    "crna sw lcsw reviewer signature signer dentist midwife psychiatrist psychologist counselor urologist "
+    "oncologist neurologist operator endoscopist copies reader verifier from to attn attention sonographer "
+    "instructor supervisor preceptor clinician practitioner gp consults".split()
+)
+
+KIN: Final = frozenset(
+    "mother father mom dad mum mama papa mommy daddy sister brother son daughter dtr dau wife husband "
+    "spouse partner fiance fiancee aunt uncle auntie cousin niece nephew grandmother grandfather grandma "
+    "grandpa granddaughter grandson granddtr gma gpa grandchild stepson stepdaughter stepmother stepfather "
+    "stepmom stepdad stepsister stepbrother roommate flatmate housemate neighbor neighbour friend boyfriend "
+    "girlfriend gf bf caregiver caretaker guardian twin sibling godmother godfather goddaughter godson ex "
+    "exhusband exwife motherinlaw fatherinlaw sisterinlaw brotherinlaw soninlaw daughterinlaw halfsister "
+    "halfbrother nanny babysitter landlord landlady coworker colleague classmate teammate boss dog cat "
+    "named called nicknamed aka mgm mgf pgm pgf sil bil mil fil".split()
+) - {"called", "dog", "cat", "mil", "fil", "ex", "bil"}  # fmt: skip
+
+STAFF: Final = frozenset(
+    "attending resident intern fellow surgeon cardiologist hospitalist therapist pharmacist midwife "
+    "chaplain interpreter translator aide cna dietitian dietician hygienist oncologist neurologist "
+    "urologist nephrologist gastroenterologist psychiatrist psychologist counselor counsellor pediatrician "
+    "paediatrician obstetrician gynecologist dermatologist endocrinologist pulmonologist rheumatologist "
+    "radiologist pathologist intensivist anesthesiologist anaesthetist anesthetist crna ophthalmologist "
+    "optometrist podiatrist dentist orthodontist internist physician physiotherapist pcp gp rn lpn np "
+    "pharmd worker coordinator navigator technician technologist teacher attorney lawyer coach trainer "
+    "paramedic specialist practitioner consultant sonographer phlebotomist doula geriatrician neurosurgeon "
+    "orthopedist otolaryngologist allergist hematologist perfusionist".split()
+)
+
+#: Verbs whose object is a person.
+ACTS: Final = frozenset(
+    "called paged notified texted informed updated told asked met phoned emailed messaged telephoned thank "
+    "thanked thanks reassured counseled counselled interviewed thanking".split()
+)
+#: Verbs whose object is a person or a thing, and words for people that a name may follow: only a listed name is one.
+ROLES: Final = frozenset(
+    "patient pt baby infant newborn toddler child kid student client inmate veteran widow widower victim "
+    "driver passenger officer detective judge coach deputy trooper captain capt ssg cpl cmdr chief rep "
+    "charge sitter scrub circ circulator tech float manager orderly secretary clerk receptionist principal "
+    "counsellor pastor priest deacon elder foreman employer lady man woman boy girl reached reach reaching "
+    "tell telling ask asking call calling page paging text texting email see saw seeing examine evaluate "
+    "evaluated assess assessed admit admitted discharged intubated extubated consented visited visit helped "
+    "help remind reminded teach taught informing notify notifying contact contacting bring brought "
+    "introduced interview counsel treat treated transferred took let letting encourage encouraged invite "
+    "invited marry married divorced hugged watched watch alert alerted advised advise instructed instruct "
+    "found find thanks love loves miss misses".split()
+)
+
+#: Words of one or two before ``by``, ``with``, ``to`` and ``from`` that leave no doubt.
+BY: Final = frozenset(
+    "signed cosigned dictated transcribed authored reviewed seen examined evaluated performed assisted "
+    "accompanied entered verified witnessed interpreted read approved authenticated attested ordered "
+    "written prepared completed documented recorded reported referred supervised staffed electronically "
+    "assessed interviewed called paged notified brought collected obtained drawn administered scribed staff".split()
+)
+WITH: Final = frozenset(
+    "spoke speak spoken discussed discuss talked reviewed met conferred lives living resides visited spoked "
+    "conversation discussion consulted meeting checked staffed appointment appt visit follow followup fu "
+    "rounded seen appears married engaged phone".split()
+)
+TO: Final = frozenset(
+    "referred spoke talked speak married reported handed handoff report paged signed forwarded faxed sent "
+    "routed addressed introduced according belongs related".split()
+)
+FROM: Final = frozenset(
+    "call referral consult message letter text history hx note email voicemail consultation report".split()
+)
+
+GREETINGS: Final = frozenset("dear hi hello sincerely regards respectfully yours cheers".split())
+WEAK: Final = frozenset("with per by from to for w and via of".split())
+
+CREDENTIALS: Final = frozenset(
+    "md do rn np pa pac mbbs phd psyd fnp aprn arnp crna lpn cna rrt dpt lcsw licsw lmsw msw pharmd rph "
+    "facs facc facp fccp dds dmd dpm mph msn bsn otr otrl slp ccc cnm cnp cns acnp agnp pmhnp lmft lpc rd "
+    "rdn ldn pt ot dnp lvn frcs frcp mrcp mrcs mbchb bch".split()
+)
+#: Credentials that are words or abbreviations too: only in capitals, behind a comma.
+DOUBTFUL_CREDENTIALS: Final = frozenset("do pa pt ot rd slp ccc cns dpt dnp ldn msn mph msw facs".split())
+
+#: Words behind a name that stands alone, which say that it is a person who acts.
+HUMAN_VERBS: Final = frozenset(
+    "was is has had will denies denied reports reported states stated says said complains complained "
+    "tolerated tolerates underwent presents presented agrees agreed declined declines refuses refused "
+    "understands understood verbalized verbalizes lives lived works worked feels felt wants wanted asks "
+    "asked needs needed takes took came comes went goes called calls returns returned remains remained "
+    "continues continued appears appeared looks looked seems seemed does did can could would should may "
+    "might cannot noticed notes noted believes believed thinks thought admits admitted endorses endorsed "
+    "describes described requests requested walked walks slept sleeps ate eats drinks drank smokes smoked "
+    "weighs weighed arrived stopped started began tells told gave gives brought drove drives stayed stays "
+    "helps helped cares prefers preferred hopes plans planned knows knew recalls recalled remembers "
+    "expressed experienced developed fell woke voiced cried vomited received elected elects opted opts "
+    "chose chooses pulled pushed dropped tripped slipped signed consented coughed coughs choked aspirated "
+    "seized fainted collapsed voided ambulated ambulates vomits cries sobbed screamed yelled laughed smiled "
+    "smiles nodded lay lies wakes woken sounds weaned passes quit quits uses used insists insisted fears "
+    "worries worried misses missed lost gained also now then again still got gets sat sits stood stands "
+    "spoke speaks met sees saw heard hears moved moves died passed turned recovered improved completed "
+    "attended attends enjoys enjoyed plays played likes liked loves keeps kept tried tries and".split()
+) - {"and"}  # fmt: skip
+
+#: Words behind a name that make it a place, a firm, a street, a disease, a scale or a device.
+NOT_BEHIND: Final = frozenset(
+    "hospital hospitals clinic clinics center centre centers medical health healthcare university college "
+    "school institute foundation pharmacy street st avenue ave road rd drive dr lane ln boulevard blvd "
+    "court ct place pl way highway hwy parkway pkwy county city township park lake river creek island beach "
+    "hills hill valley springs church cathedral temple synagogue mosque house home manor hall building "
+    "tower ward unit wing floor room hotel airport station memorial general regional community scale score "
+    "scores index criteria classification grade stage test tests sign signs syndrome syndromes disease "
+    "diseases palsy catheter catheters tube tubes drain drains stain staining coma murmur wort fracture "
+    "fractures line lines procedure repair approach method technique maneuver manoeuvre incision retractor "
+    "retractors clamp clamps forceps scissors needle suture sutures stitch blade elevator rongeur speculum "
+    "valve graft stent balloon wire sheath pump device monitor bed lift brace splint cast collar bandage "
+    "dressing wrap boot virus antibody antibodies agar gland glands duct ducts canal body bodies cell cells "
+    "node nodes nodule nodules cyst cysts tumor tumour lymphoma sarcoma carcinoma ulcer hernia reflex "
+    "phenomenon position solution law equation formula ring rings triad tetralogy circle loop pouch space "
+    "triangle ligament tendon nerve artery vein plexus fascia muscle membrane angle point arch groove notch "
+    "tubercle process contracture deformity esophagus dementia chorea ataxia neuropathy thyroiditis "
+    "encephalopathy arthritis osteotomy fusion resection anastomosis bypass shunt transplant flap protocol "
+    "regimen diet inventory questionnaire survey scan view views study trial type class mug jelly soup "
+    "sauce cream lotion oil powder soap tape gauze pad pads stapler inhaler nebulizer elem elementary hosp "
+    "fire police pd fd kidney specialists pediatrics associates crossing rehab rehabilitation nursing "
+    "terrace apartments apts plates plate pins pin screws screw system rods rod arm frame knife et stand "
+    "table suction cannula day days cardinal insurance bank inc llc corp company co association society "
+    "heart lung cancer brand products".split()
+)
+
+#: Pairs that are no person, though both words are names, unless a cue says so.
+NO_PEOPLE: Final = frozenset(
+    tuple(map(word_key, pair.split()))
+    for pair in (
+        "may grunwald", "may giemsa", "jackson pratt", "kirby bauer", "austin flint", "foster kennedy",
+        "hans christian", "le fort", "mary jane", "jesus christ", "black box", "new york", "san francisco",
+        "san diego", "san jose", "san antonio", "santa fe", "santa barbara", "santa clara", "santa ana",
+        "santa monica", "santa cruz", "los angeles", "las vegas", "el paso", "el salvador", "st paul",
+        "st louis", "fort wayne", "fort worth", "charles bonnet", "carl zeiss", "johns hopkins", "mount sinai",
+        "virginia beach", "jersey city", "kaiser permanente", "marie tooth", "charcot marie", "merry christmas",
+        "santa claus", "rose bengal", "lee silverman", "karl storz", "ramsay hunt", "ramsey hunt",
+        "lloyd davies", "marshall marchetti", "brown sequard", "smith petersen", "smith nephew",
+        "stevens johnson", "steven johnson", "stephen johnson", "steven johnsons", "chevy chase", "beth israel",
+        "wells fargo", "rite aid", "jack daniels", "jim beam", "johnny walker", "johnnie walker", "jose cuervo",
+        "captain morgan", "ben gay", "betty crocker", "aunt jemima", "harley davidson", "ashkenazi jewish",
+        "jenny craig", "french fries", "bell palsy", "holy ghost", "christian science", "christian scientist",
+        "allen cognitive", "beck depression", "frank starling", "louis bar", "dr pepper", "mary washington",
+        "merrill lynch", "morgan stanley", "ralph lauren", "calvin klein", "burger king", "tim hortons",
+        "dixie cup", "martin luther", "baby jesus", "virgin mary", "good friday", "palm sunday",
+        "abraham lincoln", "costa rica", "sierra leone", "puerto rico", "marcus gunn", "homer wright",
+        "spencer wells", "campbell morgan", "denis browne", "cornelia lange", "passy muir", "ryan white",
+        "mona lisa", "moya moya", "bard parker", "judkins left", "judkins right", "graham steell",
+        "argyll robertson", "rosai dorfman", "adams oliver", "treacher collins", "pierre robin",
+        "steele richardson", "rubinstein taybi", "russell silver", "silver russell", "paterson kelly",
+        "plummer vinson", "wilson cook", "collin hartmann", "martin gruber", "john deere", "bloody mary",
+        "shirley temple", "mickey mouse", "peter pan", "santa rosa", "san salvador", "san juan", "la jolla",
+        "walter reed", "luther king", "robert jones", "jean jacques", "marie curie", "guy rope", "mc murray",
+        "sofamor danek", "lockheed martin", "mardi gras", "bruce protocol", "easter sunday", "tim horton",
+        "mary poppins", "peter bent", "mary lanning", "von recklinghausen", "king george", "queen elizabeth",
+        "prince edward", "king edward", "prince george", "sister kenny", "dorothea dix", "dix hallpike",
+        "barnes jewish", "cedars sinai", "florence nightingale", "mallory weiss", "keith wagener",
+        "katie beckett", "wake forest", "duane reade", "monte cristo", "loma linda", "sri lanka", "hong kong",
+        "viet nam", "saudi arabia", "la paz", "buenos aires", "rio grande", "palo alto",
+
+    )
+)  # fmt: skip
+
+#: Words of the calendar that are no name of a person, or hardly one.
+CALENDAR: Final = frozenset(
+    "january february march july september october november december jan feb mar apr jun jul aug sep sept oct "
+    "nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed weds thu thur thurs "
+    "fri sat sun easter christmas thanksgiving halloween ramadan passover hanukkah diwali".split()
+)
+
+#: Words that join clauses: behind one, a name that stands alone begins a clause.
+JOINING: Final = frozenset(
+    "and but or that when if because while since so as although though after before once until unless where "
+    "then said states reports believes thinks says stated reported whether per".split()
+)
+
+#: Syllables that Korean and Chinese given names with a hyphen are made of (*Min-jun*, *Mei-ling*), in common spellings.
+SYLLABLES: Final = frozenset(
+    "ae ah bae beom bin bo bok bom bong byeong byung chae chan chang chul chun da dae do dong duk eok eon "
+    "eui eun ga gang gap geon geun gi gil gook gu guk gun gwang gyeong gyu ha hae haeng han he hee heon "
+    "heung hi ho hong hoon hun hwa hwan hye hyeok hyeon hyo hyuk hyun hyung il im in ja jae jeong ji jin jo "
+    "jong joo joon joong ju jun jung ki kook ku kuk kun kwan kwang kyeong kyu kyun kyung lan lim mae man mi "
+    "mija min mo mok mun my myeong myoung myung na nam no ok pil ra ran rae ri rim rin ryeon ryong sang se "
+    "seo seok seol seon seong seung shik shin si sik sil sim so sol son song soo sook soon su suk sun sung "
+    "tae taek ui uk un ung woo woong won wook ye yeo yeol yeon yeong yi yong yoo yool yoon you young yu yul "
+    "yun ai an bai bao bi biao chao chen cheng chi chia chiang chieh chien chih chin ching chiu chu chuan "
+    "chuen chung fa fai fan fang fei fen feng fong fu fuk fung guang gui guo hai hao heng hin hing hou hsi "
+    "hsia hsiang hsiao hsin hsing hsiu hsuan hsueh hua huan huei hui hung jen jia jian jiang jie jing juan "
+    "jui ka kai kam kang kei keung kin kit kuang kuei kuo kwai kwok kwong lai lam lei li lian liang lien "
+    "lin ling liu long lu lun mei meng ming mui nga ngan ngai ngok ning on pak pei peng ping po pui qiang "
+    "qin qing rong ru rui sau shan shao sheng shi shih shing shu shui shuk siu siew sze szu tak tang tao "
+    "tat teng ti tian tien tin ting tsai tse tsz tsun tung tzu wa wah wai wan wang wei wen wing wong wu xia "
+    "xiang xiao xin xiu xue ya yan yang yao yee yen yim yin ying yip yiu yuan yue yuen yuet yuk yung ze "
+    "zhen zheng zhi zhong".split()
+)
+
+#: Words that begin a sentence and leave a name behind them standing free.
+OPENERS: Final = frozenset(
+    "today overnight yesterday tonight currently now then neither both because when after before once while "
+    "since although until if later subsequently afterwards eventually finally unfortunately fortunately "
+    "meanwhile initially per and but that what".split()
+)
+
+#: Words before a noun: what follows them is hardly a person.
+DETERMINERS: Final = frozenset("a an the this that these those each every no any some modified".split())
+
+#: Words with a capital before a pair that make it a place, street or house.
+NOT_BEFORE: Final = frozenset(
+    "st saint mount mt fort ft port lake santa san north south east west new university college church camp "
+    "cape hotel hospital school".split()
+)
+
+#: Small words within names (van der Berg, de la Cruz, bin Rashid).
+PARTICLES: Final = frozenset(
+    "de la las los del da das do dos du di van von der den ter ten bin binti bint ibn al el st san santa "
+    "mac mc della delle dello dela delos le y e ni nic abu umm ben bar bat af av zu zum".split()
+)
+SUFFIXES: Final = frozenset("jr sr ii iii iv".split())

@@ -1,0 +1,178 @@
+"""The words of a text as the rules see them: where they stand, how they are written, how much they are like a name."""
+
+import re
+from enum import IntEnum
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from deid_runtime.detectors.people.cues import CALENDAR, PARTICLES, SYLLABLES
+from deid_runtime.detectors.people.lexicon import (
+    EPONYM,
+    FAMILY,
+    FAMILY_SHIFT,
+    GIVEN,
+    PLACE,
+    WORD,
+    WORD_SHIFT,
+    load_lexicon,
+    word_key,
+)
+
+
+class Case(IntEnum):
+    """How a word is written; ``NONE`` where its letters are mixed as in no name (``pH``)."""
+
+    NONE = 0
+    LOWER = 1
+    TITLE = 2
+    CAPS = 3
+    INITIAL = 4
+
+
+class Grade(IntEnum):
+    """How much a word is like a part of a name."""
+
+    NONE = 0
+    UNKNOWN = 1  # in no list at all
+    WEAK = 2  # a name, and a word, eponym or brand besides
+    STRONG = 3  # a name and nothing else
+    INITIAL = 4
+    PARTICLE = 5
+
+
+class Facts(NamedTuple):
+    """What is known of a word wherever it stands."""
+
+    key: str
+    code: int
+    case: Case
+    grade: Grade
+    given: int
+    family: int
+    word: int
+
+
+class Word(NamedTuple):
+    """One word of a text, ``[start, end)`` without a possessive ``'s``."""
+
+    start: int
+    end: int
+    facts: Facts
+    is_possessive: bool
+
+
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['’‘‐‑-][^\W\d_]+)*")
+_OWNER: Final = re.compile(r"['’][sS]$")
+#: What is left of a verb behind an apostrophe: *we've*, *how're*.
+_CONTRACTION: Final = re.compile(r"['’](?:re|ve|ll|d|m|t)$", re.IGNORECASE)
+_VOWEL: Final = re.compile(r"[aeiouyà-ɏḀ-ỿ]")
+#: Capitals within a name stand behind one of these only.
+_INNER: Final = re.compile(
+    r"(?:[A-Z][a-z]?['’‘]|M[a]?c|D[aeiu]|L[aeo]|Fitz|Van|Ja|Ty|Sha|Ke|Ta|Ra|Ro|O|Al|El|Abu)[A-ZÀ-Þ][a-zà-ɏ]+$"
+)
+_HYPHEN: Final = re.compile("[‐‑-]")
+_LONGEST: Final = 40  # characters; longer words are no names
+
+
+def read_words(text: str) -> list[Word]:
+    """Return the words of ``text`` in order; words that touch a digit or underscore have the grade ``NONE``."""
+    words = []
+    for match in _WORD.finditer(text):
+        start, end = match.span()
+        written = match[0]
+        owns = False
+        if end - start > 2 and written[-1] in "sS" and _OWNER.search(written):
+            written, end, owns = written[:-2], end - 2, True
+        facts = _facts(written) if len(written) <= _LONGEST else _NOTHING
+        if facts.grade and _touches_digit(text, start, match.end()):
+            facts = _NOTHING
+        words.append(Word(start, end, facts, owns))
+    return words
+
+
+def _touches_digit(text: str, start: int, end: int) -> bool:
+    before, behind = text[start - 1 : start], text[end : end + 1]
+    return (
+        (before.isalnum() or before in ("_", "@")) or (behind.isalnum() or behind in ("_", "@"))
+        if before or behind
+        else False
+    )
+
+
+@lru_cache(maxsize=50_000)
+def _facts(written: str) -> Facts:
+    key = word_key(written)
+    case = _case_of(written)
+    code = _code_of(written, key)
+    given, family, word = code & GIVEN, (code & FAMILY) >> FAMILY_SHIFT, (code & WORD) >> WORD_SHIFT
+    return Facts(key, code, case, _grade_of(key, code, case, written), given, family, word)
+
+
+def _case_of(written: str) -> Case:
+    if len(written) == 1:
+        return Case.INITIAL if written.isupper() else Case.LOWER
+    if written.islower():
+        return Case.LOWER
+    if written.isupper():
+        return Case.CAPS
+    parts = _HYPHEN.split(written)
+    if all(
+        part and (part[0].isupper() and (part[1:].islower() or len(part) == 1 or _INNER.match(part))) for part in parts
+    ):
+        return Case.TITLE
+    if written[0].isupper() and len(parts) > 1 and parts[0][1:].islower() and all(map(str.islower, parts[1:])):
+        return Case.TITLE  # Min-jun
+    return Case.NONE
+
+
+def _code_of(written: str, key: str) -> int:
+    """Return the code of a word; that of a word with hyphens, where it is not listed itself, follows from its parts."""
+    lexicon = load_lexicon()
+    code = lexicon.get(key)
+    if code is not None:
+        return code
+    parts = [part for part in _HYPHEN.split(written) if part]
+    if len(parts) < 2:
+        return 0
+    keys = [word_key(part) for part in parts]
+    if keys[0] in PARTICLES and len(keys) == 2 and (keys[1] not in lexicon or lexicon[keys[1]] & (GIVEN | FAMILY)):
+        return lexicon.get(keys[1], 0)  # Al-Masri
+    if SYLLABLES.issuperset(keys) and len(set(keys)) == len(keys) and len(keys) < 4:
+        usual = all(lexicon.get(each, 0) & WORD >= 2 << WORD_SHIFT for each in keys)
+        return 2 if written[0].isupper() or not usual else 2 << WORD_SHIFT
+    codes = [lexicon.get(word_key(part), 0) if len(part) > 1 else 2 << WORD_SHIFT for part in parts]
+    named = [each for each in codes if each & (GIVEN | FAMILY)]
+    if len(named) < len(codes):
+        # A part in no list leaves the whole unknown; a part that is a word makes it one.
+        return max(each & WORD for each in codes) | max(each & (EPONYM | PLACE) for each in codes)
+    return (
+        min(each & GIVEN for each in named)
+        | min(each & FAMILY for each in named)
+        | min(each & WORD for each in named)
+        | max(each & EPONYM if each & FAMILY != FAMILY else 0 for each in named)
+    )
+
+
+def _grade_of(key: str, code: int, case: Case, written: str) -> Grade:
+    if case is Case.NONE or _CONTRACTION.search(written):
+        return Grade.NONE
+    if case is Case.INITIAL:
+        return Grade.INITIAL
+    if key in PARTICLES and (case is Case.LOWER or not code & FAMILY):
+        return Grade.PARTICLE
+    if key in CALENDAR:
+        return Grade.NONE
+    word = (code & WORD) >> WORD_SHIFT
+    best = max(code & GIVEN, (code & FAMILY) >> FAMILY_SHIFT)
+    if best:
+        if key in PARTICLES or code & EPONYM or word >= 2 or len(key) < 2:
+            return Grade.WEAK
+        if word == 1 and best < (3 if case is Case.LOWER else 2):
+            return Grade.WEAK
+        return Grade.STRONG
+    if word or code & (EPONYM | PLACE) or len(key) < 3 or not _VOWEL.search(key):
+        return Grade.NONE
+    return Grade.UNKNOWN
+
+
+_NOTHING: Final = Facts("", 0, Case.NONE, Grade.NONE, 0, 0, 0)
