@@ -147,7 +147,9 @@ _DAY_WORD_AFTER: Final = re.compile(
     r"(?i)[ \t]?(?:[/,&+?)–-]|and\b|thru\b|to\b|am\b|pm\b|morning|night|eve|noon|afternoon|\d{1,2}(?::\d\d)? ?[ap]m?\b)"
 )
 _SATURATION_AFTER: Final = re.compile(
-    r"(?i)[ \t]{0,2}(?:was|of|is|>|<|=|\d\d\d?\b(?![:/]))|[ \t]{0,2}(?:phone|ph\b|down|up\b|with\b|check)|/SBT"
+    r"(?i)[ \t]{0,2}(?:now[ ])?(?:was|of|is|were|are|at|in the|low|mid|upper|>|<|=|:|~|"
+    r"\d\d\d?\b(?![:/]))|[ \t]{0,2}(?:phone|ph\b|down|up\b|with\b|check|probe|monitor|drop|goal|target|"
+    r"remain|stable|trace|dip|improv|read)|/SBT"
 )
 _SUN_AFTER: Final = re.compile(r"(?i)[ \t]{0,2}(?:exposure|block|screen|burn|light|damage|protect|avoid|sens)")
 
@@ -172,6 +174,8 @@ def _grade_weekday(match: re.Match[str]) -> Grade:
     if lower == "thus" or word == "sats":
         return Grade.NO  # an adverb; oxygen saturations
     context = context_of(match)
+    if lower == "sats" and not (_DAY_WORD_AFTER.match(context.after) or context.last in _DAY_WORDS_BEFORE):
+        return Grade.NO  # saturations at the start of a sentence, far more often than Saturdays
     if lower in ("sat", "sats") and (
         _SATURATION_AFTER.match(context.after)
         or context.last in ("o2", "spo2", "ra", "air", "he", "she", "patient", "pt")

@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from deid_runtime.detectors.patterns.context import Context, context_of
+from deid_runtime.detectors.patterns.fractions import COUNTED, GRADED, is_counted
 from deid_runtime.detectors.patterns.rows import Grade, Row
 from deid_runtime.detectors.patterns.validators import is_day_of_year, is_month_day
 from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, YEAR, YEAR2, either
@@ -159,18 +160,37 @@ def _grade_month_day(match: re.Match[str]) -> Grade:
     named = context.two.partition(" ")[0] if context.last in _PILL_FORMS else context.last
     if match["value"] in _PILL_STRENGTHS and named in _PILLS:
         return Grade.NO  # "Junel 1/20" may still have been begun on the 20th of January: the models decide
-    points = form + _word_points(context)
-    points += 4 * context.is_at_line_start
-    points += 4 * (_TIME_AFTER.match(context.after) is not None)
-    points += 2 * context.after.startswith(":")
-    points += 2 * (after_date or _JOIN_THEN_DATE.match(context.after) is not None)
+    beside = _word_points(context)
+    beside += 4 * (_TIME_AFTER.match(context.after) is not None)
+    beside += 2 * context.after.startswith(":")
+    beside += 2 * (after_date or _JOIN_THEN_DATE.match(context.after) is not None)
+    points = form + beside + 4 * context.is_at_line_start
     if points <= 0:
         return Grade.NO  # what follows only takes points away
     if _SCORE_AFTER.match(context.after):
         points -= 2 if form > 2 else 4
     if points > 0 and any(_is_fraction(other) for other in _PAIR.finditer(f"{context.before} {context.after}")):
         points -= 2
-    return Grade.SURE if points >= 2 else Grade.PROBABLE if points == 1 else Grade.NO
+    if points <= 0:
+        return Grade.NO
+    if beside <= 0 and context.is_at_line_start:
+        return Grade.PROBABLE  # a day at the head of a line, or a count: "4/19 contained tumour"
+    if beside <= 0:
+        return Grade.BARE  # nothing but its form says that it is a date: the models must say so as well
+    return Grade.SURE if points >= 2 and not _may_be_clinical(match, context) else Grade.PROBABLE
+
+
+_MONTHS_AHEAD: Final = frozenset("1 2 3 4 6 9 12".split())
+
+
+def _may_be_clinical(match: re.Match[str], context: Context) -> bool:
+    """``3/14 axillary nodes`` are counted, ``RTC 3/12`` is in three months or on the 12th of March."""
+    counted = COUNTED.match(match.string, match.start("value"))
+    return (
+        (counted is not None and is_counted(counted))
+        or GRADED.match(match.string, match.start("value")) is not None
+        or (context.last == "rtc" and match["b"] == "12" and match["a"] in _MONTHS_AHEAD)
+    )
 
 
 _DASH_WORDS: Final = WEEKDAYS | frozenset(

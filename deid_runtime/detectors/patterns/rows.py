@@ -11,6 +11,7 @@ import enum
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from deid_runtime.spans import Span
 
@@ -19,8 +20,13 @@ class Grade(enum.IntEnum):
     """How sure a check is of a match."""
 
     NO = 0
-    PROBABLE = 1  # reported as "pattern:weak"
-    SURE = 2
+    BARE = 1  # reported as "pattern:weak" with BARE_SCORE: it has the form and nothing else
+    PROBABLE = 2  # reported as "pattern:weak"
+    SURE = 3
+
+
+WEAK_SCORE: Final = 0.5
+BARE_SCORE: Final = 0.3
 
 
 #: Judges a match by what stands in it and around it (``match.string`` is the whole note). ``True`` leaves the row its
@@ -81,11 +87,14 @@ class Hit:
     start: int
     end: int
     weak: bool
+    bare: bool = False
 
     def span(self) -> Span:
         """Return the hit as a span, with the source that tells how sure it is."""
         if self.weak:
-            return Span(self.start, self.end, self.row.label, 0.5, ("pattern:weak",))
+            return Span(
+                self.start, self.end, self.row.label, BARE_SCORE if self.bare else WEAK_SCORE, ("pattern:weak",)
+            )
         return Span(self.start, self.end, self.row.label, 1.0, ("pattern",))
 
 
@@ -159,11 +168,11 @@ class Table:
                     continue
                 verdict = row.check is None or row.check(match)
                 if verdict:
-                    weak = row.weak or verdict is Grade.PROBABLE
+                    weak = row.weak or verdict is Grade.PROBABLE or verdict is Grade.BARE
                     for group in row.groups:
                         start, end = match.span(group)
                         if start < end:
-                            found.append(Hit(row, start, end, weak))
+                            found.append(Hit(row, start, end, weak, verdict is Grade.BARE))
         return _with_rest(text, self._choose(found))
 
     def _choose(self, found: Iterable[Hit]) -> list[Hit]:

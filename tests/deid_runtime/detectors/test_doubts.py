@@ -3,6 +3,7 @@
 import pytest
 
 from deid_runtime.detectors.doubts import settle_doubts
+from deid_runtime.detectors.patterns.rows import BARE_SCORE
 from deid_runtime.spans import Sentence, Span
 
 WEAK = Span(10, 13, "DATE", 0.5, ("pattern:weak",))
@@ -47,3 +48,28 @@ def test_nothing_else_is_dropped_and_no_trace_is_left() -> None:
 
     assert settle_doubts([*found, WEAK], told, [Sentence(0, 50)]) == [*found, told[0]]
     assert settle_doubts(found, told, [Sentence(0, 50)]) == [*found, told[0]]
+
+
+@pytest.mark.parametrize(
+    ("others", "told", "read", "stands"),
+    [
+        ([], [], [], True),
+        ([], [("model:trace", 10, 13)], [(0, 20)], False),
+        ([], [("model:identifier", 10, 13)], [(0, 20)], True),
+        ([("record", 10, 13)], [], [(0, 20)], True),
+    ],
+    ids=["unread", "traced", "found", "recorded"],
+)
+def test_a_bare_form_wants_a_finder_beside_it(
+    others: list[tuple[str, int, int]],
+    told: list[tuple[str, int, int]],
+    read: list[tuple[int, int]],
+    stands: bool,
+) -> None:
+    bare = Span(10, 13, "DATE", BARE_SCORE, ("pattern:weak",))
+
+    settled = settle_doubts(
+        [bare, *(of(*each) for each in others)], [of(*each) for each in told], [Sentence(*each) for each in read]
+    )
+
+    assert (bare in settled) is stands

@@ -171,7 +171,7 @@ def test_a_table_wants_distinct_names_and_one_anchor_a_row():
         ("LOESTRIN 1/20", []),
         ("Junel begun 1/20", ["pattern"]),
         ("seen 1/20", ["pattern"]),
-        ("Junel 1/22", ["pattern"]),
+        ("Junel 1/22", ["pattern:weak"]),
     ],
 )
 def test_the_strength_of_a_pill_is_a_date_only_to_the_models(text: str, sources: list[str]) -> None:

@@ -1,0 +1,227 @@
+"""How often does the pipeline change a clinical fact that identifies nobody?
+
+    python benchmarks/clinical_facts/clinical_facts.py
+
+Method: lines of clinical text without any identifier, written by hand by kind of fact (``lines_dev.tsv``, which rules
+were written with, and ``lines_test.tsv``, which nobody who wrote rules has seen), go through the whole embedded
+pipeline of each profile, without patient records: each line as a note of its own, and then ten lines of any categories
+to a note, where windows and propagation have a note to work with. A line counts as changed when any span touches it; a
+word (:data:`deid_runtime.evaluation.tokens.TOKEN`) when a span touches the word. The intervals are Wilson's, at 95 %.
+
+``--show N`` prints the first N spans of a file, with their finders; it is refused for the test file.
+"""
+
+import argparse
+import random
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from pathlib import Path
+from typing import Any, Final
+
+FOLDER: Final = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))
+
+from measuring import RESULTS, describe_file, describe_machine, write_results  # noqa: E402
+
+from deid_runtime.evaluation.tokens import TOKEN  # noqa: E402
+from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline  # noqa: E402
+from deid_runtime.settings import Settings  # noqa: E402
+from deid_runtime.spans import Note, Span  # noqa: E402
+
+LINES_PER_NOTE: Final = 10
+BATCH_NOTES: Final = 64
+FILES: Final = ("lines_dev.tsv", "lines_test.tsv")
+PROFILES: Final = ("fast", "full")
+ALL: Final = "all"
+_Z: Final = 1.959964  # of the normal distribution, for 95 %
+
+#: Finds the spans of texts: one row per text, sorted and disjoint.
+Finder = Callable[[Sequence[str]], list[Sequence[Span]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line that identifies nobody, and the kind of fact in it."""
+
+    category: str
+    text: str = field(repr=False)
+
+
+@dataclass(slots=True)
+class Counts:
+    """Lines and words of one category, and those that were changed."""
+
+    lines: int = 0
+    lines_changed: int = 0
+    words: int = 0
+    words_changed: int = 0
+
+    def add(self, words: int, changed: int) -> None:
+        """Count a line of so many words, ``changed`` of which were."""
+        self.lines += 1
+        self.lines_changed += changed > 0
+        self.words += words
+        self.words_changed += changed
+
+    def to_json(self) -> dict[str, Any]:
+        """Return counts, rates and intervals."""
+        return {
+            "lines": self.lines,
+            "lines_changed": self.lines_changed,
+            "lines_changed_share": _rounded(self.lines_changed, self.lines),
+            "lines_changed_interval": [round(bound, 4) for bound in wilson(self.lines_changed, self.lines)],
+            "words": self.words,
+            "words_changed": self.words_changed,
+            "words_changed_per_1000": round(1_000 * self.words_changed / self.words, 2) if self.words else None,
+            "words_changed_per_1000_interval": [
+                round(1_000 * bound, 2) for bound in wilson(self.words_changed, self.words)
+            ],
+        }
+
+
+def main() -> None:
+    """Measure, print a table, write the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", nargs="+", default=list(FILES), help="names in this folder, or paths")
+    parser.add_argument("--profiles", nargs="+", default=list(PROFILES), choices=PROFILES)
+    parser.add_argument("--models", type=Path, help="folder with other models")
+    parser.add_argument("--seed", type=int, default=0, help="of the order in which lines are joined to notes")
+    parser.add_argument("--show", type=int, default=0, metavar="N", help="print the first N spans of single lines")
+    parser.add_argument("--results", type=Path, default=RESULTS / "clinical_facts.json")
+    options = parser.parse_args()
+    paths = [path if (path := Path(name)).exists() else FOLDER / name for name in options.files]
+    if options.show and any("test" in path.stem for path in paths):
+        parser.error("--show is for lines that rules may be written with, not for a test file")
+    machine = describe_machine()
+    files = {path.name: read_lines(path) for path in paths}
+    profiles: dict[str, Any] = {}
+    for profile in options.profiles:
+        with load_pipeline(
+            Settings(models=options.models, trust_models=True, profile=profile), key=None, records={}
+        ) as pipeline:
+            find = finder(pipeline)
+            measured = {name: measure(find, lines, options.seed) for name, lines in files.items()}
+            for lines in files.values():
+                show(find, lines, options.show)
+            profiles[profile] = {
+                "pipeline": pipeline.describe(),
+                "files": {
+                    name: {way: {key: each.to_json() for key, each in table.items()} for way, table in ways.items()}
+                    for name, ways in measured.items()
+                },
+            }
+        for name, ways in measured.items():
+            print_table(f"{name}, {profile}", ways)
+    write_results(
+        options.results,
+        {
+            "question": __doc__.splitlines()[0],
+            "machine": machine,
+            "lines": [describe_file(path) for path in paths],
+            "lines_per_note": LINES_PER_NOTE,
+            "seed": options.seed,
+            "profiles": profiles,
+        },
+    )
+
+
+def read_lines(path: Path) -> list[Line]:
+    """Read ``category<TAB>line`` rows; rows that are empty or start with ``#`` are skipped."""
+    lines = []
+    for number, row in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if row.strip() and not row.startswith("#"):
+            category, tab, text = row.partition("\t")
+            if not (tab and category.strip() and text.strip()):
+                raise SystemExit(f"{path.name}:{number}: expected a category, a tab and a line")
+            lines.append(Line(category.strip(), text.strip()))
+    return lines
+
+
+def finder(pipeline: Pipeline) -> Finder:
+    """Return what finds the spans of texts with ``pipeline``; it exits when a note is held back."""
+
+    def find(texts: Sequence[str]) -> list[Sequence[Span]]:
+        rows: list[Sequence[Span]] = []
+        for start in range(0, len(texts), BATCH_NOTES):
+            part = texts[start : start + BATCH_NOTES]
+            for outcome in pipeline.detect([Note(str(number), text) for number, text in enumerate(part)]):
+                if isinstance(outcome, Quarantined):
+                    raise SystemExit(f"a note was quarantined in {outcome.stage}: {outcome.reason}")
+                rows.append(outcome.spans)
+        return rows
+
+    return find
+
+
+def measure(find: Finder, lines: Sequence[Line], seed: int) -> dict[str, dict[str, Counts]]:
+    """Return the counts by category of lines each alone (``single``) and ten to a note (``joined``)."""
+    shuffled = list(lines)
+    random.Random(seed).shuffle(shuffled)
+    joined = [shuffled[start : start + LINES_PER_NOTE] for start in range(0, len(shuffled), LINES_PER_NOTE)]
+    return {"single": count(find, [[line] for line in lines]), "joined": count(find, joined)}
+
+
+def count(find: Finder, notes: Sequence[Sequence[Line]]) -> dict[str, Counts]:
+    """Return the counts by category, and of :data:`ALL`, of notes of one line or more."""
+    table: dict[str, Counts] = defaultdict(Counts)
+    rows = find(["\n".join(line.text for line in note) for note in notes])
+    for note, spans in zip(notes, rows, strict=True):
+        start = 0
+        for line in note:
+            words, changed = words_changed(line.text, start, spans)
+            for key in (line.category, ALL):
+                table[key].add(words, changed)
+            start += len(line.text) + 1
+    return {key: table[key] for key in sorted(table, key=lambda key: (key == ALL, key))}
+
+
+def words_changed(line: str, start: int, spans: Sequence[Span]) -> tuple[int, int]:
+    """Return how many words ``line`` has, which begins at ``start`` of its note, and how many a span touches."""
+    words = [(start + word.start(), start + word.end()) for word in TOKEN.finditer(line)]
+    return len(words), sum(any(span.start < end and first < span.end for span in spans) for first, end in words)
+
+
+def wilson(hits: int, of: int) -> tuple[float, float]:
+    """Return Wilson's interval at 95 % for a share; 0 to 1 where nothing was counted."""
+    if not of:
+        return 0.0, 1.0
+    share, weight = hits / of, _Z * _Z / of
+    middle = (share + weight / 2) / (1 + weight)
+    half = _Z * sqrt(share * (1 - share) / of + weight / (4 * of)) / (1 + weight)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def print_table(title: str, ways: Mapping[str, Mapping[str, Counts]]) -> None:
+    """Print one row per category: lines and words changed, alone and joined."""
+    print(f"\n{title}\n{'':<46}{'single: lines, words/1,000':>34}{'joined: lines, words/1,000':>34}")
+    for key in ways["single"]:
+        print(f"{key:<46}" + "".join(f"{cell:>34}" for cell in _cells(ways, key)))
+
+
+def _cells(ways: Mapping[str, Mapping[str, Counts]], key: str) -> Iterator[str]:
+    for table in ways.values():
+        counts = table[key]
+        low, high = wilson(counts.lines_changed, counts.lines)
+        yield (
+            f"{counts.lines_changed}/{counts.lines} ({100 * low:.0f}-{100 * high:.0f} %), "
+            f"{1_000 * counts.words_changed / counts.words:.1f}"
+        )
+
+
+def show(find: Finder, lines: Sequence[Line], most: int) -> None:
+    """Print up to ``most`` spans of single lines."""
+    for line, spans in zip(lines, find([line.text for line in lines]) if most else (), strict=False):
+        for span in spans[:most]:
+            most -= 1
+            print(f"{line.category}: {line.text[span.start : span.end]!r} {span.label} {'+'.join(span.sources)}")
+
+
+def _rounded(hits: int, of: int) -> float | None:
+    return round(hits / of, 4) if of else None
+
+
+if __name__ == "__main__":
+    main()

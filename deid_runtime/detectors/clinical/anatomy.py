@@ -1,0 +1,41 @@
+"""Levels of the spine, segments and leads, with their numbers."""
+
+import re
+from typing import Final
+
+from deid_runtime.detectors.clinical.rows import ClinicalRow
+
+ROWS: Final = (
+    ClinicalRow(
+        name="spine-level",
+        kind="level",
+        # "C5/6", "L4-5", "T11/12", "L5/S1"; the letter touches its number: "T 9/27" was typed on that day
+        pattern=re.compile(
+            r"(?P<letter>[CTLS])(?P<first>\d{1,2})[ ]?[-–/][ ]?(?P<other>[CTLS]?)(?P<second>\d{1,2})(?:[ "
+            r"]?[-–/][ ]?[CTLS]?\d{1,2})?(?![\d/\w])"
+        ),
+        words=frozenset({"c", "t", "l", "s"}),
+        check=lambda match: _is_level(match),
+    ),
+    ClinicalRow(
+        name="rib-level",
+        kind="level",
+        pattern=re.compile(
+            r"(?i:ribs?|cranial nerves?|CNs?)[ ](?:#[ ]?)?\d{1,2}(?:[ ]?[-–,&][ ]?\d{1,2}){0,4}(?![\d/:])"
+        ),
+        words=frozenset("rib ribs cranial cn cns".split()),
+    ),
+)
+
+_LAST: Final = {"C": 8, "T": 12, "L": 5, "S": 5}
+
+
+def _is_level(match: re.Match[str]) -> bool:
+    """Two levels, of which the second is one of the next three, or the first below: ``C5/6``, ``L5/S1``, ``T12-L1``."""
+    letter, first, second = match["letter"], int(match["first"]), int(match["second"])
+    before = match.string[match.start() - 1 : match.start()]
+    if before not in ("", " ", "(", "\n", "\t", ",", "/", "-", ";", ".") or not 1 <= first <= _LAST[letter]:
+        return False
+    if match["other"] and match["other"] != letter:
+        return True
+    return first < second <= min(first + 3, _LAST[letter] + 1)

@@ -1,0 +1,279 @@
+"""Which spans of models and weak patterns a clinical text takes back.
+
+Only a span that no strong finder (template, pattern, record) touches can be dropped, and only if
+
+- it lies in a stretch of the grammar that excludes its label, has no cue of identity beside it, and, where the row is
+  soft, no model is very sure of it; or
+- it is an age that nobody reaches, or one over 89 of which nothing says that it is an age; or
+- it is a date of two numbers that no calendar has; or
+- every word of it is a clinical term and no name (:mod:`deid_runtime.detectors.clinical.terms`).
+
+A name is never dropped for a number beside it. The grammar is tried on the lines around such spans alone: texts
+without them cost nothing.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from deid_runtime.detectors.clinical import codes, people
+from deid_runtime.detectors.clinical.forms import AGE_BEHIND
+from deid_runtime.detectors.clinical.grammar import GRAMMAR
+from deid_runtime.detectors.clinical.plain_words import is_plain
+from deid_runtime.detectors.clinical.rows import FIGURES, ORIGINS, Covered, Stretch
+from deid_runtime.detectors.clinical.terms import is_term
+from deid_runtime.detectors.patterns.validators import is_day_of_year
+from deid_runtime.detectors.patterns.words import WEEKDAYS, either
+from deid_runtime.labels import HEADS
+from deid_runtime.spans import Span, covered
+
+#: From this score on a model outvotes a soft row.
+VERY_SURE: Final = 0.98
+#: From these scores on a model is believed that a bare number over 89 is an age: the second one beside words of
+#: measurement. On the training notes, whose ages the models know, lower ones were wrong 52 times and right twice.
+SURE_OF_HIGH_AGE: Final = 0.2
+SURE_AMONG_MEASURES: Final = 0.9
+HIGHEST_AGE: Final = 120
+#: Ages over this are rare, and numbers over it common: saturations, rates, pressures.
+COMMON_AGE: Final = 89
+
+_TERM_LABELS: Final = frozenset((*HEADS["name"], *HEADS["location"], *HEADS["organization"]))
+_BEFORE_CHARS: Final = 100
+_AFTER_CHARS: Final = 48
+_LONGEST: Final = 60
+
+_AGE_AFTER: Final = re.compile(AGE_BEHIND, re.IGNORECASE)
+_AGE_BEFORE: Final = re.compile(
+    r"(?i)(?:\b(?:aged?|ages|born|turned|turning|turns|dob|edad|âge|age/sex|(?:he|she|who|patient|pt|"
+    r"i)(?:['’]s|['’]m|[ ](?:is|was|am))|"
+    r"wife|husband|son|daughter|mother|father|mom|dad|mum|sister|brother|aunt|uncle|grand\w{2,8}|spouse|"
+    r"partner|twins?|kids?|"
+    r"children|siblings?|died|deceased|mr|mrs|ms|miss)\b[^\w\n]{0,3}(?:(?:at|of|is|was|now|about|age|"
+    r"aged|in)[ ]){0,2}[(~]?)$"
+)
+_MEASURE_CHARS: Final = 60
+_MEASURE: Final = re.compile(
+    r"(?i)\b(?:sat|sats|sating|satting|desat\w{0,6}|spo2|sao2|o2|oxygen|ra|room air|sugars?|glucoses?|"
+    r"bg|bgs|fsbg|fever\w?|febrile|temps?|"
+    r"temperature|tmax|hr|heart rate|pulse|rate|bp|sbp|map|wt|weight|wheez\w{1,3}|nadir|ketones|ldl|ecg|"
+    r"ekg|ppm|lpm|bpm|"
+    r"psalms?|ps|units|mg|ml)\b[^.;\n]{0,50}$"
+)
+_DATE_BEFORE: Final = re.compile(
+    rf"(?i)(?:\b(?:on|since|until|till?|thru|date|dated|dos|dob|lmp|edd|edc|due|seen|admitted|admit|"
+    rf"discharged|appt|exp|expires|"
+    rf"scheduled|collected|drawn|as of|week of|wk of|{either(WEEKDAYS)})\b\.?[ ,:]{{0,3}}|"
+    rf"\b(?:{either(WEEKDAYS)})[., ]{{1,3}})$"
+)
+_CLOCK_AFTER: Final = re.compile(
+    r"[ ]{0,2}(?:@|at)?[ ]{0,2}(?:\d{1,2}[:]\d\d|(?:[01]\d|2[0-3])[0-5]\d(?!\d|[ ]?m)|\d{1,2}[ ]?[ap]\.?m\b)"
+)
+_ID_BEFORE: Final = re.compile(
+    r"(?i)(?:#|\b(?:no|number|num|id|mrn|acct|account|accession|acc|lot|serial|s/?n|ref|model|case|"
+    r"order|specimen|badge|policy|claim|"
+    r"auth\w{0,10}|ticket|trial|study|encounter|csn|visit|member|group|ssn|npi|dea|license|lic|rx|fin|"
+    r"har|unit|imei|plate|vin|"
+    r"phone|tel|fax|pager|ext|x|cell|call\w{0,3})\b)[ .:#]{0,4}$"
+)
+#: Figures as values have them; an identifier has letters, hyphens or more of them.
+_PLAIN: Final = re.compile(r"\d{1,4}(?:[.,]\d{1,4})?(?:/\d{1,4}(?:\.\d{1,2})?){0,4}")
+_MANY: Final = re.compile(r"\d{1,3}(?:/\d{1,3}){3,6}")
+_SHORT_DATE: Final = re.compile(r"(?:19|20)\d\d|\d{1,2}/\d{1,2}")
+_WORDS: Final = re.compile(r"[^\W\d_]+")
+#: Words that a row for peoples and languages hangs on or begins with, and what codes stand behind.
+_PEOPLES: Final = frozenset(word for row in people.ROWS for word in row.words) | frozenset(
+    word for row in codes.ROWS for word in row.words if len(word) > 1
+)
+_PAIR: Final = re.compile(r"(\d{1,2})/(\d{1,2})")
+
+
+def without_clinical(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Return ``spans``, in their order, less those that only mistake a clinical fact of ``text`` for an identifier.
+
+    ``spans`` are those of all finders, overlapping as they come. Same text and spans, same answer; a span that stays is
+    not changed.
+    """
+    weak = [span for span in spans if _is_doubtful(span) or _is_short_date(text, span)]
+    if not weak:
+        return list(spans)
+    strong = covered(span for span in spans if not (_goes_by_form(span) or _is_short_date(text, span)))
+    doubtful = [span for span in weak if not _touches(strong, span)]
+    if not doubtful:
+        return list(spans)
+    asked = set(doubtful)
+    judge = _Judge(text, doubtful, [span for span in spans if span not in asked])
+    dropped = {span for span in doubtful if judge.drops(span)}
+    return [span for span in spans if span not in dropped]
+
+
+def _goes_by_form(span: Span) -> bool:
+    return (
+        all(source == "pattern:weak" or source.startswith("model:") for source in span.sources) and span.sources != ()
+    )
+
+
+def _is_short_date(text: str, span: Span) -> bool:
+    """Say whether a pattern alone was sure of a year or of a month and a day: its words around may be of a value."""
+    return (
+        span.label == "DATE"
+        and span.sources == ("pattern",)
+        and _SHORT_DATE.fullmatch(text, span.start, span.end) is not None
+    )
+
+
+def _is_doubtful(span: Span) -> bool:
+    return (
+        _goes_by_form(span)
+        and span.end - span.start <= _LONGEST
+        and (span.label in FIGURES or span.label in ORIGINS or span.label in _TERM_LABELS)
+    )
+
+
+def _touches(stretches: Sequence[tuple[int, int]], span: Span) -> bool:
+    at = bisect_right(stretches, span.end - 1, key=lambda stretch: stretch[0]) - 1
+    return at >= 0 and stretches[at][1] > span.start
+
+
+class _Judge:
+    """The stretches around some spans of a text, and what they say of each."""
+
+    def __init__(self, text: str, spans: Sequence[Span], others: Sequence[Span]) -> None:
+        """``spans`` are those in doubt, ``others`` the rest of what was found in ``text``."""
+        self._text = text
+        asked = [span for span in spans if self._may_be_fact(span)]
+        found: set[Stretch] = set()
+        for start, end in _windows(text, asked):
+            found.update(GRAMMAR.find(text, start, end))
+        self._names = covered(
+            span
+            for span in (*spans, *others)
+            if span.label in _TERM_LABELS and not is_term(text, span) and not is_plain(text, span)
+        )
+        self._by_label: dict[tuple[str, bool], Covered] = {}
+        self._found = found
+        self._sure = [each for each in found if each.sure]
+
+    def _may_be_fact(self, span: Span) -> bool:
+        """Say whether it is worth trying the grammar around ``span``."""
+        value = self._text[span.start : span.end]
+        if span.label in ORIGINS:
+            return span.label == "COUNTRY" or any(word.lower() in _PEOPLES for word in _WORDS.findall(value))
+        if span.label == "AGE":
+            return _may_be_value(self._text, span) and _AGE_AFTER.match(self._text, span.end) is None
+        return span.label in FIGURES and _may_be_value(self._text, span)
+
+    def drops(self, span: Span) -> bool:
+        """Say whether ``span`` is no identifier."""
+        text = self._text
+        if span.label in _TERM_LABELS and (is_term(text, span) or is_plain(text, span)):
+            return not self._is_beside_name(span)
+        if span.label == "AGE" and self._is_no_age(span):
+            return True
+        if span.label == "DATE" and "pattern" not in span.sources and _is_no_day(text[span.start : span.end]):
+            return True
+        start, end = _trimmed(text, span)
+        if span.label in FIGURES and not _may_be_value(text, span):
+            return False
+        if span.label in FIGURES and span.label not in ("AGE", "DATE") and not _PLAIN.fullmatch(text, start, end):
+            return self._is_code(span.label, start, end)
+        if any(
+            each.sure and each.start <= start and end <= each.end and span.label in each.excludes for each in self._sure
+        ):
+            return True
+        if self._covered(span.label, is_soft=False).holds(start, end):
+            return not self._has_cue(span)
+        if span.score >= VERY_SURE or not self._covered(span.label, is_soft=True).holds(start, end):
+            return False
+        return not self._has_cue(span)
+
+    def _is_beside_name(self, span: Span) -> bool:
+        """Say whether a name touches ``span`` or stands one blank or hyphen away: both are parts of one."""
+        beside = replace(span, start=max(0, span.start - 2), end=span.end + 2)
+        return _touches(self._names, beside)
+
+    def _is_code(self, label: str, start: int, end: int) -> bool:
+        return Covered(
+            each for each in self._found if each.kind in ("code", "sequence") and label in each.excludes
+        ).holds(start, end)
+
+    def _covered(self, label: str, *, is_soft: bool) -> Covered:
+        key = label, is_soft
+        if key not in self._by_label:
+            self._by_label[key] = Covered(
+                each for each in self._found if label in each.excludes and (is_soft or not each.soft)
+            )
+        return self._by_label[key]
+
+    def _has_cue(self, span: Span) -> bool:
+        before = self._text[max(0, span.start - 24) : span.start].rpartition("\n")[2]
+        after = self._text[span.end : span.end + 16]
+        if span.label == "AGE":
+            return _AGE_AFTER.match(after) is not None or _AGE_BEFORE.search(before) is not None
+        if span.label == "DATE":
+            return _DATE_BEFORE.search(before) is not None or _CLOCK_AFTER.match(after) is not None
+        return span.label in FIGURES and _ID_BEFORE.search(before) is not None
+
+    def _is_no_age(self, span: Span) -> bool:
+        value = self._text[span.start : span.end]
+        if not value.isdigit():
+            return False
+        if int(value) > HIGHEST_AGE:
+            return True
+        if int(value) <= COMMON_AGE or "pattern:weak" in span.sources:
+            return False
+        before = self._text[max(0, span.start - _MEASURE_CHARS) : span.start].rpartition("\n")[2]
+        least = SURE_AMONG_MEASURES if _MEASURE.search(before) is not None else SURE_OF_HIGH_AGE
+        return span.score < least and not self._has_cue(span)
+
+
+def _windows(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
+    """Return the stretches of the lines around ``spans`` in which the grammar looks for anchors, disjoint."""
+    windows: list[tuple[int, int]] = []
+    for span in sorted(spans):
+        start = max(text.rfind("\n", max(0, span.start - _BEFORE_CHARS), span.start) + 1, span.start - _BEFORE_CHARS, 0)
+        end = text.find("\n", span.end, span.end + _AFTER_CHARS)
+        end = min(len(text), span.end + _AFTER_CHARS) if end < 0 else end
+        while start > 0 and text[start - 1].isalnum() and span.start - start < _BEFORE_CHARS + 20:
+            start -= 1  # not from within a word
+        if windows and start <= windows[-1][1]:
+            windows[-1] = (windows[-1][0], max(windows[-1][1], end))
+        else:
+            windows.append((start, end))
+    return windows
+
+
+def _may_be_value(text: str, span: Span) -> bool:
+    """Say whether a span is of the form of clinical figures: no month in letters, no date with its year."""
+    value = text[span.start : span.end]
+    if not any(char.isdigit() for char in value):
+        return span.label == "AGE" and text[span.start - 1 : span.start].isdigit()  # the "s" of "40s"
+    return (
+        re.search(
+            r"\d[/.-]\d{1,2}[/.-](?:19|20)\d\d|(?i:jan|feb|mar[ c.]|apr|may|jun|jul|aug|sep|oct|nov|dec)|[@]", value
+        )
+        is None
+    )
+
+
+def _trimmed(text: str, span: Span) -> tuple[int, int]:
+    """Return the bounds of a span without blanks and marks at its ends."""
+    start, end = span.start, span.end
+    while start < end - 1 and not text[start].isalnum():
+        start += 1
+    while end > start + 1 and not text[end - 1].isalnum():
+        end -= 1
+    return start, end
+
+
+def _is_no_day(value: str) -> bool:
+    """``22/30`` is no day and no month of a year; ``3/95`` may be a month."""
+    if _MANY.fullmatch(value.strip(" /")) is not None:
+        return True  # "8/5/10/28": four numbers
+    pair = _PAIR.fullmatch(value.strip())
+    if pair is None:
+        return False
+    first, second = int(pair[1]), int(pair[2])
+    is_month = 1 <= first <= 12 and len(pair[2]) == 2
+    return not is_month and not is_day_of_year(first, second)

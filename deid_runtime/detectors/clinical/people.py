@@ -1,0 +1,174 @@
+"""Ethnicity, language and religion, which name no country: ``African American``, ``speaks Arabic``, ``Irish Catholic``.
+
+A demonym alone stays what it is, a hint at an origin: ``a Dutch tourist``.
+"""
+
+import re
+from typing import Final
+
+from deid_runtime.detectors.clinical.forms import anchors, any_of, words_of
+from deid_runtime.detectors.clinical.rows import ORIGINS, ClinicalRow
+
+_COUNTRY: Final = frozenset({"COUNTRY", "STATE", "CITY", "LOCATION-OTHER"})
+#: Groups of people that no country is called after.
+_GROUPS: Final = words_of(
+    "African American,African-American,African Americans,Black American,Black African,Black Caribbean,"
+    "Afro-Caribbean,Afro Caribbean,"
+    "Afro-American,Caucasian,Caucasians,Hispanic,Hispanics,non-Hispanic,Non Hispanic,Latino,Latina,"
+    "Latinos,Latinas,Latinx,Latine,"
+    "Chicano,Chicana,Asian American,Asian-American,East Asian,South Asian,Southeast Asian,South East "
+    "Asian,Central Asian,"
+    "Native American,American Indian,Alaska Native,Alaskan Native,Native Hawaiian,Pacific Islander,"
+    "AAPI,BIPOC,First Nations,"
+    "Aboriginal,Indigenous,Inuit,Metis,Métis,Maori,Māori,Torres Strait Islander,Mediterranean,Middle Eastern,Ashkenazi,"
+    "Ashkenazi Jewish,Sephardic,Mizrahi,Jewish,Jew,Judaism,Hasidic,Orthodox Jewish,Eastern European,Northern European,"
+    "Western European,Southern European,Anglo-Saxon,White British,White Irish,British Asian,Black "
+    "British,British Pakistani,"
+    "White European,Irish Traveller,Roma,Romani,Gypsy,Hmong,Karen,Kurdish,Kurd,Yoruba,Igbo,Hausa,Zulu,"
+    "Xhosa,Tamil,Punjabi,"
+    "Gujarati,Bengali,Sikh,Hindu,Muslim,Moslem,Islam,Islamic,Buddhist,Christian,Catholic,Roman "
+    "Catholic,Protestant,Lutheran,"
+    "Methodist,Baptist,Southern Baptist,Presbyterian,Episcopalian,Anglican,Pentecostal,Evangelical,"
+    "Mennonite,Amish,Quaker,Mormon,"
+    "Jehovah's Witness,Jehovahs Witness,Seventh-day Adventist,Seventh Day Adventist,Christian "
+    "Scientist,Jain,Zoroastrian,"
+    "Rastafarian,Wiccan,Pagan,Shia,Sunni,Bahai,Unitarian,Cajun,Creole,Mestizo,Arab,Persian,Slavic,"
+    "Nordic,Scandinavian,Semitic"
+)
+#: Languages whose names are those of a people as well; behind or before a word for a language they are languages.
+_LANGUAGES: Final = words_of(
+    "English,Spanish,French,German,Italian,Portuguese,Brazilian Portuguese,Dutch,Flemish,Danish,"
+    "Swedish,Norwegian,Finnish,Icelandic,Polish,"
+    "Czech,Slovak,Hungarian,Romanian,Bulgarian,Serbian,Croatian,Bosnian,Serbo-Croatian,Slovenian,"
+    "Macedonian,Albanian,Greek,Turkish,"
+    "Russian,Ukrainian,Belarusian,Lithuanian,Latvian,Estonian,Georgian,Armenian,Azerbaijani,Arabic,"
+    "Hebrew,Yiddish,Farsi,Persian,Dari,Pashto,"
+    "Kurdish,Sorani,Urdu,Hindi,Punjabi,Gujarati,Bengali,Marathi,Tamil,Telugu,Kannada,Malayalam,Nepali,"
+    "Sinhala,Sinhalese,Burmese,Karen,"
+    "Thai,Lao,Laotian,Khmer,Cambodian,Vietnamese,Hmong,Mandarin,Cantonese,Chinese,Toisanese,Taishanese,"
+    "Taiwanese,Hokkien,Hakka,Fukienese,"
+    "Japanese,Korean,Mongolian,Tibetan,Tagalog,Filipino,Ilocano,Cebuano,Visayan,Malay,Indonesian,"
+    "Samoan,Tongan,Hawaiian,Chuukese,Marshallese,"
+    "Swahili,Kinyarwanda,Kirundi,Lingala,Somali,Amharic,Tigrinya,Oromo,Yoruba,Igbo,Hausa,Twi,Akan,Fula,"
+    "Wolof,Mandinka,Zulu,Xhosa,Afrikaans,"
+    "Shona,Haitian Creole,Haitian-Creole,Haitian,Creole,Kreyol,Cape Verdean Creole,Cape Verdean,Patois,"
+    "Navajo,Cherokee,Ojibwe,Lakota,Quechua,"
+    "Mixteco,Mixtec,Zapotec,K'iche',Mam,Nahuatl,Kanjobal,Q'anjob'al,Welsh,Irish,Gaelic,Scots,Catalan,"
+    "Basque,Romani,Maltese,ASL,BSL,"
+    "American Sign Language,British Sign Language,American Sign,Uzbek,Kazakh,Tajik,Uyghur,Tatar,Chechen"
+)
+_DEMONYMS: Final = words_of(
+    "Irish,Italian,Polish,German,French,Greek,Russian,Serbian,Ukrainian,Armenian,Ethiopian,Eritrean,"
+    "Coptic,Syrian,Romanian,Bulgarian,"
+    "Albanian,Assyrian,Indian,Syro-Malabar,Roman,Maronite,Eastern,Oriental,Antiochian,Southern,Free "
+    "Will,Missouri Synod,Dutch,Swedish,Danish,"
+    "Norwegian,Finnish,Korean,Chinese,Filipino,Mexican,Portuguese,Spanish,Scottish,English,American,"
+    "African,Welsh,Russian Jewish,Iraqi,Persian"
+)
+_FAITHS: Final = (
+    r"(?i:Catholics?|Orthodox(?: Christian)?|Protestants?|Presbyterians?|Baptists?|Methodists?|Reformed|"
+    r"Lutherans?|Jewish|Jews?|Muslims?|"
+    r"Christians?|Pentecostals?|Mennonites?|Methodism|Apostolic|Anglicans?|Episcopal)"
+)
+_SPOKEN: Final = (
+    r"(?i:interpreters?|translators?|language|speaking|speakers?|only|proficien\w{1,3}|fluen\w{1,3}|"
+    r"literate|literacy|dialect|translation|"
+    r"interpretation|interp|subtitles|handouts?|version|consent form|materials?|pamphlets?|"
+    r"instructions?|brochure|line|video interpreter|"
+    r"phone interpreter|telephone interpreter|medical interpreter|is (?:(?:his|her|their|the) "
+    r")?(?:primary|preferred|first|native|main)|"
+    r"primary|preferred|and English|/English)"
+)
+
+ROWS: Final = (
+    ClinicalRow(
+        name="people-group",
+        kind="people",
+        pattern=re.compile(
+            rf"{any_of(_GROUPS)}s?(?![\w])(?:[ ]?/[ ]?{any_of(_GROUPS)}(?!\w))?(?:[ ](?:American|Indian|"
+            rf"Native|or Latino|or Latina))?(?!\w)"
+        ),
+        words=anchors(_GROUPS),
+        excludes=_COUNTRY,
+        check=lambda match: _is_no_place(match),
+    ),
+    ClinicalRow(
+        name="people-faith",
+        kind="people",
+        pattern=re.compile(
+            rf"{any_of(_DEMONYMS)}[ -]{_FAITHS}(?!\w)(?![ ](?:Church|Hospital|School|Charities|University|"
+            rf"Parish|Cathedral|Diocese|Medical|Health))"
+        ),
+        words=anchors(_DEMONYMS),
+        excludes=_COUNTRY,
+    ),
+    ClinicalRow(
+        name="language-before",
+        kind="people",
+        pattern=re.compile(
+            rf"(?P<value>{any_of(_LANGUAGES)}(?:[ ]?(?:/|and|or|&)[ ]?{any_of(_LANGUAGES)})?)[ \-]{{1,"
+            rf"2}}{_SPOKEN}(?!\w)"
+        ),
+        words=anchors(_LANGUAGES),
+        excludes=ORIGINS,
+    ),
+    ClinicalRow(
+        name="language-after",
+        kind="people",
+        pattern=re.compile(
+            rf"(?i:speaks?|spoke|speaking|spoken|understands?|reads?|language|languages|lang|tongue|"
+            rf"interpreter|interpreters|fluent|translated|"
+            rf"written|conversant|conducted|interpretation|video|english|limited|some|little|broken|"
+            rf"bilingual|communicat\w{{1,4}})"
+            r"(?:(?:[ ]?[:;,(=–-]|[ ](?:in|into|to|is|was|only|mainly|mostly|primarily|limited|some|little|"
+            r"fluent|no|both|and|or|"
+            r"used|preferred|spoken|at home|with|the|via|by|for|well|preference|primary|needed|requested|"
+            r"required|ID)\b)[ ]?){0,4}[ ]?"
+            rf"(?P<value>{any_of(_LANGUAGES)}(?:(?:,[ ]|[ ]?(?:/|and|or|&)[ ]?){any_of(_LANGUAGES)}){{0,3}})(?!\w)"
+        ),
+        words=frozenset(
+            "speak speaks spoke speaking spoken understand understands read reads language languages lang "
+            "tongue interpreter interpreters "
+            "fluent translated written conversant conducted interpretation video english bilingual "
+            "communicate communicates "
+            "communicating".split()
+        ),
+        excludes=ORIGINS,
+    ),
+    ClinicalRow(
+        name="demonym-term",
+        kind="people",
+        # Words of medicine with a country in them.
+        pattern=re.compile(
+            r"(?i:german measles|spanish flu|japanese encephalitis|asian flu|african swine|french "
+            r"(?:catheter|gauge|size|scale|press|tip|sheath)|"
+            r"english bulldog|german shepherd|swiss cheese|dutch oven|brazil nuts?|turkey sandwich|turkish "
+            r"bath|chinese food|mexican food|"
+            r"indian food|italian food|thai food|mediterranean diet|asian diet|french fries|french toast|"
+            r"greek yogurt|english muffin|canadian bacon|"
+            r"american (?:college|heart|diabetes|cancer|academy|society|association|board|thoracic|medical|"
+            r"urological|sign|joint|cheese|"
+            r"football|psychiatric|geriatrics|lung|thyroid|burn|pain|red cross|spinal)|canadian (?:c-spine|"
+            r"cardiovascular|ct head|syncope|neurological)|"
+            r"european (?:society|association|league|respiratory)|british (?:thoracic|national)|american spinal|"
+            r"russian (?:current|stimulation)|indian hedge|chinese restaurant|american depressive|swedish massage|"
+            r"ottawa (?:ankle|knee|rules?|sah)|vienna (?:classification)|new york heart)(?!\w)"
+        ),
+        words=frozenset(
+            "german spanish japanese asian african french english swiss dutch brazil turkey turkish "
+            "chinese mexican indian italian thai "
+            "mediterranean greek canadian american european british russian swedish ottawa vienna new".split()
+        ),
+        excludes=_COUNTRY,
+    ),
+)
+
+#: Behind a word for a people it is part of a name: "Jewish Family Services", "Baptist Hospital", "Karen Smith".
+_NAME_BEHIND: Final = re.compile(
+    r"[ ](?:[A-Z][a-z]+[ ])?(?:Hospital|Church|School|Clinic|Center|Centre|Services|Medical|Health|"
+    r"University|Home|Parish|Temple)\b"
+)
+
+
+def _is_no_place(match: re.Match[str]) -> bool:
+    return _NAME_BEHIND.match(match.string, match.end()) is None and not match[0].isspace()

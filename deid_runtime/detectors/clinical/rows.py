@@ -1,0 +1,140 @@
+"""What a row of the clinical grammar is, and how all rows are tried on a text in time linear in its length.
+
+As in the table of patterns, no row scans a text on its own: each hangs on words or on the first digit of a number and
+is tried at those places alone, with ``pattern.match``. All patterns have bounded repeats, so the work per place is
+bounded.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+#: Labels whose values are figures: a clinical value is none of these.
+FIGURES: Final = frozenset(
+    {
+        "AGE", "DATE", "PHONE", "FAX", "ZIP", "SSN", "MEDICALRECORD", "HEALTHPLAN", "ACCOUNT", "LICENSE", "VEHICLE",
+        "DEVICE", "BIOID", "IDNUM",
+    }
+)  # fmt: skip
+#: Labels of countries and of what models take for one.
+ORIGINS: Final = frozenset({"COUNTRY", "STATE", "CITY", "LOCATION-OTHER", "ORGANIZATION"})
+
+#: Refuses a match by what stands around it (``match.string`` is the whole text).
+Check = Callable[[re.Match[str]], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClinicalRow:
+    """One form of a clinical value.
+
+    The stretch is the group ``value`` of ``pattern``, or all of a match where there is no such group; ``excludes`` are
+    the labels that nothing in it can have. The row is tried at ``words`` (lower case), or, with ``at_numbers``, where a
+    number begins whose figures one of the characters ``after`` follows (``x`` for any letter; none for any). ``soft``
+    rows go by a form that identifiers share now and then: a finder that is very sure outvotes them. In ``sure`` rows
+    no word before makes the value anything else.
+    """
+
+    name: str
+    kind: str
+    pattern: re.Pattern[str]
+    words: frozenset[str] = frozenset()
+    at_numbers: bool = False
+    after: str = ""
+    excludes: frozenset[str] = FIGURES
+    soft: bool = False
+    sure: bool = False
+    check: Check | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.words) == self.at_numbers:
+            raise ValueError(f"row {self.name}: expected either words or numbers to hang on")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Stretch:
+    """A clinical value ``[start, end)`` of one text, in code points, and the labels that nothing in it has."""
+
+    start: int
+    end: int
+    kind: str
+    row: str
+    excludes: frozenset[str]
+    soft: bool
+    sure: bool
+
+
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_NUMBER: Final = re.compile(r"(?<![\d.,/])(?<!\d-)\d+|(?<=[^\W\d_][.,/])\d+")
+
+
+#: What may follow a number in some row; kept apart from other characters, of which there are many.
+_KNOWN_AFTER: Final = frozenset("x /.,-–+%°×[]()")
+
+
+class Grammar:
+    """The rows, indexed by what they hang on."""
+
+    def __init__(self, rows: Sequence[ClinicalRow]) -> None:
+        names = [row.name for row in rows]
+        if len(set(names)) != len(names):
+            raise ValueError(f"row names must differ: {sorted({name for name in names if names.count(name) > 1})}")
+        self.rows = tuple(rows)
+        self._words: dict[str, tuple[ClinicalRow, ...]] = {}
+        for row in rows:
+            for word in row.words:
+                self._words[word] = (*self._words.get(word, ()), row)
+        self._at_numbers = tuple(row for row in rows if row.at_numbers)
+        self._behind_numbers: dict[str, tuple[ClinicalRow, ...]] = {}
+
+    def find(self, text: str, start: int = 0, end: int | None = None) -> list[Stretch]:
+        """Return the stretches whose anchors lie in ``text[start:end]``, sorted; they may overlap."""
+        found: set[Stretch] = set()
+        last = len(text) if end is None else end
+        for word in _WORD.finditer(text, start, last):
+            rows = self._words.get(word.group().lower())
+            if rows is not None:
+                found.update(_tried(rows, text, word.start()))
+        for number in _NUMBER.finditer(text, start, last):
+            after = text[number.end() : number.end() + 1]
+            found.update(_tried(self._rows_before("x" if after.isalpha() else after), text, number.start()))
+        return sorted(found, key=lambda stretch: (stretch.start, stretch.end, stretch.row))
+
+    def _rows_before(self, after: str) -> tuple[ClinicalRow, ...]:
+        """Return the rows for a number that this character follows; nothing at the end of a text."""
+        if after not in _KNOWN_AFTER:
+            return tuple(row for row in self._at_numbers if not row.after)
+        rows = self._behind_numbers.get(after)
+        if rows is None:
+            rows = tuple(row for row in self._at_numbers if not row.after or (after and after in row.after))
+            self._behind_numbers[after] = rows
+        return rows
+
+
+def _tried(rows: Iterable[ClinicalRow], text: str, place: int) -> Iterable[Stretch]:
+    for row in rows:
+        match = row.pattern.match(text, place)
+        if match is not None and (row.check is None or row.check(match)):
+            start, end = match.span("value" if "value" in row.pattern.groupindex else 0)
+            if start < end:
+                yield Stretch(start, end, row.kind, row.name, row.excludes, row.soft, row.sure)
+
+
+class Covered:
+    """Stretches of some kind joined where they touch: asks whether they hold a span."""
+
+    def __init__(self, stretches: Iterable[Stretch]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for stretch in sorted(stretches, key=lambda each: each.start):
+            if self._ends and stretch.start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], stretch.end)
+            else:
+                self._starts.append(stretch.start)
+                self._ends.append(stretch.end)
+
+    def holds(self, start: int, end: int) -> bool:
+        """Say whether ``[start, end)`` lies in one of them."""
+        at = bisect_right(self._starts, start) - 1
+        return at >= 0 and end <= self._ends[at]

@@ -1,0 +1,320 @@
+"""Scores, scales, grades and stages, and the fractions and sums that they are written as."""
+
+import re
+from typing import Final
+
+from deid_runtime.detectors.clinical.forms import NOT_AGE, SMALL, anchors, any_of, words_of
+from deid_runtime.detectors.clinical.rows import ClinicalRow
+from deid_runtime.detectors.patterns.fractions import COUNTED, GRADED, is_counted
+from deid_runtime.name_cues import follows_title
+
+_SCORES: Final = words_of(
+    "GCS,Glasgow coma scale,Glasgow coma score,Glasgow,Glasgow-Blatchford,Blatchford,GBS score,NIHSS,"
+    "NIH stroke scale,mRS,"
+    "modified Rankin,Rankin,APGAR,APGARs,Apgar score,Apgar scores,MMSE,MoCA,SLUMS,mini-cog,Mini-Mental,KELS,PHQ-9,PHQ9,"
+    "PHQ-2,PHQ2,PHQ,GAD-7,GAD7,GAD,EPDS,Edinburgh,AUDIT-C,AUDIT,DAST-10,DAST,CAGE,C-SSRS,PCL-5,PCL,BDI,"
+    "BDI-II,HAM-D,HAMD,"
+    "MADRS,YMRS,Y-BOCS,YBOCS,PANSS,AIMS,COWS,CIWA,CIWA-Ar,RASS,SAS,CAM-ICU,CPOT,FLACC,NRS,VAS,NPRS,pain,pain score,"
+    "pain scale,pain level,Braden,Norton,Morse,Morse fall,Morse fall scale,fall risk,Hendrich,STRATIFY,"
+    "MUST,MST,NRS-2002,"
+    "Ranson,Ranson's,BISAP,Balthazar,CTSI,APACHE,APACHE II,SOFA,qSOFA,SIRS,NEWS,NEWS2,MEWS,PEWS,CURB-65,CURB65,CRB-65,"
+    "PSI,PORT,PESI,sPESI,Wells,Wells score,Geneva,PERC,HEART,HEART score,TIMI,TIMI risk,GRACE,Killip,"
+    "CHADS2,CHA2DS2-VASc,"
+    "CHADS-VASc,CHADSVASC,HAS-BLED,HASBLED,ABCD2,RCRI,Lee index,Caprini,Padua,Khorana,4Ts,4T score,HIT "
+    "score,MELD,MELD-Na,"
+    "PELD,Child-Pugh,Child Pugh,CTP,Child-Turcotte-Pugh,Maddrey,FIB-4,NAFLD score,Lille,Alvarado,AIR score,Bishop,"
+    "Bishop score,Bishops,Bishop's,modified Bishop,BPP,Ballard,Silverman,Centor,McIsaac,FeverPAIN,"
+    "Mallampati,ASA,ASA class,"
+    "Cormack-Lehane,LEMON,STOP-BANG,STOPBANG,Epworth,ESS,ISI,PSQI,Karnofsky,KPS,PPS,ECOG,Lansky,WHO PS,PS,ESAS,"
+    "Gleason,Gleason score,grade group,Nottingham,Nottingham grade,Nottingham score,Nottingham histologic grade,SBR,"
+    "Bloom-Richardson,Elston,Fuhrman,Oncotype,Oncotype DX,recurrence score,MammaPrint,Decipher,PI-RADS,PIRADS,BI-RADS,"
+    "BIRADS,LI-RADS,TI-RADS,TIRADS,Lung-RADS,O-RADS,CAD-RADS,RCB,Ki-67,Ki67,Allred,Bethesda,Deauville,"
+    "IPI,R-IPI,FLIPI,IPSS,"
+    "IPSS-R,AUA,AUASS,AUA symptom score,SHIM,IIEF,ISS,R-ISS,Mayo score,Mayo,UCEIS,CDAI,HBI,"
+    "Harvey-Bradshaw,SES-CD,DAS28,"
+    "CDAI score,RAPID3,HAQ,BASDAI,SLEDAI,PASI,BSA,EASI,SCORAD,DLQI,IGA,Hurley,Ferriman-Gallwey,"
+    "Kellgren,Kellgren-Lawrence,"
+    "KL grade,Outerbridge,Tonnis,WOMAC,KOOS,HOOS,Oxford,Oxford hip,Oxford knee,Harris hip,Constant,ASES,DASH,QuickDASH,"
+    "ODI,Oswestry,NDI,JOA,Cobb,Risser,Tanner,Berg,Berg balance,Tinetti,TUG,Timed Up and Go,DGI,FGA,"
+    "mini-BESTest,FIM,Barthel,"
+    "Katz,Lawton,ADL,ADLs,IADL,IADLs,AM-PAC,AMPAC,6 clicks,Modified Ashworth,Ashworth,MAS,Brunnstrom,Fugl-Meyer,UPDRS,"
+    "MDS-UPDRS,Hoehn and Yahr,H&Y,EDSS,ALSFRS,ALSFRS-R,HIT-6,MIDAS,Hunt-Hess,Hunt and Hess,Fisher,modified Fisher,"
+    "ICH score,ASPECTS,Spetzler-Martin,House-Brackmann,Marshall,Rotterdam,FOUR score,Rancho,JFK,CRS-R,"
+    "Ranchos,ACT,C-ACT,"
+    "CAT,mMRC,MRC,NYHA,CCS,Borg,RPE,BODE,GOLD,SNOT-22,SNOT,LUND-Mackay,Lund-Mackay,Centor score,Westley,RDAI,Wagner,"
+    "UT grade,Rutherford,Fontaine,CEAP,VCSS,Fitzpatrick,Breslow,Clark,Clark level,BAI,ACE,ACEs,M-CHAT,"
+    "MCHAT,MCHAT-R,ASQ,"
+    "Vanderbilt,SCARED,PSC,PSC-17,CRAFFT,SDQ,Conners,WISC,FSIQ,IQ,SCORE2,ASCVD,ASCVD risk,QRISK,QRISK3,Framingham,FRAX,"
+    "T-score,T score,Z-score,Z score,ELAN,Rockford,EuroSCORE,STS,STS score,Gensini,SYNTAX,Agatston,CAC,CAC score,"
+    "calcium score,HOMA-IR,Rockall,Forrest,Savary,Prague,Hill grade,LA grade,Boston,BBPS,Boston bowel prep,Bristol,"
+    "Bristol stool,Bristol type,Dukes,POP-Q,PFDI,UDI-6,ICIQ,Rome,Kupperman,KDIGO,RIFLE,AKIN,CKD stage,stage,grade,"
+    "ISUP,OPQRST,Schwab,CES-D,GDS,CDR,FAST,FAQ,NPI-Q,Clock,clock draw,CAM,4AT,Mini-COG,bCAM,AVPU,TOF,"
+    "train of four,ICDSC,"
+    "Aldrete,PADSS,Steward,Snellen,VA,visual acuity,vision,acuity,near vision,cup to disc,cup/disc,Snellen acuity,"
+    "clarity,Waterlow,Bartels,MUST score,ISS score,RTS,TRISS,PTS,Salter-Harris,SH,RCVS,LIPS,Murray,P/F,PF ratio,P:F,"
+    "Hestia,LRINEC,RUCAM,Naranjo,SCORTEN,HScore,PLASMIC,ISTH,JOAS,Garden,Gartland,Weber,Schatzker,Gustilo,Rockwood,"
+    "Neer,Vancouver,Mayfield,AO,Lauge-Hansen,Sanders,Hawkins,Myerson,WIfI,TICI,mTICI,Spurling,Motricity,MIPI,Ann Arbor"
+)
+#: What scores, scales and findings are out of, and their names: a fraction behind a name counts
+#: with its own number alone.
+_OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
+    (
+        (3, 5),
+        words_of(
+            "recall,delayed recall,registration,word recall,mini-cog,Waddell,Waddell's,Centor,McIsaac,"
+            "CURB-65,CURB65,monofilament"
+        ),
+    ),
+    ((3,), words_of("qSOFA")),
+    (
+        (4,),
+        words_of(
+            "reflex,reflexes,DTR,DTRs,patellar,patellars,achilles,biceps,triceps,brachioradialis,"
+            "knee jerks,ankle jerks,pulses,DP,DPs,DP pulses,PT pulses,radial pulses,pedal pulses,"
+            "femoral pulses,dorsalis pedis,CAGE,TOF,train of four,SIRS,CRB-65,Ashworth,modified Ashworth"
+        ),
+    ),
+    (
+        (5,),
+        words_of(
+            "BISAP,strength,motor,motor strength,power,grip,grips,grip strength,deltoid,deltoids,"
+            "iliopsoas,hip flexion,hip flexors,knee extension,knee flexion,quad,quads,quadriceps,"
+            "hamstring,hamstrings,dorsiflexion,plantarflexion,plantar flexion,EHL,FHL,gastroc,"
+            "wrist extension,wrist flexion,finger abduction,finger flexion,interossei,elbow flexion,"
+            "elbow extension,shoulder abduction,shoulder flexion,MMT,APB,FDI,UE,LE,UEs,LEs,BUE,BLE,"
+            "RUE,LUE,RLE,LLE,upper extremities,lower extremities,biceps,triceps,serial 7s,attention,PI-"
+            "RADS,PIRADS"
+        ),
+    ),
+    ((6,), words_of("murmur,SEM,HSM,systolic murmur,diastolic murmur,RCRI,Katz,ADL,ADLs,mRS,Rankin,PHQ-2,CHADS2")),
+    ((7,), words_of("TIMI,ABCD2,modified Rankin")),
+    ((8,), words_of("IADL,IADLs,Lawton,STOP-BANG,STOPBANG,4Ts,4T score,HIT score,BPP,biophysical profile")),
+    (
+        (9,),
+        words_of(
+            "Nottingham,SBR,Bloom-Richardson,Elston,CHA2DS2-VASc,CHADS-VASc,CHADSVASC,HAS-BLED,HASBLED,"
+            "Beighton,BBPS,clinical frailty,CFS,frailty scale"
+        ),
+    ),
+    (
+        (10,),
+        words_of(
+            "pain,pain score,pain scale,pain level,NRS,VAS,NPRS,FLACC,headache,HA,severity,intensity,"
+            "itch,dyspnea,Borg,Aldrete,Alvarado,APGAR,APGARs,Apgar score,Apgar scores,discomfort,"
+            "nausea,fatigue,anxiety,ASPECTS,Gleason,Gleason score,orientation,HEART"
+        ),
+    ),
+    ((11,), words_of("Ranson,Ranson's")),
+    ((12,), words_of("4AT,AUDIT-C,AIR score,Mayo,SPPB")),
+    ((13,), words_of("Bishop,Bishop score,Bishops,Bishop's,modified Bishop")),
+    ((15,), words_of("GCS,Glasgow,Glasgow coma scale,Glasgow coma score,GDS,Child-Pugh,Child Pugh,CTP")),
+    ((21,), words_of("GAD-7,GAD7,GAD,HADS")),
+    ((23,), words_of("Braden,Blatchford,Glasgow-Blatchford")),
+    ((24,), words_of("ESS,Epworth,6 clicks,AM-PAC,AMPAC,DGI,SOFA")),
+    ((25,), words_of("ACT,C-ACT,SHIM,IIEF")),
+    ((27,), words_of("PHQ-9,PHQ9,PHQ")),
+    ((28,), words_of("Tinetti,ISI,POMA")),
+    ((30,), words_of("MMSE,MoCA,SLUMS,Mini-Mental,EPDS,Edinburgh,FGA")),
+    ((35,), words_of("IPSS,AUA,AUASS,AUA symptom score")),
+    ((40,), words_of("CAT,AUDIT,YBOCS,Y-BOCS")),
+    ((42,), words_of("NIHSS,NIH stroke scale")),
+    ((48,), words_of("ALSFRS,ALSFRS-R,Oxford hip,Oxford knee")),
+    ((56,), words_of("Berg,Berg balance,Berg balance scale")),
+    ((63,), words_of("BDI,BDI-II")),
+    ((66, 67), words_of("Fugl-Meyer,CIWA")),
+    ((100,), words_of("Barthel,Karnofsky,KPS,PPS,ACE-III,Harris hip,ODI,WOMAC,VAS")),
+)
+_KIND: Final = (
+    r"(?:[ ](?i:grade|class|scores?|scale|criteria|index|stage|type|test|sum|total|histologic)){0,2}"
+    r"(?:[ ](?:\d|I{1,3}|IV|V)(?=[ ]?[(,;]))?[,;]?"
+)
+#: Between a score and its value: marks and words of course and of place.
+_GAP: Final = (
+    r"(?:[ ]{0,2}(?:[:=~-]|\b(?i:now|was|is|of|today|remains|still|score|scored|at|rated|rates|reported|"
+    r"currently|about|to|the|"
+    r"in|all|bilateral|bilaterally|bilat|b/l|R|L|right|left|UE|LE|BUE|BLE|upper|lower|extremities|"
+    r"proximal|distal|throughout|are|"
+    r"down|up|improved|worst|best|only|approx|initially|on arrival|on admission|arm|leg|grip|hand|max|"
+    r"strength|points|severity|"
+    r"systolic|diastolic|ejection|flow|harsh|blowing|soft|early|late|holosystolic|risk)\b)){0,5}[ ]{0,2}\(?"
+)
+_AND: Final = (
+    r"(?:[ ]?(?:[,;/]|->|→|\b(?i:and|to|then|now|from|with|R|L|on|right|left|OD|OS|in|RUE|LUE|RLE|LLE|"
+    r"UE|LE|DF|PF|EHL|at|rest|"
+    r"activity|but|otherwise|elsewhere|proximally|distally|was|is|delayed|recall|adm|admission|arrival|"
+    r"discharge|h|hr|hrs|hours|24|48|72)\b)[ ]?){1,5}"
+)
+
+
+def _fractions() -> str:
+    branches = []
+    for numbers, names in _OUT_OF:
+        fraction = rf"\d{{1,3}}(?:\.5)?[+\-−]?[ ]?/[ ]?(?:{'|'.join(map(str, numbers))})(?![\d/]|\.\d)[+\-]?"
+        name = rf"{any_of(names)}(?![^\W\d_]|-[A-Za-z])"
+        branches.append(rf"{name}{_KIND}{_GAP}{fraction}(?:{_AND}{fraction}){{0,6}}")
+    return "(?:" + "|".join(branches) + ")"
+
+
+ROWS: Final = (
+    ClinicalRow(
+        name="score-fraction",
+        kind="score",
+        # "Ranson 3/11", "GCS 14/15", "Nottingham grade 2 (6/9)", "pain was 7/10, now 3/10"
+        pattern=re.compile(_fractions()),
+        words=anchors(name for _, names in _OUT_OF for name in names),
+        check=lambda match: _is_name_of_score(match),
+    ),
+    ClinicalRow(
+        name="apgar",
+        kind="score",
+        pattern=re.compile(
+            r"(?i:apgars?(?: scores?)?)(?:[ ]?[:=]|[ ](?:of|were|was|score)){0,2}[ ]?(?:\d|10)"
+            r"(?:[ ]?(?:[/,&-]|and)[ ]?(?:\d|10)){1,2}(?![\d/])"
+        ),
+        words=frozenset({"apgar", "apgars"}),
+    ),
+    ClinicalRow(
+        name="score-value",
+        kind="score",
+        pattern=re.compile(
+            rf"{any_of(_SCORES)}(?![^\W\d_]|['’][a-rt-z]|-[A-Za-z])"
+            r"(?:[ ](?i:grade|class|scores?|scale|criteria|index|stage|type|test|sum|total|risk)){0,2}"
+            r"(?:[ ]{0,2}(?:[:=~]|\b(?i:now|was|is|of|today|remains|still|scored|currently|to|from|up|down)\b)){0,3}"
+            rf"[ ]{{1,2}}{SMALL}%?{NOT_AGE}(?:(?:[ ]?(?:->|→|to)[ ]?){SMALL}%?)?(?:[ ]?\+[ ]?\d{{1,2}}(?:[ "
+            rf"]?=[ ]?\d{{1,2}})?)?"
+        ),
+        words=anchors(_SCORES),
+        soft=True,
+        check=lambda match: _is_name_of_score(match),
+    ),
+    ClinicalRow(
+        name="fraction-counted",
+        kind="score",
+        # "3/14 axillary nodes", "2/4 SIRS criteria"
+        pattern=re.compile(rf"(?<![\d/.\-]){COUNTED.pattern}"),
+        at_numbers=True,
+        after="/ ",
+        check=is_counted,
+    ),
+    ClinicalRow(
+        name="fraction-behind-count",
+        kind="score",
+        # "LN 7/31 with ENE", "cores 3/12", "portal tracts 11/14"
+        pattern=re.compile(
+            r"(?:LNs?|SLNs?|(?i:nodes|nodal|cores|glomeruli|tracts|oocytes|embryos|follicles))"
+            r"(?:[ ]?:|[ ](?:R|L|left|right|pos|positive|neg|negative|sampled|involved|were|was|dissection|"
+            r"incl|of)){0,3}[ ]?"
+            r"(?P<value>(?P<a>\d{1,2})[ ]?/[ ]?(?P<b>\d{1,2})(?:[ ]?,[ ](?:R|L|left|right)?[ ]?\d{1,2}/\d{1,"
+            r"2}){0,2})(?![\d/])"
+        ),
+        words=frozenset("ln lns sln slns nodes nodal cores glomeruli tracts oocytes embryos follicles".split()),
+        soft=True,
+        check=is_counted,
+    ),
+    ClinicalRow(
+        name="fraction-graded",
+        kind="score",
+        # "2/6 systolic murmur", "5/5 strength throughout"; a line may begin with a day: "7/10 pain better"
+        pattern=re.compile(rf"(?<![\d/.\-]){GRADED.pattern}"),
+        at_numbers=True,
+        after="/ .+-",
+        check=lambda match: "10" not in match[0] or match.string[: match.start()].rpartition("\n")[2].strip() != "",
+    ),
+    ClinicalRow(
+        name="fraction-words",
+        kind="score",
+        # "0 of 14 nodes", "3 out of 11"
+        pattern=re.compile(r"\d{1,2}[ ](?i:of|out of)[ ](?:the[ ])?\d{1,2}(?![\d/]|[ ](?:[A-Z][a-z]{2}))"),
+        at_numbers=True,
+        after=" ",
+    ),
+    ClinicalRow(
+        name="gleason-sum",
+        kind="score",
+        pattern=re.compile(r"[1-5][ ]?\+[ ]?[1-5](?:[ ]?=[ ]?(?:[2-9]|10))?(?:[ ]?/[ ]?10)?(?![\d/])"),
+        at_numbers=True,
+        after="+ ",
+    ),
+    ClinicalRow(
+        name="acuity",
+        kind="score",
+        # From 20/15 on no calendar has such a day.
+        pattern=re.compile(r"20[ ]?/[ ]?(?:1[56]|[2-9]\d|[1-8]00|1[256]\d)(?:[ ]?[+\-]\d)?(?![\d/]|-\d)"),
+        at_numbers=True,
+        after="/ ",
+    ),
+    ClinicalRow(
+        name="acuity-metric",
+        kind="score",
+        # "6/9 OD", "VA R 6/6 L 6/12", "6/18 ph 6/12"
+        pattern=re.compile(
+            r"6[ ]?/[ ]?(?:[569]|12|18|24|36|60)(?:[ ]?[+\-]\d?)?(?![\d/])(?=[ ,;]{0,2}(?:OD|OS|OU|RE\b|"
+            r"LE\b|ph\b|PH\b|in each eye|"
+            r"unaided|aided|uncorrected|corrected|N\d|with pinhole|w/ pinhole))"
+        ),
+        at_numbers=True,
+        after="/ ",
+    ),
+    ClinicalRow(
+        name="acuity-pair",
+        kind="score",
+        # "6/9, 6/60": no month has a 36th or 60th day
+        pattern=re.compile(r"6/\d{1,2}[+\-]?\d?[ ]?[,;/][ ]?(?:(?:R|L|OD|OS)[ ])?6/(?:36|60)(?!\d)"),
+        at_numbers=True,
+        after="/",
+    ),
+    ClinicalRow(
+        name="acuity-behind-name",
+        kind="score",
+        pattern=re.compile(
+            r"(?:VA|(?i:visual acuity|vision|acuity|near vision|snellen))(?:[ ]{0,2}(?:[:=,;]|\b(?:R|L|OD|"
+            r"OS|OU|RE|LE|right|left|was|is|of|"
+            r"and|cc|sc|ph|PH|eye|both|in the|with|correction|glasses|unaided|aided)\b)){0,5}[ ]{0,2}(?:6|"
+            r"20)[ ]?/[ ]?\d{1,3}[+\-]?\d?(?![\d/])"
+            r"(?:(?:[ ]{0,2}(?:[:=,;/]|\b(?:R|L|OD|OS|OU|RE|LE|right|left|and|ph|PH|eye|in the|with)\b)){1,"
+            r"4}[ ]{0,2}(?:6|20)[ ]?/[ ]?"
+            r"\d{1,3}[+\-]?\d?(?![\d/])){0,3}"
+        ),
+        words=frozenset("va visual vision acuity near snellen".split()),
+    ),
+)
+
+#: Names of scores that are words, names of people or places, or parts of the body: a bare number behind
+#: them is no score.
+_WORDS: Final = frozenset(
+    "pain vision act cat fast gold news must heart norton boston edinburgh oxford constant clark "
+    "fisher mayo weber neer hawkins "
+    "vancouver marshall rotterdam wells bishop bishops glasgow nottingham morse berg grade stage ps as "
+    "sh port lee fontaine rome "
+    "geneva prague garden sanders myerson bristol grace four dukes forrest hill mas wagner borg ace "
+    "aces faces audit aims "
+    "ranchos rancho lawton katz rutherford hurley tanner cobb risser braden lansky lille oswestry "
+    "westley harris steward "
+    "framingham bethesda allred elston fuhrman hestia naranjo murray schwab conners vanderbilt "
+    "rockwood gartland mayfield "
+    "savary ballard silverman centor alvarado epworth rankin ranson killip caprini padua khorana "
+    "maddrey hendrich iga bsa fim sas "
+    "dash cdr faq cam iq cac sts isi iss gad hit psi asa must psc asq scared clock stratify lemon air "
+    "ccs mrc who mst pts rts ao mipi kl la acuity calcium near".split()
+)
+#: Of those, the ones that as scores are in capitals.
+_IN_CAPITALS: Final = frozenset(
+    "act cat fast gold news must heart ps as sh port grace mas ace aces audit aims bsa fim sas dash "
+    "cdr faq cam iq cac sts isi iss gad "
+    "hit psi asa who mst pts rts ao kl la air lemon scared psc ue le ha dp sem".split()
+)
+_SURE_SIGN: Final = re.compile(r"(?i)/|\b(?:scores?|scale|criteria|grade|class|stage|index|risk)\b|[:=]")
+
+
+def _is_name_of_score(match: re.Match[str]) -> bool:
+    """A name of a person before a bare number is that of a person: ``Mrs. Norton 82``, ``Grace 16``."""
+    word = re.match(r"[^\W\d_]+", match[0])
+    if word is None:
+        return True
+    if match.string[match.start() - 1 : match.start()] in ("-", "_", "#", "@") or follows_title(
+        match.string, match.start()
+    ):
+        return False
+    if word.group().lower() in _IN_CAPITALS and not word.group().isupper():
+        return False
+    return word.group().lower() not in _WORDS or word.group().isupper() or _SURE_SIGN.search(match[0]) is not None

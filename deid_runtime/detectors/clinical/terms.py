@@ -1,0 +1,75 @@
+"""Clinical terms that models take for a person, a place or an employer: drugs, devices, tests, specialties.
+
+The list holds no word that is a family name, a given name or a place of public lists. What a title, a credential, a
+label or a word for kin stands beside is a name all the same.
+"""
+
+import re
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+
+from deid_runtime.labels import HEADS
+from deid_runtime.name_cues import fold, follows_title, is_listed_name, is_staff
+from deid_runtime.spans import Span
+
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_MOST_WORDS: Final = 4
+_CUE_BEFORE: Final = re.compile(
+    r"(?i)(?:\b(?:patient|pt|name|named|called|attending|provider|physician|surgeon|author|signed|by|"
+    r"per|dictated|cosigned|"
+    r"resident|fellow|nurse|midwife|therapist|caregiver|guardian|contact|poa|hcp|proxy|neighbor|"
+    r"neighbour|friend|pastor|rabbi|"
+    r"wife|husband|son|daughter|mother|father|mom|dad|mum|sister|brother|aunt|uncle|niece|nephew|cousin|grand\w{2,8}|"
+    r"spouse|partner|fianc\w{1,3}|twin|baby|boyfriend|girlfriend|lives? (?:in|at|on|with)|from|moved to|"
+    r"born in|works? (?:at|for)|"
+    r"employed (?:at|by)|attends|resides (?:in|at))\b[^\w\n]{0,3}|/s/[ ]?|[@][ ]?)$"
+)
+#: What stands behind initials and log-in names: ``EBL/ww``, ``AML:dz``.
+_SIGNED_AFTER: Final = re.compile(r"[@_/-]|:\w")
+_BEFORE_CHARS: Final = 28
+#: From this score on a model is believed that a listed abbreviation, or any term as a place or employer, is a name.
+SURE_OF_NAME: Final = 0.5
+
+
+def is_term(text: str, span: Span) -> bool:
+    """Say whether every word of ``span`` is a clinical term and nothing beside it says that it names somebody."""
+    value = text[span.start : span.end]
+    words = _WORD.findall(value)
+    if not 0 < len(words) <= _MOST_WORDS or any(char.isdigit() for char in value):
+        return False
+    if not all(_is_listed(word) for word in words):
+        return False
+    if span.score >= SURE_OF_NAME and (span.label not in HEADS["name"] or any(_is_short(word) for word in words)):
+        return False  # an abbreviation may be initials or a hospital, a brand is its maker or its shop as well
+    return not is_introduced(text, span)
+
+
+def is_introduced(text: str, span: Span) -> bool:
+    """Say whether a title, a credential, a label, a word for kin or the form of a signature stands beside ``span``."""
+    before = text[max(0, span.start - _BEFORE_CHARS) : span.start].rpartition("\n")[2]
+    return (
+        _CUE_BEFORE.search(before) is not None
+        or follows_title(text, span.start)
+        or is_staff(text, span.start, span.end)
+        or _SIGNED_AFTER.match(text, span.end) is not None
+        or text[span.start - 1 : span.start] in ("@", "_", "/", "-")
+    )
+
+
+def _is_short(word: str) -> bool:
+    return word.isupper() and fold(word) not in _terms()
+
+
+def _is_listed(word: str) -> bool:
+    terms = _terms()
+    if word.isupper() and word in terms:
+        return True
+    folded = fold(word)
+    return folded in terms and not is_listed_name(folded)
+
+
+@lru_cache(maxsize=1)
+def _terms() -> frozenset[str]:
+    text = (files("deid_runtime") / "data" / "lexicon" / "clinical_terms.txt").read_text(encoding="utf-8")
+    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())

@@ -1,0 +1,124 @@
+"""Times that hang on no calendar: days after an operation, durations, ages of a pregnancy."""
+
+import re
+from typing import Final
+
+from deid_runtime.detectors.clinical.rows import FIGURES, ClinicalRow
+
+#: Numbers of days of a week, weeks of a year, months of a year, as notes of Britain and Ireland write durations.
+_DURATION: Final = r"(?:\d{1,2}(?:[-–]\d{1,2})?/52|(?:[1-9]|1[0-4])/7|(?:[1-9]|1[0-2]|15|18|24)/12)(?![\d/])"
+#: A duration in this form may also be the age of an infant: "baby, 3/52".
+_NOT_OF_INFANTS: Final = FIGURES - {"AGE"}
+
+ROWS: Final = (
+    ClinicalRow(
+        name="duration-weeks",
+        kind="relative time",
+        # No year has a 52nd day of a month, and no month is the 52nd.
+        pattern=re.compile(r"\d{1,2}(?:[ ]?[-–][ ]?\d{1,2})?/52(?![\d/])"),
+        at_numbers=True,
+        after="/- –",
+        excludes=_NOT_OF_INFANTS,
+    ),
+    ClinicalRow(
+        name="duration-before",
+        kind="relative time",
+        # "5/7 of trimethoprim", "6/12 ago", "3/7 hx", "2/12 history"
+        pattern=re.compile(
+            rf"{_DURATION}[ ]{{1,2}}(?i:of\b(?![ ](?:this|last|next|the|19|20))|hx\b|h/o|history|ago\b|"
+            rf"duration|previously)"
+        ),
+        at_numbers=True,
+        after="/-–",
+        excludes=_NOT_OF_INFANTS,
+        sure=True,
+    ),
+    ClinicalRow(
+        name="duration-series",
+        kind="relative time",
+        # "scan at 3/12, then 6/12, then yearly"
+        pattern=re.compile(
+            r"(?:[1-9]|1[0-2])/12(?:,?[ ](?:and[ ])?then[ ](?:at[ ])?(?:(?:[1-9]|1[0-2]|18|24)/12|yearly|"
+            r"annual\w{0,2}|6-monthly)){1,4}(?![\d/])"
+        ),
+        at_numbers=True,
+        after="/",
+        excludes=_NOT_OF_INFANTS,
+        soft=True,
+    ),
+    ClinicalRow(
+        name="duration-after",
+        kind="relative time",
+        # "RTC 3/12", "review in 6/12", "for 5/7", "x 3/12"
+        pattern=re.compile(
+            r"(?i:rtc|tca|review in|rv in|see in|seen in|back in|again in|repeat in|rpt in|recheck in|f/u "
+            r"in|clinic in|opd in|in|for|over|past|"
+            rf"x|every|within)[ ]{{1,2}}(?:(?:in|the|approx|about)[ ]){{0,2}}(?P<value>{_DURATION})(?!-|[ "
+            rf"](?:at\b|@|\d))"
+        ),
+        words=frozenset(
+            "rtc tca review rv see seen back again repeat rpt recheck f clinic opd in for over past x "
+            "every within".split()
+        ),
+        excludes=_NOT_OF_INFANTS,
+        soft=True,
+        check=lambda match: match[0][:3].lower() not in ("rtc", "tca") or match["value"].endswith(("12", "52")),
+    ),
+    ClinicalRow(
+        name="day-of-stay",
+        kind="relative time",
+        pattern=re.compile(
+            r"(?i:pod|hd|ppd|dol|icu day|hospital day|post[ -]?op day|postoperative day|postop day|day of "
+            r"life|vent day|cycle|"
+            r"d|day|wk|week|visit|dose|no\.?)(?:[ ]{0,2}#|[ ]?:)?[ ]{0,2}(?P<value>\d{1,3}(?:[ ]?[-–+][ "
+            r"]?\d{1,3})?)(?![\d/:.]\d|[\w/])"
+        ),
+        words=frozenset("pod hd ppd dol icu hospital post postop postoperative day vent cycle".split()),
+    ),
+    ClinicalRow(
+        name="gestation",
+        kind="gestation",
+        pattern=re.compile(
+            r"(?:(?:2|3)\d|4[0-3]|1\d|\d)[ ]?(?:\+[ ]?[0-6](?:/7)?|[ ]?w(?:ks?|eeks?)?[ ,]{0,2}[0-6](?:/7|[ "
+            r"]?d(?:ays?)?)?|"
+            r"[ ][0-6]/7|-?[ ]?(?:wk?s?|weeks?))(?!\w)(?:[ ,]{1,2}(?:GA\b|EGA\b|gestation\w{0,2}|G\d|IUP|"
+            r"pregnan\w{1,5}|preterm|"
+            r"twins?|by (?:US|LMP|dates)|singleton|gravid))"
+        ),
+        at_numbers=True,
+        after="+ -x",
+    ),
+    ClinicalRow(
+        name="gestation-plus",
+        kind="gestation",
+        pattern=re.compile(
+            r"(?<![#\w/.])(?:(?:[1-3]\d|4[0-3]|[4-9])\+[ ]?[0-6](?:/7)?|(?:2\d|3\d|4[0-3])[ ][0-6]/7|"
+            r"(?:[1-3]\d|4[0-3]|[4-9])(?:[ ]?w(?:k|ks|eeks)?[ ]?[0-6](?:/7|[ ]?d(?:ays?)?)?))(?![\w/])"
+        ),
+        at_numbers=True,
+        after="+ x",
+    ),
+    ClinicalRow(
+        name="gestation-label",
+        kind="gestation",
+        pattern=re.compile(
+            r"(?i:EGA|GA|gestation(?:al age)?|CGA|PMA|PCA|born at|delivered at|preterm at|pregnant|IUP(?: "
+            r"at)?|gestation of|"
+            r"corrected(?: age)?|dates)(?:[ ]?[:=@,]|[ ](?:of|at|is|was|now|about|approx|today)){0,2}[ "
+            r"]?(?P<value>\d{1,2}(?:[ ]?\+[ ]?[0-6]|[ ][0-6]/7|"
+            r"[ .-]?(?:w|wk|wks|week|weeks)(?:[ ,]{0,2}\d(?:/7|[ ]?d(?:ays?)?)?)?)(?:/7)?)(?!\d)(?![ ]{0,2}old)"
+        ),
+        words=frozenset(
+            "ega ga gestation gestational cga pma pca born delivered preterm pregnant iup corrected dates".split()
+        ),
+    ),
+    ClinicalRow(
+        name="gravida",
+        kind="gestation",
+        pattern=re.compile(
+            r"[Gg]\d{1,2}[ ]?[Pp][ ]?\d{1,4}(?:-\d-\d-\d|\+\d)?(?:[ ]?[AaLl]\d){0,2}(?:[, ]{1,2}(?:at[ "
+            r"])?\d{1,2}(?=[ ]?(?:\+|w|[0-6]/7)))?"
+        ),
+        words=frozenset({"g"}),
+    ),
+)

@@ -1,0 +1,43 @@
+"""What stands behind two numbers with a slash that are a count or a grade and no date: ``3/14 axillary nodes``."""
+
+import re
+from typing import Final
+
+_KINDS_OF_NODE: Final = (
+    r"(?:(?:axillary|sentinel|positive|negative|pelvic|inguinal|mediastinal|regional|lymph|left|right|"
+    r"para-?aortic|cervical|hilar|"
+    r"biopsy|blood|core|SIRS|Ranson|Centor|Duke|Jones|Light|McDonald|tender|culture|diagnostic|major|"
+    r"minor|harvested|resected)[ ]){0,3}"
+)
+_SIDES: Final = (
+    r"(?i:throughout|bilaterally|bilat|b/l|symmetric\w{0,4}|proximally|distally|(?:in[ ])?(?:all[ ]|"
+    r"both[ ])?(?:[RL]|B|Rt|Lt)?[ ]?"
+    r"(?:UEs?|LEs?|RUE|LUE|RLE|LLE|BUE|BLE|EHL|DF|PF|extremities))\b"
+)
+#: A count out of a count: nodes with tumour, biopsies, criteria.
+COUNTED: Final = re.compile(
+    rf"(?P<a>\d{{1,2}})[ ]?/[ ]?(?P<b>\d{{1,2}})(?![\d/])[ ](?:of[ ](?:the[ "
+    rf"])?)?(?i:{_KINDS_OF_NODE}(?:nodes?|LNs?|SLNs?|cores|bottles|criteria|"
+    r"points|slides|joints|tender points|axillary LNs?|glomeruli|embryos|blastocysts|oocytes|eggs|"
+    r"follicles|nerves|tracts|fragments|"
+    r"passes|foci|samples|swabs|smears|patches|lobes|quadrants|sperm(?:atozoa)?|limbs|muscles|vertebrae|"
+    r"biopsies|specimens|"
+    r"(?:migraine|headache|treatment|school)[ ](?:days|nights)|sessions|doses given|attempts|trials|"
+    r"objects|words|questions|systems)\b)"
+)
+#: A grade of a finding, each out of its own number.
+GRADED: Final = re.compile(
+    r"\d{1,2}(?:\.5)?[+\-]?[ ]?/[ ]?(?:10(?![\d/])[ ](?i:(?:\w{3,10}[ ])?(?:pain|severity|intensity|"
+    r"headache)|at rest|at worst|at best|"
+    r"with (?:movement|activity)|on exertion)\b|"
+    rf"5[+\-]?(?![\d/])[ ](?:(?i:(?:muscle[ ]|motor[ ]|grip[ ])?(?:strength|motor|power))\b|{_SIDES})|"
+    r"6(?![\d/])[ ](?i:(?:harsh|blowing|soft|early|late|mid|holo|crescendo|ejection|high[ -]pitched|"
+    r"short|loud)?[ ]?(?:peaking[ ])?"
+    r"(?:systolic|diastolic|holosystolic|SEM|HSM|murmur|ejection|pansystolic)\b)|"
+    rf"[234][+\-]?(?![\d/])[ ](?:(?i:reflexes|pulses|DTRs?)\b|{_SIDES}))"
+)
+
+
+def is_counted(match: re.Match[str]) -> bool:
+    """Say whether no more are counted than there are."""
+    return int(match["a"]) <= int(match["b"])

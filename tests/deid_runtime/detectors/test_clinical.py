@@ -1,0 +1,264 @@
+"""Clinical facts that are no identifiers, and identifiers that look like them."""
+
+import random
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deid_runtime.detectors.clinical import GRAMMAR, find_clinical, without_clinical
+from deid_runtime.detectors.clinical.rows import ClinicalRow, Grammar
+from deid_runtime.detectors.clinical.terms import _terms
+from deid_runtime.detectors.patterns import find_patterns
+from deid_runtime.labels import LABELS
+from deid_runtime.name_cues import is_listed_name
+from deid_runtime.spans import Span
+
+
+def marked(text: str, label: str, *, score: float = 0.9, source: str = "model:x") -> tuple[str, list[Span]]:
+    """Return ``text`` without its brackets, and a span over what each pair of them held."""
+    spans, plain = [], ""
+    for number, part in enumerate(re.split(r"[\[\]]", text)):
+        if number % 2:
+            spans.append(Span(len(plain), len(plain) + len(part), label, score, (source,)))
+        plain += part
+    return plain, spans
+
+
+def stays(text: str, label: str, score: float = 0.9) -> bool:
+    plain, spans = marked(text, label, score=score)
+    assert spans, "mark a value with brackets"
+    kept = without_clinical(plain, spans)
+    assert kept in ([], spans)
+    return kept == spans
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Sats now [94] on 2, was [92] last night", "AGE"),
+        ("SpO2 dipped to [88] on room air", "AGE"),
+        ("Na [138] K 4.1 Cl [101]", "AGE"),
+        ("ferritin [2019], LDH [1998]", "DATE"),
+        ("D-dimer [1985] ng/mL", "DATE"),
+        ("Nottingham grade 2 ([6/9]), ER positive", "DATE"),
+        ("Ranson [3/11] on admission", "DATE"),
+        ("GCS [14/15], pain [7/10]", "DATE"),
+        ("[3/14] axillary nodes positive", "DATE"),
+        ("[5/5] strength throughout, [2/6] systolic murmur", "DATE"),
+        ("vision [20/40] OD", "DATE"),
+        ("VA R [6/9] L [6/12]", "DATE"),
+        ("RTC [3/12] with bloods", "DATE"),
+        ("[3/7] of amoxicillin, then [2/52] of rest", "DATE"),
+        ("Shingrix [2/2] given", "DATE"),
+        ("per [2013] ACC/AHA guideline", "DATE"),
+        ("WHO [2016] grade II; AJCC 8th edition [2017]", "DATE"),
+        ("SNOMED [44054006] recorded", "IDNUM"),
+        ("CPT [99214] billed", "IDNUM"),
+        ("L[4/5] stenosis, C[5/6] disc", "DATE"),
+        ("a [338] m walk", "AGE"),
+        ("AC [14/450/5/40]", "DATE"),
+        ("G3P2 at [38]w4d", "AGE"),
+        ("EF [55]-[60]", "AGE"),
+        ("BP [94]/60, HR [94]", "AGE"),
+        ("heparin gtt at [12]", "AGE"),
+        ("[20] Fr Foley", "AGE"),
+        ("age [340] by error of the scale", "AGE"),
+        ("[22/30] today", "DATE"),
+        ("[African] [American] man", "COUNTRY"),
+        ("speaks [Arabic] at home", "COUNTRY"),
+        ("[Vietnamese] interpreter", "COUNTRY"),
+        ("[Irish] Catholic", "COUNTRY"),
+        ("[Hispanic] woman", "COUNTRY"),
+        ("took [Accutane] as a teen", "PATIENT"),
+        ("[Shingrix] due", "DOCTOR"),
+    ],
+)  # fmt: skip
+def test_clinical_facts_are_taken_back(text: str, label: str) -> None:
+    assert not stays(text, label)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Sats stable, [67]-year-old man", "AGE"),
+        ("Hgb 9.2, wife [67], son 40", "AGE"),
+        ("Cr 0.9, [67]M", "AGE"),
+        ("mother Grace ([82]) died of a stroke", "AGE"),
+        ("Mrs. Norton [82] came alone", "AGE"),
+        ("breast ca [44]", "AGE"),
+        ("aged [94]", "AGE"),
+        ("she is [97] and walks daily", "AGE"),
+        ("seen on [3/14] for nodes", "DATE"),
+        ("BCx [1/19] MRSA", "DATE"),
+        ("[3/14] labs reviewed, Na 138", "DATE"),
+        ("cholecystectomy [2016], stent [2019]", "DATE"),
+        ("dx [2013] in Dundas", "DATE"),
+        ("trip to Paris [2019]", "DATE"),
+        ("T [9/27]", "DATE"),
+        ("RTC [3/14]", "DATE"),
+        ("CPAP to [3/10], then room air", "DATE"),
+        ("MRN [4417] in the CT log", "MEDICALRECORD"),
+        ("lot [CK4417]", "DEVICE"),
+        ("serial [CI532]", "DEVICE"),
+        ("ck [5517] paid", "IDNUM"),
+        ("a [Dutch] tourist", "COUNTRY"),
+        ("born in [Norway]", "COUNTRY"),
+        ("fled [Sudan] in winter", "COUNTRY"),
+        ("[Grant] is better", "PATIENT"),
+        ("[Allegra] called back", "PATIENT"),
+        ("Dr. [Accutane] saw her", "DOCTOR"),
+        ("sister [Shingrix] Lee", "PATIENT"),
+        ("signed [ADR]/mq", "DOCTOR"),
+        ("[Glasgow] agreed", "DOCTOR"),
+    ],
+)  # fmt: skip
+def test_identifiers_beside_clinical_facts_stay(text: str, label: str) -> None:
+    assert stays(text, label)
+
+
+def test_a_very_sure_model_outvotes_soft_rows_alone() -> None:
+    assert stays("review in [3/12]", "DATE", score=0.99)
+    assert not stays("review in [3/12]", "DATE", score=0.8)
+    assert not stays("[3/14] axillary nodes", "DATE", score=0.99)
+
+
+def test_a_number_over_89_wants_a_cue_or_a_model_that_means_it() -> None:
+    assert not stays("now [96] again", "AGE", score=0.1)
+    assert stays("now [96] again", "AGE", score=0.5)
+    assert not stays("sugar 61, had juice, now [96]", "AGE", score=0.5)
+    assert stays("he is [96] again", "AGE", score=0.1)
+
+
+@pytest.mark.parametrize("source", ["template", "record", "propagation"])
+def test_what_a_strong_finder_touches_stays(source: str) -> None:
+    text = "Sats 94 on 2"
+    model = Span(5, 7, "AGE", 0.9, ("model:age",))
+    strong = Span(5, 7, "AGE", 1.0, (source,))
+
+    assert without_clinical(text, [model, strong]) == [model, strong]
+    assert without_clinical(text, [model]) == []
+
+
+def test_a_year_or_day_that_a_pattern_was_sure_of_gives_way_to_a_value() -> None:
+    text = "hCG 1240 -> 1980 at 48 h"
+    year = Span(12, 16, "DATE", 1.0, ("pattern",))
+
+    assert without_clinical(text, [year]) == []
+    assert without_clinical("married 1980", [Span(8, 12, "DATE", 1.0, ("pattern",))]) != []
+
+
+def test_parts_of_a_name_stay_together() -> None:
+    text = "seen with Kim Mirena today"
+    first, second = Span(10, 13, "PATIENT", 0.9, ("model:name",)), Span(14, 20, "PATIENT", 0.9, ("model:name",))
+
+    assert without_clinical(text, [first, second]) == [first, second]
+
+
+_PIECES = st.lists(
+    st.sampled_from(
+        ["Sats", "94", "3/14", "nodes", "on", "Hgb", "9.2", "67", "yo", "2013", "ACC/AHA", "Grace", "Accutane", ",",
+         "\n", "Dr.", "Irish", "Catholic", "T", "L4/5", "é", "#", "-"]
+    ),
+    max_size=30,
+)  # fmt: skip
+
+
+@given(_PIECES, st.data())
+def test_spans_are_only_ever_taken_away_and_never_strong_ones(pieces: list[str], data: st.DataObject) -> None:
+    text = " ".join(pieces) or "."
+    ends = st.integers(0, len(text))
+    drawn = data.draw(
+        st.lists(
+            st.tuples(ends, ends, st.sampled_from(LABELS), st.floats(0, 1),
+                      st.sampled_from(["model:x", "pattern:weak", "record"])),
+            max_size=8,
+        )
+    )  # fmt: skip
+    spans = [Span(min(a, b), max(a, b), label, score, (source,)) for a, b, label, score, source in drawn if a != b]
+
+    kept = without_clinical(text, spans)
+
+    assert [span for span in spans if span in kept] == kept
+    assert all(span in kept for span in spans if span.sources == ("record",))
+    assert without_clinical(text, kept) == kept or len(without_clinical(text, kept)) < len(kept)
+    for stretch in find_clinical(text):
+        assert 0 <= stretch.start < stretch.end <= len(text)
+        assert stretch.excludes <= set(LABELS)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "Sats 94 ",
+        "9 ",
+        "1/2 ",
+        "Na 138, ",
+        "to 94 ",
+        "Irish ",
+        "a",
+        "9",
+        "BP 94/60 P 94 ",
+        "GCS 14/15, ",
+        "2013 the the ",
+        "(",
+        "T1 ",
+        "-> ",
+    ],
+)
+def test_time_is_linear_in_the_length_of_a_text(piece: str) -> None:
+    def seconds(times: int) -> float:
+        text = piece * times
+        spans = [Span(at, at + 1, "AGE", 0.5, ("model:age",)) for at in range(0, len(text), 50)]
+        begun = time.process_time()
+        without_clinical(text, spans)
+        find_clinical(text)
+        return time.process_time() - begun
+
+    count = 4_000 // len(piece)
+    assert seconds(4 * count) < 12 * max(seconds(count), 0.02)
+
+
+def test_rows_are_reached_and_have_names_of_their_own() -> None:
+    assert {row.kind for row in GRAMMAR.rows} >= {"lab", "vital sign", "score", "amount", "code", "edition", "people"}
+    assert len({row.name for row in GRAMMAR.rows}) == len(GRAMMAR.rows)
+    with pytest.raises(ValueError, match="must differ"):
+        Grammar([GRAMMAR.rows[0], GRAMMAR.rows[0]])
+    with pytest.raises(ValueError, match="words or numbers"):
+        ClinicalRow(name="x", kind="x", pattern=GRAMMAR.rows[0].pattern)
+
+
+def test_no_clinical_term_is_a_listed_name() -> None:
+    words = [word for word in _terms() if not word.isupper()]
+
+    assert len(words) > 4_000
+    assert [word for word in words if is_listed_name(word)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "scores"),
+    [
+        ("the ratio 3/14 rose", [0.3]),
+        ("seen 3/14", [1.0]),
+        ("3/14 axillary nodes", [0.5]),
+        ("RTC 3/12", [0.5]),
+        ("RTC 3/14", [1.0]),
+        ("Sats now low", []),
+        ("closed Sats and Suns", [1.0]),
+    ],
+)
+def test_how_sure_patterns_are_of_days_without_a_year(text: str, scores: list[float]) -> None:
+    [found] = find_patterns([text])
+
+    assert [
+        span.score for span in found if text[span.start] in "3S" and text[span.start : span.end] != "Suns"
+    ] == scores
+
+
+def test_the_order_of_spans_does_not_matter() -> None:
+    plain, spans = marked("Sats [94], [67] yo, Hgb [9], on [3/14]", "AGE")
+    shuffled = random.Random(1).sample(spans, len(spans))
+
+    assert sorted(without_clinical(plain, shuffled)) == without_clinical(plain, spans)
