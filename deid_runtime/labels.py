@@ -47,9 +47,9 @@ def group_of(label: str, *, age_years: float | None = None) -> str:
 SOURCE_RANK: Final[dict[str, int]] = {
     "template": 0,
     "pattern": 1,
-    "rule:people": 2,
-    "record": 3,
-    "model:name": 4,
+    "record": 2,
+    "model:name": 3,
+    "rule:people": 4,
     "model:location": 5,
     "model:age": 6,
     "model:organization": 7,

@@ -2,12 +2,15 @@
 
 ::
 
-    sentences -> inclusion -> templates -> patterns -> record -> models
-        -> propagation -> fusion -> surrogates -> rewrite
+    view -> sentences -> inclusion -> templates -> patterns -> people -> record -> models
+        -> clinical -> propagation -> fusion -> surrogates -> rewrite
+
+All stages up to fusion read the view of a note (:mod:`deid_runtime.reading_view`), and their offsets are those of the
+view. :meth:`Pipeline._fused` alone turns them into offsets of the note.
 
 A sentence of the inclusion list or one that a template explains is not shown to the models; patterns and the record
 always see whole notes. Nothing a stage found is ever dropped, but for a weak pattern that all models deny
-(:mod:`deid_runtime.detectors.doubts`).
+(:mod:`deid_runtime.detectors.doubts`) and for clinical facts (:mod:`deid_runtime.detectors.clinical`).
 
 Fail closed: whatever goes wrong with a note in any stage, that note comes back as :class:`Quarantined`, with the stage
 and a reason that holds no note text, and every other note of the batch is served as if alone. An engine that fails in
@@ -17,16 +20,18 @@ this process, or memory that runs out, stops all of them: see :attr:`Pipeline.fa
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from time import perf_counter
 from typing import Final, TypeVar
 
 from deid_runtime.closing import Closing
+from deid_runtime.detectors.clinical import without_clinical
 from deid_runtime.detectors.doubts import settle_doubts
 from deid_runtime.detectors.inclusion import InclusionList, load_inclusion
 from deid_runtime.detectors.known import KnownLines, packaged_lines, sentences_to_read
 from deid_runtime.detectors.patterns import find_patterns
+from deid_runtime.detectors.people import find_people
 from deid_runtime.detectors.record import find_record
 from deid_runtime.detectors.templates import Templates, load_templates
 from deid_runtime.errors import DeidError, EngineError, InputError, SettingsError
@@ -35,16 +40,19 @@ from deid_runtime.legibility import illegible
 from deid_runtime.offsets import read_offsets
 from deid_runtime.patients import checked_records
 from deid_runtime.propagation import propagate
+from deid_runtime.reading_view import View, read_view
 from deid_runtime.rewrite import rewrite
 from deid_runtime.sentences import split_sentences
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Sentence, Span, Tagger, covered
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.context import Context, read_context
+from deid_runtime.surrogates.line_breaks import unbroken
 
 #: The stages in their order; keys of :attr:`Pipeline.stage_seconds` and values of :attr:`Quarantined.stage`.
 STAGES: Final = (
-    "read", "sentences", "inclusion", "templates", "patterns", "record", "models", "propagation", "fusion",
+    "read", "sentences", "inclusion", "templates", "patterns", "people", "record", "models", "clinical", "propagation",
+    "fusion",
     "surrogates", "rewrite",
 )  # fmt: skip
 
@@ -97,6 +105,17 @@ class Fault:
 
     stage: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The identifiers of one note: ``spans`` in offsets of the note, and in the same order ``read_spans`` in those of
+    ``read``, which is the note with what was read of its text.
+    """
+
+    read: Note
+    read_spans: list[Span]
+    spans: list[Span]
 
 
 class Pipeline(Closing):
@@ -166,7 +185,7 @@ class Pipeline(Closing):
 
     def _detect(self, notes: Sequence[Note]) -> list[Detected | Quarantined]:
         return [
-            found if isinstance(found, Quarantined) else Detected(note.id, tuple(found))
+            found if isinstance(found, Quarantined) else Detected(note.id, tuple(found.spans))
             for note, found in zip(notes, self._find_all(notes), strict=True)
         ]
 
@@ -209,7 +228,7 @@ class Pipeline(Closing):
 
     def _deidentify_patients(self, notes: Sequence[Note], surrogates: Surrogates) -> list[Deidentified | Quarantined]:
         outcomes: dict[int, Deidentified | Quarantined] = {}
-        patients: dict[str | int, list[tuple[int, Note, list[Span]]]] = {}
+        patients: dict[str | int, list[tuple[int, Note, _Found]]] = {}
         found_in = (found for chunk in _chunks(notes) for found in self._find_all(chunk))
         for index, (note, found) in enumerate(zip(notes, found_in, strict=True)):
             if isinstance(found, Quarantined):
@@ -217,12 +236,12 @@ class Pipeline(Closing):
             else:
                 patients.setdefault(note.patient or index, []).append((index, note, found))
         for rows in patients.values():
-            context = self._read_context([(note, spans) for _, note, spans in rows])
-            for index, note, spans in rows:
+            context = self._read_context([(found.read, found.read_spans) for _, _, found in rows])
+            for index, note, found in rows:
                 if isinstance(context, Exception):
                     outcomes[index] = self._quarantined(note, context)
                 else:
-                    outcomes[index] = self._replace(note, spans, surrogates, context)
+                    outcomes[index] = self._replace(note, found, surrogates, context)
         return [outcomes[index] for index in range(len(notes))]
 
     def _read_context(self, rows: Sequence[tuple[Note, list[Span]]]) -> Context | Exception:
@@ -236,37 +255,54 @@ class Pipeline(Closing):
         except Exception as error:  # noqa: BLE001 - as in _find_readable
             return error
 
-    def _find_all(self, notes: Sequence[Note]) -> list[list[Span] | Quarantined]:
+    def _find_all(self, notes: Sequence[Note]) -> list[_Found | Quarantined]:
         """Return the fused spans of every note, or why there are none."""
-        outcomes: list[list[Span] | Quarantined] = []
-        readable: list[Note] = []
+        outcomes: list[Quarantined | None] = []
+        readable: list[tuple[Note, View]] = []
         with self._stage("read"):
             for note in notes:
-                fault = _fault(note) or (illegible(note.text) if self._hold_back_unreadable else "")
-                if fault:
-                    outcomes.append(Quarantined(_printable(note.id), "read", fault))
+                view = self._read(note)
+                if isinstance(view, Quarantined):
+                    outcomes.append(view)
                 else:
-                    outcomes.append([])
-                    readable.append(note)
+                    outcomes.append(None)
+                    readable.append((note, view))
         found = iter(self._find_readable(readable))
-        return [outcome if isinstance(outcome, Quarantined) else next(found) for outcome in outcomes]
+        return [next(found) if outcome is None else outcome for outcome in outcomes]
 
-    def _find_readable(self, notes: Sequence[Note]) -> list[list[Span] | Quarantined]:
+    def _read(self, note: Note) -> View | Quarantined:
+        """Return what detectors read of a note, or why they cannot."""
+        fault = _fault(note)
+        if fault:
+            return Quarantined(_printable(note.id), "read", fault)
+        try:
+            view = read_view(note.text)
+            # What the view makes plain hides nothing; what it leaves of such forms does.
+            fault = illegible(view.text) if self._hold_back_unreadable else ""
+        except _FAULTS:
+            raise
+        except Exception as error:  # noqa: BLE001 - as in _find_readable
+            return self._quarantined(note, error)
+        return Quarantined(note.id, "read", fault) if fault else view
+
+    def _find_readable(self, notes: Sequence[tuple[Note, View]]) -> list[_Found | Quarantined]:
         if not notes:
             return []
         try:
-            rows = self._found(notes)
+            rows = self._found([view.text for _, view in notes], [note.patient for note, _ in notes])
         except _FAULTS:
             raise
         except Exception as error:  # noqa: BLE001 - any failure, also one nobody foresaw, stops its note
             if len(notes) == 1:
-                return [self._quarantined(notes[0], error)]
-            return [outcome for note in notes for outcome in self._find_readable([note])]
-        return [self._fused(note, row) for note, row in zip(notes, rows, strict=True)]
+                return [self._quarantined(notes[0][0], error)]
+            return [outcome for each in notes for outcome in self._find_readable([each])]
+        return [self._fused(note, view, row) for (note, view), row in zip(notes, rows, strict=True)]
 
-    def _found(self, notes: Sequence[Note]) -> list[list[Span]]:
-        """Return everything the detectors find, one row per note, in note offsets, overlapping as it comes."""
-        texts = [note.text for note in notes]
+    def _found(self, texts: Sequence[str], patients: Sequence[str]) -> list[list[Span]]:
+        """Return everything the detectors find, one row per text, in its offsets, overlapping as it comes.
+
+        ``texts`` are views of notes; ``patients`` are the ids of their patients.
+        """
         with self._stage("sentences"):
             sentences = [split_sentences(text) for text in texts]
         with self._stage("inclusion"):
@@ -279,11 +315,14 @@ class Pipeline(Closing):
         with self._stage("patterns"):
             for row, found in zip(rows, find_patterns(texts), strict=True):
                 row.extend(found)
+        with self._stage("people"):
+            for row, found in zip(rows, find_people(texts), strict=True):
+                row.extend(found)
         with self._stage("record"):
-            for row, note in zip(rows, notes, strict=True):
-                record = self._records.get(note.patient)
+            for row, text, patient in zip(rows, texts, patients, strict=True):
+                record = self._records.get(patient)
                 if record is not None:
-                    row.extend(find_record(note.text, record))
+                    row.extend(find_record(text, record))
         if self._tagger is not None:
             with self._stage("models"):
                 told = self._tagger(
@@ -294,7 +333,8 @@ class Pipeline(Closing):
                     ],
                 )
                 rows = [settle_doubts(*each) for each in zip(rows, told, unexplained, strict=True)]
-        return rows
+        with self._stage("clinical"):
+            return [without_clinical(text, row) for text, row in zip(texts, rows, strict=True)]
 
     def _apply_templates(
         self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]
@@ -315,25 +355,36 @@ class Pipeline(Closing):
             unexplained.append(rest)
         return rows, unexplained
 
-    def _fused(self, note: Note, found: list[Span]) -> list[Span] | Quarantined:
+    def _fused(self, note: Note, view: View, found: list[Span]) -> _Found | Quarantined:
+        """Return what was found in a note as sorted, disjoint spans, of the view and of the note itself."""
         try:
             with self._stage("propagation"):
-                found = found + propagate(note.text, found)
+                found = found + propagate(view.text, found)
             with self._stage("fusion"):
-                spans = fuse_spans(note.text, found)
+                spans = fuse_spans(view.text, found)
                 _check_fusion(found, spans)
+                pairs = view.located(spans)
+                read = replace(note, text=view.text) if view.layers else note
+                read, read_spans = unbroken(read, [span for span, _ in pairs])
         except _FAULTS:
             raise
         except Exception as error:  # noqa: BLE001 - as in _find_readable
             return self._quarantined(note, error)
-        return spans
+        return _Found(read, read_spans, [span for _, span in pairs])
 
     def _replace(
-        self, note: Note, spans: list[Span], surrogates: Surrogates, context: Context | None = None
+        self, note: Note, found: _Found, surrogates: Surrogates, context: Context | None = None
     ) -> Deidentified | Quarantined:
+        spans = found.spans
         try:
             with self._stage("surrogates"):
-                replacements = surrogates.replacements(note, spans, self._records.get(note.patient), context=context)
+                replacements = surrogates.replacements(
+                    found.read,
+                    found.read_spans,
+                    self._records.get(note.patient),
+                    context=context,
+                    written=[note.text[span.start : span.end] for span in spans],
+                )
                 note_pseudonym = surrogates.pseudonym("note", note.id)
                 patient_pseudonym = surrogates.pseudonym("patient", note.patient) if note.patient else ""
             with self._stage("rewrite"):

@@ -16,6 +16,7 @@ from deid_export.substitution.layout import recased, wrapped
 from deid_export.substitution.prose import Document
 from deid_export.substitution.setting import PeopleSetter
 from deid_runtime.labels import HEAD_OF, HEADS
+from deid_runtime.reading_view import read_marked, read_view
 from deid_runtime.sentences import split_sentences
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows, title_case_types
@@ -165,7 +166,7 @@ def stream_batches(
                     window.types = title_case_types(window) or window.types
             rows += [(window, window_targets(window, spans, heads)) for window in windows]
         for note in focus:
-            text, spans = _shown(note, resampler, rng, settings.resample)
+            text, spans = _laid_out(*_shown(note, resampler, rng, settings.resample), rng, settings)
             windows = list(cut_windows(text, split_sentences(text), encoder, settings))
             rows += [(window, window_targets(window, spans, heads)) for window in windows]
         of_notes = len(rows) / (1 - settings.negative_share - settings.prose_share)
@@ -188,9 +189,12 @@ def _prose_rows(
     setter: PeopleSetter, encoder: WordEncoder, heads: Sequence[str], settings: StreamSettings
 ) -> Iterator[tuple[Window, dict[str, list[int]]]]:
     note = setter.note()
-    for window in cut_windows(note.text, split_sentences(note.text), encoder, settings):
-        targets = window_targets(window, note.spans, heads)
-        for first, last in note.unsure:
+    text, spans = read_marked(note.text, note.spans)
+    view = read_view(note.text)
+    unsure = [view.seen(start, end) for start, end in note.unsure]
+    for window in cut_windows(text, split_sentences(text), encoder, settings):
+        targets = window_targets(window, spans, heads)
+        for first, last in unsure:
             for word, (start, end) in enumerate(zip(window.starts, window.ends, strict=True)):
                 if start < last and first < end:
                     for tags in targets.values():
@@ -199,7 +203,7 @@ def _prose_rows(
 
 
 def _laid_out(text: str, spans: list[Span], rng: random.Random, settings: StreamSettings) -> tuple[str, list[Span]]:
-    """Return a note with other line ends or its names in other case now and then; spans stay where they are."""
+    """Return a note as detectors read it, with other line ends or its names in other case now and then."""
     if settings.names_recased and rng.random() < settings.names_recased:
         change = str.lower if rng.random() < 0.65 else str.upper
         for span in spans:
@@ -208,7 +212,8 @@ def _laid_out(text: str, spans: list[Span], rng: random.Random, settings: Stream
                 text = text[: span.start] + value + text[span.end :]
     if settings.wrapped and rng.random() < settings.wrapped:
         text = wrapped(text, rng.randrange(60, 121))
-    return text, spans
+    read, seen = read_marked(text, spans)
+    return read, list(seen)
 
 
 def _shown(note: GoldNote, resampler: Resampler, rng: random.Random, share: float) -> tuple[str, list[Span]]:

@@ -33,6 +33,8 @@ def found(text, *names):
         pytest.param("Sol Hunt: shunt, shunt2", "Sol Hunt", ["shunt2"], id="short-names-need-digits"),
         pytest.param("Mo Arion and Marion", "Mo Arion", [], id="title-case"),
         pytest.param("G. Race: grace", "G. Race", [], id="an-ordinary-word"),
+        pytest.param("G. Race: grace2", "G. Race", ["grace2"], id="an-ordinary-word-with-digits"),
+        pytest.param("Dr. Wilson: kwilson2", "Wilson", ["kwilson2"], id="an-eponym-that-is-a-name-first"),
         pytest.param("Katya Ostrowe kostrowe2x", "Katya Ostrowe", [], id="more-behind"),
         pytest.param("Vera de la Cruz lcruz vcruz7", "Vera de la Cruz", ["vcruz7"], id="particles"),
     ],

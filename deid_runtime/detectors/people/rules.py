@@ -52,13 +52,25 @@ def find_in(text: str) -> list[Span]:
             at += 1
             continue
         label = "DOCTOR" if person.is_staff else "PATIENT"
+        last = _without_credentials(text, words, person)
         found.append(
-            Span(
-                words[person.first].start, words[person.last].end, label, person.score, _SOURCES[person.score >= _SURE]
-            )
+            Span(words[person.first].start, words[last].end, label, person.score, _SOURCES[person.score >= _SURE])
         )
         at = person.last + 1
     return found
+
+
+def _without_credentials(text: str, words: Sequence[Word], person: _Person) -> int:
+    """Return the last word of a person that is no credential behind a comma, as the ``MD`` of ``Ann Holm, MD``."""
+    last = person.last
+    while (
+        last > person.first
+        and words[last].facts.key in cues.CREDENTIALS
+        and words[last].facts.case is Case.CAPS
+        and "," in text[words[last - 1].end : words[last].start]
+    ):
+        last -= 1
+    return last
 
 
 def _may_begin(words: Sequence[Word], at: int) -> bool:

@@ -1,7 +1,7 @@
 """People to set into prose: names of many naming cultures, common ones, rare ones, short ones and words.
 
-The lists are those that surrogates are drawn from (``deid_runtime/data/surrogates``), by culture and sex, and the
-public ones of :mod:`deid_export.gazetteers`. One given name in seven, and one family name in seven of the longer lists,
+The lists are those that surrogates are drawn from (``deid_runtime/data/surrogates``), by culture and sex, the names by
+hand of ``deid_runtime/data/lexicon``, and the public ones of :mod:`deid_export.gazetteers`. One given name in seven, and one family name in seven of the longer lists,
 chosen by hash, is held out: training never draws it, and the outside check (``benchmarks/outside``) draws nothing else.
 Where a culture has few family names, as the Vietnamese, all people share them, and so do training and check.
 """
@@ -30,19 +30,19 @@ CULTURES: Final[Mapping[str, tuple[str, ...]]] = {
     "english": ("english", "english rare", "scottish", "welsh"),
     "irish": ("irish", "oirish"),
     "african american": ("african american",),
-    "hispanic": ("spanish", "portuguese"),
-    "west african": ("yoruba", "igbo", "hausa", "ghanaian"),
+    "hispanic": ("spanish", "portuguese", "hispanic"),
+    "west african": ("yoruba", "igbo", "hausa", "ghanaian", "west african", "haitian"),
     "east african": ("east african", "somali", "ethiopian", "zulu"),
     "arab and persian": ("arabic", "persian"),
-    "south asian": ("indian", "punjabi", "bengali", "nepali", "pakistani"),
+    "south asian": ("indian", "punjabi", "bengali", "nepali", "pakistani", "south asian"),
     "chinese": ("chinese",),
     "vietnamese": ("vietnamese",),
     "korean": ("korean",),
-    "hmong and khmer": ("hmong", "khmer", "burmese", "thai"),
-    "filipino and pacific": ("filipino", "pacific", "indonesian"),
-    "slavic and baltic": ("polish", "russian", "czech", "croatian", "baltic"),
-    "german and nordic": ("german", "dutch", "nordic", "finnish", "icelandic"),
-    "mediterranean": ("italian", "greek", "turkish", "hebrew", "armenian", "french"),
+    "hmong and khmer": ("hmong", "khmer", "burmese", "thai", "khmer lao thai burmese"),
+    "filipino and pacific": ("filipino", "pacific", "indonesian", "polynesian"),
+    "slavic and baltic": ("polish", "russian", "czech", "croatian", "baltic", "slavic"),
+    "german and nordic": ("german", "dutch", "nordic", "finnish", "icelandic", "west european"),
+    "mediterranean": ("italian", "greek", "turkish", "hebrew", "armenian", "french", "hebrew yiddish"),
 }
 
 #: Lists that have no family names of their own borrow those of another.
@@ -76,7 +76,7 @@ def listed_names() -> Mapping[tuple[str, str], tuple[str, ...]]:
         if _LATIN_NAME.fullmatch(name):
             for each in ("M", "F") if kind == "given" and sex not in ("M", "F") else (sex,):
                 lists.setdefault((f"given {each}" if kind == "given" else "family", culture), []).append(name)
-    return {key: tuple(names) for key, names in lists.items()}
+    return {key: tuple(dict.fromkeys(names)) for key, names in lists.items()}
 
 
 def _rows() -> Iterator[tuple[str, str, str, str]]:
@@ -94,6 +94,8 @@ def _rows() -> Iterator[tuple[str, str, str, str]]:
     for kind, name, culture, sex, *_ in lines("own_names.tsv"):
         if kind in ("given", "family"):
             yield kind, name, culture, sex
+    for name, kind, culture, *_ in lines("../lexicon/hand_names.tsv"):
+        yield kind, name, culture, ""
 
 
 class PersonDrawer:
