@@ -101,7 +101,8 @@ def main(verbose: bool) -> None:
 @click.option(
     "--prose",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Marked prose (`deid-export mark-prose`) to set people into, other people in each pass.",
+    help="Marked prose (`deid-export mark-prose`) to set people into, other people in each pass. Its screened "
+    "sentences are learnt as clean, too.",
 )
 @click.option(
     "--prose-share",
@@ -160,7 +161,7 @@ def train(
     from deid_export.gazetteers import load_gazetteers
     from deid_export.model import packaged_base
     from deid_export.mpnet import is_mpnet
-    from deid_export.negatives import screened_sentences
+    from deid_export.negatives import screened, screened_sentences
     from deid_export.substitution.prose import read_marked
     from deid_export.train import Data, TrainSettings
     from deid_export.train import train as run
@@ -169,12 +170,13 @@ def train(
     with errors_in_one_line():
         base = base or packaged_base()
         gazetteers = load_gazetteers(lists)
+        documents = read_marked(prose) if prose else []
         data = Data(
             read_corpus(notes),
-            screened_sentences(negatives, gazetteers),
+            screened_sentences(negatives, gazetteers) + screened((each.text for each in documents), gazetteers),
             gazetteers,
             read_corpus(dev) if dev else [],
-            prose=read_marked(prose) if prose else [],
+            prose=documents,
         )
         settings = TrainSettings(
             base=base,

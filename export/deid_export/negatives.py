@@ -8,7 +8,7 @@ import gzip
 import json
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -48,8 +48,11 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 LONE_LINES = 0.35  # of the texts: one carrier and nothing else
 LISTS = 0.1  # of the texts: carriers of one kind, one a line
 
-#: Kind of term to its weight among carriers; each has a file of sentences in ``carriers/``.
-_KINDS: Final[Mapping[str, int]] = {"eponyms": 4, "scores": 1, "drugs": 4, "devices": 2, "labs": 1, "phrases": 2}
+#: Kind of term to its weight among carriers; each has a file of sentences in ``carriers/``. Facts are lines of clinical
+#: values, codes and words that look like identifiers and are none.
+_KINDS: Final[Mapping[str, int]] = {
+    "eponyms": 4, "scores": 1, "drugs": 4, "devices": 2, "labs": 1, "phrases": 2, "facts": 12,
+}  # fmt: skip
 _SCORE = re.compile(r"\b(?:score|scale|index|criteria|classification|grade|stag(?:e|ing))\b", re.IGNORECASE)
 
 
@@ -65,11 +68,20 @@ def screened_sentences(paths: Sequence[Path], lists: Gazetteers) -> list[list[st
 
     Raises SourceError for a file that holds neither.
     """
+    return screened(_texts(paths), lists)
+
+
+def screened(texts: Iterable[str], lists: Gazetteers) -> list[list[str]]:
+    """Return, per text that has any, its sentences without identifiers."""
     known = set(lists.common_words)
     for values in (lists.drugs, lists.devices, lists.eponyms, lists.labs, lists.phrases):
         for value in values:
             known.update(word.lower() for word in _WORD.findall(value))
-    kept: list[list[str]] = []
+    rows = ([sentence for sentence in _sentences(text) if _is_clean(sentence, known)] for text in texts)
+    return [row for row in rows if row]
+
+
+def _texts(paths: Sequence[Path]) -> Iterator[str]:
     for path in paths:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             for line in lines:
@@ -77,10 +89,7 @@ def screened_sentences(paths: Sequence[Path], lists: Gazetteers) -> list[list[st
                 text = row.get("text") or row.get("note")
                 if not isinstance(text, str):
                     raise SourceError(f"{path}: expected JSON lines with a text or note")
-                clean = [s for s in _sentences(text) if _is_clean(s, known)]
-                if clean:
-                    kept.append(clean)
-    return kept
+                yield text
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -103,9 +112,11 @@ def identifies_nobody(sentence: str) -> bool:
 def carrier_sentence(lists: Gazetteers, rng: random.Random, kind: str | None = None) -> str:
     """Return one invented sentence around medical names of ``kind``, or of any, in a case as clinicians write."""
     kind = kind or rng.choices(list(_KINDS), weights=list(_KINDS.values()))[0]
-    terms = {gap: _term(lists, kind, rng) for gap in "xyz"}
-    numbers = {gap: rng.randint(1, rng.choice((9, 30, 99))) for gap in "nm"}
-    sentence = rng.choice(carriers()[kind]).format(**terms, **numbers)
+    sentence = rng.choice(carriers()[kind])
+    if kind != "facts":  # which are whole lines, without gaps
+        terms = {gap: _term(lists, kind, rng) for gap in "xyz"}
+        numbers = {gap: rng.randint(1, rng.choice((9, 30, 99))) for gap in "nm"}
+        sentence = sentence.format(**terms, **numbers)
     roll = rng.random()
     return sentence.upper() if roll < 0.12 else sentence.lower() if roll < 0.24 else sentence
 

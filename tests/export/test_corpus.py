@@ -10,6 +10,7 @@ from deid_export.corpus import GoldNote, corpus_digest, read_corpus
 from deid_export.gazetteers import Gazetteers, load_gazetteers
 from deid_export.negatives import carrier_sentence, carriers, identifies_nobody, negative_text, screened_sentences
 from deid_export.resample import Rates, Resampler
+from deid_runtime.detectors.clinical import without_clinical
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.spans import Span
@@ -156,9 +157,12 @@ def test_no_sentence_around_a_term_holds_anything_that_a_pattern_takes_for_an_id
         for each in carriers()[kind]
         for n, m in ((3, 12), (64, 8))
     ]
+    found = [without_clinical(text, spans) for text, spans in zip(filled, find_patterns(filled), strict=True)]
+    # A fraction among facts may look like a date to a weak pattern: models learn from it that it is none.
+    sure = [[span for span in row if kind != "facts" or span.sources != ("pattern:weak",)] for row in found]
 
     assert len(set(carriers()[kind])) == len(carriers()[kind]) >= 30
-    assert [text for text, found in zip(filled, find_patterns(filled), strict=True) if found] == []
+    assert [text for text, row in zip(filled, sure, strict=True) if row] == []
     assert [text for text in filled if not identifies_nobody(text)] == []
 
 

@@ -1,9 +1,10 @@
 """People to set into prose: names of many naming cultures, common ones, rare ones, short ones and words.
 
 The lists are those that surrogates are drawn from (``deid_runtime/data/surrogates``), by culture and sex, the names by
-hand of ``deid_runtime/data/lexicon``, and the public ones of :mod:`deid_export.gazetteers`. One given name in seven, and one family name in seven of the longer lists,
-chosen by hash, is held out: training never draws it, and the outside check (``benchmarks/outside``) draws nothing else.
-Where a culture has few family names, as the Vietnamese, all people share them, and so do training and check.
+hand of ``deid_runtime/data/lexicon``, and the public ones of :mod:`deid_export.gazetteers`. One given name in seven,
+and one family name in seven of the longer lists, chosen by hash, is held out: training never draws it, and the outside
+check (``benchmarks/outside``) draws nothing else. Where a culture has few family names, as the Vietnamese, all people
+share them, and so do training and check.
 """
 
 import hashlib
@@ -99,7 +100,7 @@ def _rows() -> Iterator[tuple[str, str, str, str]]:
 
 
 class PersonDrawer:
-    """Draws people; every draw comes from the given ``rng``. Training gets no name that is held out, the check no other."""
+    """Draws people; every draw comes from ``rng``. Training gets no name that is held out, the check no other."""
 
     def __init__(self, lists: Gazetteers | None, rng: random.Random, *, held_out: bool = False) -> None:
         """``lists``: public lists with a long tail, for training; the check does without."""

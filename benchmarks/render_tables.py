@@ -1,0 +1,89 @@
+"""Write the tables of the accuracy, outside and clinical-facts results into the benchmarks page.
+
+python benchmarks/render_tables.py
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+FOLDER: Final = Path(__file__).resolve().parent
+PROFILES: Final = ("fast", "full")
+
+
+def main() -> None:
+    """Put every table between its marks."""
+    page = FOLDER / "README.md"
+    text = page.read_text(encoding="utf-8")
+    for mark, table in tables().items():
+        before, _, rest = text.partition(f"<!-- {mark}")
+        comment, _, rest = rest.partition("-->\n")
+        behind = rest.partition(f"<!-- END OF {mark} -->")[2]
+        text = f"{before}<!-- {mark}{comment}-->\n\n{table}\n\n<!-- END OF {mark} -->{behind}"
+    page.write_text(text, encoding="utf-8")
+
+
+def tables() -> dict[str, str]:
+    """Return the tables by mark, as the committed results have them."""
+    return {
+        "TEST": accuracy_table("test"),
+        "LONG": accuracy_table("long"),
+        "OUTSIDE": outside_table({profile: _read(f"outside_{profile}")["report"] for profile in PROFILES}),
+        "FACTS": facts_table(_read("clinical_facts")["profiles"]),
+    }
+
+
+def accuracy_table(notes: str) -> str:
+    """Return recall and precision by group for both profiles."""
+    rows = ["| profile | recall, A / B / C | precision, A / B / C |", "| --- | --- | --- |"]
+    for profile in reversed(PROFILES):
+        groups = _read(f"accuracy_{profile}_{notes}")["report"]["groups"]
+        recall, precision = (
+            " / ".join(f"{groups[group]['tokens'][ratio]:.3f}" for group in "ABC") for ratio in ("recall", "precision")
+        )
+        rows.append(f"| `{profile}` | {recall} | {precision} |")
+    return "\n".join(rows)
+
+
+def outside_table(reports: dict[str, Any]) -> str:
+    """Return the share of notes found by form, with its interval and the worst culture, for both profiles."""
+    rows = ["| form of the name | `fast` | worst | `full` | worst |", "| --- | --- | --- | --- | --- |"]
+    for form in reports["fast"]["forms"]:
+        cells = []
+        for profile in PROFILES:
+            row = reports[profile]["forms"][form]
+            of_form = {name: cell for name, cell in reports[profile]["cells"].items() if name.startswith(f"{form} / ")}
+            worst = min(of_form, key=lambda name: of_form[name]["share"])
+            cells.append(f"{row['share']:.3f} ({row['low']:.3f} to {row['high']:.3f})")
+            cells.append(f"{of_form[worst]['share']:.2f} {worst.partition(' / ')[2]}")
+        rows.append(f"| {form} | {' | '.join(cells)} |")
+    others = [f"{reports[profile]['other_words_found_per_1000']['all']:.1f}" for profile in PROFILES]
+    people = [
+        f"{sum(reports[profile]['other_words_found_per_1000'].get(label, 0) for label in ('PATIENT', 'DOCTOR')):.2f}"
+        for profile in PROFILES
+    ]
+    rows.append(f"| other words per 1,000 | {others[0]} | | {others[1]} | |")
+    rows.append(f"| of them taken for people | {people[0]} | | {people[1]} | |")
+    return "\n".join(rows)
+
+
+def facts_table(profiles: dict[str, Any]) -> str:
+    """Return the share of lines changed, in percent, by file and way, and the worst category, for both profiles."""
+    rows = ["| lines | profile | alone | ten to a note | worst category, alone |", "| --- | --- | --- | --- | --- |"]
+    for profile, measured in profiles.items():
+        for file, ways in measured["files"].items():
+            alone, joined = (ways[way]["all"]["lines_changed_share"] * 100 for way in ("single", "joined"))
+            categories = {name: row for name, row in ways["single"].items() if name != "all"}
+            worst = max(categories, key=lambda name: categories[name]["lines_changed_share"])
+            share = categories[worst]["lines_changed_share"] * 100
+            rows.append(f"| `{file}` | `{profile}` | {alone:.1f} | {joined:.1f} | {worst}, {share:.0f} |")
+    return "\n".join(rows)
+
+
+def _read(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((FOLDER / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    return content
+
+
+if __name__ == "__main__":
+    main()
