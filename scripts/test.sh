@@ -22,6 +22,6 @@ echo "== ruff"
 "$bin/ruff" format --check .
 echo "== mypy"
 "$bin/mypy"
-"$bin/mypy" benchmarks/*.py benchmarks/hostile/*.py examples/*.py
+"$bin/mypy" benchmarks/*.py benchmarks/*/*.py examples/*.py
 echo "== pytest"
 "$bin/python" -m pytest "$@"

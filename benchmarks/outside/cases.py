@@ -1,5 +1,6 @@
 """One person in a short piece of real prose, written in a chosen form: the cases of the outside check."""
 
+import gzip
 import json
 import random
 import re
@@ -10,6 +11,8 @@ from typing import Any, Final
 
 from deid_export.substitution.mentions import Mention, find_mentions
 from deid_export.substitution.persons import CULTURES, Person, PersonDrawer
+from deid_runtime.legibility import illegible
+from deid_runtime.reading_view import read_view
 
 _LEAST_WORDS: Final = 64
 _MOST_WORDS: Final = 120
@@ -132,8 +135,6 @@ FORMS: Final[dict[str, Any]] = {
 
 def read_name_set(path: Path) -> list[Case]:
     """Return a case for each person in the sentences of a public set (``full_text``, spans with ``PERSON``)."""
-    import gzip
-
     cases: list[Case] = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines):
@@ -145,7 +146,8 @@ def read_name_set(path: Path) -> list[Case]:
                     continue
                 for form, change in (("as it is", str), ("lower case", str.lower), ("capitals", str.upper)):
                     value = change(text[start:end])
-                    if len(value) == end - start:
+                    # What the pipeline would hold back, as wrongly decoded, is neither found nor leaked.
+                    if len(value) == end - start and not illegible(read_view(text).text):
                         note_id = f"{path.stem}-{number}-{start}-{form}".replace(" ", "_")
                         cases.append(Case(note_id, text[:start] + value + text[end:], start, end, form, "", path.stem))
     return cases

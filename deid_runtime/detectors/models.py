@@ -265,9 +265,7 @@ def combined(votes: Iterable[tuple[HeadVersion, TokenScores]], vote: Vote) -> di
     }
 
 
-def combine(
-    answers: Sequence[TokenScores], weights: Sequence[float] | None = None, vote: Vote = "mean"
-) -> TokenScores:
+def combine(answers: Sequence[TokenScores], weights: Sequence[float] | None = None, vote: Vote = "mean") -> TokenScores:
     """Return one answer of several versions of a head: the highest score, or the mean of log odds by ``weights``.
 
     The tag is that of the surest.
