@@ -33,15 +33,20 @@ def assemble(
     *,
     int8: bool = True,
     weights: Sequence[float] = (),
+    profiles: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Path:
     """Write the model repository of ``trained`` to ``out`` and return its manifest.
 
     Each trained model becomes one graph, ``v0``, ``v1`` and so on. The profile ``fast`` is the first of them, ``full``
     all. ``weights`` say, one for each model, how much its log odds count beside those of others; all the same without.
+    ``profiles`` may set ``thresholds``, ``high_thresholds`` and ``vote`` of either profile.
     ``notes`` are the training notes: int8 ranges are calibrated on them, and the manifest names them by digest.
 
-    Raises ModelError for weights that are not one for each model, more than 0.
+    Raises ModelError for weights that are not one for each model, more than 0, and for settings of other profiles.
     """
+    settled = profiles or {}
+    if not settled.keys() <= {"fast", "full"}:
+        raise ModelError(f"settings of profiles {', '.join(settled)}; there are fast and full")
     if weights and (len(weights) != len(trained) or min(weights) <= 0):
         raise ModelError(f"{len(weights)} weights for {len(trained)} models; expected one for each, more than 0")
     out.mkdir(parents=True, exist_ok=True)
@@ -61,8 +66,8 @@ def assemble(
         "tokenizer": {"file": TOKENIZER.as_posix(), "sha256": sha256_of(out / TOKENIZER)},
         "graphs": graphs,
         "profiles": {
-            "fast": {"graphs": ["v0"], "title_case": False, "thresholds": thresholds},
-            "full": {"graphs": list(graphs), "title_case": False, "thresholds": thresholds},
+            "fast": {"graphs": ["v0"], "title_case": False, "thresholds": thresholds, **settled.get("fast", {})},
+            "full": {"graphs": list(graphs), "title_case": False, "thresholds": thresholds, **settled.get("full", {})},
         },
         "corpus_sha256": corpus_digest(notes),
         "exported": datetime.datetime.now(datetime.UTC).date().isoformat(),

@@ -1,5 +1,6 @@
 """``deid-export``: train, export, quantise and check the models."""
 
+import json
 import logging
 from pathlib import Path
 from typing import Literal
@@ -223,6 +224,12 @@ def train(
     multiple=True,
     help="How much a model counts in `full`, once for each of TRAINED in their order. Default: all the same.",
 )
+@click.option(
+    "--profiles",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="JSON with `thresholds`, `high_thresholds` (of `deid run --recall high`) and `vote` (any: the highest score "
+    "of a head counts; mean: their mean) for `fast` and `full`. Default: thresholds of 0.5, mean.",
+)
 def onnx(
     trained: tuple[Path, ...],
     notes: tuple[Path, ...],
@@ -230,6 +237,7 @@ def onnx(
     base: str | None,
     float32: bool,
     weights: tuple[float, ...],
+    profiles: Path | None,
 ) -> None:
     """Export each of TRAINED (joint.pt or heads.pt) to one ONNX graph in static int8.
 
@@ -241,7 +249,10 @@ def onnx(
 
     tokenizer = Path(base or packaged_base()) / "tokenizer.json"
     with errors_in_one_line():
-        manifest = assemble(trained, tokenizer, read_corpus(notes), out, int8=not float32, weights=weights)
+        settled = json.loads(profiles.read_text(encoding="utf-8")) if profiles else None
+        manifest = assemble(
+            trained, tokenizer, read_corpus(notes), out, int8=not float32, weights=weights, profiles=settled
+        )
     click.echo(manifest)
 
 
