@@ -100,7 +100,7 @@ def recall() -> Callable[[_Command], _Command]:
         "--recall",
         Recall,
         "balanced",
-        "high: take words from lower scores of the models. Finds more, and tags more that identifies nobody; the model "
+        "high: take words from lower scores of the models. Finds more, and tags more that identifies no one; the model "
         "card says how much. --threshold still counts.",
     )
 

@@ -34,7 +34,7 @@ def decode_words(
     ``B-LABEL`` and ``I-LABEL`` (never ``O``); ``scores`` are 1 - P(O). A word is found when its score reaches
     ``threshold``. An I tag continues the span before it when the label is the same and no word lies between, or one
     mark of punctuation that fell below the threshold. An article belongs to the name right behind it, whatever it is
-    tagged as itself; alone, in lower case, it is nobody's. A name goes on behind one line end when an I tag of its
+    tagged as itself; alone, in lower case, it is no one's. A name goes on behind one line end when an I tag of its
     label says so; anything else ends with its line.
     """
     spans: list[Span] = []

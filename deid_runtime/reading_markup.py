@@ -11,7 +11,7 @@ from deid_runtime.reading_edits import Edit
 #: An entity, also one that was escaped again (``&amp;nbsp;``), which sources do that escape twice.
 _ENTITY: Final = re.compile(r"&(?:amp;){0,3}(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
-# An attribute is passed over only where nobody would be named in it: one of looks, with a short value. All other tags
+# An attribute is passed over only where no one would be named in it: one of looks, with a short value. All other tags
 # stay, `<a href=...>` or `<img alt=...>`: what is in them must be searched too.
 _ATTRIBUTE: Final = (
     r"\s{1,8}(?:class|style|face|size|color|align|valign|width|height|bgcolor|border|cell(?:padding|spacing)|"

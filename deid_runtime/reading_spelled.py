@@ -34,7 +34,7 @@ _BETWEEN_WORDS: Final = range(2, 5)  # spaces between two words whose letters ha
 _RUN: Final = re.compile(r"(?<![^\W_])[^\W_](?: [^\W_](?![^\W_]))+")
 _MANY: Final = 3  # words spelled, by which a text is known to be
 _LEAST_DIGITS: Final = 3  # different ones; a row of two is a score sheet
-_LONGEST_WORD: Final = 12  # a longer row is several words, and nobody can say where each ends
+_LONGEST_WORD: Final = 12  # a longer row is several words, and no one can say where each ends
 
 
 def read_spelled(text: str) -> list[Edit]:

@@ -1,9 +1,9 @@
-"""How often does the pipeline change a clinical fact that identifies nobody?
+"""How often does the pipeline change a clinical fact that identifies no one?
 
     python benchmarks/clinical_facts/clinical_facts.py
 
 Method: lines of clinical text without any identifier, written by hand by kind of fact (``lines_dev.tsv``, which rules
-were written with, and ``lines_test.tsv``, which nobody who wrote rules has seen), go through the whole embedded
+were written with, and ``lines_test.tsv``, which no one who wrote rules has seen), go through the whole embedded
 pipeline of each profile, without patient records: each line as a note of its own, and then ten lines of any categories
 to a note, where windows and propagation have a note to work with. A line counts as changed when any span touches it; a
 word (:data:`deid_runtime.evaluation.tokens.TOKEN`) when a span touches the word. The intervals are Wilson's, at 95 %.
@@ -44,7 +44,7 @@ Finder = Callable[[Sequence[str]], list[Sequence[Span]]]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line that identifies nobody, and the kind of fact in it."""
+    """One line that identifies no one, and the kind of fact in it."""
 
     category: str
     text: str = field(repr=False)

@@ -1,4 +1,4 @@
-"""Are people found in prose that nobody wrote for us, in every form and of every culture, and is other text left alone?
+"""Are people found in prose not written for this project, by form and culture, and is other text left alone?
 
     python benchmarks/outside/outside.py --prose reports.jsonl.gz [more.jsonl.gz] --profile fast
 

@@ -1,7 +1,7 @@
-"""Values that are broken over lines or spelled out: a stand-in is made of the value in one piece, and written like it.
+"""Values that are broken over lines or spelled out: a surrogate is made of the value in one piece, and written like it.
 
-``John<line end>Smith`` is the person ``John Smith`` is. The stand-in of both is one, and where the value had a line end
-it has one too, so that no line of a note is lost.
+``John<line end>Smith`` is the same person as ``John Smith``, with the same surrogate. Where the value had a line end,
+the surrogate has one too, so that no line of a note is lost.
 """
 
 import re
@@ -49,11 +49,12 @@ def _line_ends(text: str, span: Span) -> list[Edit]:
 
 
 def written_like(made: str, value: str, written: str) -> str:
-    """Return ``made``, the stand-in of ``value``, with the line ends of the value as it is ``written``, and spelled out
-    where that is and ``value`` is not.
+    """Return ``made``, the surrogate of ``value``, with the line ends of the value as it is ``written``.
+
+    It is spelled out where that is and ``value`` is not.
 
     A line end stands between the same words; where the numbers of words differ, between those nearest to it, and behind
-    a stand-in of one word.
+    a surrogate of one word.
     """
     pieces = _BREAK.split(written)
     if len(pieces) == 1:

@@ -1,4 +1,4 @@
-"""What is clinical and identifies nobody: values, scores, doses, codes, peoples, drugs. Takes back what others found.
+"""What is clinical and identifies no one: values, scores, doses, codes, peoples, drugs. Takes back what others found.
 
 Models and weak patterns take ``3/14 axillary nodes`` for a date, a saturation for an age, a brand for a person. This
 package knows the forms and names of clinical facts, and :func:`without_clinical` drops what lies in one, unless

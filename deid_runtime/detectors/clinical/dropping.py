@@ -4,7 +4,7 @@ Only a span that no strong finder (template, pattern, record) touches can be dro
 
 - it lies in a stretch of the grammar that excludes its label, has no cue of identity beside it, and, where the row is
   soft, no model is very sure of it; or
-- it is an age that nobody reaches, or one over 89 of which nothing says that it is an age; or
+- it is an age that no one reaches, or one over 89 of which nothing says that it is an age; or
 - it is a date of two numbers that no calendar has; or
 - every word of it is a clinical term and no name (:mod:`deid_runtime.detectors.clinical.terms`).
 

@@ -2,7 +2,7 @@
 
 What varies: who (:mod:`deid_export.substitution.persons`), where (mentions of the prose, and frames between its
 sentences), the form of the name, its case, the case of the note, line ends, blanks that fail and letters that a
-scanner misread. Now and then a drug, device or eponym stands where a person could: a contrast that identifies nobody.
+scanner misread. Now and then a drug, device or eponym stands where a person could: a contrast that identifies no one.
 """
 
 import random
@@ -284,7 +284,7 @@ class _Builder:
         self._changes.append((mention.start, mention.end, pieces))
 
     def set_words(self, mention: Mention, words: str) -> None:
-        """Put words that identify nobody into the place of a mention."""
+        """Put words that identify no one into the place of a mention."""
         self._changes.append((mention.start, mention.end, [("", words + ("'s" if mention.possessive else ""))]))
 
     def insert(self, pieces: list[tuple[str, str]], rng: random.Random) -> None:
