@@ -3,7 +3,7 @@
     python benchmarks/legibility.py --notes export/corpus/notes/train --clean export/corpus/notes/train \
         --clean examples/notes.jsonl --clean reports.jsonl.gz --work out
 
-Method: 200 annotated notes are written anew in every form of ``legibility_attacks.py``: the whole note, all its
+Method: annotated notes (``--count``) are written anew in every form of ``legibility_attacks.py``: the whole note, all its
 identifiers, or one of them. The ``fast`` profile searches their views, with the check for illegible forms off. A letter
 or digit of an identifier leaks when no span covers it. Counted are all notes that the form changes, and those of them
 that the check lets pass; of notes with one rewritten identifier, only that identifier counts.
@@ -228,11 +228,12 @@ def main() -> None:
     parser.add_argument("--clean", type=Path, action="append", required=True, help="clean notes; may be repeated")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--results", type=Path, default=RESULTS / "legibility.json")
+    parser.add_argument("--count", type=int, default=200, help="how many notes to write anew")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     machine = describe_machine()
     marked = [note for note in read_corpus([options.notes]) if note.spans]
-    notes = random.Random(5).sample(marked, 200)
+    notes = random.Random(5).sample(marked, options.count)
     settings = Settings(profile="fast", hold_back_unreadable=False)
     rows: list[Row] = []
     with load_pipeline(settings, key=None, records={}) as pipeline:
