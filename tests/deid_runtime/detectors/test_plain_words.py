@@ -1,0 +1,49 @@
+"""Plain words that a model took for a person."""
+
+import pytest
+
+from deid_runtime.detectors.clinical import without_clinical
+from deid_runtime.detectors.people import find_people
+from deid_runtime.spans import Span
+
+
+def person(text: str, value: str, score: float = 0.5) -> Span:
+    start = text.index(value)
+    return Span(start, start + len(value), "PATIENT", score, ("model:name",))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("immediate resection of jejunum leaving a blind end", "jejunum"),
+        ("no clear-cut photic driving was seen", "photic"),
+        ("Oozing was encountered at the base.", "Oozing"),
+        ("she noted swelling in both hands", "swelling"),
+    ],
+)
+def test_a_word_that_is_no_name_is_nobody(text: str, value: str) -> None:
+    assert without_clinical(text, [person(text, value)]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "score"),
+    [
+        ("per kowalczyk no findings", "kowalczyk", 0.3),
+        ("hope is doing well today", "hope", 0.5),  # a word that is a name too
+        ("her sister jejunum was present", "jejunum", 0.5),  # a cue beats the vocabulary
+        ("Dr. Oozing will follow", "Oozing", 0.5),
+        ("resection of jejunum today", "jejunum", 0.97),  # the model is very sure
+        ("seen with Oozing in clinic", "Oozing", 0.7),  # a capital within a sentence
+    ],
+)
+def test_what_may_be_a_name_stays(text: str, value: str, score: float) -> None:
+    span = person(text, value, score)
+
+    assert without_clinical(text, [span]) == [span]
+
+
+@pytest.mark.parametrize("text", ["Dictated by: Ann Holm, MD", "Signed by Maria Chen, RN at 0900"])
+def test_a_credential_behind_a_comma_is_no_part_of_a_name(text: str) -> None:
+    [[span]] = find_people([text])
+
+    assert text[span.start : span.end] in ("Ann Holm", "Maria Chen")
