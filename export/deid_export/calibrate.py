@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deid_export.assemble import write_manifest
-from deid_export.corpus import GoldNote
+from deid_export.corpus import GoldNote, as_read
 from deid_runtime.contract import find_models, read_manifest
 from deid_runtime.decoding import decode_traces
 from deid_runtime.detectors.doubts import settle_doubts
@@ -63,6 +63,7 @@ def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
 
     Raises InputError when a note cannot be processed.
     """
+    notes = as_read(notes)
     tagger = load_tagger(settings)
     encoder = WordEncoder.from_file(read_manifest(find_models(settings.models)).tokenizer)
     lines = KnownLines(load_inclusion(settings.inclusion, screen=find_patterns), load_templates(settings.templates))

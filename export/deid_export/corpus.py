@@ -3,16 +3,18 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from deid_runtime.corpus.read import annotated_files, check_disjoint, read_annotated, read_records
 from deid_runtime.corpus.tagged import parse_header, parse_tagged
+from deid_runtime.reading_view import read_marked
 from deid_runtime.spans import Span
 
 __all__ = [
     "GoldNote",
     "annotated_files",
+    "as_read",
     "check_disjoint",
     "corpus_digest",
     "parse_header",
@@ -41,6 +43,12 @@ def read_corpus(paths: Sequence[Path]) -> list[GoldNote]:
     overlap or end behind its text.
     """
     return [GoldNote(note.id, note.patient, note.type, note.text, note.spans) for note in read_annotated(paths)]
+
+
+def as_read(notes: Sequence[GoldNote]) -> list[GoldNote]:
+    """Return ``notes`` as detectors read them, with spans in offsets of the view."""
+    views = (read_marked(note.text, note.spans) for note in notes)
+    return [replace(note, text=text, spans=spans) for note, (text, spans) in zip(notes, views, strict=True)]
 
 
 def text_sha256(text: str) -> str:

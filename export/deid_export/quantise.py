@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from deid_export.corpus import GoldNote
+from deid_export.corpus import GoldNote, as_read
 from deid_export.simplify import simplify
 from deid_runtime.contract import INPUTS
 from deid_runtime.detectors.models import pad
@@ -39,7 +39,7 @@ def _samples(notes: Sequence[GoldNote], encoder: WordEncoder, batches: int) -> l
     rng = random.Random(0)
     windows = [
         window
-        for note in rng.sample(list(notes), min(len(notes), batches * 12))
+        for note in as_read(rng.sample(list(notes), min(len(notes), batches * 12)))
         for window in make_windows(note.text, split_sentences(note.text), encoder)
     ]
     full = [window for window in windows if len(window.ids) > 112]

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from deid_export.batches import StreamSettings, cut_windows, window_targets
-from deid_export.corpus import GoldNote
+from deid_export.corpus import GoldNote, as_read
 from deid_export.model import Tagger
 from deid_export.precision import autocast
 from deid_runtime.sentences import split_sentences
@@ -37,7 +37,7 @@ def score_words(
     gold: dict[str, list[NDArray[np.bool_]]] = {head: [] for head in heads}
     windows: list[tuple[Window, GoldNote]] = [
         (window, note)
-        for note in notes
+        for note in as_read(notes)
         for window in cut_windows(note.text, split_sentences(note.text), encoder, stream or StreamSettings())
     ]
     model.eval()

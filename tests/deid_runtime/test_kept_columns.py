@@ -96,7 +96,7 @@ def test_a_note_with_a_value_that_is_no_category_is_held_back(tmp_path: Path, va
 
 
 def test_names_and_places_are_found_by_the_models(tmp_path: Path) -> None:
-    names = ["Lindqvist", "Brown", "Boston", "John Smith", "jsmith", "SMITH, JOHN"]
+    names = ["Lindqvist", "Kowalczyk", "Boston", "John Smith", "jsmith", "SMITH, JOHN"]
     notes = notes_with(tmp_path / "notes.jsonl", names + ["Consult", "Discharge summary", "progress_note"] * 5)
 
     result = run(notes, tmp_path / "out.jsonl", "--type-column", "type", models=True)

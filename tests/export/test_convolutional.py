@@ -118,7 +118,8 @@ def test_training_learns(joint: Path) -> None:
     rows = [json.loads(line) for line in (joint.parent / "log.jsonl").read_text().splitlines()]
 
     assert joint.name == "joint.pt"
-    assert rows[-1]["identifier"]["0.5"][1] > 0.5 > rows[0]["identifier"]["0.5"][1]
+    # Precision and recall: at first it finds nothing or everything.
+    assert min(rows[-1]["identifier"]["0.5"]) > 0.5 > min(rows[0]["identifier"]["0.5"])
 
 
 def test_training_goes_on_from_a_finished_model(base: Path, data: Data, joint: Path, tmp_path: Path) -> None:

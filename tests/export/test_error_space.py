@@ -18,7 +18,7 @@ MARKED = (
     "<PATIENT>quist</PATIENT> and <DOCTOR>orr</DOCTOR> spoke for a while.\n"
     "seen on <DATE>3/14/2019</DATE> in the ward.\n"
     "works at <HOSPITAL>xylo</HOSPITAL> nowadays.\n"
-    "zinc was given twice.\n"
+    "zabu was given twice.\n"
     "all of it went well.\n"
 )
 
@@ -29,7 +29,7 @@ def note(marked: str = MARKED, note_id: str = "n1") -> GoldNote:
 
 
 def errors_of(*notes: GoldNote) -> ErrorSpace:
-    # Finds quist and the hospital (as a name), misses orr and the date, and takes zinc for a name.
+    # Finds quist and the hospital (as a name), misses orr and the date, and takes zabu for a name.
     with letter_ensemble({"name@v0": {"q": 0.9, "x": 0.9, "z": 0.9}}) as ensemble:
         return find_errors(ensemble, [(0, each) for each in notes])
 
@@ -51,7 +51,7 @@ def test_errors_of_the_heads_and_of_the_whole_are_told_apart() -> None:
         ("quist", ("name",), True),
         ("seen", ("identifier",), False),
         ("works", ("organization",), False),
-        ("zinc", ("name",), True),
+        ("zabu", ("name",), True),
     ]
 
 
@@ -74,7 +74,7 @@ def test_the_file_of_an_error_space_holds_no_text(tmp_path: Path) -> None:
     stored = (tmp_path / "rounds" / "1.jsonl").read_text()
 
     assert read_errors(tmp_path / "rounds" / "1.jsonl", digest) == list(space.sentences)
-    assert not any(word in stored for word in ("quist", "orr", "zinc", "ward", "2019"))
+    assert not any(word in stored for word in ("quist", "orr", "zabu", "ward", "2019"))
     with pytest.raises(SourceError, match="not the file that the registry names"):
         read_errors(tmp_path / "rounds" / "1.jsonl", "0")
 
@@ -91,7 +91,7 @@ def test_excerpts_keep_their_neighbours_and_their_spans() -> None:
     assert [(span.label, first.text[span.start : span.end]) for span in first.spans] == [
         ("PATIENT", "quist"), ("DOCTOR", "orr"),
     ]  # fmt: skip
-    assert second.text == "zinc was given twice.\n"
+    assert second.text == "zabu was given twice.\n"
     assert second.spans == ()
 
 
@@ -105,8 +105,8 @@ def test_what_the_whole_ensemble_gets_wrong_comes_more_often() -> None:
     names = taken(0, repeat=2, ensemble_repeat=3)
     both = taken(0, ("name", "identifier"), repeat=2, ensemble_repeat=3)
 
-    assert [excerpt.text.split()[0] for excerpt in names] == ["quist"] * 3 + ["zinc"] * 3
-    assert [excerpt.text.split()[0] for excerpt in both] == ["quist"] * 3 + ["seen"] * 2 + ["zinc"] * 3
+    assert [excerpt.text.split()[0] for excerpt in names] == ["quist"] * 3 + ["zabu"] * 3
+    assert [excerpt.text.split()[0] for excerpt in both] == ["quist"] * 3 + ["seen"] * 2 + ["zabu"] * 3
 
 
 def test_no_span_is_cut() -> None:
@@ -121,11 +121,11 @@ def test_no_span_is_cut() -> None:
 
 
 def test_no_span_is_cut_by_what_another_makes_longer() -> None:
-    text = "seen at xylo\ngeneral, sent by dr. ann\nquist to the clinic.\nzinc helps."
+    text = "seen at xylo\ngeneral, sent by dr. ann\nquist to the clinic.\nzabu helps."
     chained = GoldNote("n", "", "", text, (Span(8, 20, "HOSPITAL"), Span(34, 43, "DOCTOR")))
     with letter_ensemble({"name@v0": {"z": 0.9}}) as ensemble:
         space = find_errors(ensemble, [(0, chained)])
-    wrong = [sentence for sentence in space.sentences if text[sentence.start :].startswith("zinc")]
+    wrong = [sentence for sentence in space.sentences if text[sentence.start :].startswith("zabu")]
     [excerpt] = excerpts([(0, chained)], wrong, heads=["name"], neighbours=1, repeat=1, ensemble_repeat=1)
 
     assert excerpt.text == text

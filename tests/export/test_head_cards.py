@@ -19,7 +19,7 @@ from tests.export.test_corpus_check import CORPUS
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "model_repository"
 RESULTS = ROOT / "benchmarks" / "results"
-LAST_BATCH_LEARNT = 66
+LAST_BATCH_LEARNT = 76
 TRAINED_ON = [
     note for note in read_corpus([CORPUS / "notes" / "train"]) if int(batch_of(note)[1:]) <= LAST_BATCH_LEARNT
 ]

@@ -32,7 +32,7 @@ from deid_runtime.spans import Note
 from tests.export.lists import write_lists
 from tests.export.tiny_model import LINES, annotated, write_base, write_trained
 
-QUICK = IterateSettings(tokens=16_000, learning_rate=6e-3, threads=1, neighbours=1)
+QUICK = IterateSettings(tokens=32_000, learning_rate=6e-3, threads=1, neighbours=1)
 
 
 @pytest.fixture(scope="module")

@@ -100,7 +100,7 @@ def test_the_script_asks_for_a_plan_of_every_graph_in_its_shapes(
     assert all(f"--saveEngine={out}/{model}/1/model.plan" in call for model, call in by_model.items())
     assert all([each for each in call if each == "--fp16" or each == "--int8"] == given for call in calls)
     assert "--minShapes=input_ids:1x32,token_type_ids:1x32,attention_mask:1x32" in by_model["v0"]
-    assert "--maxShapes=hidden:64x128x768" in by_model["name_v1"]
+    assert "--maxShapes=hidden:64x128x384" in by_model["name_v1"]
 
 
 def test_an_existing_folder_is_not_written_into(tmp_path: Path) -> None:

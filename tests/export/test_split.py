@@ -46,7 +46,7 @@ def test_encoder_and_heads_answer_as_the_whole_graph(
     ]
 
     assert hidden.shape == (*inputs[0].shape, parts.hidden_size)
-    assert parts.hidden_size == {"v0": 384, "v1": 768}[graph.name]
+    assert parts.hidden_size == 384
     for (label, score), (own_label, own_score) in zip(
         zip(whole[::2], whole[1::2], strict=True), zip(answers[::2], answers[1::2], strict=True), strict=True
     ):
