@@ -3,10 +3,10 @@
     python benchmarks/legibility.py --notes export/corpus/notes/train --clean export/corpus/notes/train \
         --clean examples/notes.jsonl --clean reports.jsonl.gz --work out
 
-Method: annotated notes (``--count``) are written anew in every form of ``legibility_attacks.py``: the whole note, all its
-identifiers, or one of them. The ``fast`` profile searches their views, with the check for illegible forms off. A letter
-or digit of an identifier leaks when no span covers it. Counted are all notes that the form changes, and those of them
-that the check lets pass; of notes with one rewritten identifier, only that identifier counts.
+Method: annotated notes (``--count``) are written anew in every form of ``legibility_attacks.py``: the whole note, all
+its identifiers, or one of them. The ``fast`` profile searches their views, with the check for illegible forms off. A
+letter or digit of an identifier leaks when no span covers it. Counted are all notes that the form changes, and those of
+them that the check lets pass; of notes with one rewritten identifier, only that identifier counts.
 
 No clean note may be held back. Clean notes are tagged text, or JSON Lines in which the fields ``text``, ``note`` and
 ``dialogue`` are a note each. For every sign of the check the clean note that comes nearest is written: 1 would be held
