@@ -144,7 +144,7 @@ def read_name_set(path: Path) -> list[Case]:
                 start, end = each["start_position"], each["end_position"]
                 if each["entity_type"] != "PERSON" or not text[start:end].strip():
                     continue
-                for form, change in (("as it is", str), ("lower case", str.lower), ("capitals", str.upper)):
+                for form, change in (("unchanged", str), ("lower case", str.lower), ("capitals", str.upper)):
                     value = change(text[start:end])
                     # What the pipeline would hold back, as wrongly decoded, is neither found nor leaked.
                     if len(value) == end - start and not illegible(read_view(text).text):

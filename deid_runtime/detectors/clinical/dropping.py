@@ -4,7 +4,7 @@ Only a span that no strong finder (template, pattern, record) touches can be dro
 
 - it lies in a stretch of the grammar that excludes its label, has no cue of identity beside it, and, where the row is
   soft, no model is very sure of it; or
-- it is an age that no one reaches, or one over 89 of which nothing says that it is an age; or
+- it is an age over 120, or an age over 89 without a cue or a sure model; or
 - it is a date of two numbers that no calendar has; or
 - every word of it is a clinical term and no name (:mod:`deid_runtime.detectors.clinical.terms`).
 
@@ -137,7 +137,7 @@ def _touches(stretches: Sequence[tuple[int, int]], span: Span) -> bool:
 
 
 class _Judge:
-    """The stretches around some spans of a text, and what they say of each."""
+    """Decides which doubtful spans of one text are clinical facts, by the grammar around them."""
 
     def __init__(self, text: str, spans: Sequence[Span], others: Sequence[Span]) -> None:
         """``spans`` are those in doubt, ``others`` the rest of what was found in ``text``."""
