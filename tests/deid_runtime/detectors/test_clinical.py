@@ -212,10 +212,13 @@ def test_time_is_linear_in_the_length_of_a_text(piece: str) -> None:
     def seconds(times: int) -> float:
         text = piece * times
         spans = [Span(at, at + 1, "AGE", 0.5, ("model:age",)) for at in range(0, len(text), 50)]
-        begun = time.process_time()
-        without_clinical(text, spans)
-        find_clinical(text)
-        return time.process_time() - begun
+        taken = []
+        for _ in range(3):  # the least, since a pause to free memory or to read a list may fall into one
+            begun = time.process_time()
+            without_clinical(text, spans)
+            find_clinical(text)
+            taken.append(time.process_time() - begun)
+        return min(taken)
 
     count = 4_000 // len(piece)
     assert seconds(4 * count) < 12 * max(seconds(count), 0.02)
