@@ -20,15 +20,15 @@ import torch
 from measuring import RESULTS, describe_machine, write_results
 from scores import head_scores, union_scores
 
-from deid_export.batches import StreamSettings
-from deid_export.corpus import corpus_digest, read_corpus
-from deid_export.gazetteers import load_gazetteers
-from deid_export.model import load, packaged_base
-from deid_export.negatives import screened_sentences
-from deid_export.scoring import score_words
-from deid_export.train import Data, TrainSettings, train
+from deid_export.data.corpus import corpus_digest, read_corpus
+from deid_export.data.gazetteers import load_gazetteers
+from deid_export.data.negatives import screened_sentences
+from deid_export.model.tagger import load, packaged_base
+from deid_export.train.batches import StreamSettings
+from deid_export.train.scoring import score_words
+from deid_export.train.training import Data, TrainSettings, train
 from deid_runtime.labels import HEADS
-from deid_runtime.windows import WordEncoder
+from deid_runtime.text.windows import WordEncoder
 
 TIMED_RUNS = 3
 

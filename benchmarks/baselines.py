@@ -38,20 +38,20 @@ from deid_export.baselines.bert_bieso import BertSettings
 from deid_export.baselines.bilstm_crf import BilstmSettings
 from deid_export.baselines.crf import CrfSettings
 from deid_export.baselines.systems import load_union, train_baseline
-from deid_export.corpus import GoldNote, corpus_digest, read_corpus
-from deid_export.model import packaged_base
-from deid_runtime.contract import find_models
-from deid_runtime.detectors.doubts import TRACE
-from deid_runtime.detectors.models import load_tagger
+from deid_export.data.corpus import GoldNote, corpus_digest, read_corpus
+from deid_export.model.tagger import packaged_base
 from deid_runtime.evaluation import GoldNote as ScoredNote
 from deid_runtime.evaluation import compare, token_binary
 from deid_runtime.evaluation.significance import bootstrap
 from deid_runtime.evaluation.tokens import count_tokens
-from deid_runtime.fusion import fuse_spans
+from deid_runtime.merging.fusion import fuse_spans
+from deid_runtime.models.doubts import TRACE
+from deid_runtime.models.manifest import find_models
+from deid_runtime.models.tagger import load_tagger
 from deid_runtime.pipeline import Quarantined, load_pipeline
-from deid_runtime.sentences import split_sentences
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Detector, Note, Span
+from deid_runtime.text.sentences import split_sentences
 
 _RESAMPLES = 1_000
 _KEPT_ARGUMENTS = (

@@ -17,7 +17,7 @@ import numpy as np
 from questions import Question, infer_request, output_names
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from deid_runtime.contract import Graph
+from deid_runtime.models.manifest import Graph
 
 Stub: TypeAlias = service_pb2_grpc.GRPCInferenceServiceStub
 Message: TypeAlias = service_pb2.ModelInferRequest

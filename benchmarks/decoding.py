@@ -3,8 +3,8 @@
     python benchmarks/decoding.py --model joint.pt --notes train --dev dev
 
 Method: one model in float32 scores every word of dev; each decoder turns the same scores into spans, head by head.
-``threshold`` is what serves (``deid_runtime.decoding``), here at 0.5; ``viterbi`` takes the best tag sequence of a
-window under the constraints of BIO, ``learned`` adds transition scores counted on the training notes. Token-binary
+``threshold`` is what serves (``deid_runtime.models.decoding``), here at 0.5; ``viterbi`` takes the best tag sequence of
+a window under the constraints of BIO, ``learned`` adds transition scores counted on the training notes. Token-binary
 scores say what is found, strict entity scores whether borders and labels are right. No rules.
 """
 
@@ -18,18 +18,18 @@ import torch
 from measuring import RESULTS, describe_file, describe_machine, write_results
 from numpy.typing import NDArray
 
-from deid_export.batches import window_targets
-from deid_export.corpus import read_corpus
-from deid_export.model import load, packaged_base, tags_of
-from deid_export.viterbi import constrained, learned, viterbi
-from deid_runtime.decoding import decode_words
+from deid_export.data.corpus import read_corpus
+from deid_export.model.tagger import load, packaged_base, tags_of
+from deid_export.train.batches import window_targets
+from deid_export.train.viterbi import constrained, learned, viterbi
+from deid_runtime.annotations.notes import GoldNote
 from deid_runtime.evaluation import evaluate
-from deid_runtime.evaluation.gold import GoldNote
-from deid_runtime.fusion import fuse_spans
 from deid_runtime.labels import HEADS
-from deid_runtime.sentences import split_sentences
+from deid_runtime.merging.fusion import fuse_spans
+from deid_runtime.models.decoding import decode_words
 from deid_runtime.spans import Span
-from deid_runtime.windows import Window, WordEncoder, make_windows
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.windows import Window, WordEncoder, make_windows
 
 Decoder = Callable[
     [str, Window, str, NDArray[np.float32]], list[Span]

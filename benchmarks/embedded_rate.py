@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from questions import Question
 
-from deid_runtime.engines import Engine, Ids
+from deid_runtime.models.engines import Engine, Ids
 
 _CALL_ROWS: Final = 16  # rows it is given at a time, as `deid run` does
 

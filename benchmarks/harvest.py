@@ -2,12 +2,13 @@
 
     python benchmarks/harvest.py --train train.jsonl --dev dev.jsonl [--terms drugs.txt.gz] [--plain reports.jsonl.gz]
 
-Method: ``deid_export.harvest`` runs on the training notes, once with their annotation and once with what the ensemble
-finds in them. For the measurement every candidate is accepted, which nobody should do with notes of patients: the
-figures are those of the checks alone, without the person. The accepted lines go behind those of the package. Then the
-embedded pipeline searches notes that were not harvested from, with and without them, and ``deid_runtime.evaluation``
-compares both with the annotation: the dev notes, and as a larger set the other half of the training notes, harvested
-from one half of the patients (the models have learnt those notes, so only the difference tells).
+Method: ``deid_export.adapt.harvest`` runs on the training notes, once with their annotation and once with what the
+ensemble finds in them. For the measurement every candidate is accepted, which nobody should do with notes of patients:
+the figures are those of the checks alone, without the person. The accepted lines go behind those of the package. Then
+the embedded pipeline searches notes that were not harvested from, with and without them, and
+``deid_runtime.evaluation`` compares both with the annotation: the dev notes, and as a larger set the other half of the
+training notes, harvested from one half of the patients (the models have learnt those notes, so only the difference
+tells).
 
 So few sentences repeat in a corpus of some hundred patients that single tokens decide. ``cross_halves`` therefore
 counts every sentence that a harvested line speaks for: the training patients are halved three times, each half is
@@ -29,23 +30,23 @@ from typing import Any
 
 from measuring import RESULTS, describe_file, describe_machine, write_results
 
-from deid_export.harvest.candidates import Candidate, ListName, write_accepted
-from deid_export.harvest.collect import HarvestSettings, harvest, screen_with
-from deid_export.harvest.counting import digest
-from deid_export.harvest.passages import MarkedNote, Passage, passages
-from deid_export.harvest.sources import DetectedNotes, Pass
-from deid_export.harvest.terms import TermList, read_terms
+from deid_export.adapt.harvest.candidates import Candidate, ListName, write_accepted
+from deid_export.adapt.harvest.collect import HarvestSettings, harvest, screen_with
+from deid_export.adapt.harvest.counting import digest
+from deid_export.adapt.harvest.passages import MarkedNote, Passage, passages
+from deid_export.adapt.harvest.sources import DetectedNotes, Pass
+from deid_export.adapt.harvest.terms import TermList, read_terms
+from deid_runtime.annotations.notes import GoldNote
 from deid_runtime.detectors.inclusion import load_inclusion, normalise
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import Templates, compile_template, load_templates
 from deid_runtime.evaluation import evaluate, read_gold
-from deid_runtime.evaluation.gold import GoldNote
 from deid_runtime.formats import read_notes
 from deid_runtime.formats.records import ReadOptions, Source
 from deid_runtime.pipeline import Detected, load_pipeline
-from deid_runtime.sentences import split_sentences
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Span
+from deid_runtime.text.sentences import split_sentences
 
 _BATCH_NOTES = 32
 CROSS_HALVINGS = 3

@@ -18,13 +18,13 @@ from measuring import RESULTS, describe_file, describe_machine, write_results
 from precision_versions import score_words, serving_batches
 from scores import head_scores
 
-from deid_export.assemble import write_manifest
-from deid_export.corpus import corpus_digest, read_corpus
-from deid_runtime.contract import find_models, read_manifest
-from deid_runtime.detectors.models import load_tagger
+from deid_export.data.corpus import corpus_digest, read_corpus
+from deid_export.onnx.assemble import write_manifest
 from deid_runtime.labels import HEADS
+from deid_runtime.models.manifest import find_models, read_manifest
+from deid_runtime.models.tagger import load_tagger
 from deid_runtime.settings import Profile, Settings
-from deid_runtime.windows import WordEncoder
+from deid_runtime.text.windows import WordEncoder
 
 
 def main() -> None:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deid_export.batches import StreamSettings
-from deid_export.corpus import GoldNote, corpus_digest
-from deid_export.gazetteers import Gazetteers, load_gazetteers
-from deid_export.model import BranchedTagger, load, packaged_base
-from deid_export.negatives import screened_sentences
-from deid_export.train import Data, TrainSettings, train
-from deid_runtime.windows import WordEncoder
+from deid_export.data.corpus import GoldNote, corpus_digest
+from deid_export.data.gazetteers import Gazetteers, load_gazetteers
+from deid_export.data.negatives import screened_sentences
+from deid_export.model.tagger import BranchedTagger, load, packaged_base
+from deid_export.train.batches import StreamSettings
+from deid_export.train.training import Data, TrainSettings, train
+from deid_runtime.text.windows import WordEncoder
 
 
 @dataclass(frozen=True)

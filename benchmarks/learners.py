@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from deid_export.baselines.class_crf import ClassCrfSettings, Encoded, encode, train
 from deid_export.baselines.gazetteer import make_gazetteer
-from deid_export.corpus import GoldNote, corpus_digest
-from deid_export.scoring import WordScores, score_words
+from deid_export.data.corpus import GoldNote, corpus_digest
+from deid_export.train.scoring import WordScores, score_words
 from deid_runtime.labels import HEADS
 
 

@@ -23,8 +23,8 @@ from learners import add_arguments, make_learner, require_sources
 from measuring import RESULTS, describe_machine, write_results
 from scores import head_scores, union_scores
 
-from deid_export.corpus import corpus_digest, read_corpus
-from deid_export.subsets import nested_subsets
+from deid_export.data.corpus import corpus_digest, read_corpus
+from deid_export.data.subsets import nested_subsets
 from deid_runtime.labels import HEADS
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)

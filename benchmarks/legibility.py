@@ -31,12 +31,12 @@ from typing import Any, Final, Literal, get_args
 from legibility_attacks import ATTACKS, Attack
 from measuring import RESULTS, describe_machine, write_results
 
-from deid_export.corpus import GoldNote, corpus_digest, read_corpus
-from deid_runtime.legibility import SIGNS, find_signs, illegible
+from deid_export.data.corpus import GoldNote, corpus_digest, read_corpus
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
-from deid_runtime.reading_view import read_view
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Span
+from deid_runtime.text.legibility import SIGNS, find_signs, illegible
+from deid_runtime.text.reading.view import read_view
 
 Row = dict[str, Any]
 Dose = Literal["note", "identifiers", "one identifier"]

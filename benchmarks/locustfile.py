@@ -29,8 +29,8 @@ from locust.exception import StopUser
 from questions import make_questions, make_rows, output_names
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from deid_runtime.contract import find_models, read_manifest
-from deid_runtime.windows import WordEncoder
+from deid_runtime.models.manifest import find_models, read_manifest
+from deid_runtime.text.windows import WordEncoder
 
 # Threads of gRPC's own would hold up all users while one waits. Locust has patched the rest when it was imported.
 grpc.experimental.gevent.init_gevent()

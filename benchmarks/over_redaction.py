@@ -32,8 +32,8 @@ from typing import Any, Final
 
 from measuring import RESULTS, describe_file, describe_machine, write_results
 
-from deid_export.gazetteers import Gazetteers, load_gazetteers
-from deid_export.negatives import screened_sentences
+from deid_export.data.gazetteers import Gazetteers, load_gazetteers
+from deid_export.data.negatives import screened_sentences
 from deid_runtime.evaluation.tokens import TOKEN
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
 from deid_runtime.settings import Settings
@@ -46,7 +46,7 @@ LISTS_READ: Final = ("hand_eponyms", "eponymous_terms", "hand_devices", "drug_br
 
 _SCORE: Final = re.compile(r"\b(?:score|scale|index|criteria|classification|grade|stag(?:e|ing))\b", re.IGNORECASE)
 #: Kind of term to ten sentences with a gap for it; the ninth is in lower case and the tenth in capitals. None is among
-#: those of ``deid_export.negatives``, which the models are trained on.
+#: those of ``deid_export.data.negatives``, which the models are trained on.
 SENTENCES: Final[Mapping[str, tuple[str, ...]]] = {
     "eponyms": (
         "We discussed that {x} could explain these findings.",

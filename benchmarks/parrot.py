@@ -20,12 +20,12 @@ from pathlib import Path
 
 from measuring import RESULTS, describe_machine, write_results
 
-from deid_export.corpus import GoldNote, corpus_digest
+from deid_export.data.corpus import GoldNote, corpus_digest
 from deid_export.parrot.attack import AttackSettings, attack
 from deid_export.parrot.plant import plant
 from deid_export.parrot.report import render
 from deid_export.parrot.score import AttackScore, score
-from deid_runtime.corpus.read import read_annotated, read_records
+from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.evaluation import GoldNote as Annotated
 from deid_runtime.surrogates import Surrogates
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from questions import Question
 
-from deid_runtime.contract import INPUTS
+from deid_runtime.models.manifest import INPUTS
 
 _STABILITY_PERCENT = 50  # of three windows in a row; a machine that also runs the server is not steadier
 

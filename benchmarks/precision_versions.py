@@ -21,17 +21,17 @@ from measuring import RESULTS, describe_machine, write_results
 from numpy.typing import NDArray
 from scores import head_scores, union_scores
 
-from deid_export.assemble import assemble, write_manifest
-from deid_export.batches import window_targets
-from deid_export.corpus import GoldNote, corpus_digest, read_corpus
-from deid_export.model import packaged_base
-from deid_export.scoring import WordScores
-from deid_runtime.contract import read_manifest
-from deid_runtime.detectors.models import ModelTagger, load_tagger, width_of
+from deid_export.data.corpus import GoldNote, corpus_digest, read_corpus
+from deid_export.model.tagger import packaged_base
+from deid_export.onnx.assemble import assemble, write_manifest
+from deid_export.train.batches import window_targets
+from deid_export.train.scoring import WordScores
 from deid_runtime.labels import HEADS
-from deid_runtime.sentences import split_sentences
+from deid_runtime.models.manifest import read_manifest
+from deid_runtime.models.tagger import ModelTagger, load_tagger, width_of
 from deid_runtime.settings import Profile, Settings
-from deid_runtime.windows import Window, WordEncoder, make_windows
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.windows import Window, WordEncoder, make_windows
 
 BATCH = 16
 PRECISIONS = {"float32": False, "int8": True}

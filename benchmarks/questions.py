@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from tritonclient.grpc import service_pb2
 
-from deid_runtime.contract import INPUTS, Graph
-from deid_runtime.detectors.models import pad, width_of
-from deid_runtime.engines import Ids
-from deid_runtime.sentences import split_sentences
-from deid_runtime.windows import Window, WordEncoder, make_windows
+from deid_runtime.models.engines import Ids
+from deid_runtime.models.manifest import INPUTS, Graph
+from deid_runtime.models.tagger import pad, width_of
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.windows import Window, WordEncoder, make_windows
 
 #: What a row holds. sentence: one alone, as short a row as there is. window: as many as fit, what ``deid run`` sends.
 Unit = Literal["sentence", "window"]

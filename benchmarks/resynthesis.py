@@ -32,20 +32,20 @@ from joint_training import load_trainer
 from measuring import RESULTS, describe_machine, write_results
 from numpy.typing import NDArray
 
-from deid_export.corpus import GoldNote, corpus_digest
-from deid_export.model import BranchedTagger, tags_of
-from deid_runtime.corpus.read import read_annotated, read_records
-from deid_runtime.corpus.report import render
-from deid_runtime.corpus.resynthesis import resynthesize
-from deid_runtime.corpus.run import read_words
-from deid_runtime.decoding import decode_words
+from deid_export.data.corpus import GoldNote, corpus_digest
+from deid_export.model.tagger import BranchedTagger, tags_of
+from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.evaluation import GoldNote as Annotated
 from deid_runtime.evaluation import compare, token_binary
-from deid_runtime.fusion import fuse_spans
-from deid_runtime.sentences import split_sentences
+from deid_runtime.merging.fusion import fuse_spans
+from deid_runtime.models.decoding import decode_words
+from deid_runtime.resynthesis.job import read_words
+from deid_runtime.resynthesis.notes import resynthesize
+from deid_runtime.resynthesis.report import render
 from deid_runtime.spans import Span
 from deid_runtime.surrogates import Surrogates
-from deid_runtime.windows import Window, WordEncoder, make_windows
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.windows import Window, WordEncoder, make_windows
 
 KEY = b"a fixed key: the notes are public"[:32]
 THRESHOLD = 0.5

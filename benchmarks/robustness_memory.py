@@ -12,9 +12,9 @@ from typing import Any, Final
 import psutil
 from served_models import Served
 
-from deid_client.settings import ServerSettings
-from deid_runtime.sentences import split_sentences
+from deid_client.server import TritonServer
 from deid_runtime.settings import Settings
+from deid_runtime.text.sentences import split_sentences
 
 _SAMPLE_S: Final = 0.5
 _SENTENCES_A_NOTE: Final = 20
@@ -41,7 +41,7 @@ def run_memory(
             stop.wait(_SAMPLE_S)
 
     with Served(repository) as served:
-        settings = ServerSettings(endpoints=(served.address,), requests_in_flight=options.in_flight)
+        settings = TritonServer(endpoints=(served.address,), requests_in_flight=options.in_flight)
         sampler = threading.Thread(target=sample)
         with settings.connect(Settings()) as tagger:
             begun = time.perf_counter()

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_export.scoring import WordScores
+from deid_export.train.scoring import WordScores
 
 FLOOR = 0.95  # precision at which recalls are compared
 

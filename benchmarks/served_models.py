@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from deid_runtime.contract import Manifest, find_models, read_manifest
+from deid_runtime.models.manifest import Manifest, find_models, read_manifest
 from deid_runtime.serving.graph_models import GraphModels, ServingOptions
 from deid_runtime.serving.installation import Installation, find_installation
 from deid_runtime.serving.repository import repository_folder, write_config, write_graph_model
@@ -45,7 +45,7 @@ def write_variant(variant: Variant, manifest: Manifest, graph_name: str, out: Pa
         write_graph_model(out, whole if variant.is_batching else replace(whole, batching=None), graph.file)
         if not variant.has_parts:
             return
-        from deid_export.split import split
+        from deid_export.data.split import split
 
         scratch = out.parent / f"{out.name}-parts"
         scratch.mkdir()

@@ -19,9 +19,9 @@ from questions import Question, make_questions, make_rows, output_names
 from served_models import Served, write_variant
 from serving_plan import FLOAT32, PARTS, REFERENCE, Cell, Skipped, by_variant, plan
 
-from deid_runtime.contract import Graph, Manifest, find_models, read_manifest
-from deid_runtime.engines import Array, Engine, TokenScores, load_engine
-from deid_runtime.windows import WordEncoder
+from deid_runtime.models.engines import Array, Engine, TokenScores, load_engine
+from deid_runtime.models.manifest import Graph, Manifest, find_models, read_manifest
+from deid_runtime.text.windows import WordEncoder
 
 _COMPARED: Final = 6  # requests of each cell whose answers are compared with the engine's
 _ENSEMBLE_DIFFERENCE: Final = 0.1  # of a score
@@ -183,7 +183,18 @@ def float32_models(source: Path, folder: Path) -> Manifest:
     # Notes calibrate int8; float32 needs none, the command one.
     notes.write_text('{"id": "0", "patient": "0", "text": "BP 120/80", "spans": []}\n', encoding="utf-8")
     subprocess.run(
-        [sys.executable, "-m", "deid_export.cli", "onnx", str(source), "--notes", str(notes), "--float32", "-o", out],
+        [
+            sys.executable,
+            "-m",
+            "deid_export.cli.main",
+            "onnx",
+            str(source),
+            "--notes",
+            str(notes),
+            "--float32",
+            "-o",
+            out,
+        ],
         check=True,
     )
     return read_manifest(out)

@@ -12,8 +12,8 @@ from measuring import Measured, describe_run, run_deid
 from served_models import Served, Variant, write_variant
 from throughput import write_notes
 
-from deid_runtime.contract import find_models, read_manifest
-from deid_runtime.sentences import split_sentences
+from deid_runtime.models.manifest import find_models, read_manifest
+from deid_runtime.text.sentences import split_sentences
 
 _WANTED_RATIO: Final = 0.7
 _WANTED_A_MINUTE: Final = 30_000

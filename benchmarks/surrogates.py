@@ -67,7 +67,7 @@ from surrogate_forms import (
     stays,
 )
 
-from deid_export.corpus import GoldNote, corpus_digest, read_corpus, read_records
+from deid_export.data.corpus import GoldNote, corpus_digest, read_corpus, read_records
 from deid_runtime.pipeline import Quarantined, load_pipeline
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span

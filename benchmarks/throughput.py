@@ -24,7 +24,7 @@ from typing import Any
 
 from measuring import RESULTS, describe_file, describe_machine, describe_run, keep_to_cores, run_deid, write_results
 
-from deid_runtime.sentences import split_sentences
+from deid_runtime.text.sentences import split_sentences
 
 _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"\b[a-z]{5,}\b")

@@ -28,8 +28,8 @@ from learners import add_arguments, make_learner, require_sources
 from measuring import RESULTS, describe_machine, write_results
 from scores import union_scores
 
-from deid_export.corpus import GoldNote, corpus_digest, read_corpus
-from deid_export.subsets import batch_of, halves
+from deid_export.data.corpus import GoldNote, corpus_digest, read_corpus
+from deid_export.data.subsets import batch_of, halves
 
 DEV = "dev"
 ALL = "all"  # stands for the batch of the model that learnt from all

@@ -1,5 +1,5 @@
 """``python -m deid_runtime`` is ``deid``."""
 
-from deid_runtime.cli import main
+from deid_runtime.cli.main import main
 
 main()

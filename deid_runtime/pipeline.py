@@ -5,12 +5,12 @@
     view -> sentences -> inclusion -> templates -> patterns -> people -> record -> models
         -> clinical -> propagation -> fusion -> surrogates -> rewrite
 
-All stages up to fusion read the view of a note (:mod:`deid_runtime.reading_view`), and their offsets are those of the
-view. :meth:`Pipeline._fused` alone turns them into offsets of the note.
+All stages up to fusion read the view of a note (:mod:`deid_runtime.text.reading.view`), and their offsets are those of
+the view. :meth:`Pipeline._fused` alone turns them into offsets of the note.
 
 A sentence of the inclusion list or one that a template explains is not shown to the models; patterns and the record
 always see whole notes. Nothing a stage found is ever dropped, but for a weak pattern that all models deny
-(:mod:`deid_runtime.detectors.doubts`) and for clinical facts (:mod:`deid_runtime.detectors.clinical`).
+(:mod:`deid_runtime.models.doubts`) and for clinical facts (:mod:`deid_runtime.detectors.clinical`).
 
 Fail closed: whatever goes wrong with a note in any stage, that note comes back as :class:`Quarantined`, with the stage
 and a reason that holds no note text, and every other note of the batch is served as if alone. An engine that fails in
@@ -25,9 +25,7 @@ from itertools import pairwise
 from time import perf_counter
 from typing import Final, TypeVar
 
-from deid_runtime.closing import Closing
 from deid_runtime.detectors.clinical import without_clinical
-from deid_runtime.detectors.doubts import settle_doubts
 from deid_runtime.detectors.inclusion import InclusionList, load_inclusion
 from deid_runtime.detectors.known import KnownLines, packaged_lines, sentences_to_read
 from deid_runtime.detectors.patterns import find_patterns
@@ -35,19 +33,21 @@ from deid_runtime.detectors.people import find_people
 from deid_runtime.detectors.record import find_record
 from deid_runtime.detectors.templates import Templates, load_templates
 from deid_runtime.errors import DeidError, EngineError, InputError, SettingsError
-from deid_runtime.fusion import fuse_spans
-from deid_runtime.legibility import illegible
-from deid_runtime.offsets import read_offsets
-from deid_runtime.patients import checked_records
-from deid_runtime.propagation import propagate
-from deid_runtime.reading_view import View, read_view
+from deid_runtime.merging.fusion import fuse_spans
+from deid_runtime.merging.propagation import propagate
+from deid_runtime.models.doubts import settle_doubts
+from deid_runtime.records.date_shifts import read_offsets
+from deid_runtime.records.patients import checked_records
 from deid_runtime.rewrite import rewrite
-from deid_runtime.sentences import split_sentences
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Sentence, Span, Tagger, covered
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.context import Context, read_context
 from deid_runtime.surrogates.line_breaks import unbroken
+from deid_runtime.system.closing import Closing
+from deid_runtime.text.legibility import illegible
+from deid_runtime.text.reading.view import View, read_view
+from deid_runtime.text.sentences import split_sentences
 
 #: The stages in their order; keys of :attr:`Pipeline.stage_seconds` and values of :attr:`Quarantined.stage`.
 STAGES: Final = (
@@ -144,7 +144,7 @@ class Pipeline(Closing):
         """``packaged``: the lines of the package, where ``inclusion`` or ``templates`` are not those.
 
         ``hold_back_unreadable``: quarantine notes in a form that hides text from the detectors
-        (:mod:`deid_runtime.legibility`).
+        (:mod:`deid_runtime.text.legibility`).
         """
         self._packaged = packaged
         self._hold_back_unreadable = hold_back_unreadable
@@ -428,7 +428,7 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
         models: object = None
         if settings.use_models:
             # The engines are heavy to import, and a pipeline of rules alone must run without them.
-            from deid_runtime.detectors.models import load_tagger
+            from deid_runtime.models.tagger import load_tagger
 
             server = settings.server
             model_tagger = resources.enter_context(server.connect(settings) if server else load_tagger(settings))

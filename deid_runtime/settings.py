@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
-if TYPE_CHECKING:
-    from deid_runtime.detectors.models import LoadedTagger
+from deid_runtime.spans import LoadedTagger
 
 Operator = Literal["surrogate", "tag", "redact"]
 Dates = Literal["shift", "year"]
@@ -18,7 +17,7 @@ Recall = Literal["balanced", "high"]
 
 
 class Server(Protocol):
-    """A server that runs the models: :class:`deid_client.settings.ServerSettings`. Picklable, for workers."""
+    """A server that runs the models: :class:`deid_client.server.TritonServer`. Picklable, for workers."""
 
     @property
     def connect_seconds(self) -> float:
@@ -27,7 +26,7 @@ class Server(Protocol):
     def longest_s(self, notes: int, chars: int) -> float:
         """Return how long a tagger may wait for answers on ``notes`` of ``chars`` characters before it gives all up."""
 
-    def connect(self, settings: "Settings") -> "AbstractContextManager[LoadedTagger]":
+    def connect(self, settings: "Settings") -> AbstractContextManager[LoadedTagger]:
         """Return a tagger that asks the server. Raises ModelError when the server or its models will not do."""
 
 

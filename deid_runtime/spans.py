@@ -6,7 +6,7 @@ All offsets are half-open code points of a Python ``str``. No ``repr`` here show
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Protocol
 
 from deid_runtime.errors import InputError
 from deid_runtime.labels import LABELS
@@ -101,3 +101,20 @@ Detector = Callable[[Sequence[str]], list[list[Span]]]
 
 #: As :data:`Detector`, for finders that need the sentences: texts, the sentences of each text; one row each.
 Tagger = Callable[[Sequence[str], Sequence[Sequence[Sentence]]], list[list[Span]]]
+
+
+class LoadedTagger(Protocol):
+    """A :data:`Tagger` with its models, wherever they run.
+
+    ``manifest`` is that of the models with what was chosen of them, ready for JSON; no restart changes it.
+    """
+
+    manifest: Mapping[str, object]
+
+    def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
+        """Return one row of spans and traces per text, in order.
+
+        Raises ModelError when a server does not answer, EngineError when an engine of this process fails.
+
+        A trace (:data:`~deid_runtime.models.doubts.TRACE`) is no finding: the pipeline uses it up.
+        """

@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 
 from deid_client.notes import DeidClient
-from deid_client.settings import ServerSettings
+from deid_client.server import TritonServer
 from deid_runtime import Note, Quarantined, new_key
 
 NOTES = [
@@ -27,7 +27,7 @@ async def arriving() -> AsyncIterator[Note]:
 async def main(*endpoints: str) -> None:
     """Print what may be handed on, in the order in which it came."""
     key = new_key()  # keep it: the same key gives the same surrogates and date shifts
-    async with DeidClient(ServerSettings(endpoints=endpoints), key=key) as client:
+    async with DeidClient(TritonServer(endpoints=endpoints), key=key) as client:
         async for note, outcome in client.deidentify(arriving()):
             if isinstance(outcome, Quarantined):  # its text must not be used
                 print(note.id, "held back:", outcome.stage, outcome.reason)

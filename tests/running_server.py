@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from deid_runtime.contract import find_models, read_manifest
+from deid_runtime.models.manifest import find_models, read_manifest
 from deid_runtime.serving.graph_models import GraphModels, ServingOptions
 from deid_runtime.serving.installation import Installation, find_installation
 from deid_runtime.serving.note_models import NoteOptions

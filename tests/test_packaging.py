@@ -138,7 +138,10 @@ def test_the_wheel_runs_where_there_is_no_checkout(wheel, tmp_path):
     """Only our own files come from the wheel: libraries are those of this environment."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "installed")
-    code = "import deid_runtime.cli; print(deid_runtime.__file__); deid_runtime.cli.main(['key', 'new', 'site.key'])"
+    code = (
+        "import deid_runtime; from deid_runtime.cli.main import main; print(deid_runtime.__file__); "
+        "main(['key', 'new', 'site.key'])"
+    )
     environment = {"PYTHONPATH": str(tmp_path / "installed"), "PATH": ""}
 
     done = subprocess.run(

@@ -13,8 +13,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))  # for `measuring`, wh
 
 from measuring import RESULTS, describe_machine  # noqa: E402
 
-from deid_runtime.corpus.read import read_annotated  # noqa: E402
-from deid_runtime.staging import quarantine_path  # noqa: E402
+from deid_runtime.annotations.read import read_annotated  # noqa: E402
+from deid_runtime.run.staging import quarantine_path  # noqa: E402
 
 __all__ = [
     "RESULTS",

@@ -24,7 +24,7 @@ from typing import Any, Final
 from attacked_runs import RESULTS, describe_machine, new_key, run_command
 from damaged_files import FORMATS, DamagedInput, count_records, make_input
 
-from deid_runtime.staging import manifest_path, quarantine_path
+from deid_runtime.run.staging import manifest_path, quarantine_path
 
 _TIME_LIMIT_S: Final = 300.0
 _PROMISES: Final = (

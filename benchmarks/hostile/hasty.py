@@ -6,9 +6,9 @@ python benchmarks/hostile/hasty.py run IN --out OUT ...
 from functools import partial
 from unittest.mock import patch
 
-from deid_runtime import workers
-from deid_runtime.cli import main
-from deid_runtime.watchdog import Patience
+from deid_runtime.cli.main import main
+from deid_runtime.run import workers
+from deid_runtime.run.watchdog import Patience
 
 #: Still more than a healthy worker takes on a machine that is busy with other things.
 IDLE_S, LOAD_S = 6.0, 45.0

@@ -41,7 +41,7 @@ from attacked_runs import (
 from hasty import IDLE_S, LOAD_S
 from served_models import Supervised, Variant, supervised, write_variant
 
-from deid_runtime.contract import find_models, read_manifest
+from deid_runtime.models.manifest import find_models, read_manifest
 from deid_runtime.serving.supervisor import RestartPolicy
 
 _WORKER_SIGNALS: Final = (signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV)

@@ -27,7 +27,7 @@ from attacked_runs import RESULTS, describe_machine
 from served_models import Supervised, supervised
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from deid_runtime.contract import INPUTS, find_models, read_manifest
+from deid_runtime.models.manifest import INPUTS, find_models, read_manifest
 from deid_runtime.serving.graph_models import ServingOptions
 from deid_runtime.serving.note_models import NOTE_INPUTS, NOTE_OUTPUTS, NOTES, NOTES_STREAM, NoteOptions
 from deid_runtime.serving.repository import write_repository

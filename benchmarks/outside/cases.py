@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from deid_export.substitution.mentions import Mention, find_mentions
-from deid_export.substitution.persons import CULTURES, Person, PersonDrawer
-from deid_runtime.legibility import illegible
-from deid_runtime.reading_view import read_view
+from deid_export.data.substitution.mentions import Mention, find_mentions
+from deid_export.data.substitution.persons import CULTURES, Person, PersonDrawer
+from deid_runtime.text.legibility import illegible
+from deid_runtime.text.reading.view import read_view
 
 _LEAST_WORDS: Final = 64
 _MOST_WORDS: Final = 120

@@ -2,7 +2,7 @@
 
     python benchmarks/outside/outside.py --prose reports.jsonl.gz [more.jsonl.gz] --profile fast
 
-Method: the documents of the test half (``deid_export.substitution.prose.is_test_document``), on which nothing is
+Method: the documents of the test half (``deid_export.data.substitution.prose.is_test_document``), on which nothing is
 trained or chosen. In 64 to 120 words around *the patient*, *she*, *the surgeon* ... one name takes the place of the
 words, or stands behind a cue: a name of one of sixteen cultures in one of ten forms, held out of training, too. A note
 is counted as *found* when every letter of the name is. Words found outside the name are counted per 1,000, whatever
@@ -26,8 +26,8 @@ from scipy.stats import binomtest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from measuring import RESULTS, describe_machine, describe_run, run_deid, write_results
 
-from deid_export.substitution.persons import CULTURES
-from deid_export.substitution.prose import is_test_document, read_texts
+from deid_export.data.substitution.persons import CULTURES
+from deid_export.data.substitution.prose import is_test_document, read_texts
 
 _WORD: Final = re.compile(r"[^\W_]+")
 

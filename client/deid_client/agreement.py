@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from tritonclient.grpc import model_config_pb2
 
-from deid_runtime.contract import CONTRACT_VERSION, Graph, Manifest
 from deid_runtime.errors import ModelError
-from deid_runtime.windows import WINDOW_TOKENS
+from deid_runtime.models.manifest import CONTRACT_VERSION, Graph, Manifest
+from deid_runtime.text.windows import WINDOW_TOKENS
 
 _DEPTH: Final = 3  # ensembles of ensembles
 _TYPES: Final = {number: name for name, number in model_config_pb2.DataType.items()}

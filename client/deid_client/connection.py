@@ -16,10 +16,10 @@ from deid_client.routes import Infer, Router, Votes
 from deid_client.service import Service
 from deid_client.settings import ServerSettings
 from deid_client.tensors import Array
-from deid_runtime.closing import Closing
-from deid_runtime.contract import INPUTS, Manifest, Profile
 from deid_runtime.errors import ModelError
 from deid_runtime.labels import HEADS
+from deid_runtime.models.manifest import INPUTS, Manifest, Profile
+from deid_runtime.system.closing import Closing
 
 _Result = TypeVar("_Result")
 _CLOSE_SECONDS: Final = 5.0

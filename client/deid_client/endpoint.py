@@ -21,8 +21,8 @@ from deid_client.settings import ServerSettings, is_loopback
 from deid_client.stream import Stream
 from deid_client.tensors import Array, Question
 from deid_runtime.errors import ModelError, SettingsError
-from deid_runtime.secret_files import check_secret_file
-from deid_runtime.windows import WINDOW_TOKENS
+from deid_runtime.system.secret_files import check_secret_file
+from deid_runtime.text.windows import WINDOW_TOKENS
 
 _Answer = TypeVar("_Answer")
 _CONFIG_SECONDS: Final = 5.0  # for one configuration: no model has to run for it

@@ -33,13 +33,13 @@ from deid_client.connection import Connection
 from deid_client.metrics import ClientMetrics
 from deid_client.settings import ServerSettings
 from deid_client.tagger import TritonTagger
-from deid_runtime.closing import Closing
-from deid_runtime.contract import Manifest, Profile
-from deid_runtime.detectors.models import LoadedTagger, choose_profile
 from deid_runtime.errors import ModelError, SettingsError
+from deid_runtime.models.manifest import Manifest, Profile
+from deid_runtime.models.tagger import choose_profile
 from deid_runtime.pipeline import Deidentified, Detected, Pipeline, Quarantined, load_pipeline
 from deid_runtime.settings import Settings
-from deid_runtime.spans import Note, PatientRecord
+from deid_runtime.spans import LoadedTagger, Note, PatientRecord
+from deid_runtime.system.closing import Closing
 
 _Outcome = TypeVar("_Outcome")
 _BATCH_NOTES: Final = 8  # handed to a thread at a time, when so many wait

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from deid_client.tensors import Array
-from deid_runtime.contract import INPUTS, Manifest
-from deid_runtime.detectors.models import pad
-from deid_runtime.sentences import split_sentences
-from deid_runtime.windows import WordEncoder, make_windows
+from deid_runtime.models.manifest import INPUTS, Manifest
+from deid_runtime.models.tagger import pad
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.windows import WordEncoder, make_windows
 
 #: Every id of a probe request begins so; the rest is random. An operator can tell probes from notes by it.
 PROBE_ID: Final = "probe-"

@@ -8,9 +8,9 @@ from typing import Protocol, TypeVar
 from deid_client.agreement import Needed
 from deid_client.settings import Route
 from deid_client.tensors import ANY, Array, Output, Question, head_scores, outputs_of
-from deid_runtime.contract import HIDDEN, Graph, HeadVersion
-from deid_runtime.engines import TokenScores
 from deid_runtime.labels import HEADS
+from deid_runtime.models.engines import TokenScores
+from deid_runtime.models.manifest import HIDDEN, Graph, HeadVersion
 
 _Answer = TypeVar("_Answer")
 

@@ -5,15 +5,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
-from deid_runtime.errors import ModelError, SettingsError
-from deid_runtime.secret_files import check_secret_file
-from deid_runtime.settings import Settings
-from deid_runtime.windows import WINDOW_TOKENS
-
-if TYPE_CHECKING:
-    from deid_client.tagger import TritonTagger
+from deid_runtime.errors import SettingsError
+from deid_runtime.system.secret_files import check_secret_file
+from deid_runtime.text.windows import WINDOW_TOKENS
 
 #: fused: one request a graph. ensemble: the server's own chain of encoder and heads. separate: encoder and every head
 #: asked one by one, which is only of use to measure what the other two save.
@@ -125,17 +121,6 @@ class ServerSettings:
         # The deadline is for requests of the default size; larger ones may get longer in proportion.
         size = max(1.0, self.request_tokens / ServerSettings.request_tokens)
         return (requests + notes) * self.batch_seconds * size
-
-    def connect(self, settings: Settings) -> "TritonTagger":
-        """Connect, check that the server has the models of ``settings``, and return a tagger that asks it.
-
-        Raises ModelError when no server answers or one has other models, SettingsError for a wrong setting.
-        """
-        try:
-            from deid_client.tagger import load_tagger
-        except (ImportError, RuntimeError) as error:  # tritonclient turns the one into the other
-            raise ModelError(f"--server needs more libraries ({error}); pip install 'deid-runtime[client]'") from error
-        return load_tagger(settings, self)
 
 
 def split_endpoint(endpoint: str) -> tuple[str, int]:

@@ -13,9 +13,9 @@ from deid_client.connection import Connection
 from deid_client.metrics import ClientMetrics
 from deid_client.routes import Votes
 from deid_client.settings import ServerSettings
-from deid_runtime.closing import Closing
-from deid_runtime.contract import Manifest, Profile
-from deid_runtime.detectors.models import (
+from deid_runtime.models.engines import TokenScores
+from deid_runtime.models.manifest import Manifest, Profile
+from deid_runtime.models.tagger import (
     Batch,
     SpanDecoder,
     choose_profile,
@@ -25,10 +25,10 @@ from deid_runtime.detectors.models import (
     second_look,
     with_title_case,
 )
-from deid_runtime.engines import TokenScores
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
-from deid_runtime.windows import WordEncoder
+from deid_runtime.system.closing import Closing
+from deid_runtime.text.windows import WordEncoder
 
 #: Batches asked for but not decoded, for each request in flight: the next is ready when a place becomes free.
 _BATCHES_AHEAD: Final = 2
@@ -50,7 +50,7 @@ class _Pending:
 
 
 class TritonTagger(Closing):
-    """A :data:`~deid_runtime.spans.Tagger`, as :class:`~deid_runtime.detectors.models.ModelTagger`; one per thread.
+    """A :data:`~deid_runtime.spans.Tagger`, as :class:`~deid_runtime.models.tagger.ModelTagger`; one per thread.
 
     Several taggers may share a connection. A context manager: leaving it closes the connection if it is the tagger's.
     """

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tritonclient.grpc import service_pb2
 
 from deid_client.errors import BadAnswerError
-from deid_runtime.contract import HeadVersion, head_outputs
-from deid_runtime.engines import TokenScores
+from deid_runtime.models.engines import TokenScores
+from deid_runtime.models.manifest import HeadVersion, head_outputs
 
 Array = NDArray[np.generic]
 

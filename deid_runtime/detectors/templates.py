@@ -33,7 +33,7 @@ from typing import Final
 
 from deid_runtime.errors import SettingsError
 from deid_runtime.labels import LABELS
-from deid_runtime.name_cues import fold, is_listed_name, is_ordinary
+from deid_runtime.lexicon.name_cues import fold, is_listed_name, is_ordinary
 from deid_runtime.spans import Span
 
 #: Longer sentences are never matched: a template describes a line.

@@ -1,6 +1,6 @@
 """Gold against found: token-binary, entity and character scores, their uncertainty, and a report."""
 
-from deid_runtime.evaluation.gold import GoldNote, read_found, read_gold
+from deid_runtime.annotations.notes import GoldNote, read_found, read_gold
 from deid_runtime.evaluation.report import Report, evaluate
 from deid_runtime.evaluation.review import errors_in_context, write_errors
 from deid_runtime.evaluation.significance import Difference, compare

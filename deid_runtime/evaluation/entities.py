@@ -24,7 +24,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from deid_runtime.evaluation.gold import GoldNote
+from deid_runtime.annotations.notes import GoldNote
 from deid_runtime.evaluation.tokens import Score
 from deid_runtime.spans import Span
 

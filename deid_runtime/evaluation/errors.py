@@ -38,7 +38,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from deid_runtime.evaluation.gold import GoldNote, require_inside
+from deid_runtime.annotations.notes import GoldNote, require_inside
 from deid_runtime.evaluation.tokens import TOKEN, label_tokens, ratio, token_offsets
 from deid_runtime.spans import Span
 

@@ -8,15 +8,15 @@ from typing import Final
 
 import numpy as np
 
+from deid_runtime.annotations.notes import GoldNote
 from deid_runtime.errors import InputError
 from deid_runtime.evaluation.entities import EntityScore, score_entities
 from deid_runtime.evaluation.errors import Errors, count_errors
-from deid_runtime.evaluation.gold import GoldNote
 from deid_runtime.evaluation.significance import Interval, bootstrap
 from deid_runtime.evaluation.tokens import CHARACTER, CLASSES, GROUPS, OVER_89, Counts, Score, count_tokens, ratio
 from deid_runtime.labels import LABELS
-from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import Span
+from deid_runtime.system.shown_ids import shown_id
 
 _NAMED_IDS: Final = 5  # ids listed in an error before it says how many more
 #: Properties of the records here that go into JSON beside their fields.

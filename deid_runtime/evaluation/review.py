@@ -14,11 +14,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from deid_runtime.annotations.notes import GoldNote
 from deid_runtime.evaluation.errors import Judged, Kind, is_telling, judge_tokens
-from deid_runtime.evaluation.gold import GoldNote
 from deid_runtime.evaluation.tokens import TOKEN
-from deid_runtime.owner_only import write_owner_only
 from deid_runtime.spans import Span
+from deid_runtime.system.owner_only import write_owner_only
 
 CONTEXT_WORDS: Final = 6
 #: What stands around the error itself in its context.

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from deid_runtime.annotations.notes import GoldNote
 from deid_runtime.errors import SettingsError
-from deid_runtime.evaluation.gold import GoldNote
 from deid_runtime.evaluation.tokens import GROUPS, IntArray, count_tokens
 from deid_runtime.spans import Span
 

@@ -30,8 +30,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from deid_runtime.annotations.notes import GoldNote, require_inside
 from deid_runtime.evaluation.ages import age_years
-from deid_runtime.evaluation.gold import GoldNote, require_inside
 from deid_runtime.labels import LABELS, group_of
 from deid_runtime.spans import Span
 

@@ -9,12 +9,12 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from deid_runtime.digests import Create, new_file
 from deid_runtime.errors import SourceError
 from deid_runtime.formats.byte_lines import MOST_PARTS, read_lines
 from deid_runtime.formats.jsonl import missing_columns
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, note_from_fields
 from deid_runtime.spans import Note
+from deid_runtime.system.digests import Create, new_file
 
 
 def read_delimited(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:

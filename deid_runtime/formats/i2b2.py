@@ -13,11 +13,11 @@ from pathlib import Path, PurePosixPath
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
-from deid_runtime.digests import Create, new_file
 from deid_runtime.errors import InputError
 from deid_runtime.formats.plain_text import FileWriter, file_note_id, read_bounded, suffix_like
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, check_text
 from deid_runtime.spans import Note
+from deid_runtime.system.digests import Create, new_file
 
 SUFFIX = ".xml"
 _ROOT = "deIdi2b2"

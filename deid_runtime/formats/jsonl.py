@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Final, cast
 
-from deid_runtime.digests import Create, new_file
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.formats.byte_lines import MOST_PARTS, has_too_many_parts, read_lines
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, note_from_fields
 from deid_runtime.spans import Note
+from deid_runtime.system.digests import Create, new_file
 
 #: A column that none of this many first objects has is taken for a wrong column name.
 _PROBE_OBJECTS = 100

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deid_runtime.digests import Create, new_file
 from deid_runtime.errors import DeidError, SourceError
 from deid_runtime.formats.byte_lines import reading
 from deid_runtime.formats.delimited import check_columns, passed_on
@@ -20,6 +19,7 @@ from deid_runtime.formats.records import (
     note_from_fields,
 )
 from deid_runtime.spans import Note
+from deid_runtime.system.digests import Create, new_file
 
 if TYPE_CHECKING:
     import pyarrow

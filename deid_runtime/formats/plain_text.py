@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from deid_runtime.digests import Create, new_file
 from deid_runtime.errors import InputError
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, check_text
 from deid_runtime.spans import Note
+from deid_runtime.system.digests import Create, new_file
 
 SUFFIX: Final = ".txt"
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from deid_runtime.digests import Create
 from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.spans import Note
+from deid_runtime.system.digests import Create
 
 #: Longest record read into memory, in bytes; longer ones are quarantined unread.
 RECORD_LIMIT_BYTES = 64 * 2**20
@@ -22,7 +22,7 @@ RECORD_LIMIT_BYTES = 64 * 2**20
 class ReadOptions:
     """Which columns hold what.
 
-    ``keep_columns`` are passed on where their values may be (:mod:`deid_runtime.kept_columns`), and
+    ``keep_columns`` are passed on where their values may be (:mod:`deid_runtime.run.kept_columns`), and
     ``unchecked_columns`` as they are. All other columns are dropped, the type as well: it is read for those who read
     notes in Python.
     """

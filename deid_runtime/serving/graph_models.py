@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from deid_runtime.contract import CONTRACT_VERSION, HIDDEN, INPUTS, Graph, Manifest, head_outputs
-from deid_runtime.engines import EngineKind
+from deid_runtime.models.engines import EngineKind
+from deid_runtime.models.manifest import CONTRACT_VERSION, HIDDEN, INPUTS, Graph, Manifest, head_outputs
 from deid_runtime.serving.model_config import (
     ANY,
     Accelerator,
@@ -32,7 +32,7 @@ from deid_runtime.serving.model_config import (
     WarmupInput,
 )
 from deid_runtime.serving.rows import WIDTHS
-from deid_runtime.windows import WINDOW_TOKENS, WordEncoder
+from deid_runtime.text.windows import WINDOW_TOKENS, WordEncoder
 
 GraphBackend = Literal["python", "onnxruntime", "tensorrt"]
 

@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deid_runtime.errors import DeidError, InputError, SettingsError
-from deid_runtime.patients import read_patients
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
-from deid_runtime.process_privacy import keep_private
+from deid_runtime.records.patients import read_patients
 from deid_runtime.serving.keys import KeyFolder, check_keys
 from deid_runtime.serving.note_models import CANARY, MAX_NAME_BYTES, NOTE_INPUTS, NOTE_OUTPUTS
 from deid_runtime.serving.triton_requests import check_request, check_version, request_parameters
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note
 from deid_runtime.surrogates import Surrogates, check_date_settings, new_key
+from deid_runtime.system.process_privacy import keep_private
 
 KEYS_VARIABLE: Final = "DEID_SERVE_KEYS"
 PATIENTS_VARIABLE: Final = "DEID_SERVE_PATIENTS"

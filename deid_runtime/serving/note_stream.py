@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from deid_runtime.errors import InputError
-from deid_runtime.process_privacy import keep_private
 from deid_runtime.serving.note_models import CANARY, MAX_STREAM_NOTES, NOTE_INPUTS, NOTE_OUTPUTS, NOTES
 from deid_runtime.serving.triton_requests import check_request, check_version, request_parameters
+from deid_runtime.system.process_privacy import keep_private
 
 
 class TritonPythonModel:

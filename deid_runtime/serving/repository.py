@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from deid_runtime.contract import Manifest
 from deid_runtime.errors import OutputError
+from deid_runtime.models.manifest import Manifest
 from deid_runtime.serving.graph_models import MASK_FILE, GraphModels, ServingOptions
 from deid_runtime.serving.installation import PATH_VARIABLE
 from deid_runtime.serving.model_config import ModelConfig

@@ -2,7 +2,7 @@
 
 Requests of a dynamic batch differ in width, and may pad their rows further than needed. Every row is run at the padded
 width of its own length, and the rows of a call are padded in number to a power of two, both as the embedded engine does
-(:mod:`deid_runtime.detectors.models`): so a row gets the same bytes from either, whatever stands beside it.
+(:mod:`deid_runtime.models.tagger`): so a row gets the same bytes from either, whatever stands beside it.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_runtime.contract import HIDDEN
-from deid_runtime.detectors.models import row_counts, width_of
-from deid_runtime.engines import Array
 from deid_runtime.errors import InputError
-from deid_runtime.windows import WINDOW_TOKENS
+from deid_runtime.models.engines import Array
+from deid_runtime.models.manifest import HIDDEN
+from deid_runtime.models.tagger import row_counts, width_of
+from deid_runtime.text.windows import WINDOW_TOKENS
 
 #: Every width a row may be run at, narrowest first.
 WIDTHS: Final = tuple(sorted({width_of(length) for length in range(1, WINDOW_TOKENS + 1)}))

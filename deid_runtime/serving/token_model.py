@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from deid_runtime.contract import INPUTS
-from deid_runtime.engines import Array, Session, load_session
 from deid_runtime.errors import DeidError, InputError, ModelError
-from deid_runtime.process_privacy import keep_private
+from deid_runtime.models.engines import Array, Session, load_session
+from deid_runtime.models.manifest import INPUTS
 from deid_runtime.serving.rows import Limits, check_hidden, check_tokens, join_hidden, join_tokens, run_rows
 from deid_runtime.serving.triton_requests import check_request, check_version
+from deid_runtime.system.process_privacy import keep_private
 
 
 class TokenGraph:

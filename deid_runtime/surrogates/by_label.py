@@ -4,14 +4,15 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
+from deid_runtime.dates.calendar_words import HOLIDAYS
+from deid_runtime.dates.holidays import find_holiday, weekday_name
+from deid_runtime.dates.parts import LONGEST_DATE_CHARS, day_named
+from deid_runtime.dates.shifting import month_of, replace_date
+from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.surrogates.ages import replace_age
-from deid_runtime.surrogates.calendar_words import HOLIDAYS
 from deid_runtime.surrogates.contacts import replace_email, replace_ip, replace_url, replace_username
-from deid_runtime.surrogates.date_parts import LONGEST_DATE_CHARS, day_named
-from deid_runtime.surrogates.dates import month_of, replace_date
 from deid_runtime.surrogates.facilities import Around, replace_phrase
-from deid_runtime.surrogates.forms import case_like, changed, holds_text, normal_form, scramble
-from deid_runtime.surrogates.holidays import find_holiday, weekday_name
+from deid_runtime.surrogates.forms import changed, holds_text, normal_form, scramble
 from deid_runtime.surrogates.names import replace_name
 from deid_runtime.surrogates.note_view import AFTER_CHARS, NoteView, area_code_of
 from deid_runtime.surrogates.numbers import replace_code, replace_ssn

@@ -8,7 +8,8 @@ import ipaddress
 import re
 from typing import Final
 
-from deid_runtime.surrogates.forms import case_like, holds_text, normal_form, scramble
+from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import names, phrases
 from deid_runtime.surrogates.name_parts import FAMILY

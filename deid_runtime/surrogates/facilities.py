@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from deid_runtime.surrogates.calendar_words import ORDINAL_WORDS, ordinal, ordinal_ending
-from deid_runtime.surrogates.forms import case_like, holds_text, normal_form, scramble
+from deid_runtime.dates.calendar_words import ORDINAL_WORDS, ordinal, ordinal_ending
+from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.lists import names, phrases
 from deid_runtime.surrogates.patient import Patient, first_free
 

@@ -3,7 +3,6 @@ characters.
 """
 
 import re
-import string
 import unicodedata
 from functools import lru_cache
 from typing import Final
@@ -59,24 +58,6 @@ _short_normal_form = lru_cache(maxsize=16_384)(_normal_form)
 def holds_text(value: str) -> bool:
     """Say whether there is any letter or digit, of any script, in ``value``; an okina alone is none."""
     return any(char.isalnum() and char not in _APOSTROPHE_LETTERS for char in value)
-
-
-def case_like(stand_in: str, original: str) -> str:
-    """Return ``stand_in`` in lower case or capitals where ``original`` is; else as it is, which is title case in
-    lists.
-    """
-    if original.isupper() and (len(original) > 1 or len(stand_in) == 1):
-        return stand_in.upper()
-    if original.islower():
-        return stand_in.lower()
-    return stand_in
-
-
-def title_like(stand_in: str, original: str) -> str:
-    """As :func:`case_like`, for phrases: each word of a lower-case ``stand_in`` is capitalised unless ``original``
-    is not.
-    """
-    return case_like(string.capwords(stand_in), original)
 
 
 def _letter_like(char: str, number: int) -> str:

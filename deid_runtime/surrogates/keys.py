@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from deid_runtime.errors import OutputError, SettingsError
-from deid_runtime.secret_files import check_secret_file, is_guessable
+from deid_runtime.system.secret_files import check_secret_file, is_guessable
 
 KEY_BYTES: Final = 32
 

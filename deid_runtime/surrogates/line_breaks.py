@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from deid_runtime.reading_edits import Edit, apply_edits
 from deid_runtime.spans import Note, Span
+from deid_runtime.text.reading.edits import Edit, apply_edits
 
 _BREAK: Final = re.compile(r"(\r\n?|[\n\x85\u2028\u2029]|<br\s{0,8}/?>)", re.IGNORECASE)
 _BLANKS: Final = " \t"

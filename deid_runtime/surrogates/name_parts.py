@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from deid_runtime.record_values import record_values
+from deid_runtime.records.fields import record_values
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import names
 from deid_runtime.surrogates.patient import Patient

@@ -13,7 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from deid_runtime.surrogates.forms import case_like, changed, holds_text, normal_form, scramble
+from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.surrogates.forms import changed, holds_text, normal_form, scramble
 from deid_runtime.surrogates.name_parts import (
     FAMILY,
     GIVEN,

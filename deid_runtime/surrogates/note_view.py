@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
-from deid_runtime.birth_dates import date_of_birth
+from deid_runtime.dates.parts import DateStyle, read_style
+from deid_runtime.records.birth_dates import date_of_birth
 from deid_runtime.spans import Note, Span
 from deid_runtime.surrogates.ages import stated_ages
 from deid_runtime.surrogates.context import Context, beside
-from deid_runtime.surrogates.date_parts import DateStyle, read_style
 from deid_runtime.surrogates.forms import holds_text, normal_form
 from deid_runtime.surrogates.lists import places
 from deid_runtime.surrogates.over_89 import (

@@ -7,15 +7,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from deid_runtime.birth_dates import date_of_birth
+from deid_runtime.dates.parts import read_style
 from deid_runtime.errors import InputError, SettingsError
+from deid_runtime.records.birth_dates import date_of_birth
 from deid_runtime.settings import Dates, Operator
-from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.surrogates.ages import replace_age
 from deid_runtime.surrogates.by_label import REPLACE
 from deid_runtime.surrogates.context import MOVING_LABELS, Context, read_context
-from deid_runtime.surrogates.date_parts import read_style
 from deid_runtime.surrogates.forms import changed, holds_text, normal_form
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.keys import KEY_BYTES
@@ -27,6 +26,7 @@ from deid_runtime.surrogates.over_89 import (
 )
 from deid_runtime.surrogates.patient import DAYS_IN_WEEK, Patient, make_patient, offset_of
 from deid_runtime.surrogates.safe_harbor import KEPT, NO_YEAR, UNKNOWN_NOTE_YEAR, year_alone, zip3
+from deid_runtime.system.shown_ids import shown_id
 
 REDACTION: Final = "[***]"
 _LARGEST_SHIFT_DAYS: Final = 36_500

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Final
 
-from deid_runtime.surrogates.date_parts import DateStyle
-from deid_runtime.surrogates.dates import month_of, replace_date
+from deid_runtime.dates.parts import DateStyle
+from deid_runtime.dates.shifting import month_of, replace_date
+from deid_runtime.dates.stated_years import stated_years
 from deid_runtime.surrogates.hashing import Keyed
-from deid_runtime.surrogates.stated_years import stated_years
 
 #: A person who turns 90 in the year of the note was born this many years before.
 GROUPED_AGE_YEARS: Final = 90

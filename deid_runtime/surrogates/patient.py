@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from deid_runtime.record_values import record_values
+from deid_runtime.records.fields import record_values
 from deid_runtime.surrogates.forms import changed, normal_form
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import phrases

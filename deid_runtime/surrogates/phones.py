@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from deid_runtime.surrogates.forms import case_like, normal_form, scramble
+from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.surrogates.forms import normal_form, scramble
 from deid_runtime.surrogates.lists import places
 from deid_runtime.surrogates.numbers import ROUNDS, permuted, replace_code
 from deid_runtime.surrogates.patient import Patient, first_free

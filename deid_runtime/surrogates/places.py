@@ -9,7 +9,8 @@ that of the patient's record.
 import re
 from typing import Final
 
-from deid_runtime.surrogates.forms import case_like, changed, normal_form, scramble
+from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.surrogates.forms import changed, normal_form, scramble
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import Province, State, phrases, places
 from deid_runtime.surrogates.patient import Patient, first_free

@@ -33,9 +33,9 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
-from deid_runtime.surrogates.date_parts import DateStyle
+from deid_runtime.dates.parts import DateStyle
+from deid_runtime.dates.stated_years import stated_decade
 from deid_runtime.surrogates.over_89 import GROUPED_AGE_YEARS
-from deid_runtime.surrogates.stated_years import stated_decade
 
 #: Stands for a date of which nothing may stay, where surrogates are wanted.
 NO_YEAR: Final = "[DATE]"

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
-from deid_runtime.surrogates.forms import case_like, normal_form
+from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.name_parts import APOSTROPHES, KEPT, Part, is_listed
 
 _HYPHEN: Final = re.compile("([-‐‑ ])")

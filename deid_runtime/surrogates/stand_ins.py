@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from deid_runtime.surrogates.forms import case_like, misspell, normal_form, scramble, vary
+from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.surrogates.forms import misspell, normal_form, scramble, vary
 from deid_runtime.surrogates.lists import Listed, names
 from deid_runtime.surrogates.name_parts import (
     APOSTROPHES,

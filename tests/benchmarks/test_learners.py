@@ -13,8 +13,8 @@ pytest.importorskip("transformers", reason="the joint learner is imported beside
 pytest.importorskip("pycrfsuite", reason="the CRF needs python-crfsuite")
 pytest.importorskip("matplotlib", reason="the learning curve is drawn")
 
-from deid_export.corpus import GoldNote
-from deid_export.subsets import halves
+from deid_export.data.corpus import GoldNote
+from deid_export.data.subsets import halves
 from tests.benchmarks.scripts import FOLDER, load_script
 from tests.export.baselines.notes import gold_notes
 

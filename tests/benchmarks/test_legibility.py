@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from deid_export.corpus import GoldNote
-from deid_runtime.legibility import SIGNS, illegible
+from deid_export.data.corpus import GoldNote
 from deid_runtime.spans import Span
+from deid_runtime.text.legibility import SIGNS, illegible
 from tests.benchmarks.scripts import load_script
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from deid_export.gazetteers import load_gazetteers
-from deid_export.negatives import carriers, identifies_nobody
+from deid_export.data.gazetteers import load_gazetteers
+from deid_export.data.negatives import carriers, identifies_nobody
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.spans import Span
 from tests.export.lists import write_lists

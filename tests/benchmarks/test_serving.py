@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deid_runtime.contract import find_models, read_manifest
-from deid_runtime.sentences import split_sentences
-from deid_runtime.windows import WordEncoder
+from deid_runtime.models.manifest import find_models, read_manifest
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.windows import WordEncoder
 from tests.benchmarks.scripts import load_script
 
 pytest.importorskip("tritonclient.grpc")

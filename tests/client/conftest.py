@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from deid_client.settings import ServerSettings
-from deid_runtime.contract import find_models, read_manifest
-from deid_runtime.detectors.models import ModelTagger, choose_profile
-from deid_runtime.sentences import split_sentences
+from deid_client.server import TritonServer
+from deid_runtime.models.manifest import find_models, read_manifest
+from deid_runtime.models.tagger import ModelTagger, choose_profile
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Sentence, Span
-from deid_runtime.windows import WordEncoder
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.windows import WordEncoder
 from tests.client.fault_server import FaultServer, Models
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,10 +60,10 @@ def expected(models: Models, sentences: Sequence[Sequence[Sentence]]) -> dict[st
 
 
 @pytest.fixture(scope="session")
-def asking() -> Callable[..., ServerSettings]:
+def asking() -> Callable[..., TritonServer]:
     """Makes settings for small requests and short waits."""
 
-    def make(*servers: FaultServer, **changes: Any) -> ServerSettings:
+    def make(*servers: FaultServer, **changes: Any) -> TritonServer:
         settings: dict[str, Any] = {
             "request_tokens": 256,
             "call_seconds": 20.0,
@@ -73,7 +73,7 @@ def asking() -> Callable[..., ServerSettings]:
             "longest_pause_seconds": 0.2,
             **changes,
         }
-        return ServerSettings(endpoints=tuple(server.address for server in servers), **settings)
+        return TritonServer(endpoints=tuple(server.address for server in servers), **settings)
 
     return make
 

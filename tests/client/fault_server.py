@@ -17,9 +17,9 @@ import numpy as np
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 
 from deid_client.probe import PROBE_ID
-from deid_runtime.contract import CONTRACT_VERSION, INPUTS, Graph, Manifest
-from deid_runtime.engines import Engine, Ids, TokenScores, load_engine
-from deid_runtime.windows import WINDOW_TOKENS
+from deid_runtime.models.engines import Engine, Ids, TokenScores, load_engine
+from deid_runtime.models.manifest import CONTRACT_VERSION, INPUTS, Graph, Manifest
+from deid_runtime.text.windows import WINDOW_TOKENS
 
 Request = service_pb2.ModelInferRequest
 Answer = service_pb2.ModelInferResponse

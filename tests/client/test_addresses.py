@@ -7,7 +7,8 @@ import grpc
 import pytest
 
 from deid_client.addresses import Address, is_name
-from deid_client.settings import ServerSettings, Tls
+from deid_client.server import TritonServer
+from deid_client.settings import Tls
 from deid_runtime.errors import ModelError
 from deid_runtime.settings import Settings
 from tests.client.conftest import NAME, make_certificate
@@ -38,7 +39,7 @@ def serving(models, certificate):
 def asking_name(certificate):
     def make(port, **changes):
         settings = {"request_tokens": 256, "tls": Tls(roots=certificate[0]), **QUICK, **changes}
-        return ServerSettings(endpoints=(f"{NAME}:{port}",), **settings)
+        return TritonServer(endpoints=(f"{NAME}:{port}",), **settings)
 
     return make
 

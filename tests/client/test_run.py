@@ -9,8 +9,8 @@ import urllib.request
 import pytest
 from click.testing import CliRunner
 
-from deid_runtime.cli import main
-from deid_runtime.run import RunOptions, deidentify_files
+from deid_runtime.cli.main import main
+from deid_runtime.run.job import RunOptions, deidentify_files
 from deid_runtime.settings import Settings
 from tests.client import fault_server as faults
 from tests.client.conftest import ROOT, read_rows

@@ -4,7 +4,8 @@ import pickle
 
 import pytest
 
-from deid_client.settings import ServerSettings, Tls
+from deid_client.server import TritonServer
+from deid_client.settings import Tls
 from deid_runtime.errors import SettingsError
 from tests.client.conftest import NAME
 
@@ -22,7 +23,7 @@ SECRET = "Bearer 9f2c-not-to-be-seen"
     ],
 )
 def test_endpoints(given, endpoint):
-    assert ServerSettings(endpoints=(given,), tls=Tls()).endpoints == (endpoint,)
+    assert TritonServer(endpoints=(given,), tls=Tls()).endpoints == (endpoint,)
 
 
 @pytest.mark.parametrize(
@@ -31,18 +32,18 @@ def test_endpoints(given, endpoint):
 )
 def test_wrong_endpoints(given):
     with pytest.raises(SettingsError, match="endpoint"):
-        ServerSettings(endpoints=given, tls=Tls())
+        TritonServer(endpoints=given, tls=Tls())
 
 
 @pytest.mark.parametrize("name", ["request_tokens", "requests_in_flight", "call_seconds", "batch_seconds"])
 def test_numbers_must_be_positive(name):
     with pytest.raises(SettingsError, match=name):
-        ServerSettings(endpoints=("localhost",), **{name: 0})
+        TritonServer(endpoints=("localhost",), **{name: 0})
 
 
 @pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.8.9.1:9", "[::1]:8001"])
 def test_nothing_is_encrypted_on_the_way_to_this_machine(name):
-    settings = ServerSettings(endpoints=(name,), authorization=SECRET)
+    settings = TritonServer(endpoints=(name,), authorization=SECRET)
 
     assert settings.metadata() == (("authorization", SECRET),)
 
@@ -56,20 +57,20 @@ def test_nothing_is_encrypted_on_the_way_to_this_machine(name):
 )  # fmt: skip
 def test_another_machine_is_asked_over_tls_alone(name):
     with pytest.raises(SettingsError, match=r"unencrypted.*--tls-ca.*tunnel") as raised:
-        ServerSettings(endpoints=("localhost:9001", name))
+        TritonServer(endpoints=("localhost:9001", name))
 
-    [endpoint] = ServerSettings(endpoints=(name,), tls=Tls()).endpoints
+    [endpoint] = TritonServer(endpoints=(name,), tls=Tls()).endpoints
     assert f" {endpoint} " in str(raised.value)
     assert "9001" not in str(raised.value)
 
 
 def test_a_name_that_resolves_to_this_machine_is_another(known):
     with pytest.raises(SettingsError, match=NAME):
-        ServerSettings(endpoints=(NAME,))
+        TritonServer(endpoints=(NAME,))
 
 
 def test_secrets_are_not_shown_and_go_to_workers():
-    settings = ServerSettings(endpoints=("localhost",), authorization=SECRET)
+    settings = TritonServer(endpoints=("localhost",), authorization=SECRET)
 
     assert SECRET not in repr(settings) + str(settings.describe())
     assert pickle.loads(pickle.dumps(settings)).metadata() == settings.metadata()
@@ -77,7 +78,7 @@ def test_secrets_are_not_shown_and_go_to_workers():
 
 def test_the_header_can_stand_in_a_file(tmp_path):
     file = tmp_path / "token"
-    settings = ServerSettings(endpoints=("localhost",), authorization_file=file)
+    settings = TritonServer(endpoints=("localhost",), authorization_file=file)
     with pytest.raises(SettingsError, match="token"):
         settings.metadata()
     file.touch(mode=0o600)
@@ -94,8 +95,8 @@ def test_a_file_that_others_can_read_holds_no_header_unless_allowed(tmp_path):
     file.chmod(0o644)
 
     with pytest.raises(SettingsError, match="chmod 600") as error:
-        ServerSettings(endpoints=("localhost",), authorization_file=file).metadata()
-    allowed = ServerSettings(endpoints=("localhost",), authorization_file=file, allow_shared_secrets=True)
+        TritonServer(endpoints=("localhost",), authorization_file=file).metadata()
+    allowed = TritonServer(endpoints=("localhost",), authorization_file=file, allow_shared_secrets=True)
 
     assert SECRET not in str(error.value)
     assert allowed.metadata() == (("authorization", SECRET),)
@@ -107,9 +108,9 @@ def test_mutual_tls_needs_both_files(tmp_path):
 
 
 def test_the_longest_time_is_above_the_deadlines_of_all_requests():
-    settings = ServerSettings(endpoints=("127.0.0.1",), batch_seconds=60.0, request_tokens=1024)
+    settings = TritonServer(endpoints=("127.0.0.1",), batch_seconds=60.0, request_tokens=1024)
 
     assert settings.longest_s(1, 0) > 60.0
     assert settings.longest_s(32, 100_000) > 32 * 60.0 + 100_000 / 1024 * 60.0
-    longer = ServerSettings(endpoints=("127.0.0.1",), batch_seconds=60.0, request_tokens=4096 * 4)
+    longer = TritonServer(endpoints=("127.0.0.1",), batch_seconds=60.0, request_tokens=4096 * 4)
     assert longer.longest_s(1, 0) > 4 * 60.0

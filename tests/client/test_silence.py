@@ -7,8 +7,8 @@ import grpc
 import pytest
 
 from deid_runtime.errors import ModelError
-from deid_runtime.sentences import split_sentences
 from deid_runtime.settings import Settings
+from deid_runtime.text.sentences import split_sentences
 from tests.client import fault_server as faults
 from tests.client.conftest import embedded
 from tests.client.fault_server import FaultServer, abort

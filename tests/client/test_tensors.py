@@ -9,7 +9,7 @@ from tritonclient.grpc import service_pb2
 
 from deid_client.errors import BadAnswerError, CallError, Verdict
 from deid_client.tensors import ANY, Output, Question, head_scores, outputs_of
-from deid_runtime.contract import HeadVersion
+from deid_runtime.models.manifest import HeadVersion
 
 HEAD = HeadVersion("age", "v0", "age", ("B-AGE", "I-AGE"))
 

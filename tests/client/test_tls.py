@@ -4,7 +4,8 @@ import grpc
 import pytest
 
 from deid_client import endpoint
-from deid_client.settings import ServerSettings, Tls
+from deid_client.server import TritonServer
+from deid_client.settings import Tls
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.settings import Settings
 from tests.client.conftest import NAME, make_certificate
@@ -61,7 +62,7 @@ def test_servers_behind_a_name_show_the_certificate_of_the_name(models, known, t
     chain, key = make_certificate(tmp_path, f"DNS:{NAME}")
     credentials = grpc.ssl_server_credentials([(key.read_bytes(), chain.read_bytes())])
     with FaultServer(models, credentials=credentials) as server:
-        settings = ServerSettings(endpoints=(f"{NAME}:{server.port}",), tls=Tls(roots=chain), request_tokens=256)
+        settings = TritonServer(endpoints=(f"{NAME}:{server.port}",), tls=Tls(roots=chain), request_tokens=256)
         with settings.connect(Settings()) as tagger:
             assert tagger(texts, sentences) == expected["fast"]
 
@@ -95,7 +96,7 @@ def test_an_old_server_on_another_machine_is_warned_of_once(models, known, tmp_p
         FaultServer(models, host="127.0.0.2", port=server.port, credentials=credentials) as other,
     ):
         server.version = other.version = version
-        settings = ServerSettings(endpoints=(f"{NAME}:{server.port}",), tls=Tls(roots=chain))
+        settings = TritonServer(endpoints=(f"{NAME}:{server.port}",), tls=Tls(roots=chain))
         with settings.connect(Settings()):
             pass
 

@@ -13,16 +13,16 @@ from grpc import StatusCode
 from deid_client.errors import CallError
 from deid_client.metrics import ClientMetrics
 from deid_client.notes import DeidClient, SyncDeidClient
-from deid_client.settings import ServerSettings
+from deid_client.server import TritonServer
 from deid_client.tagger import load_tagger
 from deid_runtime.errors import ModelError
 from deid_runtime.pipeline import Deidentified
-from deid_runtime.sentences import split_sentences
 from deid_runtime.serving.graph_models import GraphModels, ServingOptions
 from deid_runtime.serving.repository import repository_folder, write_graph_model
 from deid_runtime.serving.supervisor import RestartPolicy
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note
+from deid_runtime.text.sentences import split_sentences
 from tests.client.conftest import ROOT, embedded, read_rows
 from tests.deid_runtime.serving.requests import grpc, token_inputs, tokens, windows
 from tests.running_server import ServedFolder, changed_models, started, supervised
@@ -57,7 +57,7 @@ def test_answers_are_those_of_the_embedded_engine(triton, models, sample_texts, 
     sentences = [split_sentences(text) for text in texts]
     expected = embedded(models, settings)(texts, sentences)
 
-    with ServerSettings(endpoints=(triton.options.grpc,), **changes).connect(settings) as tagger:
+    with TritonServer(endpoints=(triton.options.grpc,), **changes).connect(settings) as tagger:
         assert tagger(texts, sentences) == expected
 
 
@@ -66,7 +66,7 @@ def test_a_server_of_other_models_is_refused(triton, tmp_path):
         content["graphs"]["v0"], content["graphs"]["v1"] = content["graphs"]["v1"], content["graphs"]["v0"]
 
     with pytest.raises(ModelError, match="graph_sha256"):
-        ServerSettings(endpoints=(triton.options.grpc,)).connect(
+        TritonServer(endpoints=(triton.options.grpc,)).connect(
             Settings(models=changed_models(tmp_path, swap), trust_models=True)
         )
 
@@ -79,7 +79,7 @@ def test_a_server_killed_on_the_way_costs_no_note(served_folder, models, sample_
     expected = embedded(models, Settings())(texts, sentences)
 
     with supervised(served_folder.options(), RestartPolicy(first_delay_s=0.1)) as running:
-        server = ServerSettings(
+        server = TritonServer(
             endpoints=(running.server.options.grpc,),
             is_streaming=is_streaming,
             request_tokens=512,
@@ -127,7 +127,7 @@ def test_a_model_whose_process_is_stopped_costs_one_deadline_for_all_notes(serve
     with supervised(served_folder.options(), policy) as running, ExitStack() as clients:
         endpoint = running.server.options.grpc
         settings = [
-            ServerSettings(endpoints=(endpoint,), is_streaming=is_streaming, batch_seconds=3.0, call_seconds=3.0)
+            TritonServer(endpoints=(endpoint,), is_streaming=is_streaming, batch_seconds=3.0, call_seconds=3.0)
             for is_streaming in (False, True)
         ]
         opened = [clients.enter_context(DeidClient(each, key=KEY, threads=1)) for each in settings]
@@ -180,7 +180,7 @@ def test_a_full_queue_turns_requests_down_and_none_is_lost(tmp_path, models, sam
 
     metrics = ClientMetrics()
     with started(folder.options()) as server:
-        settings = ServerSettings(
+        settings = TritonServer(
             endpoints=(server.options.grpc,), is_streaming=is_streaming, request_tokens=1, requests_in_flight=12
         )
         with load_tagger(Settings(), settings, metrics) as tagger:

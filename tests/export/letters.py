@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from deid_export.ensemble import Ensemble
-from deid_runtime.contract import Graph, HeadVersion, Profile
-from deid_runtime.engines import Ids, TokenScores
+from deid_export.adapt.ensemble import Ensemble
 from deid_runtime.labels import HEADS
+from deid_runtime.models.engines import Ids, TokenScores
+from deid_runtime.models.manifest import Graph, HeadVersion, Profile
 from deid_runtime.settings import Precision, Settings
-from deid_runtime.windows import WordEncoder
-from tests.deid_runtime.test_windows import small_tokenizer
+from deid_runtime.text.windows import WordEncoder
+from tests.deid_runtime.text.test_windows import small_tokenizer
 
 #: Output of a head's version, as ``name@v1``, to the first letters it scores.
 Letters = Mapping[str, Mapping[str, float]]

@@ -5,10 +5,10 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertModel
 
-from deid_export.corpus import GoldNote, parse_tagged
-from deid_export.model import BranchedTagger, Shape, config_to_save, load_base, save
+from deid_export.data.corpus import GoldNote, parse_tagged
+from deid_export.model.tagger import BranchedTagger, Shape, config_to_save, load_base, save
 from deid_runtime.labels import HEADS
-from tests.deid_runtime.test_windows import small_tokenizer
+from tests.deid_runtime.text.test_windows import small_tokenizer
 
 LINES = (
     "pt <PATIENT>alma orr</PATIENT>, age <AGE>67</AGE>, seen <DATE>3/14/2019</DATE> by dr. <DOCTOR>quist</DOCTOR>.",

@@ -8,14 +8,14 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from deid_runtime.contract import Graph, find_models, read_manifest
-from deid_runtime.detectors.doubts import TRACE
-from deid_runtime.detectors.models import ModelTagger, load_tagger, pad
-from deid_runtime.engines import Engine, load_engine
 from deid_runtime.labels import HEADS
-from deid_runtime.sentences import split_sentences
+from deid_runtime.models.doubts import TRACE
+from deid_runtime.models.engines import Engine, load_engine
+from deid_runtime.models.manifest import Graph, find_models, read_manifest
+from deid_runtime.models.tagger import ModelTagger, load_tagger, pad
 from deid_runtime.settings import Settings
-from deid_runtime.windows import Window, WordEncoder, make_windows
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.windows import Window, WordEncoder, make_windows
 
 NOTE = """DISCHARGE SUMMARY
 Patient: Rosalind Thackeray   MRN: 8841207   DOB: 04/17/1951
@@ -123,7 +123,7 @@ def test_loading_the_engine_brings_in_no_telemetry() -> None:
         "import socket, sys\n"
         "def refuse(*a, **k): raise AssertionError('a socket was opened')\n"
         "socket.socket.connect = refuse; socket.getaddrinfo = refuse\n"
-        "from deid_runtime.detectors.models import load_tagger\n"
+        "from deid_runtime.models.tagger import load_tagger\n"
         "from deid_runtime.settings import Settings\n"
         "load_tagger(Settings(engine='openvino')).close()\n"
         "assert sys.modules['openvino_telemetry'] is None\n"

@@ -8,8 +8,8 @@ import re
 from typing import Final
 
 from deid_runtime.detectors.clinical.terms import is_introduced
-from deid_runtime.detectors.people.lexicon import FAMILY, GIVEN, PLACE, WORD, load_lexicon, word_key
 from deid_runtime.labels import HEADS
+from deid_runtime.lexicon.word_codes import FAMILY, GIVEN, PLACE, WORD, load_lexicon, word_key
 from deid_runtime.spans import Span
 
 _LABELS: Final = frozenset(HEADS["name"])

@@ -6,7 +6,7 @@ from typing import Final
 from deid_runtime.detectors.clinical.forms import NOT_AGE, SMALL, anchors, any_of, words_of
 from deid_runtime.detectors.clinical.rows import ClinicalRow
 from deid_runtime.detectors.patterns.fractions import COUNTED, GRADED, is_counted
-from deid_runtime.name_cues import follows_title
+from deid_runtime.lexicon.name_cues import follows_title
 
 _SCORES: Final = words_of(
     "GCS,Glasgow coma scale,Glasgow coma score,Glasgow,Glasgow-Blatchford,Blatchford,GBS score,NIHSS,"

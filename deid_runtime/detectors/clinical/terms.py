@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Final
 
 from deid_runtime.labels import HEADS
-from deid_runtime.name_cues import fold, follows_title, is_listed_name, is_staff
+from deid_runtime.lexicon.name_cues import fold, follows_title, is_listed_name, is_staff
 from deid_runtime.spans import Span
 
 _WORD: Final = re.compile(r"[^\W\d_]+")

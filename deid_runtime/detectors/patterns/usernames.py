@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from deid_runtime.detectors.patterns.rows import Row
-from deid_runtime.name_cues import is_family_name, is_ordinary
+from deid_runtime.lexicon.name_cues import is_family_name, is_ordinary
 
 #: Who or what is named by a code: the label before it.
 _ROLE: Final = (

@@ -3,7 +3,7 @@
 from enum import Enum
 from typing import Final
 
-from deid_runtime.detectors.people.lexicon import word_key
+from deid_runtime.lexicon.word_codes import word_key
 
 
 class Cue(Enum):

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 
 from deid_runtime.detectors.people import cues
 from deid_runtime.detectors.people.cues import Cue
-from deid_runtime.detectors.people.lexicon import EPONYM, PLACE
 from deid_runtime.detectors.people.typos import is_like_a_word
 from deid_runtime.detectors.people.words import Case, Facts, Grade, Word, read_words
-from deid_runtime.name_cues import is_eponym, is_function_word
+from deid_runtime.lexicon.name_cues import is_eponym, is_function_word
+from deid_runtime.lexicon.word_codes import EPONYM, PLACE
 from deid_runtime.spans import Span
 
 #: Source of a person by the least score it has: below that, it ranks behind the models and is not propagated.

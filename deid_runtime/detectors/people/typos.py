@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Final
 
-from deid_runtime.detectors.people.lexicon import WORD, load_lexicon
+from deid_runtime.lexicon.word_codes import WORD, load_lexicon
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _ENDINGS: Final = (

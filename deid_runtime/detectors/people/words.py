@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from deid_runtime.detectors.people.cues import CALENDAR, PARTICLES, SYLLABLES
-from deid_runtime.detectors.people.lexicon import (
+from deid_runtime.lexicon.word_codes import (
     EPONYM,
     FAMILY,
     FAMILY_SHIFT,

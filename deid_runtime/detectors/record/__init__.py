@@ -12,7 +12,7 @@ from typing import Final
 
 from deid_runtime.detectors.record.names import Person, find_names, name_parts, read_person
 from deid_runtime.detectors.record.values import NUMBER_KINDS, ValuePattern, find_values, value_patterns
-from deid_runtime.record_values import record_values
+from deid_runtime.records.fields import record_values
 from deid_runtime.spans import PatientRecord, Span
 
 _COMPILED_RECORDS: Final = 512  # bounds the memory: a compiled record is some tens of kB

@@ -7,8 +7,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from deid_runtime.name_cues import PARTICLES, fold, is_name_first, is_ordinary, is_staff
-from deid_runtime.name_slots import (
+from deid_runtime.lexicon.name_cues import PARTICLES, fold, is_name_first, is_ordinary, is_staff
+from deid_runtime.lexicon.name_slots import (
     begins_sentence,
     is_abbreviated,
     joins_across_lines,

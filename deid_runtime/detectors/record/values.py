@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from deid_runtime.birth_dates import date_of_birth
-from deid_runtime.name_cues import fold, is_eponym, is_ordinary
-from deid_runtime.record_values import record_values
+from deid_runtime.lexicon.name_cues import fold, is_eponym, is_ordinary
+from deid_runtime.records.birth_dates import date_of_birth
+from deid_runtime.records.fields import record_values
 from deid_runtime.spans import Span
 
 

@@ -1,6 +1,6 @@
 """One BERT with one softmax over the BIESO tags of all labels, as in OpenDeID (Liu et al. 2023, JMIR 25:e48145).
 
-Words are cut at changes of kind before word pieces are made (their cascading rule; here :mod:`deid_runtime.words`,
+Words are cut at changes of kind before word pieces are made (their cascading rule; here :mod:`deid_runtime.text.words`,
 which our own models use as well), the first piece of a word is tagged, and the best sequence that the scheme allows is
 taken.
 The base, the windows and the word shapes are those of our own models, so that the two differ in the heads, the
@@ -22,17 +22,17 @@ from transformers import BertConfig, BertModel
 from deid_export.baselines.crf_layer import constraints, viterbi
 from deid_export.baselines.fitting import FitSettings, fit, split_patients
 from deid_export.baselines.tags import Words, allowed, spans_of_tags, tag_names, tag_words
-from deid_export.batches import IGNORED, WIDTHS, Batch, collate
-from deid_export.corpus import GoldNote
-from deid_export.gazetteers import Gazetteers, load_gazetteers
-from deid_export.model import CLASSIFIER_DROPOUT, load_base
-from deid_export.precision import autocast
-from deid_export.resample import Rates, Resampler
+from deid_export.data.corpus import GoldNote
+from deid_export.data.gazetteers import Gazetteers, load_gazetteers
+from deid_export.data.resample import Rates, Resampler
+from deid_export.model.precision import autocast
+from deid_export.model.tagger import CLASSIFIER_DROPOUT, load_base
+from deid_export.train.batches import IGNORED, WIDTHS, Batch, collate
 from deid_runtime.errors import ModelError
-from deid_runtime.fusion import fuse_spans
-from deid_runtime.sentences import split_sentences
+from deid_runtime.merging.fusion import fuse_spans
 from deid_runtime.spans import Span
-from deid_runtime.windows import Window, WordEncoder, make_windows
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.windows import Window, WordEncoder, make_windows
 
 NAME: Final = "bert-bieso"
 _MODEL: Final = "model.pt"
@@ -46,7 +46,7 @@ _CONFIG: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class BertSettings:
-    """How the BERT learns. ``tokens`` are word pieces, padding included, as in :mod:`deid_export.train`."""
+    """How the BERT learns. ``tokens`` are word pieces, padding included, as in :mod:`deid_export.train.training`."""
 
     base: str
     tokens: int = 2_000_000

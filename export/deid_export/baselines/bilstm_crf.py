@@ -25,12 +25,12 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from deid_export.baselines.crf_layer import LinearChainCrf
 from deid_export.baselines.fitting import FitSettings, fit, split_patients
 from deid_export.baselines.tags import Words, allowed, sentence_words, spans_of_tags, tag_names, tag_words
-from deid_export.corpus import GoldNote
-from deid_export.gazetteers import load_gazetteers
-from deid_export.model import main_axes
-from deid_export.resample import Rates, Resampler
+from deid_export.data.corpus import GoldNote
+from deid_export.data.gazetteers import load_gazetteers
+from deid_export.data.resample import Rates, Resampler
+from deid_export.model.tagger import main_axes
 from deid_runtime.errors import ModelError
-from deid_runtime.name_cues import fold
+from deid_runtime.lexicon.name_cues import fold
 from deid_runtime.spans import Span
 
 NAME: Final = "bilstm-crf"

@@ -25,8 +25,8 @@ from torch import Tensor, nn
 from deid_export.baselines.features import note_features
 from deid_export.baselines.gazetteer import Gazetteer
 from deid_export.baselines.tags import sentence_words, tag_words
-from deid_export.corpus import GoldNote
-from deid_export.scoring import WordScores
+from deid_export.data.corpus import GoldNote
+from deid_export.train.scoring import WordScores
 from deid_runtime.errors import SourceError
 from deid_runtime.labels import HEAD_OF, HEADS
 

@@ -15,7 +15,7 @@ import pycrfsuite
 from deid_export.baselines.features import note_features
 from deid_export.baselines.gazetteer import Gazetteer, load_gazetteer, make_gazetteer, save_gazetteer
 from deid_export.baselines.tags import sentence_words, spans_of_tags, tag_words
-from deid_export.corpus import GoldNote
+from deid_export.data.corpus import GoldNote
 from deid_runtime.errors import ModelError
 from deid_runtime.spans import Span
 

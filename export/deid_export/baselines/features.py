@@ -20,8 +20,8 @@ from typing import Final
 
 from deid_export.baselines.gazetteer import Gazetteer
 from deid_export.baselines.tags import Words
-from deid_runtime.name_cues import fold
-from deid_runtime.words import SHAPES, shape_of
+from deid_runtime.lexicon.name_cues import fold
+from deid_runtime.text.words import SHAPES, shape_of
 
 WINDOW: Final = 4
 _DIGIT: Final = re.compile(r"\d")

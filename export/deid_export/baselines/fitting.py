@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import torch
 from torch import Tensor, nn
 
-from deid_export.corpus import GoldNote
+from deid_export.data.corpus import GoldNote
 from deid_runtime.errors import SourceError
 from deid_runtime.evaluation import GoldNote as ScoredNote
 from deid_runtime.evaluation import Score, token_binary

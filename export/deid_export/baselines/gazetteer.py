@@ -12,11 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from deid_export.gazetteers import load_gazetteers
+from deid_export.data.gazetteers import load_gazetteers
 from deid_runtime.errors import SourceError
-from deid_runtime.name_cues import fold, is_ordinary
+from deid_runtime.lexicon.name_cues import fold, is_ordinary
 from deid_runtime.surrogates.lists import phrases, places, read_rows
-from deid_runtime.words import split_words
+from deid_runtime.text.words import split_words
 
 _MOST_WORDS: Final = 6  # longer entries are hardly ever met in full
 _CALENDAR: Final = (

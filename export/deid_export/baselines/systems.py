@@ -13,10 +13,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from deid_export.corpus import GoldNote, corpus_digest
+from deid_export.data.corpus import GoldNote, corpus_digest
 from deid_runtime.errors import ModelError
 from deid_runtime.formats.jsonl import dump_line
-from deid_runtime.fusion import fuse_spans
+from deid_runtime.merging.fusion import fuse_spans
 from deid_runtime.spans import Detector, Span
 
 _CARD: Final = "baseline.json"

@@ -1,6 +1,7 @@
 """One tag for each word over all labels, and back: the BIO and BIESO schemes, and which tag may follow which.
 
-Our own heads tag one class of entity each (``deid_export.model.tags_of``); the published systems have one label space.
+Our own heads tag one class of entity each (``deid_export.model.tagger.tags_of``); the published systems have one label
+space.
 """
 
 from bisect import bisect_left, bisect_right
@@ -12,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deid_runtime.labels import LABELS
-from deid_runtime.sentences import split_sentences
 from deid_runtime.spans import Span
-from deid_runtime.words import split_words
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.words import split_words
 
 Scheme = Literal["BIO", "BIESO"]
 BoolArray = npt.NDArray[np.bool_]

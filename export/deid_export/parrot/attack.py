@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deid_export.baselines.crf import CrfSettings, load, train
-from deid_export.corpus import GoldNote
+from deid_export.data.corpus import GoldNote
 from deid_export.parrot.plant import Released
 from deid_runtime.errors import SourceError
 from deid_runtime.evaluation.tokens import label_tokens, token_offsets

@@ -7,11 +7,11 @@ from pathlib import Path
 from deid_export.parrot.attack import AttackSettings, Guesses, attack, candidates
 from deid_export.parrot.plant import Released, plant
 from deid_export.parrot.score import AttackScore, score
-from deid_runtime.corpus.read import read_annotated, read_records
+from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.errors import InputError
 from deid_runtime.evaluation import read_found
-from deid_runtime.owner_only import write_owner_only
 from deid_runtime.surrogates import Surrogates
+from deid_runtime.system.owner_only import write_owner_only
 
 
 def audit_planted(

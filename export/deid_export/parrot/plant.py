@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from deid_runtime.corpus.originals import patient_key
-from deid_runtime.corpus.resynthesis import replace_spans
 from deid_runtime.errors import SourceError
 from deid_runtime.evaluation import GoldNote
+from deid_runtime.resynthesis.notes import replace_spans
+from deid_runtime.resynthesis.originals import patient_key
 from deid_runtime.spans import PatientRecord, Span
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.forms import normal_form

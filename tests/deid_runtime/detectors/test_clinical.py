@@ -13,7 +13,7 @@ from deid_runtime.detectors.clinical.rows import ClinicalRow, Grammar
 from deid_runtime.detectors.clinical.terms import _terms
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.labels import LABELS
-from deid_runtime.name_cues import is_listed_name
+from deid_runtime.lexicon.name_cues import is_listed_name
 from deid_runtime.spans import Span
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from deid_runtime.contract import HeadVersion
-from deid_runtime.detectors.models import combine, combined
-from deid_runtime.engines import TokenScores
+from deid_runtime.models.engines import TokenScores
+from deid_runtime.models.manifest import HeadVersion
+from deid_runtime.models.tagger import combine, combined
 
 
 def answer(tag: int, *scores: float) -> TokenScores:

@@ -10,9 +10,9 @@ from deid_runtime.detectors.known import KnownLines, sentences_to_read
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import load_templates
 from deid_runtime.pipeline import Detected, load_pipeline
-from deid_runtime.sentences import split_sentences
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Span
+from deid_runtime.text.sentences import split_sentences
 
 PACKAGED = KnownLines(load_inclusion(None, screen=find_patterns), load_templates(None))
 CLEAN = "The wound edges were dry and clean."

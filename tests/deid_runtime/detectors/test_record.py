@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from deid_runtime.detectors.record import find_record
-from deid_runtime.patients import FIELDS
+from deid_runtime.records.patients import FIELDS
 from deid_runtime.spans import PatientRecord
 from tests.strategies import texts
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from deid_runtime.annotations.notes import GoldNote
 from deid_runtime.evaluation.entities import score_entities
-from deid_runtime.evaluation.gold import GoldNote
 from deid_runtime.evaluation.tokens import Score
 from deid_runtime.spans import Span
 

@@ -5,8 +5,8 @@ import pytest
 
 from deid_runtime.errors import InputError
 from deid_runtime.evaluation import GoldNote, evaluate, render
-from deid_runtime.shown_ids import shown_id
 from deid_runtime.spans import Span
+from deid_runtime.system.shown_ids import shown_id
 
 #: Invented; the names must not turn up in any report.
 TEXTS = {

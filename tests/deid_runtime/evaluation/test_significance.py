@@ -3,8 +3,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from deid_runtime.annotations.notes import GoldNote
 from deid_runtime.errors import SettingsError
-from deid_runtime.evaluation.gold import GoldNote
 from deid_runtime.evaluation.significance import bootstrap, compare
 from deid_runtime.spans import Span
 

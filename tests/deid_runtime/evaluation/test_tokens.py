@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deid_runtime.annotations.notes import GoldNote
 from deid_runtime.errors import InputError
-from deid_runtime.evaluation.gold import GoldNote
 from deid_runtime.evaluation.tokens import (
     CHARACTER,
     CLASSES,

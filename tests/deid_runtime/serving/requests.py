@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deid_runtime.contract import INPUTS, find_models, read_manifest
-from deid_runtime.detectors.models import width_of
-from deid_runtime.engines import Array
-from deid_runtime.sentences import split_sentences
+from deid_runtime.models.engines import Array
+from deid_runtime.models.manifest import INPUTS, find_models, read_manifest
+from deid_runtime.models.tagger import width_of
 from deid_runtime.serving.note_models import NOTE_INPUTS
-from deid_runtime.windows import Window, WordEncoder, make_windows
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.windows import Window, WordEncoder, make_windows
 
 grpc: Any = pytest.importorskip("tritonclient.grpc")
 

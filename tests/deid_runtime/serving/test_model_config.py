@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deid_runtime.contract import INPUTS, Graph, Manifest, find_models, read_manifest
+from deid_runtime.models.manifest import INPUTS, Graph, Manifest, find_models, read_manifest
 from deid_runtime.serving.graph_models import GraphBackend, GraphModels, ServingOptions
 from deid_runtime.serving.model_config import Accelerator, ModelConfig, Tensor
 from deid_runtime.serving.note_models import NoteOptions, note_models

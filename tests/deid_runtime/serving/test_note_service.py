@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from deid_runtime.contract import find_models
 from deid_runtime.errors import SettingsError
+from deid_runtime.models.manifest import find_models
 from deid_runtime.serving.note_model import KEYS_VARIABLE, load_note_service
 from deid_runtime.serving.note_models import NoteOptions, note_models
 from deid_runtime.surrogates import write_key

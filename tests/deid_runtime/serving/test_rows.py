@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deid_runtime.engines import Array
 from deid_runtime.errors import DeidError, InputError, ModelError
+from deid_runtime.models.engines import Array
 from deid_runtime.serving.rows import WIDTHS, Limits, join_hidden, join_tokens, run_rows
 from deid_runtime.serving.token_model import TokenGraph
 from deid_runtime.settings import Precision

@@ -18,7 +18,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from deid_runtime.cli import main
+from deid_runtime.cli.main import main
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.serving.grpc_probe import answers_grpc
 from deid_runtime.serving.server import Server

@@ -3,7 +3,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from deid_runtime.surrogates.date_parts import DateStyle
+from deid_runtime.dates.parts import DateStyle
 from deid_runtime.surrogates.over_89 import year_of_note, years_of_dates
 from tests.deid_runtime.surrogates.marked import surrogates_of
 

@@ -2,15 +2,15 @@ import re
 
 import pytest
 
+from deid_runtime.dates.parts import DateStyle
+from deid_runtime.dates.stated_years import stated_years
 from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.labels import LABELS
 from deid_runtime.spans import PatientRecord
 from deid_runtime.surrogates import Surrogates
-from deid_runtime.surrogates.date_parts import DateStyle
 from deid_runtime.surrogates.lists import places
 from deid_runtime.surrogates.places import known_state
 from deid_runtime.surrogates.safe_harbor import restricted_zip3, year_alone, zip3
-from deid_runtime.surrogates.stated_years import stated_years
 from tests.deid_runtime.surrogates.marked import KEY, read
 
 #: One of each label, with what Safe Harbor leaves of it; None: nothing.

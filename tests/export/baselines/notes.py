@@ -1,6 +1,6 @@
 """Small invented notes, in which the words around a span tell its label."""
 
-from deid_export.corpus import GoldNote, parse_tagged
+from deid_export.data.corpus import GoldNote, parse_tagged
 
 _LINES = (
     "Patient <PATIENT>{name}</PATIENT> seen on <DATE>{month}/14/2019</DATE> by Dr. <DOCTOR>{doctor}</DOCTOR>.",

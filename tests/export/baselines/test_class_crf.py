@@ -15,7 +15,7 @@ from deid_export.baselines.class_crf import TAGS, ClassCrfSettings, Encoded, _ex
 from deid_export.baselines.features import note_features
 from deid_export.baselines.gazetteer import make_gazetteer
 from deid_export.baselines.tags import sentence_words, tag_words
-from deid_export.corpus import GoldNote, parse_tagged
+from deid_export.data.corpus import GoldNote, parse_tagged
 from deid_runtime.errors import SourceError
 from deid_runtime.labels import HEAD_OF, HEADS
 from tests.export.baselines.notes import gold_notes

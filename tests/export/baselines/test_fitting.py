@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from deid_export.baselines.fitting import FitSettings, fit, split_patients
-from deid_export.corpus import GoldNote
+from deid_export.data.corpus import GoldNote
 from deid_runtime.errors import SourceError
 from deid_runtime.spans import Span
 from tests.export.baselines.notes import gold_notes

@@ -19,12 +19,12 @@ from deid_export.baselines.bilstm_crf import BilstmSettings, Sizes, _numbered, m
 from deid_export.baselines.crf import CrfSettings
 from deid_export.baselines.fitting import score_detector
 from deid_export.baselines.systems import load_baseline, load_union, read_card, train_baseline, write_found
-from deid_export.cli import main
-from deid_export.corpus import GoldNote
+from deid_export.cli.main import main
+from deid_export.data.corpus import GoldNote
 from deid_runtime.errors import ModelError
 from deid_runtime.evaluation import read_found
 from deid_runtime.spans import Detector
-from tests.deid_runtime.test_windows import small_tokenizer
+from tests.deid_runtime.text.test_windows import small_tokenizer
 from tests.export.baselines.notes import gold_notes
 from tests.export.lists import write_lists
 

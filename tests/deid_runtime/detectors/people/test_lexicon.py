@@ -1,8 +1,8 @@
 import pytest
 
-from deid_runtime.detectors.people.lexicon import EPONYM, FAMILY, GIVEN, PLACE, WORD, WORD_SHIFT, load_lexicon, word_key
 from deid_runtime.detectors.people.typos import is_like_a_word
 from deid_runtime.detectors.people.words import Case, Grade, read_words
+from deid_runtime.lexicon.word_codes import EPONYM, FAMILY, GIVEN, PLACE, WORD, WORD_SHIFT, load_lexicon, word_key
 
 
 @pytest.mark.parametrize(

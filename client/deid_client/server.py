@@ -1,0 +1,27 @@
+"""The server that runs the models of a pipeline: ``Settings(server=TritonServer(...))``."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deid_client.settings import ServerSettings
+from deid_runtime.errors import ModelError
+from deid_runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from deid_client.tagger import TritonTagger
+
+
+@dataclass(frozen=True, kw_only=True)
+class TritonServer(ServerSettings):
+    """A :class:`deid_runtime.settings.Server` that is reached over gRPC. Picklable, for workers."""
+
+    def connect(self, settings: Settings) -> "TritonTagger":
+        """Connect, check that the server has the models of ``settings``, and return a tagger that asks it.
+
+        Raises ModelError when no server answers or one has other models, SettingsError for a wrong setting.
+        """
+        try:
+            from deid_client.tagger import load_tagger
+        except (ImportError, RuntimeError) as error:  # tritonclient turns the one into the other
+            raise ModelError(f"--server needs more libraries ({error}); pip install 'deid-runtime[client]'") from error
+        return load_tagger(settings, self)

@@ -1,0 +1,1 @@
+"""Annotated notes: read and write text with marked identifiers in several formats."""

@@ -1,0 +1,166 @@
+"""Tagged text: the notes of a patient in one file, each span between ``<LABEL>`` and ``</LABEL>``.
+
+::
+
+    %% patient id=P1 given=Alma family=Orr
+    %% note id=P1-1 type="Phone note"
+    <PATIENT>Alma Orr</PATIENT> called on <DATE>3/14/2019</DATE>.
+
+Spans never nest, and a value may be broken over one line end, not over a blank line. Line ends are LF; empty lines at
+either end of a note are not part of it.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.errors import InputError, SourceError
+from deid_runtime.labels import LABELS
+from deid_runtime.spans import PatientRecord, Span
+from deid_runtime.system.shown_ids import shown_id
+
+_IN_BROKEN: Final = r"(?:(?!</?[A-Z])[^\n])"  # of a value over two lines, in which no other tag stands
+_TAG: Final = re.compile(
+    rf"<({'|'.join(map(re.escape, LABELS))})>([^\n]*?|{_IN_BROKEN}*\n(?![ \t]*\n){_IN_BROKEN}*)</\1>"
+)
+#: What is left of a tag that was not closed, misspelt or broken over lines.
+_TAG_LIKE: Final = re.compile(
+    rf"<[ \t]*/[ \t]*[A-Z][A-Z-]+|<(?:{'|'.join(map(re.escape, LABELS))})[ \t]*>|<[A-Z][A-Z-]{{3,}}>"
+)
+_SAFE_ATTRIBUTE: Final = re.compile(r"[\w@%+:,./~&-]+")
+
+
+def parse_tagged(marked: str) -> tuple[str, tuple[Span, ...]]:
+    """Return the text without its ``<LABEL>...</LABEL>`` tags, and the spans they stood around."""
+    parts: list[str] = []
+    spans: list[Span] = []
+    at = length = 0
+    for match in _TAG.finditer(marked):
+        parts += marked[at : match.start()], match[2]
+        start = length + match.start() - at
+        length = start + len(match[2])
+        if match[2]:
+            spans.append(Span(start, length, match[1]))
+        at = match.end()
+    parts.append(marked[at:])
+    return "".join(parts), tuple(spans)
+
+
+def parse_header(line: str) -> tuple[str, dict[str, str]]:
+    """Return the kind, ``patient`` or ``note``, and the attributes of a ``%%`` line of a tagged file.
+
+    Raises ValueError for unbalanced quotes.
+    """
+    kind, _, rest = line.removeprefix("%%").strip().partition(" ")
+    return kind, dict(part.split("=", 1) for part in shlex.split(rest) if "=" in part)
+
+
+def read_tagged(path: Path) -> Iterator[GoldNote]:
+    """Yield the notes of one file.
+
+    Raises SourceError, with the line, for a ``%%`` line that cannot be read, for what is left of a tag, and for text
+    before the first ``%% note`` line of a patient: an identifier could stand there that nobody would look for.
+    """
+    patient: dict[str, str] = {}
+    note: dict[str, str] | None = None
+    lines: list[str] = []
+    opened = 1
+
+    def close() -> Iterator[GoldNote]:
+        if note is None:
+            if any(line.strip() for line in lines):
+                raise SourceError(f"{path}:{opened}: text before a %% note line; tagged text has one before each note")
+            return
+        text, spans = parse_tagged("\n".join(lines).strip("\n"))
+        left = _TAG_LIKE.search(text)
+        if left is not None:
+            raise SourceError(
+                f"{path}: note {note.get('id', '')}: half a tag is left at offset {left.start()} of its text; expected "
+                "<LABEL>...</LABEL> over one line end at most, with a label of this library"
+            )
+        yield GoldNote(note.get("id", ""), text, spans, patient.get("id", ""), note.get("type", ""))
+
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.startswith("%%"):
+            lines.append(line)
+            continue
+        yield from close()
+        kind, attributes = _header(path, number, line)
+        if kind == "patient":
+            patient, note = attributes, None
+        else:
+            note = attributes
+        lines = []
+        opened = number + 1
+    yield from close()
+
+
+def read_tagged_records(path: Path) -> Iterator[PatientRecord]:
+    """Yield the structured records that the ``%% patient`` lines of one file hold."""
+    for number, line in enumerate(_lines(path), start=1):
+        if line.startswith("%%"):
+            kind, attributes = _header(path, number, line)
+            if kind == "patient":
+                patient = attributes.pop("id", "")
+                yield PatientRecord(patient, attributes)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}: not UTF-8 from byte {error.start} on; save it as UTF-8") from None
+
+
+def _header(path: Path, number: int, line: str) -> tuple[str, dict[str, str]]:
+    try:
+        return parse_header(line)
+    except ValueError:  # from None: shlex's error carries part of the line
+        raise SourceError(f"{path}:{number}: unbalanced quotes in a %% line") from None
+
+
+def render_tagged(patient: str, record: Mapping[str, str], notes: Sequence[GoldNote]) -> str:
+    """Return one patient's file, ``record`` (field to value) in its first line.
+
+    Raises InputError for a note that would not come back as it is: a span over several line ends, tags in its text,
+    lines that begin with ``%%``, line ends other than LF, empty lines at either end.
+    """
+    lines = [_header_line("patient", {"id": patient, **record})]
+    for note in notes:
+        marked = _marked(note)
+        has_marks = _TAG_LIKE.search(note.text) or any(line.startswith("%%") for line in marked.split("\n"))
+        unlike = parse_tagged(marked) != (note.text, note.spans) or "\n".join(note.text.splitlines()) != note.text
+        if unlike or note.text.strip("\n") != note.text or has_marks:
+            raise InputError(
+                f"note {shown_id(note.id)}: tagged text cannot hold it as it is (a span over several line ends, tags "
+                "or %% in the text, line ends other than LF, or empty lines at an end); write jsonl",
+                stage="write",
+            )
+        lines += _header_line("note", {"id": note.id, "type": note.type}), marked
+    return "\n".join(lines) + "\n"
+
+
+def _marked(note: GoldNote) -> str:
+    pieces: list[str] = []
+    at = 0
+    for span in note.spans:
+        pieces += note.text[at : span.start], f"<{span.label}>{note.text[span.start : span.end]}</{span.label}>"
+        at = span.end
+    pieces.append(note.text[at:])
+    return "".join(pieces)
+
+
+def _header_line(kind: str, attributes: Mapping[str, str]) -> str:
+    told = " ".join(f"{name}={_quoted(value)}" for name, value in attributes.items() if value)
+    return f"%% {kind} {told}"
+
+
+def _quoted(value: str) -> str:
+    """Return ``value`` as :func:`parse_header` reads it; line ends, which a header cannot hold, become blanks."""
+    value = " ".join(value.split())
+    if _SAFE_ATTRIBUTE.fullmatch(value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

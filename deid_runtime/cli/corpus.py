@@ -1,0 +1,118 @@
+"""``deid corpus``: annotated notes made into a corpus that can be shared."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from deid_runtime.cli import options as cli_options
+from deid_runtime.cli.exits import reported
+
+_VIOLATED = 1
+
+
+@click.group()
+def corpus() -> None:
+    """Work with annotated notes."""
+
+
+@corpus.command()
+@click.argument("notes", metavar="NOTES...", nargs=-1, required=True, type=cli_options.EXISTING)
+@click.option(
+    "-o",
+    "--out",
+    type=cli_options.PATH,
+    required=True,
+    help="Folder for the new corpus. OUT.manifest.json with the checks is written beside it.",
+)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["jsonl", "tagged", "i2b2", "brat"]),
+    default="jsonl",
+    show_default=True,
+    help="jsonl: one file, holds any note. tagged: one file a patient, spans in <LABEL> tags, with the patient's "
+    "record. i2b2: XML of 2014, named by number. brat: .txt with .ann, loses which patient a note is of.",
+)
+@click.option(
+    "--key",
+    type=cli_options.FILE,
+    help="Key file, from `deid key new`. Whoever has it can tell which stand-in belongs to a guessed name: for a "
+    "corpus to share, leave it out. Default: a random key, thrown away.",
+)
+@cli_options.allow_shared_key()
+@cli_options.date_shift()
+@click.option(
+    "--ordinary-words",
+    type=cli_options.FILE,
+    help="Words, one a line, that a person has judged: family names in this corpus that stand outside the spans as "
+    "something else (eponyms, abbreviations). A real name on this list is LEFT IN wherever nobody marked it.",
+)
+@click.option(
+    "--review",
+    type=cli_options.PATH,
+    help="Write what of the originals is left, with the text around it, to this new file, which only you may read.",
+)
+@click.option("--keep-ids", is_flag=True, help="Keep note and patient ids. They identify people where they are known.")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier output once the new one is complete.")
+@click.option("--json", is_flag=True, help="Print the checks as JSON instead of a table.")
+@reported
+def resynthesize(
+    notes: tuple[Path, ...],
+    out: Path,
+    format: str,  # noqa: A002 - named as the option
+    key: Path | None,
+    allow_shared_key: bool,
+    date_shift: int,
+    date_shift_weeks: bool,
+    ordinary_words: Path | None,
+    review: Path | None,
+    keep_ids: bool,
+    overwrite: bool,
+    json: bool,
+) -> None:
+    """Make a corpus that can be shared out of annotated notes.
+
+    NOTES are files or folders of tagged .txt, .jsonl with spans, i2b2 2014 .xml or brat .ann. The value of every span
+    is replaced and the spans are moved with it; so are the values of the patients' records in tagged files. No original
+    family name stands in the new corpus, no original street with its kind, no original city with state and ZIP
+    (Deleger et al. 2014). What is not marked cannot be replaced: the corpus is as safe as its annotation is complete.
+
+    Prints the checks. When something of the originals is left, nothing is written and the exit code is 1: mark it in
+    NOTES, or judge it with --review and --ordinary-words.
+    """
+    from json import dumps
+
+    from deid_runtime.resynthesis.job import CorpusOptions, resynthesize_files, write_violations
+    from deid_runtime.resynthesis.report import render
+    from deid_runtime.surrogates import load_key, new_key
+
+    options = CorpusOptions(
+        form=format,
+        keep_ids=keep_ids,
+        overwrite=overwrite,
+        ordinary_words=ordinary_words,
+        date_shift_days=date_shift,
+        date_shift_whole_weeks=date_shift_weeks,
+    )
+    made = resynthesize_files(
+        notes, out, options, key=load_key(key, allow_shared=allow_shared_key) if key else new_key()
+    )
+    if review is not None:
+        count = write_violations(review, made)
+        click.secho(
+            f"deid: NOTICE: {review} holds {count:,} places with ORIGINAL names and note text. Keep it inside the "
+            "secure zone, delete it after review.",
+            err=True,
+            bold=True,
+        )
+    # After the file, which is wanted also where nobody reads stdout.
+    click.echo(dumps(made.checks.to_json(), indent=2) if json else render(made.checks), nl=json)
+    if not made.checks.is_clean:
+        click.echo(
+            f"deid: {len(made.violations):,} originals are left, so nothing was written; see them with --review FILE, "
+            "then mark them in the notes or list what is no name with --ordinary-words",
+            err=True,
+        )
+        sys.exit(_VIOLATED)
+    click.echo(f"{made.checks.notes:,} notes in {out}", err=True)

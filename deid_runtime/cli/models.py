@@ -1,0 +1,43 @@
+"""``deid models sign`` and ``deid key signing-pair``: for those who make models and vouch for them."""
+
+from pathlib import Path
+
+import click
+
+from deid_runtime.cli import options as cli_options
+from deid_runtime.cli.exits import reported
+
+
+@click.group("models")
+def models_group() -> None:
+    """Work with folders of models."""
+
+
+@models_group.command("sign")
+@click.argument("folder", type=cli_options.FOLDER)
+@click.option("--key", type=cli_options.FILE, required=True, help="Private key, from `deid key signing-pair`.")
+@cli_options.allow_shared_key()
+@reported
+def sign(folder: Path, key: Path, allow_shared_key: bool) -> None:
+    """Sign the models in FOLDER, which `deid-export` wrote, after all of their files were checked.
+
+    Writes FOLDER/manifest.json.sig. Give FOLDER and the public key, by different ways, to those who use the models:
+    `deid run --models FOLDER --models-key KEY.pub`. Sign again after every change. Needs the extra [signing].
+    """
+    from deid_runtime.models.signature import sign_models
+
+    click.echo(f"signature: {sign_models(folder, key, allow_shared_key=allow_shared_key)}", err=True)
+
+
+@click.command("signing-pair")
+@click.argument("file", type=cli_options.PATH)
+@reported
+def signing_pair(file: Path) -> None:
+    """Write a new pair of keys for signatures of models: FILE, private, readable by you alone, and FILE.pub.
+
+    FILE.pub goes to those who use the models. Whoever has FILE can make models that they take. Ed25519, PEM. Needs the
+    extra [signing].
+    """
+    from deid_runtime.models.signature import write_signing_pair
+
+    click.echo(f"public key: {write_signing_pair(file)}", err=True)

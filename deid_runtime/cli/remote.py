@@ -1,0 +1,136 @@
+"""Options of commands whose models may run on a server, and the settings they make."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from deid_runtime.cli import options as cli_options
+from deid_runtime.cli.options import together
+
+if TYPE_CHECKING:
+    from deid_client.server import TritonServer
+
+#: Holds the authorisation header. No option: the arguments of a process can be seen by others.
+AUTHORIZATION_VARIABLE: Final = "DEID_AUTHORIZATION"
+
+#: The options of this module, as one decorator.
+server_options = together(
+    click.option(
+        "--server",
+        metavar="HOST:PORT[,...]",
+        help="Have the models run by these servers (`deid serve`, or Triton with a repository of `deid-export "
+        "repository`), gRPC port 8001 unless given. Several are used in turn, and stand in for each other; so are "
+        "all addresses of a HOST, as they come and go. A server with other models than --models is refused. Notes that "
+        "no server answers go to quarantine. A server on another machine needs --tls or --tls-ca. More --workers than "
+        "cores keep a server busy. Needs the extra [client].",
+    ),
+    click.option(
+        "--stream",
+        is_flag=True,
+        help="One stream to each server in place of one call a request. No faster as a rule, and Triton has crashed "
+        "under streams; they are opened again, and what was not answered is asked again.",
+    ),
+    click.option(
+        "--route",
+        type=click.Choice(("fused", "ensemble", "separate")),
+        default="fused",
+        show_default=True,
+        help="fused: one graph for all heads. ensemble: the server chains encoder and heads, each replaceable. "
+        "separate: every part asked by itself; slow, to compare. The answers are the same.",
+    ),
+    cli_options.counted(
+        "--request-tokens",
+        4096,
+        "Tokens sent at a time, padding included. Small ones cost more calls, large ones wait longer.",
+    ),
+    cli_options.counted(
+        "--in-flight",
+        4,
+        "Requests under way at a time, for each of --workers. More than a server's queue takes are refused by it "
+        "and sent again later.",
+    ),
+    click.option(
+        "--deadline",
+        type=click.FloatRange(min=0, min_open=True),
+        default=120.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long to try to get an answer before the notes concerned go to quarantine. When no server answered in "
+        "that time, further notes go there at once, until a server answers a probe. Less than a server takes to "
+        "restart, and every restart costs notes.",
+    ),
+    click.option("--tls", is_flag=True, help="Encrypt, and trust the authorities that gRPC comes with."),
+    click.option("--tls-ca", type=cli_options.FILE, help="Encrypt, and trust the authorities in this PEM file alone."),
+    click.option("--tls-cert", type=cli_options.FILE, help="Show the server this certificate (PEM); with --tls-key."),
+    click.option("--tls-key", type=cli_options.FILE, help="Key of --tls-cert (PEM), which only you may read."),
+    click.option(
+        "--authorization-file",
+        type=cli_options.FILE,
+        help="File with the authorization header, as `Bearer ...`, which only you may read; read anew every minute. "
+        f"Or set {AUTHORIZATION_VARIABLE}.",
+    ),
+    click.option(
+        "--metrics-port",
+        type=click.IntRange(1, 65535),
+        help="Serve counters of the requests for Prometheus on this port of 127.0.0.1 while the run goes on.",
+    ),
+)
+
+
+def server_settings(
+    *,
+    server: str | None,
+    no_models: bool,
+    engine: str,
+    precision: str,
+    stream: bool,
+    route: Any,
+    request_tokens: int,
+    in_flight: int,
+    deadline: float,
+    tls: bool,
+    tls_ca: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    authorization_file: Path | None,
+    metrics_port: int | None,
+    allow_shared_key: bool,
+    **_: object,
+) -> "TritonServer | None":
+    """Return the settings of the server, None without ``--server``. Metrics are served until the command ends.
+
+    Raises click.UsageError for options that do not go together, SettingsError for a wrong value.
+    """
+    if server is None:
+        if stream or tls or tls_ca or tls_cert or tls_key or authorization_file or metrics_port:
+            raise click.UsageError("--stream, --tls..., --authorization-file and --metrics-port need --server")
+        return None
+    if no_models or engine != "auto" or precision != "float32":
+        raise click.UsageError(
+            "--server runs the models by its own engine; leave out --no-models, --engine and --precision"
+        )
+    from deid_client.server import TritonServer
+    from deid_client.settings import Tls
+
+    is_encrypted = tls or tls_ca or tls_cert or tls_key
+    settings = TritonServer(
+        endpoints=tuple(server.split(",")),
+        is_streaming=stream,
+        route=route,
+        request_tokens=request_tokens,
+        requests_in_flight=in_flight,
+        batch_seconds=deadline,
+        call_seconds=min(TritonServer.call_seconds, deadline),
+        connect_seconds=min(TritonServer.connect_seconds, deadline),
+        tls=Tls(roots=tls_ca, certificate=tls_cert, key=tls_key) if is_encrypted else None,
+        authorization=os.environ.get(AUTHORIZATION_VARIABLE) or None,
+        authorization_file=authorization_file,
+        allow_shared_secrets=allow_shared_key,
+    )
+    if metrics_port is not None:
+        from deid_client.metrics import serving_metrics
+
+        click.get_current_context().with_resource(serving_metrics(metrics_port))
+    return settings

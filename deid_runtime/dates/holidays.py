@@ -1,0 +1,144 @@
+"""Named holidays: found in a date, put on a day, and written as that day after the shift.
+
+A holiday is never replaced by another one. The nearest holiday to where it moves would tell a reader that the date was
+a holiday, and so leave few possible offsets; it would also break intervals by days or weeks. The day itself looks like
+any other date of the note. ``benchmarks/date_shift_attack.py`` compares the choices.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final
+
+from deid_runtime.dates.calendar_words import (
+    HOLIDAY,
+    HOLIDAY_OF,
+    MONTH_OF,
+    MONTHS,
+    PLAIN_WORDS,
+    WEEKDAY_OF,
+    WEEKDAYS,
+    Holiday,
+    ordinal,
+)
+from deid_runtime.dates.parts import DateStyle
+
+_FUTURE_DAYS: Final = 90  # notes tell of holidays to come, but more often of those that have been
+_LONGEST_INITIALS: Final = 3  # NYE and MLK: their case says nothing of the case of the text
+_ARTICLE: Final = re.compile(r"\bthe\s$", re.I)
+_QUALIFIER: Final = re.compile(r"(?<![^\W_])([^\W\d_]+)\s$")
+_WORD_BEHIND: Final = re.compile(r"\s+(?P<word>[^\W\d_]+)\.?(?![\w'’])")
+_END_OF_NAME: Final = re.compile(r"['’]?\.?")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHoliday:
+    """A holiday in a text, at half-open code points with its article, ``Day`` and ``Eve``.
+
+    ``weekday`` is that of ``Easter Saturday``: the nearest such day is meant.
+    """
+
+    holiday: Holiday
+    start: int
+    end: int
+    is_eve: bool = False
+    weekday: int | None = None
+
+    def on(self, year: int) -> date:
+        """Return the day of the holiday in ``year``."""
+        day = self.holiday.on(year) - timedelta(days=self.is_eve)
+        if self.weekday is None:
+            return day
+        return day + timedelta(days=(self.weekday - day.weekday() + 3) % 7 - 3)
+
+
+def find_holiday(text: str, place: int = 0) -> FoundHoliday | None:
+    """Return the first holiday in ``text`` from code point ``place`` on, or None."""
+    plain, places = plain_letters(text)
+    at = next((index for index, original in enumerate(places) if original >= place), len(places))
+    found = HOLIDAY.search(plain, at)
+    if not found:
+        return None
+    start, end = places[found.start()], places[found.end() - 1] + 1
+    qualifier = _QUALIFIER.search(text, place, start)
+    if qualifier and _belongs_to_name(qualifier[1]):
+        start = qualifier.start()
+    article = _ARTICLE.search(text, place, start)
+    ending = _END_OF_NAME.match(text, end)
+    end = ending.end() if ending else end
+    behind = _WORD_BEHIND.match(text, end)
+    word = behind["word"].lower() if behind else ""
+    weekday = WEEKDAY_OF[word][1] if word in WEEKDAY_OF else None
+    if behind and (weekday is not None or word in ("eve", "day")):
+        end = behind.end()
+    return FoundHoliday(HOLIDAY_OF[found[0]], article.start() if article else start, end, word == "eve", weekday)
+
+
+def _belongs_to_name(word: str) -> bool:
+    """Say whether ``word`` before a holiday is part of its name: ``Khmer New Year``, but not ``Last Christmas``."""
+    lower = word.lower()
+    return word[0].isupper() and lower not in PLAIN_WORDS and lower not in MONTH_OF and lower not in WEEKDAY_OF
+
+
+def unstated_year(found: FoundHoliday, style: DateStyle, hint: tuple[int, int] | None) -> int:
+    """Return the year of a holiday that names none.
+
+    With the (year, month) of a date nearby it is the last time before it, or up to three months after it; else the year
+    that the note is mostly in, as of any other date without one.
+    """
+    if hint is None or abs(hint[0] - style.year) > 1:
+        return style.year
+    latest = date(hint[0], hint[1], 15) + timedelta(days=_FUTURE_DAYS)
+    return next(year for year in (latest.year, latest.year - 1, latest.year - 2) if found.on(year) <= latest)
+
+
+def written_day(day: date, original: str, style: DateStyle, year: str, *, is_day: bool) -> str:
+    """Return ``day`` in the style of the note's dates and the case of ``original``.
+
+    ``year`` is how the year is written, empty where it is not. Without ``is_day`` the month alone is written.
+    """
+    month = MONTHS[1 if style.short_months else 0][day.month - 1]
+    if not is_day:
+        return holiday_case(f"{month} {year}".rstrip(), original)
+    if style.in_figures:
+        figures = [f"{number:02}" if style.padded else str(number) for number in (day.month, day.day)]
+        if style.day_first:
+            figures.reverse()
+        return "/".join([*figures, year.lstrip("'’")] if year else figures)
+    number = f"{day.day:02}" if style.padded_days else str(day.day)
+    if len(year) == 2:
+        year = f"'{year}"  # "February 3, 19" would be no date
+    if style.day_first:
+        return holiday_case(f"{number} {month} {year}".rstrip(), original)
+    return holiday_case(f"{month} {number}, {year}" if year else f"{month} {number}", original)
+
+
+def spoken_day(day: date, original: str, *, is_day: bool) -> str:
+    """Return ``day`` in words, for a year in words behind it: ``May twenty-fourth``."""
+    month = MONTHS[0][day.month - 1]
+    return holiday_case(f"{month} {ordinal(day.day)}" if is_day else month, original)
+
+
+def weekday_name(day: date, original: str) -> str:
+    """Return the weekday of ``day``, for a holiday beside its own date."""
+    return holiday_case(WEEKDAYS[0][day.weekday()], original)
+
+
+def holiday_case(made: str, original: str) -> str:
+    """Return ``made`` in lower case or capitals where ``original``, a holiday's name, is."""
+    if original.islower():
+        return made.lower()
+    letters = sum(map(str.isalpha, original))
+    return made.upper() if original.isupper() and letters > _LONGEST_INITIALS else made
+
+
+def plain_letters(text: str) -> tuple[str, list[int]]:
+    """Return ``text`` in lower case without accents, apostrophes and full stops, and where each character came from."""
+    chars: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text):
+        if char not in "'’.":
+            chars.append(unicodedata.normalize("NFKD", char.lower())[:1])
+            places.append(place)
+    return "".join(chars), places

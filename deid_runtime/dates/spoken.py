@@ -1,0 +1,210 @@
+"""Dates with their day or year in number words: ``May fifth, nineteen sixty-two``, ``eight nine fifty-five``."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from deid_runtime.dates.calendar_words import (
+    MONTH_OF,
+    NUMBER_WORDS,
+    ORDINAL_WORDS,
+    PLAIN_WORDS,
+    WEEKDAY_OF,
+    cardinal,
+    ordinal,
+)
+from deid_runtime.dates.parts import DateStyle, day_like, full_year, month_like, shift_day, year_like
+from deid_runtime.lexicon.letter_case import case_like
+
+
+def move_spoken(
+    tokens: Sequence[str], lowered: Sequence[str], months: Sequence[int], offset: int, style: DateStyle
+) -> list[str] | None:
+    """Move a date whose day or year is in number words; None when there is none, else the new tokens."""
+    runs = spoken_runs(lowered)
+    if not runs or not (months or any(lowered[i] in _CARDINALS for start, end in runs for i in range(start, end))):
+        return None
+    words = [[word for word in lowered[start:end] if word.isalpha() and word != "and"] for start, end in runs]
+    digits = {len(word): i for i, word in enumerate(lowered) if re.fullmatch(r"\d{4}|\d{1,2}", word)}
+    month = MONTH_OF[lowered[months[0]]][1] + 1 if months else None
+    day = year = None
+    said_month = False
+    if month is None and len(runs) == 1 and len(words[0]) >= 3:
+        numbers = [NUMBER_WORDS.get(word, 0) for word in words[0][:2]]
+        if 1 <= numbers[0] <= 12 and 1 <= numbers[1] <= 31 and len(words[0]) <= 4:
+            year = spoken_year(words[0][2:], style)
+            if year is not None:  # eight nine fifty-five
+                month, day, said_month = numbers[0], numbers[1], True
+    shape: list[tuple[bool, Sequence[str]]] = []  # for each run: does it say the day, and the words of its year
+    for run in words:
+        if said_month:
+            shape.append((True, run[2:]))
+            continue
+        said_day, rest = spoken_day(run, style) if month is not None and day is None else (None, run)
+        said_year = spoken_year(rest, style) if rest else None
+        if rest and said_year is None:
+            return None
+        shape.append((said_day is not None, rest))
+        day, year = said_day or day, said_year or year
+    if year is None and 4 in digits:
+        year = int(lowered[digits[4]])
+    short_year = next((i for i, word in enumerate(lowered) if re.fullmatch(r"['’]\d{2}", word)), None)
+    if year is None and short_year is not None:
+        year = full_year(int(lowered[short_year][1:]), style.year)
+    digits_day = digits.get(2, digits.get(1))
+    if day is None and digits_day is not None:
+        day = int(lowered[digits_day])
+    if month is None:
+        new_year, new_month, new_day = shift_day(year or style.year, 7, 2, offset)
+    else:
+        new_year, new_month, new_day = shift_day(year or style.year, month, day or 15, offset)
+    out = list(tokens)
+    for (start, end), run, (says_day, said) in zip(runs, words, shape, strict=True):
+        joint = joint_of(lowered[start:end])
+        pieces = [cardinal(new_month)] if said_month else []
+        if says_day:
+            pieces.append(ordinal(new_day, joint) if any(w in ORDINAL_WORDS for w in run) else cardinal(new_day, joint))
+        if said:
+            pieces.append(year_words(new_year, said, joint))
+        text = " ".join(pieces)
+        out[start] = case_like(text.capitalize() if tokens[start][0].isupper() else text, "".join(tokens[start:end]))
+        out[start + 1 : end] = [""] * (end - start - 1)
+    for index in months:
+        out[index] = month_like(new_month, tokens[index], tokens, style)
+    if 4 in digits:
+        out[digits[4]] = year_like(new_year, tokens[digits[4]])
+    if short_year is not None:
+        out[short_year] = tokens[short_year][0] + year_like(new_year, tokens[short_year][1:])
+    if digits_day is not None:
+        out[digits_day] = day_like(new_day, tokens[digits_day], style)
+    accounted = {digits.get(4), digits_day, short_year, *months, *(i for start, end in runs for i in range(start, end))}
+    left = [word for i, word in enumerate(lowered) if i not in accounted and any(map(str.isalnum, word))]
+    return out if all(word in PLAIN_WORDS or word in WEEKDAY_OF for word in left) else None
+
+
+def joint_of(run: Sequence[str]) -> str:
+    """Return what stands between tens and units in a run of number words: a space in ``twenty one``, else a hyphen."""
+    is_open = any(
+        first in _DECADES
+        and between == " "
+        and (NUMBER_WORDS.get(second) or ORDINAL_WORDS.get(second, 0)) in range(1, 10)
+        for first, between, second in zip(run, run[1:], run[2:], strict=False)
+    )
+    return " " if is_open else "-"
+
+
+def spoken_years(lowered: Sequence[str], style: DateStyle, *, has_month: bool) -> list[int]:
+    """Return the years in number words among the tokens of a date, in lower case."""
+    found = []
+    for start, end in spoken_runs(lowered):
+        words = [word for word in lowered[start:end] if word.isalpha() and word != "and"]
+        if has_month:
+            words = list(spoken_day(words, style)[1])
+        elif len(words) in (3, 4) and NUMBER_WORDS.get(words[0], 0) in range(1, 13) and words[1] in NUMBER_WORDS:
+            words = words[2:]  # eight nine fifty-five
+        year = spoken_year(words, style)
+        if year is not None:
+            found.append(year)
+    return found
+
+
+def spoken_runs(lowered: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the stretches of number words, with the spaces and hyphens between them, as token ranges."""
+    runs: list[tuple[int, int]] = []
+    for index, word in enumerate(lowered):
+        if word not in _SPOKEN_WORDS:
+            continue
+        if runs and index - runs[-1][1] == 1 and lowered[runs[-1][1]] in (" ", "-"):
+            runs[-1] = (runs[-1][0], index + 1)
+        elif word != "and":
+            runs.append((index, index + 1))
+    return [(start, end) for start, end in runs if not counts_time(lowered[end:])]
+
+
+def counts_time(following: Sequence[str]) -> bool:
+    """Say whether the number words before these tokens count weeks and the like: ``the last two weeks of May``."""
+    return next((word for word in following if word.isalnum()), "") in _COUNTED
+
+
+_COUNTED: Final = frozenset("day days night nights week weeks wk wks weekend weekends month months year years".split())
+
+
+_DECADES: Final = frozenset("twenty thirty forty fifty sixty seventy eighty ninety".split())
+_NOUGHTS: Final = frozenset({"oh", "aught"})
+_YEAR_WORDS: Final = frozenset({"hundred", "thousand"}) | _NOUGHTS
+_CARDINALS: Final = frozenset(NUMBER_WORDS) | _YEAR_WORDS
+_SPOKEN_WORDS: Final = _CARDINALS | frozenset(ORDINAL_WORDS) | {"and"}
+
+
+def spoken_day(words: Sequence[str], style: DateStyle) -> tuple[int | None, Sequence[str]]:
+    """Return the day that the number words beside a month begin with, or None, and the words behind it.
+
+    ``five nineteen sixty-two`` has a day, ``nineteen sixty-two`` and ``sixty-two`` are years; ``twenty-one`` is a day.
+    """
+    if words[0] in ORDINAL_WORDS and ORDINAL_WORDS[words[0]] <= 31:
+        return ORDINAL_WORDS[words[0]], words[1:]
+    if words[0] in ("twenty", "thirty") and len(words) > 1 and 1 <= ORDINAL_WORDS.get(words[1], 0) <= 9:
+        return NUMBER_WORDS[words[0]] + ORDINAL_WORDS[words[1]], words[2:]
+    if _with_century(words) is not None:
+        return None, words
+    for length in (2, 1):
+        day, rest = _below_hundred(words[:length]), words[length:]
+        is_day = len(words) >= length and day is not None and 1 <= day <= 31
+        if is_day and (not rest or spoken_year(rest, style) is not None):
+            return day, rest
+    return None, words
+
+
+def spoken_year(words: Sequence[str], style: DateStyle) -> int | None:
+    """Return the year that number words say, all of them, or None; two figures are of the century around the note."""
+    year = _with_century(words)
+    if year is not None:
+        return year
+    short = _below_hundred(words)
+    return full_year(short, style.year) if short is not None and short >= 20 else None
+
+
+def _with_century(words: Sequence[str]) -> int | None:
+    """Return a year said with its century, or ``aught nine``."""
+    if len(words) > 1 and words[0] in _NOUGHTS:
+        rest = _below_hundred(words[1:])
+        return None if rest is None else 2000 + rest
+    for mark, factor in (("thousand", 1000), ("hundred", 100)):
+        if mark in words:
+            at = words.index(mark)
+            head, tail = _below_hundred(words[:at]), words[at + 1 :]
+            rest = _below_hundred(tail[1:] if tail and tail[0] in _NOUGHTS else tail) if tail else 0
+            return head * factor + rest if head and rest is not None else None
+    century = NUMBER_WORDS.get(words[0]) if words else None
+    if century not in (18, 19, 20):
+        return None
+    if len(words) == 3 and words[1] in _NOUGHTS and NUMBER_WORDS.get(words[2], 10) < 10:
+        return century * 100 + NUMBER_WORDS[words[2]]
+    rest = _below_hundred(words[1:])
+    return century * 100 + rest if rest is not None and rest >= 10 else None
+
+
+def _below_hundred(words: Sequence[str]) -> int | None:
+    """Return the number from 0 to 99 that all of ``words`` say."""
+    numbers = [NUMBER_WORDS.get(word) for word in words]
+    if len(numbers) == 1:
+        return numbers[0]
+    if len(numbers) == 2 and words[0] in _DECADES and numbers[1] is not None and 1 <= numbers[1] <= 9:
+        return NUMBER_WORDS[words[0]] + numbers[1]
+    return None
+
+
+def year_words(year: int, original: Sequence[str], joint: str) -> str:
+    """Return ``year`` in words, said as ``original`` says one; ``joint`` stands between tens and units."""
+    century, rest = divmod(year, 100)
+    if original[0] in ("aught", "oh"):
+        return f"{original[0]}{joint}{cardinal(rest, joint)}"
+    if "thousand" in original and century == 20:
+        return f"two thousand {cardinal(rest, joint)}" if rest else "two thousand"
+    if "hundred" in original and century < 20:
+        return f"{cardinal(century)} hundred {cardinal(rest, joint)}" if rest else f"{cardinal(century)} hundred"
+    if (len(original) <= 2 and original[0] not in ("eighteen", "nineteen", "twenty")) or (
+        original[0] == "twenty" and len(original) == 2 and NUMBER_WORDS.get(original[1], 99) < 10
+    ):
+        return cardinal(rest, joint)
+    return f"{cardinal(century)} {cardinal(rest, joint) if rest > 9 else 'oh ' + cardinal(rest)}"

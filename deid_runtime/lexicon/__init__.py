@@ -1,0 +1,1 @@
+"""Word lists and word forms that several rooms share."""

@@ -1,0 +1,1 @@
+"""Model inference: manifest, trust, engines, and scores turned into spans."""

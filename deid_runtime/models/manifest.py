@@ -1,0 +1,261 @@
+"""What models and those who run them agree on: ``manifest.json`` in the model repository, read and checked."""
+
+import hashlib
+import json
+import math
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from deid_runtime.errors import ModelError
+from deid_runtime.labels import HEADS
+from deid_runtime.text.windows import WINDOW_TOKENS
+from deid_runtime.text.words import TYPE_COUNT
+
+CONTRACT_VERSION: Final = 2
+#: Inputs of every graph, int32 ``(batch, tokens)``.
+INPUTS: Final = ("input_ids", "token_type_ids", "attention_mask")
+#: Output of an encoder that is served apart from its heads, float32 ``(batch, tokens, hidden size)``.
+HIDDEN: Final = "hidden"
+MANIFEST: Final = "manifest.json"
+_MANIFEST_LIMIT_BYTES: Final = 2**24
+
+#: Device, inode, size, times of change of a file: another one, or another content, has another.
+FileState = tuple[int, ...]
+
+OutputType = Literal["UINT8", "FP16"]
+
+#: How versions of a head go together.
+Vote = Literal["mean", "any"]
+
+
+def head_outputs(output: str) -> tuple[tuple[str, OutputType], tuple[str, OutputType]]:
+    """Return name and type, as the KServe v2 protocol calls it, of both outputs of a head, ``(batch, tokens)`` each.
+
+    ``output`` is that of its :class:`HeadVersion`. The first is the number of a tag, the second 1 - P(O).
+    """
+    return (f"{output}_label", "UINT8"), (f"{output}_score", "FP16")
+
+
+@dataclass(frozen=True)
+class HeadVersion:
+    """One version of the head of one entity class.
+
+    ``output`` begins the names of its outputs in its graph, see :func:`head_outputs`; ``tags`` are ``B-LABEL`` and
+    ``I-LABEL`` in output order. ``weight`` is how much its log odds count beside those of other versions, more than 0.
+    """
+
+    head: str
+    version: str
+    output: str
+    tags: tuple[str, ...]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class KnownAnswer:
+    """What a graph says of an invented text that fits the narrowest window, for :mod:`deid_runtime.models.self_test`.
+
+    ``scores`` has 1 - P(O) by the output of each head and the index of the word; words that are not in it have 0.
+    """
+
+    text: str
+    scores: Mapping[str, Mapping[int, float]]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One graph file: an encoder and the versions of heads that read it. ``sha256`` is that of the file."""
+
+    name: str
+    file: Path
+    heads: tuple[HeadVersion, ...]
+    known_answer: KnownAnswer | None = None  # None: exported before there were any
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Which graphs answer, and when a word is found.
+
+    ``thresholds``, by head, is the least 1 - P(O) of the versions of a head together; ``high_thresholds`` the same for
+    those who want more found at the cost of more that is none. ``vote`` says how versions go together: ``any``, the
+    highest score counts, so that none can veto another; ``mean``, the mean of log odds by weight. ``title_case``:
+    windows with words in capitals are read a second time as if those were in title case, by the name head alone.
+    """
+
+    name: str
+    graphs: tuple[Graph, ...]
+    thresholds: Mapping[str, float]
+    title_case: bool
+    vote: Vote = "mean"
+    high_thresholds: Mapping[str, float] = field(default_factory=dict)
+
+    def thresholds_for(self, recall: Literal["balanced", "high"]) -> Mapping[str, float]:
+        """Return the thresholds by head; those for ``high`` recall are the balanced ones where there are no others."""
+        return {**self.thresholds, **self.high_thresholds} if recall == "high" else self.thresholds
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The checked contract of one model repository.
+
+    ``content`` is what ``raw``, the bytes of ``manifest.json``, say. ``states`` are those of the files at the time when
+    their digests were taken.
+    """
+
+    folder: Path
+    tokenizer: Path
+    graphs: Mapping[str, Graph]
+    profiles: Mapping[str, Profile]
+    content: Mapping[str, object] = field(repr=False)
+    raw: bytes = field(default=b"", repr=False)
+    states: Mapping[Path, FileState] = field(default_factory=dict, repr=False)
+
+    @property
+    def tokenizer_sha256(self) -> str:
+        """SHA-256 of the file of the tokenizer."""
+        content: Any = self.content
+        return str(content["tokenizer"]["sha256"])
+
+    def check_unchanged(self) -> None:
+        """Call this after the files were read again. Raises ModelError for one that is no longer what was checked."""
+        for path, state in self.states.items():
+            try:
+                now = _state(os.stat(path))
+            except OSError:
+                now = ()
+            if now != state:
+                raise ModelError(f"{path} was changed or replaced while the models were loaded; load them again")
+
+
+def find_models(folder: Path | None) -> Path:
+    """Return the folder of the models: the one given, the one installed with the package, or that of the checkout.
+
+    Raises ModelError when there is none.
+    """
+    package = Path(sys.modules["deid_runtime"].__path__[0])
+    places = [folder] if folder is not None else [package / "model_repository", package.parent / "model_repository"]
+    for place in places:
+        if (place / MANIFEST).is_file():
+            return place
+    raise ModelError(
+        f"no {MANIFEST} in {' or '.join(map(str, places))}; install the deid-runtime wheel, name a folder that "
+        "`deid-export onnx` wrote, or run without models"
+    )
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read and check the manifest: version, window, token types, labels, profiles, digests of graphs and tokenizer.
+
+    Whether the models are to be trusted is another question: :mod:`deid_runtime.models.trust`.
+
+    Raises ModelError that names both sides of the first thing that does not match.
+    """
+    path = folder / MANIFEST
+    states: dict[Path, FileState] = {}
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_MANIFEST_LIMIT_BYTES + 1)
+        if len(raw) > _MANIFEST_LIMIT_BYTES:
+            raise ModelError(f"{path} has more than {_MANIFEST_LIMIT_BYTES:,} bytes; it is no manifest")
+        content = json.loads(raw.decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path} cannot be read as JSON ({type(error).__name__}); export the models again") from error
+    try:
+        for name, expected in (
+            ("contract", CONTRACT_VERSION),
+            ("window_tokens", WINDOW_TOKENS),
+            ("token_types", TYPE_COUNT),
+        ):
+            if content[name] != expected:
+                raise ModelError(
+                    f"{path}: {name} is {content[name]!r}, this version needs {expected!r}; use models exported by the "
+                    "same version of deid-runtime"
+                )
+        graphs = {name: _graph(folder, name, entry, states) for name, entry in content["graphs"].items()}
+        profiles = {name: _profile(name, entry, graphs) for name, entry in content["profiles"].items()}
+        tokenizer = _checked_file(folder, content["tokenizer"], states)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{path} lacks or misstates {error}; export the models again") from error
+    for graph in graphs.values():
+        for version in graph.heads:
+            labels = {tag.partition("-")[2] for tag in version.tags}
+            if labels != set(HEADS.get(version.head, ())):
+                raise ModelError(
+                    f"{path}: head {version.head!r} tags {sorted(labels)}, this version needs "
+                    f"{sorted(HEADS.get(version.head, ()))}"
+                )
+    for profile in profiles.values():
+        missing = set(HEADS) - {version.head for graph in profile.graphs for version in graph.heads}
+        if missing:
+            raise ModelError(
+                f"{path}: profile {profile.name!r} has no head for {sorted(missing)}; every entity class needs one"
+            )
+        both = (profile.thresholds, {**profile.thresholds, **profile.high_thresholds})
+        wrong = [head for head in HEADS if not all(0 < thresholds.get(head, 0) < 1 for thresholds in both)]
+        if wrong:
+            raise ModelError(
+                f"{path}: profile {profile.name!r} has no threshold between 0 and 1 for {', '.join(wrong)}"
+            )
+    return Manifest(folder, tokenizer, graphs, profiles, content, raw, states)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _graph(folder: Path, name: str, entry: Mapping[str, Any], states: dict[Path, FileState]) -> Graph:
+    weight = float(entry.get("weight", 1.0))
+    if not 0 < weight < math.inf:
+        raise ValueError(f"graphs/{name}/weight")
+    heads = tuple(
+        HeadVersion(row["head"], str(row["version"]), row["output"], tuple(row["tags"]), weight)
+        for row in entry["heads"]
+    )
+    answer = _known_answer(heads, entry.get("known_answer"))
+    return Graph(name, _checked_file(folder, entry, states), heads, answer, entry["sha256"])
+
+
+def _known_answer(heads: tuple[HeadVersion, ...], entry: Mapping[str, Any] | None) -> KnownAnswer | None:
+    if entry is None:
+        return None
+    scores = {
+        version.output: {int(word): float(score) for word, score in entry["scores"][version.output].items()}
+        for version in heads
+    }
+    return KnownAnswer(str(entry["text"]), scores)
+
+
+def _profile(name: str, entry: Mapping[str, Any], graphs: Mapping[str, Graph]) -> Profile:
+    thresholds = {head: float(value) for head, value in entry["thresholds"].items()}
+    high = {head: float(value) for head, value in entry.get("high_thresholds", {}).items()}
+    vote: Vote = entry.get("vote", "mean")
+    if vote not in get_args(Vote):
+        raise ValueError(f"profiles/{name}/vote")
+    of_profile = tuple(graphs[graph] for graph in entry["graphs"])
+    return Profile(name, of_profile, thresholds, bool(entry["title_case"]), vote, high)
+
+
+def _checked_file(folder: Path, entry: Mapping[str, str], states: dict[Path, FileState]) -> Path:
+    path = folder / entry["file"]
+    if not path.is_file():
+        raise ModelError(f"{path} is missing; the manifest beside it asks for it: fetch or export the models again")
+    with path.open("rb") as file:
+        states[path] = _state(os.fstat(file.fileno()))
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != entry["sha256"]:
+        raise ModelError(
+            f"{path} has SHA-256 {digest[:16]}..., the manifest says {entry['sha256'][:16]}...; the files are "
+            "not of one export: fetch or export the models again"
+        )
+    return path
+
+
+def _state(status: os.stat_result) -> FileState:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

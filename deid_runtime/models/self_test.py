@@ -1,0 +1,125 @@
+"""Engines that prove that they compute: they are asked for an answer that is known, when loaded and now and then.
+
+An engine may be loaded and broken: short of memory, on a processor that it was not built for, or with damaged weights.
+What it then says of a note can look like an answer. So a loaded engine is first run once at every shape that will be
+asked of it, which also takes the memory that these shapes need, and must give the answer that the manifest holds. Later
+it is asked for the same window again, before answers leave the process, and must give the same bytes.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from deid_runtime.errors import EngineError, ModelError
+from deid_runtime.models.engines import Array, Engine, Ids, TokenScores
+from deid_runtime.models.manifest import Graph, KnownAnswer
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.windows import Window, WordEncoder, make_windows
+
+#: An invented sentence with something for every head. It fits the narrowest padded window, of 32 tokens.
+KNOWN_TEXT: Final = "Seen by Dr. Ruth Hartman in Millbrook, Ohio on 03/12/2019; son Ben, 91, of Harmon Steel."
+#: Answers of so many calls are taken at most before the engine is tested again. A test takes about 1/32 of a full call.
+CALLS_BETWEEN_TESTS: Final = 8
+#: How far a score may be from that of the manifest. Engines and processors round differently, by 0.02 at most here.
+TOLERANCE: Final = 0.15
+_LEAST_SCORE: Final = 0.01  # lower ones stand in no manifest and count as 0
+
+
+class SelfTestingEngine:
+    """An :class:`~deid_runtime.models.engines.Engine` that is tested at every shape when made, then between its calls.
+
+    ``shapes`` are ``(rows, tokens)``, the narrowest first. Those without room for the window of the known answer, which
+    is longer with the vocabulary of another tokenizer, are left out.
+    """
+
+    def __init__(
+        self, engine: Engine, graph: Graph, known: KnownAnswer, encoder: WordEncoder, shapes: Sequence[tuple[int, int]]
+    ) -> None:
+        """Test ``engine`` at all ``shapes``. Raises EngineError when an answer is not the known one."""
+        self.name = engine.name
+        self.precision = engine.precision
+        self._engine = engine
+        [window] = make_windows(known.text, split_sentences(known.text), encoder)
+        shapes = [shape for shape in shapes if shape[1] >= len(window.ids)]
+        for shape in shapes:
+            self._check(engine(*_tiled(window, encoder.pad, shape)), graph, known, window)
+        self._question = _tiled(window, encoder.pad, shapes[0])
+        self._answer = engine(*self._question)
+        self._calls = 0
+
+    def __call__(self, ids: Ids, types: Ids, mask: Ids) -> list[TokenScores]:
+        """Run the engine; see :class:`~deid_runtime.models.engines.Engine`."""
+        self._calls += 1
+        return self._engine(ids, types, mask)
+
+    def test_if_due(self) -> None:
+        """Test the engine when :data:`CALLS_BETWEEN_TESTS` calls were made since the last test; see :meth:`test`."""
+        if self._calls >= CALLS_BETWEEN_TESTS:
+            self.test()
+
+    def test(self) -> None:
+        """Raise EngineError unless the engine still gives the bytes that it gave when loaded."""
+        self._calls = 0
+        for first, now in zip(self._answer, self._engine(*self._question), strict=True):
+            if not (np.array_equal(first.tags, now.tags) and np.array_equal(first.scores, now.scores)):
+                raise EngineError(f"the engine {self.name} no longer gives a known answer; its memory may be damaged")
+
+    def _check(self, answers: Sequence[TokenScores], graph: Graph, known: KnownAnswer, window: Window) -> None:
+        for version, answer in zip(graph.heads, answers, strict=True):
+            scores = answer.scores[:, window.positions]
+            expected = np.zeros(len(window.positions), np.float32)
+            for word, score in known.scores[version.output].items():
+                expected[word] = score
+            if not (np.abs(scores - expected) <= TOLERANCE).all():
+                raise EngineError(
+                    f"the engine {self.name} does not give the known answer of head {version.output} in graph "
+                    f"{graph.name} for {len(scores)} rows; it cannot run these models here: try another --engine, or "
+                    "give it more memory"
+                )
+            if not (scores == scores[0]).all():
+                raise EngineError(f"the engine {self.name} gives equal rows of a batch different scores")
+
+    def close(self) -> None:
+        """Free the engine."""
+        self._engine.close()
+
+
+def known_answer(graph: Graph, engine: Engine, encoder: WordEncoder, text: str = KNOWN_TEXT) -> KnownAnswer:
+    """Return what ``engine`` says of ``text``, which must fit one window; for the manifest of an export.
+
+    Raises ModelError when it does not fit.
+    """
+    windows = list(make_windows(text, split_sentences(text), encoder))
+    if len(windows) != 1:
+        raise ModelError(f"the text of the known answer fills {len(windows)} windows, expected one")
+    [window] = windows
+    answers = engine(*_tiled(window, encoder.pad, (1, len(window.ids))))
+    return KnownAnswer(
+        text,
+        {
+            version.output: {
+                word: round(score, 3)
+                for word, score in enumerate(answer.scores[0, window.positions].tolist())
+                if score >= _LEAST_SCORE
+            }
+            for version, answer in zip(graph.heads, answers, strict=True)
+        },
+    )
+
+
+def _tiled(window: Window, pad_id: int, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
+    """Return ids, types and mask, int32 of ``shape``, with ``window`` in every row."""
+    length = len(window.ids)
+    ids, types, mask = (np.full(shape, value, np.int32) for value in (pad_id, 0, 0))
+    ids[:, :length] = window.ids
+    types[:, :length] = window.types
+    mask[:, :length] = 1
+    return ids, types, mask
+
+
+def shapes_to_test(widths: Sequence[int], most_rows: int) -> Iterator[tuple[int, int]]:
+    """Yield every ``(rows, tokens)`` that batches have: of each width the powers of two up to ``most_rows``."""
+    for width in widths:
+        for power in range(most_rows.bit_length()):
+            yield 1 << power, width

@@ -1,0 +1,312 @@
+"""The model detector: windows of sentences through the heads, words over their thresholds back as spans.
+
+Where a profile has several versions of a head, the highest score counts, or the mean of their log odds by weight, as
+the profile says; the heads vote one by one.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deid_runtime.errors import DeidError, EngineError, ModelError, SettingsError
+from deid_runtime.labels import HEADS
+from deid_runtime.models.decoding import decode_traces, decode_words
+from deid_runtime.models.doubts import DENIED_BELOW
+from deid_runtime.models.engines import Engine, Ids, TokenScores, instruction_set, load_engine
+from deid_runtime.models.manifest import Graph, HeadVersion, Manifest, Profile, Vote
+from deid_runtime.models.self_test import SelfTestingEngine, shapes_to_test
+from deid_runtime.models.trust import read_trusted
+from deid_runtime.settings import Settings
+from deid_runtime.spans import Sentence, Span
+from deid_runtime.system.closing import Closing
+from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows, title_case_types
+
+#: Rows are padded to one of these widths. A row's width depends on the row alone, so its answer does too. Batches have
+#: 1, 2, 4 ... rows, and the widths are few: engines make and keep kernels for every shape they meet. A width of 112 is
+#: worth it, since most windows are nearly full; more widths leave more small batches than they save in padding.
+_WIDTHS: Final = (32, 64, 96, 112, WINDOW_TOKENS)
+_TESTED_ROWS: Final = 8  # the largest batch that an engine is tested with when loaded; larger ones take seconds
+_LEAST_SCORE: Final = np.float32(2**-12)  # scores come as float16, which has no value between this far from 1 and 1
+
+#: Windows that share one padded width, each with the number of the text it comes from.
+Batch = list[tuple[int, Window]]
+
+
+class ModelTagger(Closing):
+    """A :data:`~deid_runtime.spans.Tagger`: every head on every window. Made by :func:`load_tagger`; one per thread."""
+
+    def __init__(
+        self,
+        engines: Sequence[tuple[Graph, Engine]],
+        profile: Profile,
+        thresholds: Mapping[str, float],
+        encoder: WordEncoder,
+        batch_windows: int,
+        content: Mapping[str, object],
+    ) -> None:
+        self._engines = engines
+        self._decoder = SpanDecoder([graph for graph, _ in engines], profile, thresholds)
+        self._title_case = profile.title_case
+        self._vote = profile.vote
+        self._encoder = encoder
+        self._batch_windows = batch_windows
+        self.manifest: Mapping[str, object] = {
+            **content,
+            "engine": engines[0][1].name,
+            "precision": engines[0][1].precision,
+            "instruction_set": instruction_set(),
+            "profile": profile.name,
+            "thresholds": self._decoder.thresholds,
+        }
+
+    def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
+        """Return one row of spans per text, sorted, in its offsets; spans of different heads may overlap.
+
+        ``sentences`` are those of each text to look at, in order; neighbours among them share windows. A row also has
+        the traces (:data:`~deid_runtime.models.doubts.TRACE`) of its text.
+
+        Raises EngineError when an engine fails, or an answer is not what it must be.
+        """
+        try:
+            return self._found(texts, sentences)
+        except ModelError as error:
+            raise EngineError(str(error)) from error
+        except (DeidError, MemoryError):
+            raise
+        except Exception as error:  # what it says may quote the text, so only its class is named
+            raise EngineError(f"the engine failed with {type(error).__name__}") from error
+
+    def _found(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
+        rows: list[list[Span]] = [[] for _ in texts]
+        for batch in make_batches(texts, sentences, self._encoder, lambda width: self._batch_windows):
+            first = 0
+            for count in row_counts(len(batch)):
+                part = batch[first : first + count]
+                self._decoder.decode(part, self.answers([window for _, window in part]), texts, rows)
+                first += count
+        for _, engine in self._engines:
+            if isinstance(engine, SelfTestingEngine):
+                engine.test_if_due()
+        for row in rows:
+            row.sort()
+        return rows
+
+    def answers(self, windows: Sequence[Window]) -> dict[str, TokenScores]:
+        """Return what each head says of ``windows``, which share one padded width: a row each, then rows to ignore."""
+        inputs = pad(windows, self._encoder.pad)
+        answers = self._answers(*inputs)
+        if self._title_case:
+            answers["name"] = self._with_title_case(answers["name"], windows, *inputs)
+        return answers
+
+    def _answers(self, ids: Ids, types: Ids, mask: Ids) -> dict[str, TokenScores]:
+        """Return the combined answer of each head, in the order of :data:`~deid_runtime.labels.HEADS`."""
+        votes = (
+            vote for graph, engine in self._engines for vote in zip(graph.heads, engine(ids, types, mask), strict=True)
+        )
+        return combined(votes, self._vote)
+
+    def _with_title_case(
+        self, answer: TokenScores, windows: Sequence[Window], ids: Ids, types: Ids, mask: Ids
+    ) -> TokenScores:
+        """Let the name head read words in capitals once more, as if in title case, and average what it says of them."""
+        changed = with_title_case(types, windows)
+        if changed is None:
+            return answer
+        return second_look(answer, self._answers(ids, changed, mask)["name"], changed != types)
+
+    def close(self) -> None:
+        """Free the engines."""
+        for _, engine in self._engines:
+            engine.close()
+
+
+class SpanDecoder:
+    """From what the heads of a profile say of a batch to spans: the part that needs no engine."""
+
+    def __init__(self, graphs: Sequence[Graph], profile: Profile, thresholds: Mapping[str, float]) -> None:
+        self.thresholds = {head: thresholds.get(head, profile.thresholds[head]) for head in HEADS}
+        # The versions of a head agree on their tags: the contract asks for the same labels, and the order is theirs.
+        self._tags = {version.head: version.tags for graph in graphs for version in graph.heads}
+
+    def decode(
+        self, batch: Batch, answers: Mapping[str, TokenScores], texts: Sequence[str], rows: Sequence[list[Span]]
+    ) -> None:
+        """Add the spans and traces that ``answers``, by head, hold for ``batch`` to the row of each text, unsorted.
+
+        Raises EngineError for tags that the head does not have and for scores that are no numbers from 0 to 1: no score
+        reaches a threshold that is compared with no number, and nothing would be found.
+        """
+        for head, answer in answers.items():
+            asked = answer.scores[: len(batch)]
+            if not ((asked >= 0) & (asked <= 1)).all():
+                raise EngineError(f"the head {head} gave scores that are no numbers from 0 to 1; its model is damaged")
+            if answer.tags[: len(batch)].max(initial=0) >= len(self._tags[head]):
+                raise EngineError(f"the head {head} gave tags that it does not have; its model is damaged")
+            threshold = self.thresholds[head]
+            hit_rows = (asked >= threshold).any(axis=1)
+            for row in np.flatnonzero(hit_rows).tolist():
+                number, window = batch[row]
+                scores = answer.scores[row, window.positions].tolist()
+                tags = answer.tags[row, window.positions].tolist()
+                rows[number].extend(
+                    decode_words(
+                        texts[number],
+                        window.starts,
+                        window.ends,
+                        tags,
+                        scores,
+                        self._tags[head],
+                        threshold,
+                        f"model:{head}",
+                    )
+                )
+        traced = np.max([answer.scores[: len(batch)] for answer in answers.values()], axis=0) >= DENIED_BELOW
+        for row in np.flatnonzero(traced.any(axis=1)).tolist():
+            number, window = batch[row]
+            scores = {head: answer.scores[row, window.positions] for head, answer in answers.items()}
+            rows[number].extend(decode_traces(window.starts, window.ends, scores, self.thresholds))
+
+
+def load_tagger(settings: Settings) -> ModelTagger:
+    """Load the models that ``settings`` names, and test them.
+
+    Raises ModelError when models are missing, damaged, not trusted or of another version, EngineError when an engine
+    cannot run them here, SettingsError for a wrong threshold.
+    """
+    manifest, profile = choose_profile(settings)
+    encoder = WordEncoder.from_file(manifest.tokenizer)
+    engines = [(graph, _tested_engine(graph, encoder, settings)) for graph in profile.graphs]
+    manifest.check_unchanged()
+    return ModelTagger(engines, profile, settings.thresholds, encoder, settings.batch_windows, manifest.content)
+
+
+def _tested_engine(graph: Graph, encoder: WordEncoder, settings: Settings) -> Engine:
+    outputs = [version.output for version in graph.heads]
+    engine = load_engine(settings.engine, graph.file, outputs, settings.engine_threads, settings.precision)
+    if graph.known_answer is None:
+        return engine
+    shapes = list(shapes_to_test(_WIDTHS, min(settings.batch_windows, _TESTED_ROWS)))
+    if engine.name == "onnxruntime":  # it has no kernels by shape; the largest takes all memory that the others need
+        shapes = [shapes[0], shapes[-1]]
+    return SelfTestingEngine(engine, graph, graph.known_answer, encoder, shapes)
+
+
+def choose_profile(settings: Settings) -> tuple[Manifest, Profile]:
+    """Read the manifest that ``settings`` names, and return it with the profile chosen.
+
+    Raises ModelError when models are missing, damaged, not trusted or of another version, SettingsError for a wrong
+    threshold.
+    """
+    manifest = read_trusted(settings.models, key=settings.models_key, trust=settings.trust_models)
+    profile = manifest.profiles.get(settings.profile)
+    if profile is None:
+        raise SettingsError(f"these models have no profile {settings.profile!r}, only {', '.join(manifest.profiles)}")
+    for head, threshold in settings.thresholds.items():
+        if head not in HEADS:
+            raise SettingsError(f"threshold for unknown head {head!r}; these models have {', '.join(HEADS)}")
+        if not 0 < threshold < 1:
+            raise SettingsError(f"threshold {threshold} for head {head!r} is not between 0 and 1")
+    if settings.batch_windows < 1:
+        raise SettingsError(f"batch_windows is {settings.batch_windows}; expected 1 or more")
+    return manifest, replace(profile, thresholds=profile.thresholds_for(settings.recall))
+
+
+def make_batches(
+    texts: Sequence[str],
+    sentences: Sequence[Sequence[Sentence]],
+    encoder: WordEncoder,
+    most_rows: Callable[[int], int],
+) -> Iterator[Batch]:
+    """Yield the windows of the given sentences of each text in batches of one width, each as soon as it is full.
+
+    ``most_rows`` gives the windows a batch of a width may hold. At most one batch of each width is held back.
+    """
+    filling: dict[int, Batch] = {}
+    for number, (text, chosen) in enumerate(zip(texts, sentences, strict=True)):
+        for window in make_windows(text, chosen, encoder):
+            width = width_of(len(window.ids))
+            batch = filling.setdefault(width, [])
+            batch.append((number, window))
+            if len(batch) >= most_rows(width):
+                yield filling.pop(width)
+    yield from filling.values()
+
+
+def combined(votes: Iterable[tuple[HeadVersion, TokenScores]], vote: Vote) -> dict[str, TokenScores]:
+    """Return the combined answer of each head that has a vote, in the order of :data:`~deid_runtime.labels.HEADS`."""
+    by_head: dict[str, list[tuple[HeadVersion, TokenScores]]] = {head: [] for head in HEADS}
+    for version, answer in votes:
+        by_head[version.head].append((version, answer))
+    return {
+        head: combine([answer for _, answer in of_head], [version.weight for version, _ in of_head], vote)
+        for head, of_head in by_head.items()
+        if of_head
+    }
+
+
+def combine(answers: Sequence[TokenScores], weights: Sequence[float] | None = None, vote: Vote = "mean") -> TokenScores:
+    """Return one answer of several versions of a head: the highest score, or the mean of log odds by ``weights``.
+
+    The tag is that of the surest.
+    """
+    if len(answers) == 1:
+        return answers[0]
+    scores = np.stack([answer.scores for answer in answers])
+    tags = np.stack([answer.tags for answer in answers])
+    surest = scores.argmax(axis=0)
+    if vote == "any":
+        return TokenScores(np.take_along_axis(tags, surest[None], axis=0)[0], scores.max(axis=0))
+    bounded = np.clip(scores, _LEAST_SCORE, 1 - _LEAST_SCORE)
+    counted = None if weights is None else np.asarray(weights, dtype=scores.dtype)
+    odds = np.average(np.log(bounded / (1 - bounded)), axis=0, weights=counted)
+    return TokenScores(np.take_along_axis(tags, surest[None], axis=0)[0], 1 / (1 + np.exp(-odds)))
+
+
+def pad(windows: Sequence[Window], pad_id: int) -> tuple[Ids, Ids, Ids]:
+    """Return ids, types and mask, int32 ``(rows, width)``, of windows that share one padded width.
+
+    ``rows`` is the next power of two; those behind the windows are masked and mean nothing.
+    """
+    width = width_of(max(len(window.ids) for window in windows))
+    shape = 1 << (len(windows) - 1).bit_length(), width
+    ids = np.full(shape, pad_id, dtype=np.int32)
+    types = np.zeros(shape, dtype=np.int32)
+    mask = np.zeros(shape, dtype=np.int32)
+    for row, window in enumerate(windows):
+        length = len(window.ids)
+        ids[row, :length] = window.ids
+        types[row, :length] = window.types
+        mask[row, :length] = 1
+    return ids, types, mask
+
+
+def with_title_case(types: Ids, windows: Sequence[Window]) -> Ids | None:
+    """Return ``types`` as if the words in capitals of ``windows`` were in title case; None where there are none."""
+    changed = types.copy()
+    for row, window in enumerate(windows):
+        title = title_case_types(window)
+        if title is not None:
+            changed[row, : len(title)] = title
+    return changed if (changed != types).any() else None
+
+
+def second_look(first: TokenScores, second: TokenScores, changed: NDArray[np.bool_]) -> TokenScores:
+    """Return the ``first`` answer, averaged with the ``second`` where the token types were ``changed``."""
+    both = combine([first, second])
+    return TokenScores(np.where(changed, both.tags, first.tags), np.where(changed, both.scores, first.scores))
+
+
+def row_counts(rows: int) -> Iterator[int]:
+    """Yield the powers of two that ``rows`` is the sum of, the largest first: batches to which no rows are added."""
+    for power in reversed(range(rows.bit_length())):
+        if rows >> power & 1:
+            yield 1 << power
+
+
+def width_of(length: int) -> int:
+    """Return the padded width of a window of ``length`` tokens."""
+    return next(width for width in _WIDTHS if length <= width)

@@ -1,0 +1,71 @@
+"""Decide which models are trusted: models from elsewhere can be made to find nothing, and all names would stay in.
+
+Trusted are the models that are installed with the package, copies of these, models with a valid signature, and models
+that the user says to trust.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+from deid_runtime.errors import ModelError, SettingsError
+from deid_runtime.models.manifest import Graph, Manifest, Profile, find_models, read_manifest
+from deid_runtime.models.signature import SIGNATURE, check_signature
+
+
+def read_trusted(folder: Path | None, *, key: Path | None = None, trust: bool = False) -> Manifest:
+    """Read and check the manifest of the models in ``folder``, None for those of the package, if they are trusted.
+
+    With ``key``, the file of a public key, their signature must be valid, whatever they are. ``trust`` takes any.
+
+    Raises ModelError for models that are missing, damaged or not trusted, SettingsError for a wrong key.
+    """
+    if key is not None and (trust or folder is None):
+        raise SettingsError(
+            "a key for models (--models-key) checks the signature of models in a folder of their own: name it with "
+            "--models, and leave out --trust-models, which checks nothing"
+        )
+    manifest = read_manifest(find_models(folder))
+    if folder is None or trust:
+        return manifest
+    if key is not None:
+        check_signature(manifest, key)
+    elif not _is_of_package(manifest):
+        signed = (manifest.folder / SIGNATURE).exists()
+        remedy = (
+            "name the public key of those who signed them with --models-key (models_key)"
+            if signed
+            else "have them signed with `deid models sign` and name the public key with --models-key (models_key)"
+        )
+        raise ModelError(
+            f"{manifest.folder}: these are other models than those of the package, and models can be made to find "
+            f"nothing; {remedy}, or give --trust-models (trust_models=True) if you know that they are good"
+        )
+    return manifest
+
+
+def _is_of_package(manifest: Manifest) -> bool:
+    """Say whether graphs, tokenizer and profiles are those of the package; not all of them need be there."""
+    try:
+        ours = read_manifest(find_models(None))
+    except ModelError:
+        return False
+
+    return (
+        all(_without_file(graph) == _without_file(ours.graphs.get(name)) for name, graph in manifest.graphs.items())
+        and all(_by_name(profile) == _by_name(ours.profiles.get(name)) for name, profile in manifest.profiles.items())
+        and manifest.tokenizer_sha256 == ours.tokenizer_sha256
+    )
+
+
+def _without_file(graph: Graph | None) -> object:
+    """Return a graph as it is wherever its file lies."""
+    return graph and replace(graph, file=Path())
+
+
+def _by_name(profile: Profile | None) -> object:
+    """Return what a profile says, with its graphs by name."""
+    return profile and (
+        [graph.name for graph in profile.graphs],
+        dict(profile.thresholds),
+        profile.title_case,
+    )

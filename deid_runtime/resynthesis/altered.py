@@ -1,0 +1,87 @@
+"""The last resort where every candidate for a surrogate holds an original: the word that does so is altered.
+
+A large corpus may hold every family name of a small naming culture. *Chen* then becomes *Chenn*, an unlisted spelling
+as real names have it, the same wherever it comes in a patient's notes.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.resynthesis.constraints import Constraints
+from deid_runtime.resynthesis.originals import DIRECTIONS, MOVING_LABELS, STREET_KINDS, street_word, words_of
+from deid_runtime.rewrite import rewrite
+from deid_runtime.spans import Span
+from deid_runtime.surrogates.forms import changed, misspell, normal_form, vary
+from deid_runtime.surrogates.lists import places
+
+_TURNS: Final = 64
+_SHORT_WORD: Final = 3  # letters; a letter more or less makes another word of shorter ones
+
+
+def with_values(note: GoldNote, values: Sequence[str]) -> GoldNote:
+    """Return the note with ``values``, one for each, in its spans, and the spans where they are then."""
+    text, offsets = rewrite(note.text, note.spans, values)
+    spans = tuple(Span(start, end, span.label) for span, (start, end) in zip(note.spans, offsets, strict=True))
+    return GoldNote(note.id, text, spans, note.patient, note.type)
+
+
+def alter_offending(
+    note: GoldNote, constraints: Constraints, originals: Collection[str], avoid: Collection[str]
+) -> GoldNote:
+    """Return a new note whose surrogates hold no original any more, as far as letters can be changed.
+
+    ``originals`` are the normal forms that no surrogate of this patient may equal; what is altered equals none of
+    ``avoid`` either, where there is a choice.
+    """
+    return with_values(
+        note,
+        [_altered(span.label, note.text[span.start : span.end], constraints, originals, avoid) for span in note.spans],
+    )
+
+
+def _altered(
+    label: str, value: str, constraints: Constraints, originals: Collection[str], avoid: Collection[str]
+) -> str:
+    # From the right, so that offsets on the left stay true.
+    for start, end, kind in sorted(constraints.in_surrogate(label, value), reverse=True):
+        if kind == "street":
+            told = [word for word in words_of(value) if word.form.isalpha() and word.form not in DIRECTIONS]
+            # Court Square is named by a kind: the first word is its name then.
+            name = next((word for word in told if street_word(word.form) not in STREET_KINDS), told[0])
+            start, end = name.start, name.end
+        value = value[:start] + _other_spelling(value[start:end], constraints, avoid) + value[end:]
+    if label in MOVING_LABELS or normal_form(value) not in originals:
+        return value
+    if label == "STATE":
+        return _other_state(value, avoid)
+    long = next((w for w in words_of(value) if w.form.isalpha() and w.end - w.start > _SHORT_WORD), None)
+    if long is None:
+        return changed(value)
+    return value[: long.start] + _other_spelling(value[long.start : long.end], constraints, avoid) + value[long.end :]
+
+
+def _other_spelling(word: str, constraints: Constraints, avoid: Collection[str]) -> str:
+    named = word.capitalize() if word.isupper() or word.islower() else word
+    # More and more letters off, until the word is nobody's name.
+    odd = named
+    for turn in range(_TURNS):
+        odd = vary(named if turn < _TURNS // 2 else odd, turn)
+        for made in (odd, misspell(odd, turn)):
+            form = normal_form(made)
+            if form not in constraints.originals.bearers and form not in avoid:
+                return case_like(made, word)
+    return word
+
+
+def _other_state(value: str, avoid: Collection[str]) -> str:
+    """Return a state in the same form that is none of ``avoid`` in any form; the next one where all are."""
+    states = places().states
+    found = places().state_forms.get(normal_form(value))
+    if found is None:
+        return changed(value)
+    index, form = found
+    order = [*states[index + 1 :], *states[:index]]
+    free = (s for s in order if not {normal_form(told) for told in (s.code, s.name, s.short)} & set(avoid))
+    return case_like(getattr(next(free, order[0]), form), value)

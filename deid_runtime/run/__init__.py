@@ -1,0 +1,1 @@
+"""Runs over many notes: batches, worker processes, staged output, quarantine, reports."""

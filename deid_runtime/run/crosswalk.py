@@ -1,0 +1,300 @@
+"""The way back, for an honest broker: which surrogate stands for which original, encrypted to a public key.
+
+Off unless asked for. The file is in the age format (age-encryption.org/v1, X25519), so that ``age --decrypt`` reads it
+too; its content is JSON Lines, one object a note::
+
+    {"note", "note_pseudonym", "patient", "patient_pseudonym", "spans": [{"start", "end", "label", "original",
+    "surrogate", "surrogate_start", "surrogate_end"}]}
+
+``start`` and ``end`` are half-open code points of the original text, the other two of the new one. The run holds the
+public key alone: it can write the crosswalk and cannot read it. Nothing of it is on disk in clear at any time. age
+tells changed and cut files, not who wrote them: anybody with the public key can make one.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
+
+from deid_runtime.errors import OutputError, SettingsError, SourceError
+from deid_runtime.spans import Note
+from deid_runtime.system.digests import FileDigest, create_file
+from deid_runtime.system.secret_files import check_secret_file, is_guessable
+
+if TYPE_CHECKING:
+    from deid_runtime.pipeline import Deidentified
+
+#: A line longer than this is no note of ours: input is limited to as much.
+_LINE_LIMIT_BYTES: Final = 2**29
+_KEY_FILE_LIMIT_BYTES: Final = 2**16
+_SECRET: Final = "AGE-SECRET-KEY-"
+_PUBLIC: Final = "age1"
+_BECH32: Final = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"  # the digits of age keys, five bits each
+_BECH32_CHECKSUM_DIGITS: Final = 6
+
+
+def crosswalk_line(note: Note, result: "Deidentified") -> bytes:
+    """Return the crosswalk of one note, one line of JSON."""
+    spans = [
+        {
+            "start": span.start,
+            "end": span.end,
+            "label": span.label,
+            "original": note.text[span.start : span.end],
+            "surrogate": result.text[start:end],
+            "surrogate_start": start,
+            "surrogate_end": end,
+        }
+        for span, (start, end) in zip(result.spans, result.replacements, strict=True)
+    ]
+    row = {
+        "note": note.id,
+        "note_pseudonym": result.note_pseudonym,
+        "patient": note.patient,
+        "patient_pseudonym": result.patient_pseudonym,
+        "spans": spans,
+    }
+    return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8")
+
+
+def public_key(given: str) -> str:
+    """Return the public key that ``given`` is, or that is in the file of that name.
+
+    Raises SettingsError when there is none, or when the file holds the private key, which has no business there.
+    """
+    text = given.strip()
+    if not text.startswith(_PUBLIC):
+        text = _read_key_file(Path(given), "public key")
+    if _SECRET in text:
+        raise SettingsError(
+            f"{given}: this is the private key; give the public one (.pub) and keep the private one elsewhere"
+        )
+    keys = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if len(keys) != 1:
+        raise SettingsError(f"{given}: expected one public key, as `deid key pair` writes it, found {len(keys)}")
+    try:
+        _age().x25519.Recipient.from_str(keys[0])
+    except _age().RecipientError:
+        raise SettingsError(f"{given}: no public key as `deid key pair` writes it (age1...)") from None
+    return keys[0]
+
+
+def write_key_pair(path: Path) -> Path:
+    """Write a new private key to ``path``, for its owner alone, and the public key beside it; return where that is.
+
+    Raises SettingsError when one of the files exists, OutputError when one cannot be written.
+    """
+    beside = path.with_name(f"{path.name}.pub")
+    identity = _age().x25519.Identity.generate()
+    public = str(identity.to_public())
+    if os.path.lexists(beside):
+        raise SettingsError(f"{beside} exists already and is never overwritten; choose another name")
+    _write_new(path, f"# public key: {public}\n{identity}\n", 0o600)
+    _write_new(beside, f"{public}\n", 0o644)
+    return beside
+
+
+class CrosswalkWriter:
+    """Encrypts lines to ``path`` as they come, in bounded memory. A context manager; leave it before using the file.
+
+    The encryption pulls its input, so it runs in a thread at the other end of a pipe.
+    """
+
+    def __init__(self, path: Path, recipients: Sequence[str]) -> None:
+        self._failure: Exception | None = None
+        self.digest: FileDigest | None = None  # of the encrypted file, known once it is closed
+        keys = [_age().x25519.Recipient.from_str(key) for key in recipients]
+        file = create_file(path, self._take)
+        reading, writing = os.pipe()
+        source = open(reading, "rb")  # noqa: SIM115
+        self._pipe = open(writing, "wb")  # noqa: SIM115
+        self._thread = threading.Thread(target=self._encrypt, args=(source, file, keys), name="crosswalk", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+            return
+        with suppress(OutputError):  # what went wrong first is what is told
+            self.close()
+
+    def add(self, line: bytes) -> None:
+        """Take one line of :func:`crosswalk_line`. Raises OutputError when what came before could not be written."""
+        try:
+            self._pipe.write(line)
+        except BrokenPipeError:
+            self.close()
+            raise  # not reached: the thread closes its end only when it failed
+
+    def close(self) -> None:
+        """Finish the file. Raises OutputError when it could not be written."""
+        with suppress(BrokenPipeError):  # the thread knows better why
+            self._pipe.close()
+        self._thread.join()
+        if self._failure is not None:
+            raise OutputError(f"the crosswalk cannot be written: {_cause(self._failure)}") from self._failure
+
+    def _take(self, digest: FileDigest) -> None:
+        self.digest = digest
+
+    def _encrypt(self, source: BinaryIO, target: BinaryIO, keys: list[Any]) -> None:
+        try:
+            with source, target:
+                _age().encrypt_io(source, target, keys)
+                target.flush()
+                os.fsync(target.fileno())
+        except Exception as error:  # noqa: BLE001 - told by whoever closes; the thread has nobody to tell
+            self._failure = error
+
+
+def _cause(failure: Exception) -> str:
+    return failure.strerror or type(failure).__name__ if isinstance(failure, OSError) else str(failure)
+
+
+def read_crosswalk(
+    path: Path,
+    key: Path,
+    take: Callable[[bytes], object],
+    only: Collection[str] = (),
+    *,
+    allow_shared_key: bool = False,
+) -> int:
+    """Give every line of the crosswalk at ``path`` to ``take``, as it is decrypted, and return how many there were.
+
+    ``only`` are ids or pseudonyms of notes or patients; empty means all. What ``take`` got is as it was written also
+    when an error follows, but not all of it. ``allow_shared_key`` takes also a private key that other users can open.
+
+    Raises SettingsError for a private key that is none or not the one, that others can open or guess, SourceError for a
+    file that was changed or cut.
+    """
+    identities = _identities(key, allow_shared=allow_shared_key)
+    sink = _Lines(path, take, frozenset(only))
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {error.strerror}") from error
+    with file:
+        try:
+            _age().decrypt_io(file, sink, identities)
+        except _age().DecryptError as error:
+            if "matching keys" in str(error):
+                raise SettingsError(f"{path}: not written for the key in {key}, or its beginning was changed") from None
+            raise SourceError(f"{path}: no crosswalk, or its beginning was changed") from None
+        except OSError as error:
+            if error.errno is not None:  # of the disk or of whoever takes the lines
+                raise
+            raise SourceError(f"{path}: changed or cut since it was written; do not rely on what was read") from None
+    if sink.rest:
+        raise SourceError(f"{path}: ends in the middle of a line")
+    return sink.count
+
+
+class _Lines:
+    """A file to write to that hands on whole lines."""
+
+    def __init__(self, path: Path, take: Callable[[bytes], object], only: frozenset[str]) -> None:
+        self._path = path
+        self._take = take
+        self._only = only
+        self.rest = bytearray()
+        self.count = 0
+
+    def write(self, data: bytes) -> int:
+        searched = len(self.rest)
+        self.rest += data
+        start = 0
+        while (end := self.rest.find(b"\n", max(start, searched))) >= 0:
+            self._line(bytes(self.rest[start : end + 1]))
+            start = end + 1
+        del self.rest[:start]
+        if len(self.rest) > _LINE_LIMIT_BYTES:
+            raise SourceError(f"{self._path}: a line of more than {_LINE_LIMIT_BYTES:,} bytes; this is no crosswalk")
+        return len(data)
+
+    def flush(self) -> None:
+        pass
+
+    def _line(self, line: bytes) -> None:
+        if self._only:
+            try:
+                row = json.loads(line)
+                names = {row["note"], row["note_pseudonym"], row["patient"], row["patient_pseudonym"]}
+            except (ValueError, KeyError, TypeError, RecursionError):
+                raise SourceError(f"{self._path}: holds a line that is no crosswalk of a note") from None
+            if names.isdisjoint(self._only):
+                return
+        self._take(line)
+        self.count += 1
+
+
+def _identities(path: Path, *, allow_shared: bool) -> list[Any]:
+    text = _read_key_file(path, "private key", allow_shared=allow_shared)
+    keys = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if not keys:
+        raise SettingsError(f"{path}: no private key in it; expected one as `deid key pair` writes it")
+    try:
+        identities = [_age().x25519.Identity.from_str(key) for key in keys]
+    except _age().IdentityError:
+        raise SettingsError(f"{path}: no private key as `deid key pair` writes it ({_SECRET}1...)") from None
+    if any(is_guessable(_secret_bytes(key)) for key in keys):
+        raise SettingsError(
+            f"{path}: the private key is not random, so others can guess it; make a pair with `deid key pair`"
+        )
+    return identities
+
+
+def _secret_bytes(key: str) -> bytes:
+    """Return the 32 bytes of a private key of age, which the library has found valid."""
+    digits = key.lower().rpartition("1")[2][:-_BECH32_CHECKSUM_DIGITS]
+    number = 0
+    for digit in digits:
+        number = number << 5 | _BECH32.index(digit)
+    return (number >> (5 * len(digits) - 256)).to_bytes(32, "big")
+
+
+def _read_key_file(path: Path, what: str, *, allow_shared: bool = True) -> str:
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            content = file.read(_KEY_FILE_LIMIT_BYTES + 1)
+    except OSError as error:
+        raise SettingsError(
+            f"cannot read the {what} {path}: {error.strerror}; `deid key pair` makes a pair of keys"
+        ) from error
+    if len(content) > _KEY_FILE_LIMIT_BYTES or not content.isascii():
+        raise SettingsError(f"{path}: no {what} as `deid key pair` writes it")
+    text = content.decode("ascii")
+    if _SECRET in text:  # not for a public key given by mistake, which everybody may read
+        check_secret_file(path, status, allow_shared=allow_shared)
+    return text
+
+
+def _write_new(path: Path, text: str, mode: int) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except FileExistsError:
+        raise SettingsError(f"{path} exists already and is never overwritten; choose another name") from None
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+    with open(descriptor, "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _age() -> Any:
+    """Return the library of the age format, which only the crosswalk needs."""
+    try:
+        import pyrage
+    except ImportError:
+        raise SettingsError("crosswalks need pyrage; install deid-runtime[crosswalk]") from None
+    return pyrage

@@ -1,0 +1,162 @@
+"""Columns that are passed on beside the text: their values are looked at before a run, once each.
+
+A column of categories (note type, ward, sex) has few values. They are short, hold no digits, and the detectors find
+nothing in them. Any other column may identify somebody. What a column is cannot be told from its first rows, so the
+inputs are read twice: first for the values of these columns alone, then for the notes.
+
+A column with too many values, or that would hold back most notes, is an error before any note is processed. Otherwise a
+note whose value may not be passed on goes to quarantine. The answer does not depend on the order of the notes.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from deid_runtime.errors import SettingsError
+from deid_runtime.formats import FORMATS, read_notes
+from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable
+from deid_runtime.formats.sources import Inputs
+from deid_runtime.run.batches import Batch
+from deid_runtime.spans import Note
+
+#: Stage of notes that are held back for such a value.
+COLUMNS_STAGE: Final = "columns"
+#: A column of categories has at most so many distinct values, and at most one for so many notes, but a few always.
+MOST_VALUES: Final = 200
+NOTES_PER_VALUE: Final = 5
+FEW_VALUES: Final = 10
+LONGEST_VALUE_CHARS: Final = 60
+
+#: A lone word gives a detector little to go by: behind this a place or a name is told better from a kind of note.
+_LEAD_IN: Final = "Note type: "
+
+#: Returns for every text what was found in it, or could not be done, in a word or two; nothing for a clean one.
+Search = Callable[[Sequence[str]], Sequence[str]]
+
+
+@dataclass(slots=True)
+class _Column:
+    notes_of: Counter[str] = field(default_factory=Counter)  # of each value of the right form
+    notes: int = 0  # that have a value
+    faults: Counter[str] = field(default_factory=Counter)  # notes by what is wrong with their values
+
+
+class KeptColumns:
+    """What is known of the values of all columns that are passed on and checked."""
+
+    def __init__(self, columns: Mapping[str, Mapping[str, str]]) -> None:
+        """``columns`` maps column to value to fault, empty for a value that may be passed on."""
+        self._columns = columns
+
+    def hold_back(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Yield the batches with every note unreadable that has a value which may not be passed on."""
+        for batch in batches:
+            batch.entries = [(source, self._checked(item)) for source, item in batch.entries]
+            yield batch
+
+    def _checked(self, item: Item | None) -> Item | None:
+        if isinstance(item, Note):
+            for column, values in self._columns.items():
+                fault = self._fault(values, item.extra.get(column))
+                if fault:
+                    return Unreadable.of(item, f"column {column!r} holds {fault}; {_remedy(column)}", COLUMNS_STAGE)
+        return item
+
+    def _fault(self, values: Mapping[str, str], value: object) -> str:
+        if _is_free(value):
+            return ""
+        fault = _fault_of_form(value)
+        return fault or values.get(str(value), "a value that was not there before; the input was changed meanwhile")
+
+
+def check_kept_columns(inputs: Inputs, options: ReadOptions, search: Search) -> KeptColumns:
+    """Read the inputs for the values of the columns to keep, and have ``search`` look at each value.
+
+    Raises SettingsError for a column that holds no categories and for an input that can be read only once; SourceError
+    for one that cannot be read.
+    """
+    checked: dict[str, dict[str, str]] = {}
+    for name, column in _values(inputs, options).items():
+        allowed = max(FEW_VALUES, column.notes // NOTES_PER_VALUE)
+        if len(column.notes_of) > min(allowed, MOST_VALUES):
+            raise SettingsError(
+                f"column {name!r} has more than {min(allowed, MOST_VALUES)} values in {column.notes:,} notes, too many "
+                f"for categories; {_remedy(name)}"
+            )
+        checked[name] = values = _search_values(list(column.notes_of), search)
+        for value, fault in values.items():
+            column.faults[fault] += column.notes_of[value] if fault else 0
+        if 2 * column.faults.total() > column.notes:
+            [(fault, _)] = column.faults.most_common(1)
+            raise SettingsError(
+                f"column {name!r} would hold back {column.faults.total():,} of {column.notes:,} notes, most of them "
+                f"because it holds {fault}; {_remedy(name)}"
+            )
+    return KeptColumns(checked)
+
+
+def _values(inputs: Inputs, options: ReadOptions) -> dict[str, _Column]:
+    """Return what the columns hold. Of one with too many values, no more are read than show that."""
+    if inputs.pipes:
+        raise SettingsError(
+            f"{inputs.pipes[0]}: a pipe can be read only once, and the columns to keep are looked at before; give a "
+            f"file, or {_remedy(options.keep_columns[0])}"
+        )
+    columns = {name: _Column() for name in options.keep_columns}
+    for source in inputs:
+        for item in read_notes(source, options, Meter()) if FORMATS[source.format].is_table else ():
+            if not isinstance(item, Note):
+                continue
+            for name, column in columns.items():
+                value = item.extra.get(name)
+                if _is_free(value):
+                    continue
+                column.notes += 1
+                fault = _fault_of_form(value)
+                if fault:
+                    column.faults[fault] += 1
+                elif str(value) in column.notes_of or len(column.notes_of) <= MOST_VALUES:
+                    column.notes_of[str(value)] += 1
+    return columns
+
+
+def _search_values(values: Sequence[str], search: Search) -> dict[str, str]:
+    """Return what is wrong with each value; one letter alone identifies nobody."""
+    looked_at = [value for value in values if len(value) > 1]
+    # An underscore joins words here, and would pass for part of a user name.
+    plain = [value.replace("_", " ") for value in looked_at]
+    alone, led_in = search(plain), search([_LEAD_IN + value for value in plain])
+    found = {value: first or second for value, first, second in zip(looked_at, alone, led_in, strict=True)}
+    return {value: found.get(value, "") for value in values}
+
+
+def _is_free(value: object) -> bool:
+    """Say whether a value says nothing."""
+    return value is None or value == ""
+
+
+def _fault_of_form(value: object) -> str:
+    """Say what keeps a value from being a category, whatever it means; nothing for one that may be."""
+    if isinstance(value, bool):
+        return ""
+    if not isinstance(value, str):
+        return f"a value of type {type(value).__name__}, expected a word or two"
+    if len(value) > LONGEST_VALUE_CHARS:
+        return f"a value of more than {LONGEST_VALUE_CHARS} characters"
+    if any(map(str.isnumeric, value)):
+        return "a value with digits"
+    if not value.isprintable():
+        return "a value with characters that cannot be printed"
+    return ""
+
+
+def _remedy(column: str) -> str:
+    return f"do not keep it, or pass it on unread with --keep-column-unchecked {column}"
+
+
+def as_batch(texts: Sequence[str]) -> Batch:
+    """Return ``texts`` as notes of a batch, for workers to search."""
+    nowhere = Source(Path(), "", "jsonl", 0)
+    return Batch([(nowhere, Note(f"value {number}", text)) for number, text in enumerate(texts)], sum(map(len, texts)))

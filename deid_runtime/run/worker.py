@@ -1,0 +1,130 @@
+"""One worker process: what runs in it, and the parent's handle on it.
+
+Each worker loads its own pipeline and has a connection of its own. So a worker that is killed leaves no lock and no
+half-read queue behind. A worker holds one job at a time.
+"""
+
+import os
+import signal
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.context import SpawnContext
+from typing import BinaryIO, Final, Generic, TypeVar, cast
+
+from deid_runtime.errors import DeidError, ModelError
+from deid_runtime.run.mailbox import Mailbox, receive, send
+from deid_runtime.run.outcomes import Outcome, Work, process
+from deid_runtime.run.watchdog import Stopwatch
+from deid_runtime.spans import Note
+from deid_runtime.system.process_privacy import keep_private
+
+#: How long to wait for a process that was killed to be gone.
+_END_S: Final = 10.0
+
+_Job = TypeVar("_Job")
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A worker has loaded its pipeline, which describes itself so."""
+
+    description: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class NotLoaded:
+    """A pipeline cannot be loaded, in no worker."""
+
+    error: DeidError
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The outcomes of a job, and the time spent in each stage since the worker started."""
+
+    outcomes: list[Outcome]
+    stage_seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The engine of a worker failed or its memory ran out on a job. Nothing that it says is taken any more."""
+
+    stage: str
+    reason: str
+
+
+class Worker(Generic[_Job]):
+    """The parent's handle on a worker process, which starts here. ``job`` is what it has to do.
+
+    Raises ModelError when the process cannot be started.
+    """
+
+    def __init__(self, context: SpawnContext, work: Work) -> None:
+        ours, theirs = socket.socketpair()
+        self.process = context.Process(target=_serve, args=(theirs,), daemon=True, name="deid-worker")
+        # What a terminal sends goes to all its processes; the parent alone decides. The mask is inherited, so there is
+        # no moment at which a signal could hit the child, or make it dump its memory.
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
+        try:
+            self.process.start()
+        except OSError as error:
+            ours.close()
+            raise ModelError(f"a worker process cannot be started: {error.strerror}; use fewer --workers") from error
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+            theirs.close()
+        self.mailbox = Mailbox(ours)
+        self.watch = Stopwatch(self.process.pid or 0)
+        self.is_ready = False
+        self.job: _Job | None = None
+        self.stage_seconds: Mapping[str, float] = {}
+        # Not an argument of the process: a process that is stopped before it has read its arguments stops its parent.
+        with suppress(OSError):  # it is gone already, which is noticed as for any other
+            self.mailbox.post(work)
+
+    def end(self, grace_s: float = 0.0) -> str:
+        """Kill the process, a stopped one too, unless it ends within ``grace_s``. Return how it ended, as a verb."""
+        self.process.join(grace_s)
+        self.process.kill()
+        self.process.join(_END_S)
+        self.mailbox.close()
+        exit_code = self.process.exitcode
+        if exit_code is None:  # it waits inside the system, as for a disk that is gone, and ends after that
+            return "cannot be ended"
+        self.process.close()
+        return f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with code {exit_code}"
+
+
+def _serve(connection: socket.socket) -> None:
+    """Answer jobs until the parent closes the connection or dies. Runs in a process of its own."""
+    keep_private()
+    from deid_runtime.pipeline import load_pipeline
+
+    with connection, connection.makefile("rwb") as stream, suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        parent = cast(BinaryIO, stream)
+        work = cast(Work, receive(parent))
+        try:
+            pipeline = load_pipeline(work.settings, key=work.key, records=work.records)
+        except DeidError as error:
+            send(parent, NotLoaded(error))
+            return
+        _silence()
+        with pipeline:
+            send(parent, Ready(pipeline.describe()))
+            while True:
+                outcomes = process(pipeline, work, cast(list[Note], receive(parent)))
+                if pipeline.fault is not None:
+                    send(parent, Broken(pipeline.fault.stage, pipeline.fault.reason))
+                    os._exit(1)  # an engine that failed may crash or hang when it is freed
+                send(parent, Answer(outcomes, dict(pipeline.stage_seconds)))
+
+
+def _silence() -> None:
+    """Redirect stdout and stderr to nowhere: a traceback or an engine's own message may quote a note."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)

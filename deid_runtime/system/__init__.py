@@ -1,0 +1,1 @@
+"""Files, locks, signals and processor cores: what the operating system gives."""

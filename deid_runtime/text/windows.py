@@ -1,0 +1,233 @@
+"""From sentences to model input: consecutive sentences packed into windows of at most 128 tokens.
+
+A lone short line carries little context; a window lets a signature block or a table see itself at no extra cost per
+token. A sentence stands in one window, unless it alone is too long: then it is cut at words into windows that overlap,
+and nothing is ever left out.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tokenizers import Tokenizer
+
+from deid_runtime.spans import Sentence
+from deid_runtime.text.words import SHAPES, SPACINGS, shape_of, split_words, type_id
+
+WINDOW_TOKENS: Final = 128  # with [CLS] and [SEP]
+OVERLAP_TOKENS: Final = 48  # shared by neighbouring windows of one over-long sentence
+_CACHED_WORDS: Final = 200_000  # bounds the memory of the word cache, about 40 MB at worst
+_CACHED_CHARS: Final = 24  # longer words are seldom met twice
+
+_BREAK_TYPE: Final = type_id(SHAPES.index("punctuation"), SPACINGS.index("gap"))
+_CAPITALS: Final = frozenset(type_id(SHAPES.index("upper"), spacing) for spacing in range(len(SPACINGS)))
+_CAPITALS_TO_TITLE: Final = type_id(SHAPES.index("upper"), 0) - type_id(SHAPES.index("title"), 0)
+_CAPITALS_LETTERS: Final = 3
+
+
+@dataclass(slots=True)
+class Window:
+    """One row of model input.
+
+    ``ids`` and ``types`` are token and token-type ids, equally long, at most :data:`WINDOW_TOKENS`. ``positions`` gives
+    the index of the first token of each word that is asked for, ``starts`` and ``ends`` the word's half-open code
+    points in the note.
+    """
+
+    ids: list[int] = field(repr=False)
+    types: list[int]
+    positions: list[int]
+    starts: list[int]
+    ends: list[int]
+
+
+def title_case_types(window: Window) -> list[int] | None:
+    """Return the types of ``window`` as if its words in capitals were in title case; None where there are none.
+
+    The vocabulary has no case, so the ids stay. Words of one or two letters are initials and abbreviations: kept.
+    """
+    changed: list[int] | None = None
+    for word, first in enumerate(window.positions):
+        kind = window.types[first]
+        if kind in _CAPITALS and window.ends[word] - window.starts[word] >= _CAPITALS_LETTERS:
+            changed = changed or list(window.types)
+            last = window.positions[word + 1] if word + 1 < len(window.positions) else len(window.types) - 1
+            for at in range(first, last):
+                if changed[at] == kind:  # a line break may stand before the next word
+                    changed[at] = kind - _CAPITALS_TO_TITLE
+    return changed
+
+
+class WordEncoder:
+    """Words to WordPiece ids, with a bounded memory of words already met; one per thread."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        tokenizer.no_padding()  # a saved tokenizer may carry both; one word needs neither
+        tokenizer.no_truncation()
+        self._tokenizer = tokenizer
+        self._cache: dict[str, tuple[tuple[int, ...], int]] = {}
+        special: dict[str, int] = {name: tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[PAD]", "[UNK]")}
+        self.cls, self.sep, self.pad, self.unknown = (special[name] for name in ("[CLS]", "[SEP]", "[PAD]", "[UNK]"))
+        self.vocabulary: int = tokenizer.get_vocab_size()  # every id is below it
+        self.line_break: int = tokenizer.token_to_id("[unused1]")
+        self.blank_line: int = tokenizer.token_to_id("[unused2]")
+
+    @classmethod
+    def from_file(cls, path: Path) -> "WordEncoder":
+        """Load a ``tokenizer.json``."""
+        return cls(Tokenizer.from_file(str(path)))
+
+    def pieces(self) -> dict[str, int]:
+        """Return the ids of all pieces by piece."""
+        found: dict[str, int] = self._tokenizer.get_vocab()
+        return found
+
+    def encode(self, word: str) -> tuple[tuple[int, ...], int]:
+        """Return the piece ids of one word, at least one, and its shape."""
+        found = self._cache.get(word)
+        if found is None:
+            ids = tuple(self._tokenizer.encode(word, add_special_tokens=False).ids) or (self.unknown,)
+            found = ids, shape_of(word)
+            if len(word) <= _CACHED_CHARS:
+                if len(self._cache) >= _CACHED_WORDS:
+                    self._cache.clear()  # the answers don't depend on it, so the simplest eviction will do
+                self._cache[word] = found
+        return found
+
+
+def make_windows(
+    text: str, sentences: Sequence[Sentence], encoder: WordEncoder, *, window_tokens: int = WINDOW_TOKENS
+) -> Iterator[Window]:
+    """Yield the windows of the given sentences of one note, in order; every word is in at least one.
+
+    Those of known sentences are in as context only, so that what is said of the others does not depend on what is
+    known; a window of nothing but known sentences is left out.
+    """
+    room = window_tokens - 2
+    packer = _Packer(encoder)
+    for sentence in sentences:
+        ids: list[tuple[int, ...]] = []
+        types: list[int] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        previous = -1
+        size = 0
+        part = text[sentence.start : sentence.end]
+        for start, end in split_words(part):
+            pieces, shape = encoder.encode(part[start:end])
+            pieces = pieces[:room]  # a word of more pieces, as in Hangul, is read by its first ones
+            # The first word of a sentence counts as after a gap when a line starts there, else as after a space.
+            gap = start - previous if previous >= 0 else _first_spacing(text, sentence.start + start)
+            spacing = 2 if gap > 1 or (gap == 1 and part[start - 1] == "\t") else gap
+            previous = end
+            ids.append(pieces)
+            types.append(type_id(shape, spacing))
+            starts.append(sentence.start + start)
+            ends.append(sentence.start + end)
+            size += len(pieces)
+        if not ids:
+            continue
+        separator = _separator(text, packer.last_end, starts[0], encoder)
+        if packer.size + size + (separator is not None) > room:
+            yield from packer.take()
+            separator = None
+        if size <= room:
+            packer.add(separator, ids, types, starts, ends, is_asked=not sentence.is_known)
+            continue
+        for first, last in _cuts([len(pieces) for pieces in ids], room):
+            packer.add(
+                None,
+                ids[first:last],
+                types[first:last],
+                starts[first:last],
+                ends[first:last],
+                is_asked=not sentence.is_known,
+            )
+            yield from packer.take()
+    yield from packer.take()
+
+
+class _Packer:
+    """The window being filled."""
+
+    def __init__(self, encoder: WordEncoder) -> None:
+        self._encoder = encoder
+        self.last_end = -1
+        self._reset()
+
+    def _reset(self) -> None:
+        self._window = Window([self._encoder.cls], [_BREAK_TYPE], [], [], [])
+
+    @property
+    def size(self) -> int:
+        return len(self._window.ids) - 1
+
+    def add(
+        self,
+        separator: int | None,
+        ids: Sequence[tuple[int, ...]],
+        types: Sequence[int],
+        starts: Sequence[int],
+        ends: Sequence[int],
+        *,
+        is_asked: bool,
+    ) -> None:
+        window = self._window
+        if separator is not None and self.size:
+            window.ids.append(separator)
+            window.types.append(_BREAK_TYPE)
+        for pieces, kind in zip(ids, types, strict=True):
+            if is_asked:
+                window.positions.append(len(window.ids))
+            window.ids.extend(pieces)
+            window.types.extend([kind] * len(pieces))
+        if is_asked:
+            window.starts.extend(starts)
+            window.ends.extend(ends)
+        self.last_end = ends[-1]
+
+    def take(self) -> Iterator[Window]:
+        """Begin anew; yield the window if anything in it is asked for."""
+        window = self._window
+        self._reset()
+        if window.positions:
+            window.ids.append(self._encoder.sep)
+            window.types.append(_BREAK_TYPE)
+            yield window
+
+
+def _first_spacing(text: str, start: int) -> int:
+    """Return the spacing before the first word of a sentence: a gap at the start of a line, else a space."""
+    if start == 0 or text[start - 1] != " ":
+        return 0 if start and not text[start - 1].isspace() else 2
+    return 2 if start == 1 or text[start - 2].isspace() else 1
+
+
+def _separator(text: str, end: int, start: int, encoder: WordEncoder) -> int | None:
+    """Return the token between two words of neighbouring sentences: line break, blank line, or none on one line."""
+    if end < 0:
+        return None
+    between = text[end:start] if start - end < 64 else text[end : end + 32] + text[start - 32 : start]
+    breaks = between.count("\n") or between.count("\r")
+    if breaks == 0:
+        return None
+    return encoder.line_break if breaks == 1 else encoder.blank_line
+
+
+def _cuts(sizes: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
+    """Yield word ranges [first, last) of at most ``room`` tokens that overlap by about :data:`OVERLAP_TOKENS`."""
+    overlap = min(OVERLAP_TOKENS, room // 3)
+    first = 0
+    while True:
+        last, used = first, 0
+        while last < len(sizes) and (used + sizes[last] <= room or last == first):
+            used += sizes[last]
+            last += 1
+        yield first, last
+        if last == len(sizes):
+            return
+        before, back, first = first, 0, last
+        while first > before + 1 and back + sizes[first - 1] <= overlap:
+            first -= 1
+            back += sizes[first]

@@ -1,0 +1,1 @@
+"""Adaptation to a site: harvested templates, head versions, annotation rounds."""

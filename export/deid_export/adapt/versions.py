@@ -1,0 +1,189 @@
+"""Heads as files of their own: one file of shared layers, one small file of upper layers and classifier per version.
+
+A trained ``heads.pt`` is split once; from then on every head is trained, kept and exchanged by itself, and any versions
+of one shared encoder are joined to a model again. A head only fits the shared layers it was trained on; its file names
+them by the digest of their weights.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from deid_export.adapt.registry import folder_of, read_registry
+from deid_export.model import weight_files
+from deid_export.model.precision import autocast
+from deid_export.model.tagger import BranchedTagger, load
+from deid_runtime.errors import ModelError
+from deid_runtime.models.engines import Ids, TokenScores
+from deid_runtime.settings import Precision
+
+State = Mapping[str, Tensor]
+
+_BRANCHES = "branches."
+#: Fields of a model file that belong to its heads; all others go with the shared layers.
+_OF_HEADS = frozenset({"state", "heads", "joint"})
+
+
+def weights_sha256(state: State) -> str:
+    """Return a SHA-256 of tensors: names, types, shapes and values, whatever file they are in."""
+    digest = hashlib.sha256()
+    for name in sorted(state):
+        tensor = state[name].detach().contiguous()
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def split(trained: Path) -> tuple[dict[str, object], dict[str, dict[str, Tensor]]]:
+    """Return the shared part of a model file, ready for :func:`save_shared`, and the weights of its heads by name.
+
+    Raises ModelError for a model whose heads have no layers of their own yet, or more than one branch each.
+    """
+    saved = weight_files.read(trained)
+    try:
+        state, heads, is_joint = saved["state"], saved["heads"], saved["joint"]
+    except KeyError as error:
+        raise ModelError(f"{trained} lacks {error}; expected a heads.pt of `deid-export train`") from None
+    if is_joint:
+        raise ModelError(f"{trained} holds heads that share all layers; give heads.pt, not joint.pt")
+    again = [head for head in heads if "@" in head]
+    if again:
+        raise ModelError(f"{trained} has several versions of a head ({', '.join(again)}); give one that was trained")
+    shared = {name: value for name, value in saved.items() if name not in _OF_HEADS}
+    shared["state"] = {name: value for name, value in state.items() if not name.startswith(_BRANCHES)}
+    return shared, {head: branch_state(state, head) for head in heads}
+
+
+def branch_state(state: State, branch: str) -> dict[str, Tensor]:
+    """Return the weights of one branch out of a model's, named within the branch."""
+    prefix = f"{_BRANCHES}{branch}."
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+
+
+def shared_state(state: State) -> dict[str, Tensor]:
+    """Return the weights of a model that are not those of a branch."""
+    return {name: value for name, value in state.items() if not name.startswith(_BRANCHES)}
+
+
+def save_shared(shared: Mapping[str, object], path: Path) -> str:
+    """Write the shared part of :func:`split` and return the digest of its weights."""
+    weight_files.write(dict(shared), path)
+    state = shared["state"]
+    assert isinstance(state, Mapping)
+    return weights_sha256(state)
+
+
+def save_branch(state: State, head: str, shared_sha256: str, path: Path) -> str:
+    """Write the weights of one head, trained on the shared layers of that digest; return the digest of its own."""
+    digest = weights_sha256(state)
+    weight_files.write({"state": dict(state), "head": head, "sha256": digest, "shared_sha256": shared_sha256}, path)
+    return digest
+
+
+def join(shared: Path, branches: Mapping[str, Path], out: Path) -> None:
+    """Write a model file of the shared layers and one branch per entry of ``branches``, branch name to head file.
+
+    Raises ModelError when a head was trained on other shared layers or a file is damaged.
+    """
+    content = weight_files.read(shared)
+    state = dict(content["state"])
+    digest = weights_sha256(state)
+    for branch, path in branches.items():
+        saved = weight_files.read(path)
+        if saved["shared_sha256"] != digest:
+            raise ModelError(
+                f"{path} was trained on shared layers {saved['shared_sha256'][:16]}..., {shared} holds {digest[:16]}"
+                "...; heads fit only the encoder they were trained on"
+            )
+        if weights_sha256(saved["state"]) != saved["sha256"]:
+            raise ModelError(f"{path} is damaged: its weights are not those of its digest; restore it from a copy")
+        state |= {f"{_BRANCHES}{branch}.{name}": value for name, value in saved["state"].items()}
+    content |= {"state": state, "heads": tuple(branches), "joint": False}
+    weight_files.write(content, out)
+
+
+def branches_of(registry_path: Path, chosen: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, str]]:
+    """Return branch name to (head, version) for the versions wanted of each head: ``name@v2`` for v2 of name.
+
+    Raises ModelError for a version that the registry has not.
+    """
+    registry = read_registry(registry_path)
+    return {
+        f"{head}@{name}": (head, registry.find(head, name).name) for head, names in chosen.items() for name in names
+    }
+
+
+def write_joined(registry_path: Path, versions_per_head: Mapping[str, Sequence[str]], out: Path) -> None:
+    """Write a model file, as ``heads.pt``, with the versions named for each head as branches ``head@version``."""
+    _write_branches(registry_path, branches_of(registry_path, versions_per_head), out)
+
+
+def joined(
+    registry_path: Path,
+    versions_per_head: Mapping[str, Sequence[str]],
+    *,
+    attention: str = "eager",
+) -> BranchedTagger:
+    """Return one model of the versions named for each head; branches are called as in :func:`write_joined`."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "joined.pt"
+        write_joined(registry_path, versions_per_head, path)
+        return load(path, attention=attention)
+
+
+def to_train(registry_path: Path, version_per_head: Mapping[str, str], *, dropout: float) -> BranchedTagger:
+    """Return one model to train on, with a branch for each head, called as the head, begun from the version named.
+
+    ``dropout`` is that of the hidden states.
+    """
+    branches = {head: (head, name) for head, name in version_per_head.items()}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "begun.pt"
+        _write_branches(registry_path, branches, path)
+        return load(path, dropout=dropout)
+
+
+def _write_branches(registry_path: Path, branches: Mapping[str, tuple[str, str]], out: Path) -> None:
+    registry, folder = read_registry(registry_path), folder_of(registry_path)
+    files: dict[str, Path] = {}
+    for branch, (head, name) in branches.items():
+        stored = registry.find(head, name).weights
+        files[branch] = folder / stored.file
+        found = weight_files.read(files[branch])["sha256"]
+        if found != stored.sha256:
+            raise ModelError(f"{files[branch]} has weights {found[:16]}..., the registry says {stored.sha256[:16]}...")
+    join(folder / registry.shared.file, files, out)
+
+
+class TorchEngine:
+    """A :class:`~deid_runtime.models.engines.Engine` of a model that was not exported; one answer per head."""
+
+    name = "torch"
+    precision: Precision = "float32"
+
+    def __init__(self, model: BranchedTagger) -> None:
+        self._model = model.eval()
+
+    def __call__(self, ids: Ids, types: Ids, mask: Ids) -> list[TokenScores]:
+        inputs = [torch.from_numpy(array).long() for array in (ids, types, mask)]
+        with torch.inference_mode(), autocast():
+            logits = self._model(*inputs)
+        answers = []
+        for branch in self._model.shape.heads:
+            scores = logits[branch].float()
+            answers.append(
+                TokenScores(
+                    scores[..., 1:].argmax(dim=-1).numpy().astype(np.uint8),
+                    # As the exported graph gives them, so that thresholds mean the same.
+                    (1.0 - torch.softmax(scores, dim=-1)[..., 0]).half().float().numpy(),
+                )
+            )
+        return answers
+
+    def close(self) -> None:
+        """Nothing is held that the garbage collector does not free."""

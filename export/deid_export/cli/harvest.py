@@ -1,0 +1,248 @@
+"""``deid-export harvest``: from notes to review files."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from deid_export.cli.errors import errors_in_one_line, tell_notes
+from deid_runtime.settings import Engine, Profile
+
+if TYPE_CHECKING:
+    from deid_export.adapt.harvest.candidates import Candidate
+    from deid_export.adapt.harvest.collect import Harvest, HarvestSettings
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_EXISTING = click.Path(exists=True, path_type=Path)
+
+INCLUSION_FILE = "inclusion.review.jsonl"
+TEMPLATES_FILE = "templates.review.jsonl"
+SUMMARY_FILE = "harvest.json"
+
+
+@click.command()
+@click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=_EXISTING)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help=f"Folder for {INCLUSION_FILE}, {TEMPLATES_FILE}, which hold sentences of the notes, and {SUMMARY_FILE}.",
+)
+@click.option(
+    "--gold",
+    is_flag=True,
+    help="The notes carry their annotation: a column `spans`, i2b2 2014 XML, brat, or tagged text. Default: what the "
+    "present ensemble finds counts as identifier; what it misses everywhere then looks clean.",
+)
+@click.option(
+    "--found",
+    type=_FILE,
+    help="Output of `deid detect` for just these inputs, instead of detecting here on one core.",
+)
+@click.option(
+    "--terms",
+    type=_FILE,
+    multiple=True,
+    help="List of disease or drug terms, one a line, .txt or .txt.gz; may be repeated. Frequent sentences that hold "
+    "one are kept beside the most frequent of all.",
+)
+@click.option(
+    "--min-patients",
+    type=click.IntRange(min=2),
+    default=10,
+    show_default=True,
+    help="No line of fewer patients is written. Rare sentences identify: a small number shows them to the reviewer "
+    "and, once accepted, leaves them in every output.",
+)
+@click.option("--top", type=click.IntRange(min=1), default=2_000, show_default=True, help="Candidates of each kind.")
+@click.option(
+    "--agreement",
+    type=click.FloatRange(0.9, 1.0),
+    default=1.0,
+    show_default=True,
+    help="Least share of a candidate's sentences that may not contradict it. Below 1, what was marked in the rest "
+    "would be left in: only for noisy marks, with every line read.",
+)
+@click.option(
+    "--tracked",
+    type=click.IntRange(min=1_000),
+    default=1_000_000,
+    show_default=True,
+    help="Sentences counted at a time, thrice; about 120 bytes each. Too few, and rarer candidates are missed; the "
+    "summary says which.",
+)
+@click.option(
+    "--patients", type=_FILE, help="Structured patient records, as for `deid run`; used where detecting here."
+)
+@click.option(
+    "--inclusion", type=_FILE, help="Present inclusion list, whose sentences are passed over. Default: packaged."
+)
+@click.option("--templates", type=_FILE, help="Present templates, as --inclusion.")
+@click.option("--models", type=_EXISTING, help="Folder with other models. Default: those of the package.")
+@click.option("--profile", type=click.Choice(get_args(Profile)), default="full", show_default=True)
+@click.option("--engine", type=click.Choice(get_args(Engine)), default="auto", show_default=True)
+@click.option(
+    "--no-models",
+    is_flag=True,
+    help="Check the candidates with patterns alone. Only with --gold or --found, which say where the names are.",
+)
+@click.option("--format", "format_name", help="Read every input as this format, whatever its suffix. Not with --gold.")
+@click.option("--id-column", default="id", show_default=True)
+@click.option("--text-column", default="text", show_default=True)
+@click.option(
+    "--patient-column",
+    default="patient",
+    show_default=True,
+    help="Without patients every note counts as one, and a sentence of one much-written-about patient as frequent.",
+)
+@click.option(
+    "--update",
+    is_flag=True,
+    help="Replace the review files in --out; lines that were decided there keep their decision.",
+)
+def harvest(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
+    """Collect candidates for the inclusion list and the templates from notes, for `deid-export review`.
+
+    Nothing is used before a person has accepted it, line by line. Notes that cannot be used are named on stderr; then
+    the exit code is 1.
+    """
+    if options["gold"] and options["found"]:
+        raise click.UsageError("--gold and --found both say where the identifiers are; give one")
+    if options["no_models"] and not (options["gold"] or options["found"]):
+        raise click.UsageError("--no-models needs --gold or --found; patterns alone do not find names")
+    with errors_in_one_line():
+        left_out = _harvest(inputs, out, **options)
+    if left_out:
+        raise SystemExit(1)
+
+
+def _harvest(
+    inputs: Sequence[Path],
+    out: Path,
+    *,
+    gold: bool,
+    found: Path | None,
+    terms: Sequence[Path],
+    patients: Path | None,
+    inclusion: Path | None,
+    templates: Path | None,
+    models: Path | None,
+    profile: Profile,
+    engine: Engine,
+    no_models: bool,
+    format_name: str | None,
+    update: bool,
+    **options: Any,
+) -> int:
+    """Return how many notes could not be used."""
+    from deid_export.adapt.harvest.collect import HarvestSettings, harvest, screen_with
+    from deid_export.adapt.harvest.sources import DetectedNotes, annotated, found_before, plain_notes
+    from deid_export.adapt.harvest.terms import read_terms
+    from deid_runtime.detectors.inclusion import load_inclusion
+    from deid_runtime.detectors.patterns import find_patterns
+    from deid_runtime.detectors.templates import load_templates
+    from deid_runtime.formats.records import ReadOptions
+    from deid_runtime.pipeline import load_pipeline
+    from deid_runtime.records.patients import read_patients
+    from deid_runtime.settings import Settings
+
+    earlier = {name: _earlier(out / name, is_update=update) for name in (INCLUSION_FILE, TEMPLATES_FILE)}
+    settings = Settings(
+        models=models,
+        trust_models=True,  # nothing is released on what these find
+        use_models=not no_models,
+        profile=profile,
+        engine=engine,
+        inclusion=inclusion,
+        templates=templates,
+    )
+    wanted = HarvestSettings(**{name: options[name] for name in ("min_patients", "top", "agreement", "tracked")})
+    read = ReadOptions(**{name: options[name] for name in ("id_column", "text_column", "patient_column")})
+    records = read_patients(patients) if patients else {}
+    left_out: dict[str, str] = {}
+    with ExitStack() as resources:
+        pipeline = resources.enter_context(load_pipeline(settings, key=None, records=records))
+        if gold:
+            notes = annotated(inputs, read, left_out=left_out)
+        else:
+            plain = plain_notes(inputs, read, format_name, left_out=left_out)
+            if found:
+                notes = found_before(plain, found, left_out=left_out)
+            else:
+                notes = resources.enter_context(DetectedNotes(plain, pipeline, left_out=left_out))
+        result = harvest(
+            notes,
+            inclusion=load_inclusion(inclusion, screen=find_patterns),
+            templates=load_templates(templates),
+            screen=screen_with(pipeline),
+            terms=read_terms(terms),
+            settings=wanted,
+        )
+        marked_by = "annotation" if gold else "found before" if found else "detected"
+        made = {"identifiers": marked_by, "notes_left_out": len(left_out), "pipeline": pipeline.describe()}
+        _write(out, result, earlier, wanted, made)
+    _report(result, out)
+    tell_notes(sorted(left_out.items()), "could not be used")
+    return len(left_out)
+
+
+def _earlier(path: Path, *, is_update: bool) -> "list[Candidate]":
+    from deid_export.adapt.harvest.candidates import read_review
+
+    if not path.exists():
+        return []
+    if not is_update:
+        raise click.UsageError(f"{path} exists, perhaps with decisions; give --update to keep those, or another --out")
+    return read_review(path)
+
+
+def _write(
+    out: Path,
+    result: "Harvest",
+    earlier: "dict[str, list[Candidate]]",
+    settings: "HarvestSettings",
+    made: dict[str, object],
+) -> None:
+    import json
+    from dataclasses import asdict
+
+    from deid_export.adapt.harvest.candidates import with_decisions, write_private, write_review
+
+    out.mkdir(parents=True, exist_ok=True)
+    for name, candidates in ((INCLUSION_FILE, result.inclusion), (TEMPLATES_FILE, result.templates)):
+        write_review(out / name, with_decisions(candidates, earlier[name]))
+    summary = {
+        **made,
+        "settings": asdict(settings),
+        "counts": dict(result.counts),
+        "dropped": dict(result.dropped),
+        "complete_from_patients": result.complete_from_patients,
+        "candidates": {"inclusion": len(result.inclusion), "templates": len(result.templates)},
+    }
+    write_private(out / SUMMARY_FILE, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+
+
+def _report(result: "Harvest", out: Path) -> None:
+    """Say on stderr what came of it, and what to mind."""
+    counts = result.counts
+    click.echo(
+        f"{counts['sentences']:,} sentences of {counts['patients']:,} patients: {len(result.inclusion):,} candidates "
+        f"for the inclusion list, {len(result.templates):,} for the templates; now: deid-export review "
+        f"{out / INCLUSION_FILE}",
+        err=True,
+    )
+    if counts["notes_without_patient"]:
+        click.echo(
+            f"WARNING: {counts['notes_without_patient']:,} of {counts['notes']:,} notes have no patient and count as "
+            "one each: a line may be frequent because one person's notes repeat it. Is --patient-column right?",
+            err=True,
+        )
+    if result.complete_from_patients:
+        click.echo(
+            f"WARNING: memory was short: lines of fewer than {result.complete_from_patients:,} patients may be "
+            "missing; give a larger --tracked",
+            err=True,
+        )

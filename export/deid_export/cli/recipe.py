@@ -1,0 +1,44 @@
+"""``deid-export recipe``: make the models that ship, from one file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from deid_export.cli.errors import errors_in_one_line
+
+_PROJECT = Path(__file__).parents[3]
+
+
+@click.group()
+def recipe() -> None:
+    """Make models from a recipe file."""
+
+
+@recipe.command("run")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=True,
+    help="Folder of the public texts and lists that the recipe names by digest.",
+)
+@click.option(
+    "-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for all that is made."
+)
+@click.option("--until", help="Stop after the step of this name.")
+def run(file: Path, data: Path, out: Path, until: str | None) -> None:
+    """Run the steps of recipe FILE that are not done yet; run again to go on after an interruption.
+
+    Takes hours on a laptop. The models that ship are what export/recipes/release.toml makes.
+    """
+    from deid_export.train.recipe import read_recipe, run_recipe
+
+    command = click.get_current_context().find_root().command
+
+    def export(arguments: Sequence[str]) -> None:
+        command.main(list(arguments), standalone_mode=False)
+
+    with errors_in_one_line():
+        folders = {"data": data, "out": out, "project": _PROJECT}
+        run_recipe(read_recipe(file), folders, export, click.echo, until=until)

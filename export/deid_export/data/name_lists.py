@@ -1,0 +1,226 @@
+"""Make the lists that people are found by: names with how common they are, and a vocabulary of other words.
+
+Run ``python -m deid_export.data.name_lists DATA CORPUS WORDS [FOLDER]``; the result is committed, so that the runtime
+reads two small files. ``DATA`` is the folder of public lists (``gazetteers/``, ``medical/``), ``CORPUS`` has annotated
+training notes, ``WORDS`` the lists of SCOWL (``english-words.10`` ...). NOTICE names every list with its licence.
+Written are:
+
+``names.txt.xz``
+    given and family names, with a class of frequency from 1 to 3, and places that are names.
+``vocabulary.txt.xz``
+    words of English, medicine and drugs with a class of how ordinary they are, and names of diseases and devices.
+
+The format is that of :mod:`deid_runtime.lexicon.word_codes`.
+"""
+
+import csv
+import gzip
+import lzma
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+
+from deid_export.data.corpus import GoldNote, annotated_files, read_corpus
+from deid_runtime.lexicon.word_codes import EPONYM, FAMILY_SHIFT, PLACE, WORD_SHIFT, word_key
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_LATIN = re.compile(r"[a-zß-ɏḀ-ỿ]{2,24}")
+
+#: Births from which a given name of the American list is in class 2 and in class 3.
+_GIVEN_BIRTHS = (5_000, 100_000)
+#: Ranks down to which a family name of the American lists is in class 2 and in class 3.
+_FAMILY_RANKS = (12_000, 2_000)
+#: Greatest SCOWL size of the words of class 3, 2 and 1. No list above 60 is read: others have a say in those.
+_SCOWL_SIZES = {3: (10,), 2: (20, 35, 40, 50), 1: (55, 60)}
+#: In so many batches of the corpus a word must stand outside of every identifier to count, or to be of class 3.
+_BATCHES = (2, 30)
+#: In so many batches a word with a capital must stand outside of every identifier, and never in a name, to be a brand.
+_BRAND_BATCHES = 2
+
+_MEDICAL_LISTS = (
+    "drug_brand_names_fda", "drug_ingredients_fda", "drugs_nlm_portal", "diseases_symptoms", "hand_abbreviations",
+    "hand_lab_tests", "hand_devices",
+)  # fmt: skip
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def _own_rows(*parts: str) -> list[list[str]]:
+    path = files("deid_runtime").joinpath("data", *parts)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+def _own_words(name: str) -> set[str]:
+    return {word for row in _own_rows("lexicon", name) for word in row[0].split()}
+
+
+def _medical(data: Path, name: str) -> list[str]:
+    with gzip.open(data / "medical" / f"{name}.txt.gz", "rt", encoding="utf-8") as lines:
+        return lines.read().splitlines()
+
+
+def _keys(name: str) -> Iterator[str]:
+    """Yield the key of a name of one word, if it is one in Latin letters."""
+    key = word_key(name.strip())
+    if _LATIN.fullmatch(key):
+        yield key
+
+
+def _most(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return key to the highest class that any pair of (name, class) gives it."""
+    classes: dict[str, int] = {}
+    for name, level in pairs:
+        for key in _keys(name):
+            classes[key] = max(classes.get(key, 0), level)
+    return classes
+
+
+def _above(value: float, bounds: tuple[float, float]) -> int:
+    return 1 + (value >= bounds[0]) + (value >= bounds[1])
+
+
+def given_names(data: Path) -> dict[str, int]:
+    """Return key to class of every given name of the public lists below ``data`` and of ours."""
+    folder = data / "gazetteers"
+    pairs = [
+        (row["name"], _above(float(row["count"]), _GIVEN_BIRTHS)) for row in _rows(folder / "first_names_us.csv.gz")
+    ]
+    pairs += [(row["name"], 2) for row in _rows(folder / "first_names_by_country.csv.gz")]
+    pairs += [(row["name"], 1) for row in _rows(folder / "names_extra.csv.gz") if row["kind"] == "given"]
+    pairs += [(row[0], 1 if row[1] == "english rare" else 2) for row in _own_rows("surrogates", "given_names.tsv")]
+    pairs += [(row[1], 2) for row in _own_rows("surrogates", "own_names.tsv") if row[0] == "given"]
+    pairs += [(row[0], 2) for row in _own_rows("lexicon", "hand_names.tsv") if row[1] == "given"]
+    return _most(pairs)
+
+
+def family_names(data: Path) -> dict[str, int]:
+    """Return key to class of every family name of the public lists below ``data`` and of ours."""
+    folder = data / "gazetteers"
+    bounds = (-_FAMILY_RANKS[0], -_FAMILY_RANKS[1])
+    pairs = []
+    for row in _rows(folder / "surnames_us.csv.gz"):
+        ranks = [float(row[column]) for column in ("rank_1990", "rank_2010") if row[column]]
+        pairs.append((row["name"], _above(-min(ranks), bounds) if ranks else 1))
+    pairs += [(row["name"], 2) for row in _rows(folder / "surnames_by_country.csv.gz")]
+    pairs += [(row["name"], 1) for row in _rows(folder / "names_extra.csv.gz") if row["kind"] == "family"]
+    pairs += [(row[0], 1 if row[1] == "english rare" else 2) for row in _own_rows("surrogates", "family_names.tsv")]
+    pairs += [(row[1], 2) for row in _own_rows("surrogates", "own_names.tsv") if row[0] == "family"]
+    pairs += [(row[0], 2) for row in _own_rows("lexicon", "hand_names.tsv") if row[1] == "family"]
+    return _most(pairs)
+
+
+def places() -> set[str]:
+    """Return the keys of the towns, states, provinces and countries of one word in our lists."""
+    names = [row[0] for row in _own_rows("surrogates", "countries.tsv")]
+    names += [town for row in _own_rows("surrogates", "countries.tsv") for town in row[2].split(",")]
+    names += [row[1] for row in _own_rows("surrogates", "provinces.tsv")]
+    names += [row[1].split()[-1] for row in _own_rows("surrogates", "us_states.tsv")]  # Carolina
+    for row in _own_rows("surrogates", "us_cities.tsv"):
+        names += [town.rpartition(" ")[0] for town in row[1].split(",")]
+    return {key for name in names for key in _keys(name)}
+
+
+def _outside_words(note: GoldNote) -> Iterator[str]:
+    at = 0
+    for span in [*note.spans, None]:
+        end = span.start if span else len(note.text)
+        yield from _WORD.findall(note.text[at:end])
+        at = span.end if span else end
+
+
+def corpus_words(folder: Path) -> tuple[dict[str, int], set[str]]:
+    """Return key to class of the words that stand in lower case outside of identifiers, and the brands and eponyms.
+
+    A batch is the part of a file's name before the hyphen.
+    """
+    lower: dict[str, set[str]] = defaultdict(set)
+    capital: dict[str, set[str]] = defaultdict(set)
+    in_names: Counter[str] = Counter()
+    for path in annotated_files(folder):
+        batch = path.name.partition("-")[0]
+        for note in read_corpus([path]):
+            for word in _outside_words(note):
+                (lower if word.islower() else capital)[word_key(word)].add(batch)
+            for span in note.spans:
+                if span.label in {"PATIENT", "DOCTOR"}:
+                    in_names.update(map(word_key, _WORD.findall(note.text[span.start : span.end])))
+    words = {key: 2 + (len(of) >= _BATCHES[1]) for key, of in lower.items() if len(of) >= _BATCHES[0]}
+    brands = {
+        key for key, of in capital.items() if len(of) >= _BRAND_BATCHES and key not in in_names and key not in words
+    }
+    return words, brands
+
+
+def _scowl_words(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield (word, class) for the words of SCOWL in lower case, American and British."""
+    for level, sizes in _SCOWL_SIZES.items():
+        for size in sizes:
+            for kind in ("english-words", "american-words", "british-words"):
+                path = folder / f"{kind}.{size}"
+                if path.is_file():
+                    yield from ((word, level) for word in path.read_text(encoding="latin-1").split())
+
+
+def _medical_words(data: Path) -> Iterator[str]:
+    """Yield the words of drugs, tests, devices and abbreviations, and of diseases those that stand in lower case."""
+    for name in _MEDICAL_LISTS:
+        for line in _medical(data, name):
+            if line.islower() or name != "diseases_symptoms":
+                yield from _WORD.findall(line)
+
+
+def _eponyms(data: Path) -> Iterator[str]:
+    """Yield the words with a capital of our list of eponymous diseases, and those of our list of names of things."""
+    for line in _medical(data, "hand_eponyms"):
+        yield from (re.sub("['’]s$", "", word) for word in _WORD.findall(line) if word[0].isupper())
+    yield from _own_words("vocabulary_eponyms.txt")
+
+
+def vocabulary(data: Path, corpus: Path, scowl: Path) -> dict[str, int]:
+    """Return key to the code of every word of English, medicine and drugs, as in the file."""
+    used, brands = corpus_words(corpus)
+    classes = _most([*_scowl_words(scowl), *used.items(), *((word, 2) for word in _medical_words(data))])
+    codes = {key: level << WORD_SHIFT for key, level in classes.items()}
+    for key in _own_words("vocabulary_name_first.txt") & codes.keys():
+        codes[key] = 1 << WORD_SHIFT
+    for key in [key for word in (*brands, *_eponyms(data)) for key in _keys(word)]:
+        codes[key] = codes.get(key, 0) | EPONYM
+    return codes
+
+
+def names(data: Path) -> dict[str, int]:
+    """Return key to the code of every name and every place, as in the file."""
+    codes = dict(given_names(data))
+    for key, level in family_names(data).items():
+        codes[key] = codes.get(key, 0) | level << FAMILY_SHIFT
+    for key in places():
+        codes[key] = codes.get(key, 0) | PLACE
+    return codes
+
+
+def pack(codes: Mapping[str, int]) -> bytes:
+    """Return the bytes of a list file: one line for each code, its words sorted."""
+    lines: dict[int, list[str]] = defaultdict(list)
+    for key in sorted(codes):
+        lines[codes[key]].append(key)
+    text = "".join(f"{code}\t{' '.join(words)}\n" for code, words in sorted(lines.items()))
+    return lzma.compress(text.encode("utf-8"), preset=9 | lzma.PRESET_EXTREME)
+
+
+def write_lists(data: Path, corpus: Path, scowl: Path, folder: Path) -> None:
+    """Write both files into ``folder``; the same input gives the same bytes."""
+    (folder / "names.txt.xz").write_bytes(pack(names(data)))
+    (folder / "vocabulary.txt.xz").write_bytes(pack(vocabulary(data, corpus, scowl)))
+
+
+if __name__ == "__main__":
+    default = Path(__file__).parents[3] / "deid_runtime" / "data" / "lexicon"
+    data, corpus, scowl, *folder = map(Path, sys.argv[1:])
+    write_lists(data, corpus, scowl, folder[0] if folder else default)

@@ -1,0 +1,505 @@
+"""Fresh values for annotated spans: each pass over the corpus shows other names, dates and numbers in the same forms.
+
+The models must learn contexts and forms, not the values of one corpus, so every span is replaced by a value of its
+label in the same form. The parts of a name map alike throughout one note, so that `Smith` in a signature is still the
+`Smith` of the heading. Case, initials, punctuation and order stay. A share of the values is left as it was.
+"""
+
+import calendar
+import random
+import re
+import string
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from deid_export.data.corpus import GoldNote
+from deid_export.data.gazetteers import Gazetteers
+from deid_runtime.spans import Span
+
+_KEPT_NAME_PARTS = frozenset(
+    (
+        "jr sr ii iii iv de la del los las da dos di du der den van von bin al el ibn y e st mc mac o ten ter le the "
+        "and"
+    ).split()
+)
+_MONTHS = [calendar.month_name[i] for i in range(1, 13)]
+_MONTH_SHORT = [m[:3] for m in _MONTHS]
+_DAYS = list(calendar.day_name)
+_DAY_SHORT = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Tues", "Weds", "Thurs"]
+_HOLIDAYS = (
+    "Christmas|Christmas Eve|Thanksgiving|Easter|Labor Day|Memorial Day|the Fourth of July|July 4th|New Year's|"
+    "New Year's Eve|Halloween|Valentine's Day|Mother's Day|Father's Day|Veterans Day|Presidents' Day|MLK Day|"
+    "Columbus Day|Juneteenth|Good Friday|Passover|Rosh Hashanah|Yom Kippur|Hanukkah|Ramadan|Eid|Diwali|"
+    "Lunar New Year|Chinese New Year|Boxing Day|St. Patrick's Day|Mardi Gras|Ash Wednesday|Palm Sunday|"
+    "Cinco de Mayo|Canada Day|ANZAC Day|Kwanzaa|Groundhog Day|xmas"
+).split("|")
+_ONES = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_STATES = {
+    "AL": "Alabama", "AK": "Alaska", "AZ": "Arizona", "AR": "Arkansas", "CA": "California", "CO": "Colorado",
+    "CT": "Connecticut", "DE": "Delaware", "FL": "Florida", "GA": "Georgia", "HI": "Hawaii", "ID": "Idaho",
+    "IL": "Illinois", "IN": "Indiana", "IA": "Iowa", "KS": "Kansas", "KY": "Kentucky", "LA": "Louisiana", "ME": "Maine",
+    "MD": "Maryland", "MA": "Massachusetts", "MI": "Michigan", "MN": "Minnesota", "MS": "Mississippi", "MO": "Missouri",
+    "MT": "Montana", "NE": "Nebraska", "NV": "Nevada", "NH": "New Hampshire", "NJ": "New Jersey", "NM": "New Mexico",
+    "NY": "New York", "NC": "North Carolina", "ND": "North Dakota", "OH": "Ohio", "OK": "Oklahoma", "OR": "Oregon",
+    "PA": "Pennsylvania", "RI": "Rhode Island", "SC": "South Carolina", "SD": "South Dakota", "TN": "Tennessee",
+    "TX": "Texas", "UT": "Utah", "VT": "Vermont", "VA": "Virginia", "WA": "Washington", "WV": "West Virginia",
+    "WI": "Wisconsin", "WY": "Wyoming", "DC": "District of Columbia", "PR": "Puerto Rico", "ON": "Ontario",
+    "QC": "Quebec",
+    "BC": "British Columbia", "AB": "Alberta", "MB": "Manitoba", "NS": "Nova Scotia", "NB": "New Brunswick",
+    "SK": "Saskatchewan", "NSW": "New South Wales", "VIC": "Victoria", "QLD": "Queensland", "WA ": "Western Australia",
+}  # fmt: skip
+_STATE_DOTTED = (
+    "Ala.|Ariz.|Ark.|Calif.|Colo.|Conn.|Del.|Fla.|Ga.|Ill.|Ind.|Kan.|Ky.|La.|Mass.|Md.|Mich.|Minn.|Miss.|Mo.|"
+    "Mont.|Neb.|Nev.|N.H.|N.J.|N.M.|N.Y.|N.C.|N.D.|Okla.|Ore.|Pa.|R.I.|S.C.|S.D.|Tenn.|Tex.|Va.|Vt.|Wash.|W.Va.|"
+    "Wis.|Wyo."
+).split("|")
+_OTHER_COUNTRIES = (
+    "USA|U.S.|United States|UK|England|Scotland|Wales|Ireland|Puerto Rico|Mexico|Canada|Vietnam|Philippines|"
+    "Guatemala|Haiti|India|China|Korea|Somalia|Ethiopia|Nigeria|Ghana|Ukraine|Russia|Poland|Germany|Italy|"
+    "Jamaica|Cuba|El Salvador|Honduras|Dominican Republic|Brazil"
+).split("|")
+_TLDS = (
+    "com com com org org net edu gov us info health care co.uk org.uk nhs.uk ca com.au ie co.nz io me biz de in"
+).split()
+_HOST_WORDS = (
+    "mail health care med clinic portal web secure my chart home patient online north valley river city blue "
+    "first family metro lake summit fast net box link post data lab school law bay inbox zone"
+).split()
+_STREET_SUFFIXES = (
+    "Street St Avenue Ave Road Rd Drive Dr Lane Ln Court Ct Boulevard Blvd Place Pl Way Circle Cir Terrace Ter "
+    "Parkway Pkwy Trail Trl Highway Hwy Square Loop Alley Row Crescent Close Pike Run Path Hollow Ridge Point "
+    "St. Ave. Rd. Dr. Ln. Blvd."
+).split()
+_SUFFIX_KEYS = frozenset(s.lower().rstrip(".") for s in _STREET_SUFFIXES)
+_STREET_KEPT = frozenset(
+    "n s e w ne nw se sw north south east west apt apartment unit ste suite fl floor po box p o rr rural route lot "
+    "bldg and the of county cty state hwy highway no rm room 1st 2nd 3rd".split()
+)
+_FACILITY_SHAPES = (
+    "{place} General Hospital|{place} Medical Center|{saint} Hospital|{saint} Medical Center|"
+    "{name} Memorial Hospital|{place} Clinic|{name} Clinic|{place} Regional Medical Center|"
+    "{place} Family Medicine|{place} Community Hospital|{name} Pharmacy|{place} Nursing & Rehab|"
+    "{place} Care Center|{place} Dialysis|{place} Pediatrics|{place} Cardiology Associates|"
+    "{name} Children's Hospital|{place} VA Medical Center|{place} VA|{place} Surgery Center|{place} Hospice|"
+    "{place} Home Health|{place} Urgent Care|{place} Imaging|{place} Orthopaedics|University of {place}|"
+    "{place} Health System|{place} Eye Institute|{saint}|{name} Institute|{place} Manor|{place} Assisted Living|"
+    "{place} Women's Health|{place} Behavioral Health|{place} Oncology|{place} Rehab|{place} Physical Therapy|"
+    "{place} Health Dept|{place} Family Practice|{place} Infirmary"
+).split("|")
+_ORG_SHAPES = (
+    "{place} High School|{name} Elementary|{place} Middle School|{saint} Church|First Baptist Church of {place}|"
+    "{name} & {name}|{name} Construction|{name} Trucking|{name} Law Firm|{place} Police Department|"
+    "{place} Sheriff's Office|{name} & Sons|{place} Fire Dept|{place} EMS|{place} Ambulance|"
+    "{place} State University|{name} Foods|{name} Insurance|{place} Power & Light|{name} Funeral Home|"
+    "{place} Senior Center|{place} School District|{place} United Methodist|{place} Rotary|{name} Electric|"
+    "{place} Tigers|{place} Farm Bureau|{name} Logistics|{place} Transit|{place} Shelter|"
+    "{place} Correctional Facility|{name} Auto Body|{place} Credit Union|{name} Plumbing|{place} Mill|"
+    "{name} Farms|{place} Community College|{name} Medical Supply"
+).split("|")
+_SAINTS = (
+    "Mary Joseph Luke John Anthony Vincent Elizabeth Francis Jude Agnes Mark Rita Thomas Anne Michael Raphael Clare"
+).split()
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """How often each change is made, as a share of notes or of spans."""
+
+    keep: float = 0.25  # a note entity keeps its own value
+    ambiguous_name: float = 0.08  # a name part is a word that is also a name
+    world_name: float = 0.22  # a name part comes from another country's list
+    misspelt_name: float = 0.04
+    new_form: float = 0.25  # dates and phones get another format of their kind
+    upper_note: float = 0.06
+    lower_note: float = 0.06
+    joined: float = 0.05  # a span loses the space beside it (run-together text)
+    noise: float = 0.006  # a letter outside spans is dropped, doubled or swapped, in one note out of four
+
+
+@dataclass
+class _NoteMemory:
+    """What one note's values have been mapped to so far."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    values: dict[tuple[str, str], str] = field(default_factory=dict)
+
+
+class Resampler:
+    """Draws fresh values for the spans of notes; every draw comes from the given ``rng``."""
+
+    def __init__(self, lists: Gazetteers, rng: random.Random, rates: Rates | None = None) -> None:
+        self._lists = lists
+        self._rng = rng
+        self._rates = rates or Rates()
+        self._by_label: dict[str, Callable[[str, _NoteMemory], str]] = {
+            "PATIENT": self._name, "DOCTOR": self._name, "USERNAME": self._username, "AGE": self._age,
+            "DATE": self._date, "PHONE": self._phone, "FAX": self._phone, "EMAIL": self._email, "URL": self._url,
+            "STREET": self._street, "CITY": self._city, "STATE": self._state, "COUNTRY": self._country,
+            "ZIP": self._zip, "HOSPITAL": self._hospital, "ORGANIZATION": self._organization,
+            "LOCATION-OTHER": self._other_place, "IPADDR": self._digits,
+        }  # fmt: skip
+
+    def note(self, note: GoldNote) -> tuple[str, list[Span]]:
+        """Return a variant of ``note``: new text, and its spans in the same order."""
+        memory = _NoteMemory()
+        parts: list[str] = []
+        spans: list[Span] = []
+        at = length = 0
+        noisy = self._rng.random() < 0.25
+        for span in note.spans:
+            before = note.text[at : span.start]
+            if noisy:
+                before = self._noise(before)
+            value = self._value(note.text[span.start : span.end], span.label, memory)
+            if before.endswith(" ") and self._rng.random() < self._rates.joined and before[-2:-1].strip():
+                before = before[:-1]
+            parts += before, value
+            start = length + len(before)
+            length = start + len(value)
+            spans.append(Span(start, length, span.label))
+            at = span.end
+            if note.text[at : at + 1] == " " and self._rng.random() < self._rates.joined:
+                at += 1
+        rest = note.text[at:]
+        parts.append(self._noise(rest) if noisy else rest)
+        return self._recase("".join(parts)), spans
+
+    def _recase(self, text: str) -> str:
+        roll = self._rng.random()
+        if roll < self._rates.upper_note:
+            return "".join(u if len(u := c.upper()) == 1 else c for c in text)
+        if roll < self._rates.upper_note + self._rates.lower_note:
+            return "".join(low if len(low := c.lower()) == 1 else c for c in text)
+        return text
+
+    def _noise(self, text: str) -> str:
+        chars = list(text)
+        for index, char in enumerate(chars):
+            if char.isalpha() and self._rng.random() < self._rates.noise:
+                chars[index] = self._rng.choice(("", char * 2, self._rng.choice(string.ascii_lowercase)))
+        return "".join(chars)
+
+    def _value(self, value: str, label: str, memory: _NoteMemory) -> str:
+        key = (label if label not in {"PATIENT", "DOCTOR"} else "NAME", value.lower())
+        if key not in memory.values:
+            keep = self._rng.random() < self._rates.keep
+            new = value if keep else self._by_label.get(label, self._identifier)(value, memory)
+            memory.values[key] = new if new.strip() == new and new and "\n" not in new else value
+        return _like(memory.values[key], value) if label in {"PATIENT", "DOCTOR"} else memory.values[key]
+
+    # Names ---------------------------------------------------------------------------------------------------------
+
+    def _name(self, value: str, memory: _NoteMemory) -> str:
+        words = list(_WORD.finditer(value))
+
+        def part(match: re.Match[str]) -> str:
+            word = match[0]
+            key = word.lower()
+            if word.isdigit() or (key in _KEPT_NAME_PARTS and len(words) > 1):
+                return word
+            if len(word) == 1 or (word.isupper() and len(word) <= 3 and len(words) == 1):
+                return "".join(self._letter(letter) for letter in word)
+            if key not in memory.names:
+                # The last word, or the one before a comma, is a family name.
+                family = match.end() == len(value) or value[match.end() : match.end() + 1] == ","
+                memory.names[key] = self._name_part(family if len(words) > 1 else self._rng.random() < 0.6)
+            return _like(memory.names[key], word)
+
+        return _WORD.sub(part, value)
+
+    def _name_part(self, family: bool) -> str:
+        roll = self._rng.random()
+        rates = self._rates
+        if roll < rates.ambiguous_name:
+            drawn = self._rng.choice(self._lists.ambiguous)
+        elif roll < rates.ambiguous_name + rates.world_name:
+            drawn = self._rng.choice(self._lists.family_world if family else self._lists.given_world)
+        else:
+            drawn = (self._lists.family if family else self._lists.given).draw(self._rng)
+        drawn = next(iter(re.findall(r"[^\W\d_]{2,}", drawn)), drawn)
+        if len(drawn) > 4 and self._rng.random() < rates.misspelt_name:
+            at = self._rng.randrange(1, len(drawn) - 1)
+            slip = self._rng.choice(("", drawn[at] * 2, self._rng.choice(string.ascii_lowercase)))
+            drawn = drawn[:at] + slip + drawn[at + 1 :]
+        return drawn
+
+    def _letter(self, letter: str) -> str:
+        if not letter.isascii():
+            return letter
+        drawn = self._rng.choice("ABCDEFGHIJKLMNOPRSTVWY")
+        return drawn if letter.isupper() else drawn.lower()
+
+    def _username(self, value: str, memory: _NoteMemory) -> str:
+        if self._rng.random() < 0.6 or not value.isalnum():
+            return self._identifier(value, memory)
+        given, family = self._name_part(False).lower(), self._name_part(True).lower()
+        number = str(self._rng.randrange(1, 10 ** self._rng.choice((1, 2, 2, 3))))
+        new = self._rng.choice((given[0] + family, given[0] + family + number, family[:5] + given[0], given + number))
+        return new.upper() if value.isupper() else new
+
+    # Times ---------------------------------------------------------------------------------------------------------
+
+    def _age(self, value: str, memory: _NoteMemory) -> str:
+        rng = self._rng
+        if re.fullmatch(r"\d{1,3}", value):
+            return str(rng.choice((rng.randrange(1, 100), rng.randrange(18, 90), rng.randrange(60, 105))))
+        if re.fullmatch(r"\d0'?s", value):
+            return str(rng.randrange(2, 10) * 10) + value[2:]
+        words = value.lower().split("-")
+        if words[0] in _ONES or words[0] in _TENS:
+            new = rng.choice(_TENS)
+            if rng.random() < 0.6:
+                new += rng.choice("- ") + rng.choice(_ONES[:9])
+            elif rng.random() < 0.4:
+                new = rng.choice(_ONES)
+            return _like(new, value)
+        return self._digits(value, memory)
+
+    def _date(self, value: str, memory: _NoteMemory) -> str:
+        rng = self._rng
+        numeric = re.fullmatch(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{2}|\d{4})", value)
+        if numeric and rng.random() < self._rates.new_form:
+            return self._new_date()
+        if value.lower() in {h.lower() for h in _HOLIDAYS}:
+            return _like(rng.choice(_HOLIDAYS), value)
+
+        def part(match: re.Match[str]) -> str:
+            word = match[0]
+            if word.isdigit():
+                return self._date_number(word, value[match.end() : match.end() + 2].lower(), match.start() == 0)
+            low = word.lower()
+            for table in (_MONTHS, _MONTH_SHORT, _DAYS, _DAY_SHORT):
+                if any(low == entry.lower() for entry in table):
+                    return _like(rng.choice(table), word)
+            if low in {"sept", "thur", "weds", "tues", "thurs"}:
+                return _like(rng.choice(_MONTH_SHORT if low == "sept" else _DAY_SHORT), word)
+            return word
+
+        new = re.sub(r"[^\W\d_]+|\d+", part, value)
+        return re.sub(r"\b(\d{1,2})(st|nd|rd|th)\b", lambda m: m[1] + _ordinal(int(m[1])), new, flags=re.IGNORECASE)
+
+    def _date_number(self, word: str, after: str, first: bool) -> str:
+        rng = self._rng
+        number = int(word)
+        if len(word) == 4 and 1900 <= number <= 2200:
+            return str(rng.randrange(1925, 2031) if rng.random() < 0.92 else rng.randrange(2031, 2200))
+        if len(word) <= 2:
+            if number <= 12:
+                new = rng.randrange(1, 13)
+            elif number <= 31:
+                new = rng.randrange(1, 32) if after in {"st", "nd", "rd", "th"} else rng.randrange(13, 32)
+            else:
+                return f"{rng.randrange(0, 100):02d}"
+            return f"{new:02d}" if word[0] == "0" or (len(word) == 2 and not first and rng.random() < 0.5) else str(new)
+        if len(word) == 8 and word[:2] in {"19", "20"}:
+            return f"{rng.randrange(1930, 2031)}{rng.randrange(1, 13):02d}{rng.randrange(1, 29):02d}"
+        return self._draw_digits(word)
+
+    def _new_date(self) -> str:
+        rng = self._rng
+        year, month, day = rng.randrange(1925, 2031), rng.randrange(1, 13), rng.randrange(1, 29)
+        yy, name = f"{year % 100:02d}", _MONTHS[month - 1]
+        form = rng.randrange(14)
+        return (
+            f"{month}/{day}/{year}", f"{month:02d}/{day:02d}/{yy}", f"{year}-{month:02d}-{day:02d}",
+            f"{day:02d}.{month:02d}.{year}",
+            f"{name} {day}, {year}", f"{name[:3]} {day}, {year}", f"{day}-{name[:3]}-{yy}", f"{day} {name} {year}",
+            f"{day:02d}{name[:3].upper()}{year}",
+            f"{month}-{day}-{yy}", f"{name} {day}{_ordinal(day)}, {year}", f"{month}/{day}",
+            f"{name[:3]} {day}", f"{day:02d}/{month:02d}/{year}",
+        )[form]  # fmt: skip
+
+    # Contacts and numbers ------------------------------------------------------------------------------------------
+
+    def _phone(self, value: str, memory: _NoteMemory) -> str:
+        rng = self._rng
+        if sum(c.isdigit() for c in value) != 10 or rng.random() >= self._rates.new_form:
+            return self._digits(value, memory)
+        a, b, c = str(rng.randrange(201, 990)), str(rng.randrange(200, 1000)), f"{rng.randrange(10000):04d}"
+        return rng.choice(
+            (f"({a}) {b}-{c}", f"{a}-{b}-{c}", f"{a}.{b}.{c}", f"{a} {b} {c}", f"({a}){b}-{c}",
+             f"{a}/{b}-{c}", f"{a}{b}{c}",
+             f"1-{a}-{b}-{c}", f"+1 {a} {b} {c}", f"{a}-{b} {c}")
+        )  # fmt: skip
+
+    def _draw_digits(self, digits: str) -> str:
+        first = self._rng.choice("123456789") if digits[0] != "0" else "0"
+        return first + "".join(self._rng.choice(string.digits) for _ in digits[1:])
+
+    def _digits(self, value: str, memory: _NoteMemory) -> str:
+        return re.sub(r"\d+", lambda match: self._draw_digits(match[0]), value)
+
+    def _identifier(self, value: str, memory: _NoteMemory) -> str:
+        """Letters for letters and digits for digits; now and then a digit more or less, or another separator."""
+        rng = self._rng
+
+        def part(match: re.Match[str]) -> str:
+            word = match[0]
+            if word.isdigit():
+                if len(word) > 3 and rng.random() < 0.2:
+                    word = word[1:] if rng.random() < 0.5 else word + "7"
+                return self._draw_digits(word)
+            if len(word) > 5:
+                return word  # a word, not a code
+            return "".join(self._letter(letter) for letter in word)
+
+        new = _WORD.sub(part, value)
+        if rng.random() < 0.1 and any(c.isdigit() for c in new):
+            new = new.replace("-", rng.choice(("", " ", "/", "."))) if "-" in new else new
+        return new
+
+    def _host(self) -> str:
+        rng = self._rng
+        words = [rng.choice((rng.choice(_HOST_WORDS), self._name_part(True), rng.choice(self._lists.cities))).lower()
+                 for _ in range(rng.choice((1, 2, 2)))]  # fmt: skip
+        host = re.sub(r"[^a-z0-9-]", "", rng.choice(("", "-")).join(words)) or "mail"
+        return f"{host}.{rng.choice(_TLDS)}"
+
+    def _email(self, value: str, memory: _NoteMemory) -> str:
+        rng = self._rng
+        given, family = self._name_part(False).lower(), self._name_part(True).lower()
+        local = rng.choice(
+            (f"{given}.{family}", f"{given[0]}{family}", f"{family}{rng.randrange(100)}", f"{given}_{family}",
+             f"{given}{rng.randrange(2020)}",
+             rng.choice(_HOST_WORDS) + rng.choice(_HOST_WORDS))
+        )  # fmt: skip
+        at = re.search(r"\s*(?:@|[(\[]\s*at\s*[)\]]|\bat\b)\s*", value, re.IGNORECASE)
+        new = local + (at[0] if at else "@") + self._host()
+        return new.upper() if value.isupper() else new
+
+    def _url(self, value: str, memory: _NoteMemory) -> str:
+        scheme = re.match(r"(?:https?://)?(?:www\.)?", value, re.IGNORECASE)
+        path = re.search(r"(?<=[\w])/(?!/).*", value)
+        sub = self._rng.choice(("", "", "my.", "portal.", "mychart."))
+        return (scheme[0] if scheme else "") + sub + self._host() + (self._digits(path[0], memory) if path else "")
+
+    def _zip(self, value: str, memory: _NoteMemory) -> str:
+        return re.sub(r"[A-Za-z]", lambda m: self._letter(m[0]), self._digits(value, memory))
+
+    # Places --------------------------------------------------------------------------------------------------------
+
+    def _street(self, value: str, memory: _NoteMemory) -> str:
+        rng = self._rng
+
+        def part(match: re.Match[str]) -> str:
+            word = match[0]
+            low = word.lower()
+            if word.isdigit():
+                return self._draw_digits(word)
+            if low in _SUFFIX_KEYS and match.start() > 0:
+                return _like(rng.choice(_STREET_SUFFIXES).rstrip("."), word) if rng.random() < 0.5 else word
+            if low in _STREET_KEPT or len(word) <= 2:
+                return word
+            drawn = rng.choice(
+                (self._name_part(True), rng.choice(self._lists.cities), rng.choice(self._lists.ambiguous),
+                 rng.choice(self._lists.streets))
+            )  # fmt: skip
+            kept = [w for w in re.findall(r"[^\W\d_]{3,}", drawn) if w.lower() not in _SUFFIX_KEYS | _STREET_KEPT]
+            return _like(kept[0], word) if kept else word
+
+        return re.sub(r"[^\W\d_]+|\d+(?!st|nd|rd|th)", part, value)
+
+    def _city(self, value: str, memory: _NoteMemory) -> str:
+        county = re.search(r"\b(?:county|parish|township|borough)\b", value, re.IGNORECASE)
+        drawn = self._rng.choice(self._lists.cities if self._rng.random() < 0.75 else self._lists.cities_world)
+        if county:
+            drawn = f"{drawn} {county[0]}" if county.start() else f"{county[0]} of {drawn}"
+        return _like(drawn, value)
+
+    def _state(self, value: str, memory: _NoteMemory) -> str:
+        if value.endswith("."):
+            return self._rng.choice(_STATE_DOTTED)
+        if len(value) <= 3:
+            short = self._rng.choice(list(_STATES)).strip()
+            return short if value.isupper() else short.title() if value[0].isupper() else short.lower()
+        return _like(self._rng.choice(list(_STATES.values())), value)
+
+    def _country(self, value: str, memory: _NoteMemory) -> str:
+        demonym = value.lower() in {d.lower() for d in self._lists.demonyms} or re.search(
+            r"(?:an|ish|ese|ch|i)$", value
+        )
+        lists = self._lists
+        drawn = self._rng.choice(lists.demonyms) if demonym else self._rng.choice(
+            lists.countries if self._rng.random() < 0.6 else _OTHER_COUNTRIES
+        )  # fmt: skip
+        return _like(drawn, value)
+
+    def _proper_words(self, value: str, share: float) -> str:
+        """Replace the words that are not common English by places and names, and the digits by digits."""
+        rng = self._rng
+
+        def part(match: re.Match[str]) -> str:
+            word = match[0]
+            if word.isdigit():
+                return self._draw_digits(word) if rng.random() < 0.8 else word
+            common = word.lower() in self._lists.common_words
+            acronym = word.isupper() and len(word) <= 5 and len(value) > len(word)
+            if len(word) < 3 or acronym or (common and rng.random() < 0.93) or rng.random() > share:
+                return word
+            return _like(self._place_word(), word)
+
+        return _WORD.sub(part, value)
+
+    def _place_word(self) -> str:
+        rng = self._rng
+        return rng.choice((self._name_part(True), rng.choice(self._lists.cities), rng.choice(self._lists.cities)))
+
+    def _acronym(self, value: str, endings: str) -> str:
+        drawn = "".join(self._rng.choice("ABCDEFGHJKLMNPRSTUVW") for _ in range(max(1, len(value) - 1)))
+        return drawn + self._rng.choice(endings)
+
+    def _shaped(self, shapes: list[str]) -> str:
+        rng = self._rng
+        return rng.choice(shapes).format(
+            place=rng.choice(self._lists.cities),
+            name=self._name_part(True),
+            saint=rng.choice(("St. ", "Saint ", "St ")) + rng.choice(_SAINTS),
+        )
+
+    def _hospital(self, value: str, memory: _NoteMemory) -> str:
+        if value.isupper() and len(value) <= 6 and " " not in value:
+            return self._acronym(value, "HHMCCGS")
+        roll = self._rng.random()
+        if roll < 0.5:
+            return self._proper_words(value, 0.9)
+        if roll < 0.7:
+            return _like(self._rng.choice(self._lists.hospitals), value)
+        if roll < 0.77:
+            return _like(self._rng.choice(self._lists.clinics), value)
+        return _like(self._shaped(_FACILITY_SHAPES), value)
+
+    def _organization(self, value: str, memory: _NoteMemory) -> str:
+        if value.isupper() and len(value) <= 6 and " " not in value:
+            return self._acronym(value, "ABCDSUPT")
+        roll = self._rng.random()
+        if roll < 0.5:
+            return self._proper_words(value, 0.9)
+        if roll < 0.62:
+            return _like(self._rng.choice(self._lists.companies), value)
+        if roll < 0.77:
+            return _like(self._rng.choice(self._lists.organizations), value)
+        return _like(self._shaped(_ORG_SHAPES), value)
+
+    def _other_place(self, value: str, memory: _NoteMemory) -> str:
+        return self._proper_words(value, 0.7)
+
+
+def _like(new: str, old: str) -> str:
+    """Return ``new`` in the case form of ``old``: upper, lower, or as it is."""
+    letters = [c for c in old if c.isalpha()]
+    if not letters:
+        return new
+    if len(letters) > 1 and all(c.isupper() for c in letters):
+        return new.upper()
+    if all(c.islower() for c in letters):
+        return new.lower()
+    return new[:1].upper() + new[1:] if letters[0].isupper() else new
+
+
+def _ordinal(number: int) -> str:
+    return "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

@@ -1,0 +1,190 @@
+"""Regenerate the name lists under ``deid_runtime/data/surrogates`` from Faker's provider data (MIT licence).
+
+Run ``python -m deid_export.data.surrogate_lists [FOLDER]`` after an update of Faker; the result is committed, so that
+the runtime reads plain files and never imports Faker. Two files are written:
+
+``given_names.tsv``
+    ``name``, ``culture``, ``sex`` (``F``, ``M`` or ``U`` for both), one name a line.
+``family_names.tsv``
+    ``name``, ``culture``.
+
+A name is listed once, under the first culture of :data:`CULTURES` that has it, so that a list recognises a name
+and offers stand-ins of the same origin at once. What the package ships by hand (``own_names.tsv``, and
+``not_offered.txt`` with the names that are recognised but never stand in) is not touched.
+"""
+
+import importlib
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+#: Culture to (Faker locale, how many names of each kind at most), in order of precedence: a name found in two
+#: belongs to the first. Cultures whose names the common English lists have swallowed (Garcia, Patel) come before those.
+CULTURES: dict[str, tuple[tuple[str, int], ...]] = {
+    "indian": (("en_IN", 600),),
+    "spanish": (("es_MX", 700), ("es_CO", 300), ("es_ES", 600), ("es_CL", 500)),
+    "english": (("en_US", 1000), ("en_GB", 500), ("en_NZ", 600)),
+    "irish": (("en_IE", 2400),),
+    "pakistani": (("en_PK", 250),),
+    "arabic": (("fr_DZ", 250),),
+    "french": (("fr_FR", 250), ("fr_CA", 200)),
+    "german": (("de_DE", 450), ("de_AT", 300)),
+    "italian": (("it_IT", 600),),
+    "portuguese": (("pt_PT", 200), ("pt_BR", 200)),
+    "dutch": (("nl_NL", 350),),
+    "nordic": (("sv_SE", 300), ("no_NO", 150), ("da_DK", 200)),
+    "finnish": (("fi_FI", 250),),
+    "icelandic": (("is_IS", 150),),
+    "polish": (("pl_PL", 600),),
+    "czech": (("cs_CZ", 150), ("sk_SK", 150)),
+    "hungarian": (("hu_HU", 150),),
+    "croatian": (("hr_HR", 200), ("sl_SI", 150)),
+    "romanian": (("ro_RO", 200),),
+    "russian": (("ru_RU", 250), ("uk_UA", 250), ("bg_BG", 100)),
+    "greek": (("el_GR", 200),),
+    "baltic": (("lv_LV", 150), ("et_EE", 150)),
+    "turkish": (("tr_TR", 250),),
+    "azeri": (("az_AZ", 120),),
+    "chinese": (("zh_CN", 150), ("zh_TW", 150)),
+    "japanese": (("ja_JP", 100),),
+    "thai": (("en_TH", 80),),
+    "indonesian": (("id_ID", 200),),
+    "yoruba": (("yo_NG", 150),),
+    "igbo": (("ig_NG", 60),),
+    "hausa": (("ha_NG", 60),),
+    "ghanaian": (("tw_GH", 200),),
+    "east african": (("en_KE", 1000), ("sw", 150)),
+    "zulu": (("zu_ZA", 250),),
+    "english rare": (("en", 4000),),
+    "han": (("zh_CN:native", 120),),
+    "kana": (("ja_JP:native", 60),),
+    "hangul": (("ko_KR:native", 70),),
+    "cyrillic": (("ru_RU:native", 120),),
+    "arabic script": (("ar_AA:native", 120),),
+    "hebrew script": (("he_IL:native", 80),),
+    "greek script": (("el_GR:native", 80),),
+    "devanagari": (("hi_IN:native", 80),),
+    "thai script": (("th_TH:native", 60),),
+    "armenian script": (("hy_AM:native", 80),),
+    "georgian script": (("ka_GE:native", 60),),
+}
+
+#: These win over the American list but not over the British one: Jose and Garcia are Spanish, David and Thomas English.
+_BEFORE_ENGLISH = frozenset({"indian", "spanish"})
+
+#: Faker's attributes that hold each kind of name, best first; the last resort has both sexes.
+_FEMALE = ("first_romanized_names_female", "first_names_female")
+_MALE = ("first_romanized_names_male", "first_names_male")
+_UNKNOWN = ("first_romanized_names", "first_names")
+_FAMILY = ("last_romanized_names", "unisex_last_names", "last_names_without_suffix", "last_names")
+
+_CYRILLIC = dict(
+    zip("абвгдезийклмнопрстуфцыэіўґ", "a b v g d e z i y k l m n o p r s t u f ts y e i w g".split(), strict=True)
+) | {
+    "ё": "yo", "ж": "zh", "х": "kh", "ч": "ch", "ш": "sh", "щ": "shch", "ъ": "", "ь": "", "ю": "yu", "я": "ya",
+    "є": "ye", "ї": "yi", "'": "", "’": "",
+}  # fmt: skip
+_GREEK = dict(
+    zip("αβγδεζηικλμνξοπρσςτυφω", "a v g d e z i i k l m n x o p r s s t y f o".split(), strict=True)
+) | {"θ": "th", "χ": "ch", "ψ": "ps"}  # fmt: skip
+#: Parts of one letter go with an apostrophe only (O'Brien): behind a hyphen they would read as initials (Yueh-O).
+_LATIN_NAME = re.compile(
+    r"(?:[A-Z][a-zA-ZÀ-ɏḀ-ỿ]*['’])?[A-Z][a-zA-ZÀ-ɏḀ-ỿ]+(?:(?:['’][A-Za-zÀ-ɏḀ-ỿ]+)|(?:-[A-Za-zÀ-ɏḀ-ỿ]{2,}))*"
+)
+
+
+def romanise(name: str) -> str:
+    """Return a Cyrillic or Greek name in Latin letters; other names as they are."""
+    bare = "".join(c for c in unicodedata.normalize("NFD", name.lower()) if not unicodedata.combining(c) or c == "̆")
+    bare = unicodedata.normalize("NFC", bare)
+    for table in (_CYRILLIC, _GREEK):
+        if any(c in table for c in bare if c.isalpha()):
+            return "".join(table.get(c, c) for c in bare).title()
+    return name
+
+
+def _provider_names(locale: str, attributes: Iterable[str]) -> list[str]:
+    provider = importlib.import_module(f"faker.providers.person.{locale}").Provider
+    for attribute in attributes:
+        values = getattr(provider, attribute, None)
+        if values:
+            return [value if isinstance(value, str) else value[0] for value in values]
+    return []
+
+
+def _clean(names: Iterable[str], *, native: bool) -> Iterator[str]:
+    for name in names:
+        name = unicodedata.normalize("NFC", name.strip())
+        if native:
+            if name and not name.isascii() and " " not in name:
+                yield name
+            continue
+        name = romanise(name)
+        name = name.title() if name.isupper() else name
+        if len(name) > 1 and _LATIN_NAME.fullmatch(name):
+            yield name
+
+
+def _pick(locale: str, attributes: Iterable[str], limit: int) -> list[str]:
+    locale, _, native = locale.partition(":")
+    if native:
+        attributes = [attribute for attribute in attributes if "romanized" not in attribute]
+    names = list(dict.fromkeys(_clean(_provider_names(locale, attributes), native=bool(native))))
+    rising = sum(left <= right for left, right in pairwise(names))
+    if rising > 0.8 * len(names):  # in order of the alphabet, not of frequency: the head would be all A and B
+        return names[:: -(-len(names) // limit)] if names else []
+    return names[:limit]
+
+
+def given_names() -> dict[str, tuple[str, str]]:
+    """Return name to (culture, sex); Faker's order, which is by frequency where the source had any, decides who is
+    cut.
+    """
+    rows: dict[str, tuple[str, str]] = {}
+    british = {name for kinds in (_FEMALE, _MALE) for name in _pick("en_GB", kinds, 1000)}
+    for culture, locales in CULTURES.items():
+        sexes: dict[str, set[str]] = {}
+        for locale, limit in locales:
+            found = {"F": _pick(locale, _FEMALE, limit), "M": _pick(locale, _MALE, limit)}
+            if not found["F"] and not found["M"]:
+                found = {"U": _pick(locale, _UNKNOWN, limit)}
+            for sex, names in found.items():
+                for name in names:
+                    if culture in _BEFORE_ENGLISH and name in british:
+                        continue
+                    sexes.setdefault(name, set()).add(sex)
+        for name, of in sexes.items():
+            rows.setdefault(name, (culture, next(iter(of)) if len(of) == 1 else "U"))
+    return rows
+
+
+def family_names() -> dict[str, str]:
+    """Return family name to culture; a spelling without accents (Lopez) belongs where the accented one does (López)."""
+    rows: dict[str, str] = {}
+    claimed: dict[str, str] = {}
+    british = set(_pick("en_GB", _FAMILY, 1000))
+    for culture, locales in CULTURES.items():
+        for locale, limit in locales:
+            for name in _pick(locale, _FAMILY, limit):
+                if culture in _BEFORE_ENGLISH and name in british and not name.endswith("ez"):
+                    continue
+                bare = "".join(c for c in unicodedata.normalize("NFD", name) if not unicodedata.combining(c))
+                rows.setdefault(name, claimed.setdefault(bare, culture))
+    return rows
+
+
+def write_lists(folder: Path) -> None:
+    """Write both files into ``folder``, sorted by culture and name so that a change shows as a small diff."""
+    given = sorted((culture, sex, name) for name, (culture, sex) in given_names().items())
+    family = sorted((culture, name) for name, culture in family_names().items())
+    lines = [f"{name}\t{culture}\t{sex}\n" for culture, sex, name in given]
+    (folder / "given_names.tsv").write_text("".join(lines), encoding="utf-8")
+    (folder / "family_names.tsv").write_text("".join(f"{n}\t{c}\n" for c, n in family), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    default = Path(__file__).parents[3] / "deid_runtime" / "data" / "surrogates"
+    write_lists(Path(sys.argv[1]) if len(sys.argv) > 1 else default)

@@ -1,0 +1,1 @@
+"""The network: encoder, heads, and their weights on disk."""

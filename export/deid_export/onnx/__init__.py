@@ -1,0 +1,1 @@
+"""From trained weights to a model repository: ONNX export, quantisation, checks."""

@@ -1,0 +1,1 @@
+"""Training: batches, loss, distillation, and the recipe of the shipped models."""

@@ -1,0 +1,82 @@
+"""Learning from a teacher: the pupil's answers are drawn to the softened ones of a larger model on the same windows.
+
+Hinton et al. 2015, *Distilling the knowledge in a neural network*. Low thresholds read the tail of a head's
+distribution, and the tail is what gold tags, all ones and zeros, say nothing of. While the pupil is young its last
+hidden states are drawn to the teacher's too, where they are as wide (Jiao et al. 2020, *TinyBERT*): a target of
+hundreds of figures for every piece.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+
+from deid_export.model.precision import autocast
+from deid_export.model.tagger import BranchedTagger, Tagger
+from deid_export.model.trained import load
+from deid_export.train.batches import IGNORED, Batch
+from deid_runtime.errors import InputError
+
+#: Softens both distributions. Hinton et al. found 2.5 to 4 best for a pupil many times smaller; ours is about half.
+TEMPERATURE: Final = 2.0
+
+
+class LastStates:
+    """The hidden states that the last layer of a joint model made when it was called last."""
+
+    def __init__(self, model: Tagger) -> None:
+        self.states: Tensor | None = None  # (rows, tokens, hidden); None for a model that has no such layer
+        if isinstance(model, BranchedTagger) and model.joint:
+            layers = [*model.shared, *next(iter(model.branches.values())).get_submodule("layers").children()]
+            layers[-1].register_forward_hook(self._keep)
+
+    def _keep(self, _: nn.Module, __: object, output: tuple[Tensor, ...]) -> None:
+        self.states = output[0]
+
+
+class Teacher:
+    """A trained model that says what it would answer; its weights stay."""
+
+    def __init__(self, path: Path, pupil: Tagger) -> None:
+        """Load the model at ``path``. Raises InputError when it lacks one of the heads of ``pupil``."""
+        self._model = load(path).eval().requires_grad_(False)
+        missing = set(pupil.shape.heads) - set(self._model.shape.heads)
+        if missing:
+            raise InputError(f"{path} has no head {', '.join(sorted(missing))}; a teacher answers for all of its pupil")
+        self._own, self._pupils = LastStates(self._model), LastStates(pupil)
+
+    @torch.inference_mode()
+    def __call__(self, batch: Batch) -> dict[str, Tensor]:
+        """Return logits ``(rows, tokens, tags)`` by head."""
+        with autocast():
+            logits: dict[str, Tensor] = self._model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
+        return logits
+
+    def loss(self, batch: Batch, logits: Mapping[str, Tensor], progress: float) -> Tensor:
+        """Return how far the pupil, which has just answered ``batch`` with ``logits``, is from its teacher.
+
+        ``progress``, 0 to 1, is the share of the training that is over: the hidden states count less and less.
+        """
+        total = divergence(logits, self(batch), batch.targets)
+        own, pupils = self._own.states, self._pupils.states
+        if own is not None and pupils is not None and own.shape == pupils.shape:
+            read = batch.attention_mask.bool()
+            wanted = own[read].float()
+            total = total + (1 - progress) * nn.functional.mse_loss(pupils[read].float(), wanted) / wanted.var()
+        return total
+
+
+def divergence(pupil: Mapping[str, Tensor], teacher: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Tensor:
+    """Return the Kullback-Leibler divergence of the softened answers, summed over heads, a mean over scored tokens.
+
+    It is multiplied by the square of :data:`TEMPERATURE`, which keeps its gradients as large as those of the gold tags.
+    """
+    total = torch.zeros(())
+    for head, target in targets.items():
+        scored = target != IGNORED
+        ours = torch.log_softmax(pupil[head][scored].float() / TEMPERATURE, dim=-1)
+        theirs = torch.log_softmax(teacher[head][scored].float() / TEMPERATURE, dim=-1)
+        total = total + nn.functional.kl_div(ours, theirs, reduction="batchmean", log_target=True)
+    return total * TEMPERATURE**2

@@ -1,0 +1,278 @@
+"""Fine-tuning in two phases: all entities jointly, then every head's own upper layers on frozen lower ones.
+
+Both phases stream resampled windows, take AdamW steps, in bfloat16 where the CPU has it, and write a checkpoint from
+which the same command goes on to the same result.
+"""
+
+import dataclasses
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import nn
+from tqdm import tqdm
+
+from deid_export.data.corpus import GoldNote
+from deid_export.data.gazetteers import Gazetteers
+from deid_export.data.substitution.prose import Document
+from deid_export.model import convolutional
+from deid_export.model.coded import code_pieces
+from deid_export.model.mpnet import is_mpnet, load_mpnet
+from deid_export.model.precision import MasterWeights
+from deid_export.model.tagger import (
+    BranchedTagger,
+    Shape,
+    Tagger,
+    config_to_save,
+    empty,
+    load_base,
+    save,
+    with_shared_layers,
+)
+from deid_export.model.trained import load as load_trained
+from deid_export.train.batches import IGNORED, Batch, StreamSettings, piece_counts, stream_batches
+from deid_export.train.distil import Teacher
+from deid_export.train.resuming import claim
+from deid_export.train.scoring import precision_recall, score_words
+from deid_runtime.errors import InputError
+from deid_runtime.labels import HEADS
+from deid_runtime.text.windows import WordEncoder
+
+Architecture = Literal["bert", "convolutional"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings:
+    """How long and how fast to learn. Token counts include padding."""
+
+    base: str
+    architecture: Architecture = "bert"  # convolutional: of the base the tokenizer and the piece embeddings alone
+    layers: int | None = None  # how many of the base's to keep, from the lowest on; None: all
+    coded_pieces: bool = False  # keep the base's piece embeddings as product codes, and as they are
+    joint_tokens: int = 11_000_000
+    head_tokens: int = 2_500_000
+    shared_layers: int = 5
+    learning_rate: float = 3e-4
+    head_learning_rate: float = 1.5e-4
+    warm_up: float = 0.05  # share of the steps
+    weight_decay: float = 0.01
+    clip_norm: float = 1.0
+    dropout: float = 0.1  # of hidden states
+    start: Path | None = None  # a trained model whose weights the joint phase begins with
+    teacher: Path | None = None  # a trained model whose answers count as much as the gold tags in the joint phase
+    threads: int = 2
+    checkpoint_every_s: float = 240.0
+    seed: int = 17
+
+
+@dataclass(frozen=True)
+class Data:
+    """What training reads: gold notes, clean sentences by source, lists, and dev notes to watch."""
+
+    notes: Sequence[GoldNote]
+    negatives: Sequence[Sequence[str]]
+    lists: Gazetteers
+    dev: Sequence[GoldNote]
+    focus: Sequence[GoldNote] = ()  # excerpts to learn in every pass beside the notes, as often as they come here
+    prose: Sequence[Document] = ()  # real prose to set people into
+
+
+def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: StreamSettings, out: Path) -> Path:
+    """Train both phases and return the path of the trained model; a phase that is done is not repeated.
+
+    ``out`` receives ``settings.json``, ``joint.pt``, ``heads.pt``, a checkpoint of the phase under way and
+    ``log.jsonl``. A convolutional model has the joint phase alone. Raises InputError for settings that contradict each
+    other and when ``out`` holds a training of other settings or data (:func:`deid_export.train.resuming.claim`).
+    """
+    torch.set_num_threads(settings.threads)
+    if (settings.layers or settings.coded_pieces) and (settings.start or settings.architecture == convolutional.NAME):
+        raise InputError(
+            "--layers and --coded-pieces shape a BERT or MPNet base when its training begins; leave them out"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    claim(
+        out,
+        train=settings,
+        stream=stream,
+        notes=data.notes,
+        focus=data.focus,
+        clean_sentences=sum(map(len, data.negatives)),
+        tokens={"joint.pt": "joint_tokens", "heads.pt": "head_tokens"},
+    )
+    torch.manual_seed(settings.seed)
+    phases = [("joint", settings.joint_tokens, settings.learning_rate)]
+    model: Tagger
+    if settings.architecture == convolutional.NAME:
+        model, config = _begin_convolutional(settings)
+    else:
+        model, config = _begin_bert(settings, data.notes, encoder)
+        phases.append(("heads", settings.head_tokens, settings.head_learning_rate))
+    for number, (phase, tokens, rate) in enumerate(phases):
+        path = out / f"{phase}.pt"
+        if isinstance(model, BranchedTagger) and phase == "heads":
+            model.branch_out()
+            model.freeze_shared()
+        if path.is_file():
+            model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)["state"])
+            continue
+        torch.manual_seed(settings.seed + number)  # of its own, so that a phase begun by another run learns the same
+        phase_stream = dataclasses.replace(stream, seed=stream.seed + 1000 * number)
+        teacher = Teacher(settings.teacher, model) if settings.teacher is not None and phase == "joint" else None
+        _run_phase(model, data, encoder, settings, phase_stream, phase, tokens, rate, out, teacher)
+        save(model, config, path)
+        (out / f"{phase}.checkpoint.pt").unlink(missing_ok=True)
+    return out / f"{phases[-1][0]}.pt"
+
+
+def _begin_bert(
+    settings: TrainSettings, notes: Sequence[GoldNote], encoder: WordEncoder
+) -> tuple[BranchedTagger, Mapping[str, object]]:
+    """Return the model that the joint phase begins with, and what to save of its configuration."""
+    shape = Shape(settings.shared_layers, tuple(HEADS))
+    if settings.start is not None:
+        start = torch.load(settings.start, map_location="cpu", weights_only=True)
+        if start["config"].get("architecture") == convolutional.NAME:
+            raise InputError(f"{settings.start} is no BERT; name its --architecture")
+        if not start["joint"]:
+            raise InputError(f"{settings.start}: its heads have layers of their own; start from a joint.pt")
+        bert, distances = empty(start["config"], dropout=settings.dropout)
+        model = BranchedTagger(bert, shape, joint=True, distances=distances)
+        shared = settings.shared_layers
+        model.load_state_dict(with_shared_layers(start["state"], start["heads"], start["shared_layers"], shared))
+        return model, config_to_save(bert.config)
+    distances = None
+    if is_mpnet(settings.base):
+        bert, distances = load_mpnet(settings.base, encoder.pieces(), layers=settings.layers, dropout=settings.dropout)
+    else:
+        bert = load_base(settings.base, layers=settings.layers, dropout=settings.dropout)
+    if settings.coded_pieces:
+        code_pieces(bert, piece_counts(notes, encoder))
+    return BranchedTagger(bert, shape, joint=True, distances=distances), config_to_save(bert.config)
+
+
+def _begin_convolutional(settings: TrainSettings) -> tuple[Tagger, Mapping[str, object]]:
+    if settings.start is None:
+        model = convolutional.begin(settings.base, Shape(0, tuple(HEADS)), convolutional.ConvSizes())
+    else:
+        started = load_trained(settings.start)
+        if not isinstance(started, convolutional.ConvTagger):
+            raise InputError(f"{settings.start} is a BERT; leave --architecture out to go on with it")
+        model = started
+    return model, convolutional.describe(model)
+
+
+def tune_heads(
+    model: BranchedTagger,
+    data: Data,
+    encoder: WordEncoder,
+    settings: TrainSettings,
+    stream: StreamSettings,
+    phase: str,
+    out: Path,
+) -> Path:
+    """Train the branches of ``model`` on, for ``settings.head_tokens``, under frozen shared layers.
+
+    Returns the path of the checkpoint, from which an interrupted call goes on to the same weights; it is the caller's
+    to remove once the result is safe.
+    """
+    torch.manual_seed(settings.seed)
+    torch.set_num_threads(settings.threads)
+    model.freeze_shared()
+    _run_phase(model, data, encoder, settings, stream, phase, settings.head_tokens, settings.head_learning_rate, out)
+    return out / f"{phase}.checkpoint.pt"
+
+
+def _run_phase(
+    model: Tagger,
+    data: Data,
+    encoder: WordEncoder,
+    settings: TrainSettings,
+    stream: StreamSettings,
+    phase: str,
+    tokens: int,
+    rate: float,
+    out: Path,
+    teacher: Teacher | None = None,
+) -> None:
+    weights = MasterWeights(model, rate=rate, weight_decay=settings.weight_decay, clip_norm=settings.clip_norm)
+    checkpoint = out / f"{phase}.checkpoint.pt"
+    seen = step = 0
+    if checkpoint.is_file():
+        saved = torch.load(checkpoint, map_location="cpu", weights_only=True)
+        weights.load(saved["masters"], saved["optimizer"])
+        torch.set_rng_state(saved["rng"])
+        seen, step = saved["seen"], saved["step"]
+        _log.info("%s: going on after %d steps", phase, step)
+    batches = stream_batches(
+        data.notes, data.negatives, data.lists, encoder, model.shape.heads, stream, data.focus, data.prose
+    )
+    batches = islice(batches, step, None)
+    loss_of = nn.CrossEntropyLoss(ignore_index=IGNORED)
+    model.train()
+    started = saved_at = time.monotonic()
+    reported = seen
+    with tqdm(total=tokens, initial=seen, unit="tok", unit_scale=True, desc=phase, mininterval=10) as bar:
+        while seen < tokens:
+            batch = next(batches)
+            done = seen / tokens
+            scale = min(done / settings.warm_up, 1.0, (1.0 - done) / (1.0 - settings.warm_up))
+            loss = _backward(model, batch, loss_of, teacher, done)
+            weights.step(rate * max(scale, 0.002))
+            count = batch.input_ids.numel()
+            seen += count
+            step += 1
+            bar.update(count)
+            bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
+            if seen - reported > tokens / 8 or seen >= tokens:
+                reported = seen
+                _report(model, data, encoder, stream, phase, seen, step, time.monotonic() - started, out)
+            if time.monotonic() - saved_at > settings.checkpoint_every_s:
+                saved_at = time.monotonic()
+                _write_checkpoint(checkpoint, weights, seen, step)
+    weights.release()
+
+
+def _backward(model: Tagger, batch: Batch, loss_of: nn.Module, teacher: Teacher | None, progress: float) -> float:
+    """Leave the gradients of the batch in ``model`` and return its loss."""
+    logits = model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
+    loss = sum(loss_of(logits[head].float().flatten(0, 1), target.flatten()) for head, target in batch.targets.items())
+    assert isinstance(loss, torch.Tensor)
+    if teacher is not None:
+        loss = loss + teacher.loss(batch, logits, progress)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return float(loss.detach())
+
+
+def _report(
+    model: Tagger,
+    data: Data,
+    encoder: WordEncoder,
+    stream: StreamSettings,
+    phase: str,
+    seen: int,
+    step: int,
+    seconds: float,
+    out: Path,
+) -> None:
+    if not data.dev:
+        return
+    words = score_words(model, data.dev, encoder, stream=stream)
+    row: dict[str, object] = {"phase": phase, "tokens": seen, "step": step, "seconds": round(seconds)}
+    for head in model.shape.heads:
+        row[head] = {str(t): [round(v, 4) for v in precision_recall(words, head, t)] for t in (0.5, 0.2, 0.05)}
+    with (out / "log.jsonl").open("a") as log:
+        log.write(json.dumps(row) + "\n")
+
+
+def _write_checkpoint(path: Path, weights: MasterWeights, seen: int, step: int) -> None:
+    temporary = path.with_suffix(".tmp")
+    torch.save({**weights.state(), "rng": torch.get_rng_state(), "seen": seen, "step": step}, temporary)
+    temporary.replace(path)

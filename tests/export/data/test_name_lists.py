@@ -1,0 +1,61 @@
+import csv
+import gzip
+from pathlib import Path
+
+from deid_export.data.name_lists import corpus_words, family_names, given_names, pack
+from deid_runtime.lexicon.word_codes import load_lexicon
+
+
+def _write(folder: Path, name: str, rows: list[dict[str, str]]) -> None:
+    folder.mkdir(exist_ok=True)
+    with gzip.open(folder / f"{name}.csv.gz", "wt", encoding="utf-8", newline="") as out:
+        table = csv.DictWriter(out, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+
+
+def _data(folder: Path) -> Path:
+    lists = folder / "gazetteers"
+    counts = {"Zxaria": "250000", "Zxbeth": "9000", "Zxcora": "150"}
+    _write(lists, "first_names_us", [{"name": name, "count": count} for name, count in counts.items()])
+    _write(lists, "first_names_by_country", [{"name": "Zxdél"}, {"name": "Zx Two"}])
+    _write(lists, "names_extra", [{"name": "Zxero", "kind": "given"}, {"name": "Zxfam", "kind": "family"}])
+    ranks = {"ZXSMITH": ("3", ""), "Zxbrook": ("9000", "990"), "Zxrare": ("60000", ""), "Zxnone": ("", "")}
+    _write(
+        lists,
+        "surnames_us",
+        [{"name": name, "rank_1990": old, "rank_2010": new} for name, (old, new) in ranks.items()],
+    )
+    _write(lists, "surnames_by_country", [{"name": "O'Zx"}])
+    return folder
+
+
+def test_names_have_a_class_by_frequency(tmp_path: Path) -> None:
+    data = _data(tmp_path)
+    given, family = given_names(data), family_names(data)
+
+    assert [given.get(key) for key in ("zxaria", "zxbeth", "zxcora", "zxdel", "zxero")] == [3, 2, 1, 2, 1]
+    assert [family.get(key) for key in ("zxsmith", "zxbrook", "zxrare", "zxnone", "ozx")] == [3, 3, 1, 1, 2]
+    assert "zxtwo" not in given
+    assert given["fadumo"] == 2  # from our own lists
+
+
+def test_words_of_the_corpus_stand_outside_of_identifiers_in_two_batches(tmp_path: Path) -> None:
+    note = '%% patient id=P given=A family=B sex=F\n%% note id={}-1 type="Note"\n{}\n'
+    (tmp_path / "T1-001.txt").write_text(note.format("A", "wound zipped; Xybrace on. <PATIENT>Zqname</PATIENT>"))
+    (tmp_path / "T2-001.txt").write_text(note.format("B", "wound closed. Xybrace off. Zqname sign."))
+
+    words, brands = corpus_words(tmp_path)
+
+    assert words == {"wound": 2}
+    assert brands == {"xybrace"}
+
+
+def test_packing_gives_the_same_bytes_whatever_the_order() -> None:
+    codes = {"b": 1, "a": 1, "c": 64}
+
+    assert pack(codes) == pack(dict(reversed(codes.items())))
+
+
+def test_packaged_lists_are_large() -> None:
+    assert len(load_lexicon()) > 150_000
