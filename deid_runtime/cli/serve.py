@@ -53,8 +53,8 @@ _PORT = click.IntRange(1, 65535)
 @click.option(
     "--http-port",
     type=_PORT,
-    help="Take requests in JSON too, on 127.0.0.1 alone: HTTP has no TLS, and a request that is never finished holds "
-    "its connection for ever. Default: no HTTP.",
+    help="Take requests in JSON too, on 127.0.0.1 alone, because HTTP has no TLS here: whole requests within 30 s, of "
+    "at most 64 MiB, neither packed nor in chunks. Default: no HTTP.",
 )
 @click.option(
     "--metrics-port",

@@ -5,7 +5,6 @@ import json
 import logging
 import os
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
@@ -18,9 +17,17 @@ from typing import Any, Final, Self
 
 from deid_runtime.errors import ModelError
 from deid_runtime.serving.grpc_probe import answers_grpc
+from deid_runtime.serving.http_relay import HttpRelay, SocketFileConnection
 from deid_runtime.serving.installation import Installation, lay_out_backends, server_environment
 from deid_runtime.serving.processes import children, command, computed_s, confinement, is_stopped, limit_data, parent
-from deid_runtime.serving.server_options import LOOPBACK, OWN_SOCKET, ServerOptions, arguments, check_options
+from deid_runtime.serving.server_options import (
+    LOOPBACK,
+    METRICS_SOCKET,
+    OWN_SOCKET,
+    ServerOptions,
+    arguments,
+    check_options,
+)
 
 _SHARED_MEMORY: Final = Path("/dev/shm")
 _POLL_S: Final = 0.1
@@ -81,6 +88,14 @@ class Server:
             raise
         self._reader = threading.Thread(target=self._read_log, name="tritonserver-log", daemon=True)
         self._reader.start()
+        self._relays: list[HttpRelay] = []
+        for port, file in ((options.http_port, OWN_SOCKET), (options.metrics_port, METRICS_SOCKET)):
+            try:
+                if port is not None:
+                    self._relays.append(HttpRelay((LOOPBACK, port), self._socket(file)))
+            except OSError as error:  # taken by another since the options were checked
+                self.clean_up()
+                raise ModelError(f"cannot listen on {LOOPBACK}:{port} for {file} ({error.strerror})") from error
 
     @property
     def pid(self) -> int:
@@ -92,6 +107,10 @@ class Server:
         """The last lines the server wrote: warnings and errors, none of which holds what a request brought."""
         return list(self._log)
 
+    def _socket(self, name: str) -> str:
+        # Through /proc, because a path of a socket may have 107 bytes, and temporary folders may be deeper.
+        return f"/proc/{self.pid}/cwd/{name}"
+
     def exit_code(self) -> int | None:
         """Return the exit code, negative for a signal; None while the server runs."""
         return self._process.poll()
@@ -102,14 +121,7 @@ class Server:
         Returns the status and the content, read as JSON, None where there is none. Raises OSError, or HTTPException of
         ``http.client``, when no complete answer comes; ``timeout_s`` bounds each wait for a part of it.
         """
-        # Through /proc, because a path of a socket may have 107 bytes, and temporary folders may be deeper.
-        socket_path = f"/proc/{self.pid}/cwd/{OWN_SOCKET}"
-        port = self.options.http_port
-        connection = (
-            _SocketConnection(socket_path, timeout_s)
-            if port is None
-            else http.client.HTTPConnection(LOOPBACK, port, timeout=timeout_s)
-        )
+        connection = SocketFileConnection(self._socket(OWN_SOCKET), timeout_s)
         try:
             connection.request(method, path, None if body is None else json.dumps(body))
             response = connection.getresponse()
@@ -178,6 +190,8 @@ class Server:
 
     def clean_up(self) -> None:
         """Kill whatever is left of the server, as its models' processes after a crash, and free what it held."""
+        for relay in self._relays:
+            relay.close()
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -209,17 +223,3 @@ class Server:
         first = next((line for line in self._log if "failed to load" in line), None)
         last = self._log[-1] if self._log else "it wrote nothing"
         return (first or last).partition("\\n\\nAt:")[0]
-
-
-class _SocketConnection(http.client.HTTPConnection):
-    """HTTP over a socket that is a file."""
-
-    def __init__(self, path: str, timeout_s: float) -> None:
-        super().__init__("localhost", timeout=timeout_s)
-        self._path = path
-
-    def connect(self) -> None:
-        """Open the socket."""
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)

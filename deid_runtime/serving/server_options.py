@@ -10,8 +10,10 @@ from typing import Final
 from deid_runtime.errors import SettingsError
 
 LOOPBACK: Final = "127.0.0.1"
-#: The server's own HTTP socket, in its working directory: for its supervisor, where HTTP has no port.
+#: The server's own HTTP socket, in its working directory: for its supervisor and for the relay of the HTTP port.
 OWN_SOCKET: Final = "http"
+#: As that, for the metrics.
+METRICS_SOCKET: Final = "metrics"
 
 #: Interfaces by which a client can have tensors logged, read memory of the models, or change what is served.
 _RESTRICTED: Final = "shared-memory,model-repository,trace,logging"
@@ -107,19 +109,14 @@ def check_host(host: str, tls: Tls | None) -> None:
 
 def arguments(options: ServerOptions, backends: Path, shared_prefix: str) -> list[str]:
     """Return the arguments of ``tritonserver``; names of its shared memory begin with ``shared_prefix``."""
-    if options.http_port is None:
-        http = [f"--http-address=unix:{OWN_SOCKET}"]
-    else:
-        http = [f"--http-address={LOOPBACK}", f"--http-port={options.http_port}"]
     return [
         f"--model-repository={options.repository.resolve()}",
         f"--backend-directory={backends}",
         f"--backend-config=python,shm-region-prefix-name={shared_prefix}",
-        *http,
+        f"--http-address=unix:{OWN_SOCKET}",
         f"--grpc-address={options.host}",
         f"--grpc-port={options.grpc_port}",
-        f"--metrics-address={LOOPBACK}",
-        f"--metrics-port={options.metrics_port}",
+        f"--metrics-address=unix:{METRICS_SOCKET}",
         "--allow-gpu-metrics=false",
         "--pinned-memory-pool-byte-size=0",
         "--disable-auto-complete-config",

@@ -3,7 +3,6 @@
 import dataclasses
 import re
 import resource
-import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -46,25 +45,13 @@ def more_tokens_than_there_are(server: Server) -> None:
         client.infer("v0", inputs)
 
 
-def many_chunks(server: Server) -> None:
-    """Send a body over HTTP in 700,000 parts, for each of which the server takes some of its stack."""
-    with socket.create_connection(("127.0.0.1", server.options.http_port or 0), timeout=60) as connection:
-        connection.sendall(
-            b"POST /v2/models/deidentify/infer HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-            + b"1\r\nx\r\n" * 700_000
-            + b"0\r\n\r\n"
-        )
-        if not connection.recv(100):
-            raise ConnectionError("no answer")
-
-
-@pytest.mark.parametrize("attack", [classes_of_a_text, more_tokens_than_there_are, many_chunks])
+@pytest.mark.parametrize("attack", [classes_of_a_text, more_tokens_than_there_are])
 def test_a_server_that_a_request_ends_comes_back_and_answers(
     served_folder: ServedFolder, attack: Callable[[Server], None]
 ) -> None:
-    with supervised(served_folder.options(has_http=True), POLICY) as state:
+    with supervised(served_folder.options(), POLICY) as state:
         expected = answer(state.server)
-        with pytest.raises((grpc.InferenceServerException, OSError)):
+        with pytest.raises(grpc.InferenceServerException):
             attack(state.server)
         second = state.wait_started(2)
         assert answer(second) == expected

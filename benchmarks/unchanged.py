@@ -1,0 +1,89 @@
+"""Does this checkout give the same bytes as another one? For changes that must not change behaviour.
+
+    git worktree add /tmp/before HEAD~1
+    python benchmarks/unchanged.py --against /tmp/before
+
+Method: the notes of dev and test, and notes made from those of train with fresh values, go through ``deid detect`` and
+``deid run`` of both checkouts, in both profiles, each checkout with its own code and models. The SHA-256 of the outputs
+must agree. The reports of runs are not compared: they hold versions and times.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from deid_export.data.corpus import read_corpus
+from deid_export.data.gazetteers import load_gazetteers
+from deid_export.data.resample import Resampler
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+NOTES: Final = ROOT / "export" / "corpus" / "notes"
+PROFILES: Final = ("fast", "full")
+KEY: Final = hashlib.sha256(b"unchanged").digest()  # of no use but here
+
+
+def main() -> None:
+    """Run both checkouts, print a line for every output, exit with 1 when one differs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--against", type=Path, required=True, help="the other checkout")
+    parser.add_argument("--lists", type=Path, required=True, help="folder with gazetteers/ and medical/")
+    parser.add_argument("--generated", type=int, default=2_000, help="notes made from those of train")
+    parser.add_argument("--profiles", nargs="+", default=list(PROFILES), choices=PROFILES)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        notes = folder / "notes.jsonl"
+        write_notes(notes, options.generated, options.lists)
+        key = folder / "site.key"
+        key.touch(mode=0o600)
+        key.write_text(KEY.hex() + "\n", encoding="ascii")
+        differing = 0
+        for profile in options.profiles:
+            for command in ("detect", "run"):
+                digests = [
+                    digest(checkout, command, profile, notes, key, folder / f"{command}-{profile}-{number}.jsonl")
+                    for number, checkout in enumerate((options.against.resolve(), ROOT))
+                ]
+                is_same = digests[0] == digests[1]
+                differing += not is_same
+                print(f"deid {command} --profile {profile}: {'same' if is_same else 'DIFFERENT'} {digests[1][:12]}")
+    sys.exit(1 if differing else 0)
+
+
+def write_notes(path: Path, generated: int, lists: Path) -> None:
+    """Write the notes of dev and test, and ``generated`` ones made from train, as JSON Lines."""
+    notes = [(note.id, note.patient, note.text) for note in read_corpus([NOTES / "dev", NOTES / "test"])]
+    train = read_corpus([NOTES / "train"])
+    rng = random.Random(17)
+    resampler = Resampler(load_gazetteers(lists), rng)
+    for number in range(generated):
+        note = rng.choice(train)
+        notes.append((f"g{number}", f"g{number}", resampler.note(note)[0]))
+    with path.open("w", encoding="utf-8") as file:
+        for id_, patient, text in notes:
+            file.write(json.dumps({"id": id_, "patient": patient, "text": text}) + "\n")
+
+
+def digest(checkout: Path, command: str, profile: str, notes: Path, key: Path, out: Path) -> str:
+    """Return the SHA-256 of what one command of one checkout writes."""
+    paths = [checkout, checkout / "export", checkout / "client"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    arguments = [sys.executable, "-m", "deid_runtime", command, str(notes), "-o", str(out), "--profile", profile]
+    arguments += ["--workers", "2"]
+    if command == "run":
+        arguments += ["--key", str(key)]
+    done = subprocess.run(arguments, env=environment, cwd=checkout, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{checkout}: deid {command} ended with {done.returncode}\n{done.stderr[-500:]}")
+    return hashlib.sha256(out.read_bytes()).hexdigest()
+
+
+if __name__ == "__main__":
+    main()
