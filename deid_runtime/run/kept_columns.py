@@ -8,6 +8,7 @@ A column with too many values, or that would hold back most notes, is an error b
 note whose value may not be passed on goes to quarantine. The answer does not depend on the order of the notes.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.formats import FORMATS, read_notes
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable
 from deid_runtime.formats.sources import Inputs
+from deid_runtime.labels import HEADS
+from deid_runtime.lexicon.word_codes import FAMILY, FAMILY_SHIFT, GIVEN, load_lexicon, word_key
 from deid_runtime.run.batches import Batch
 from deid_runtime.spans import Note
 
@@ -31,6 +34,9 @@ LONGEST_VALUE_CHARS: Final = 60
 
 #: A lone word gives a detector little to go by: behind this a place or a name is told better from a kind of note.
 _LEAD_IN: Final = "Note type: "
+
+_USUAL: Final = 2  # how common a name of the lists must be
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 #: Returns for every text what was found in it, or could not be done, in a word or two; nothing for a clean one.
 Search = Callable[[Sequence[str]], Sequence[str]]
@@ -129,7 +135,17 @@ def _search_values(values: Sequence[str], search: Search) -> dict[str, str]:
     plain = [value.replace("_", " ") for value in looked_at]
     alone, led_in = search(plain), search([_LEAD_IN + value for value in plain])
     found = {value: first or second for value, first, second in zip(looked_at, alone, led_in, strict=True)}
-    return {value: found.get(value, "") for value in values}
+    # `Brown` is a colour among colours and a name among names: where one value names a person, names of lists do, too.
+    suspicion = next((fault for fault in found.values() if any(label in fault for label in HEADS["name"])), "")
+    return {value: found.get(value) or (suspicion if suspicion and _is_name(value) else "") for value in values}
+
+
+def _is_name(value: str) -> bool:
+    """Say whether every word of a value is a given or family name of the lists."""
+    lexicon = load_lexicon()
+    words = _WORD.findall(value)
+    codes = [lexicon.get(word_key(word), 0) for word in words]
+    return bool(codes) and all(code & GIVEN >= _USUAL or (code & FAMILY) >> FAMILY_SHIFT >= _USUAL for code in codes)
 
 
 def _is_free(value: object) -> bool:
