@@ -42,7 +42,7 @@ def decode(text: str, tags: list[int], scores: list[float], threshold: float = 0
         ("J. seen", [2, 3, 0], [0.9, 0.9, 0.1], [("DOCTOR", "J.")]),
         (", seen", [0, 0], [0.9, 0.1], []),
         ("seen", [1], [0.9], [("PATIENT", "seen")]),
-        ("the Smith clan", [0, 0, 0], [0.6, 0.9, 0.1], [("PATIENT", "the Smith")]),
+        ("the Smith clan", [0, 0, 0], [0.6, 0.9, 0.1], [("PATIENT", "Smith")]),
         ("The Smith clan", [2, 0, 1], [0.6, 0.9, 0.7], [("PATIENT", "The Smith clan")]),
         ("the\nSmith", [2, 0], [0.6, 0.9], [("PATIENT", "Smith")]),
         ("The\nSmith", [2, 1], [0.6, 0.9], [("DOCTOR", "The"), ("PATIENT", "Smith")]),
