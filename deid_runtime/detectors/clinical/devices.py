@@ -62,7 +62,6 @@ ROWS: Final = (
             "pvarp rpm rpms pulsatility qb "
             "bfr dfr k delta sweep".split()
         ),
-        soft=True,
         check=lambda match: re.search(r"(?<!\d)(?:19|20)\d\d(?!\d)", match[0]) is None,
     ),
     ClinicalRow(
@@ -86,7 +85,6 @@ ROWS: Final = (
         ),
         at_numbers=True,
         after=" .-x",
-        soft=True,
     ),
     ClinicalRow(
         name="tube-size-unit",

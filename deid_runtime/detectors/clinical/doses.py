@@ -176,7 +176,6 @@ ROWS: Final = (
             r"(?:#|:|dose|\()?[ ]?(?P<value>[1-3][ ]?/[ ]?[23])(?![\d/])"
         ),
         words=frozenset(_VACCINES),
-        soft=True,
         check=lambda match: int(match["value"][0]) <= int(match["value"][-1]),
     ),
     ClinicalRow(

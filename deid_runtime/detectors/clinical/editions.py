@@ -65,7 +65,6 @@ ROWS: Final = (
         ),
         at_numbers=True,
         after=" ",
-        soft=True,
         check=lambda match: _is_no_event(match),
     ),
     ClinicalRow(
@@ -88,7 +87,6 @@ ROWS: Final = (
         # "8th edition (2017)", "revised criteria 2010", "guideline, 2021"
         pattern=re.compile(rf"{_NOUN}(?:[ ](?:of|from|for|in))?[ ,]{{0,2}}[(]?(?P<value>{_YEAR})"),
         words=frozenset(_GUIDE_WORDS),
-        soft=True,
         check=lambda match: match[0][:2].lower() != "ed" or match[0][:7].lower() == "edition",
     ),
 )

@@ -31,9 +31,8 @@ class ClinicalRow:
 
     The stretch is the group ``value`` of ``pattern``, or all of a match where there is no such group; ``excludes`` are
     the labels that nothing in it can have. The row is tried at ``words`` (lower case), or, with ``at_numbers``, where a
-    number begins whose figures one of the characters ``after`` follows (``x`` for any letter; none for any). ``soft``
-    rows go by a form that identifiers share now and then: a finder that is very sure outvotes them. In ``sure`` rows
-    no word before makes the value anything else.
+    number begins whose figures one of the characters ``after`` follows (``x`` for any letter; none for any). In
+    ``sure`` rows no word before makes the value anything else.
     """
 
     name: str
@@ -43,7 +42,6 @@ class ClinicalRow:
     at_numbers: bool = False
     after: str = ""
     excludes: frozenset[str] = FIGURES
-    soft: bool = False
     sure: bool = False
     check: Check | None = None
 
@@ -61,7 +59,6 @@ class Stretch:
     kind: str
     row: str
     excludes: frozenset[str]
-    soft: bool
     sure: bool
 
 
@@ -118,7 +115,7 @@ def _tried(rows: Iterable[ClinicalRow], text: str, place: int) -> Iterable[Stret
         if match is not None and (row.check is None or row.check(match)):
             start, end = match.span("value" if "value" in row.pattern.groupindex else 0)
             if start < end:
-                yield Stretch(start, end, row.kind, row.name, row.excludes, row.soft, row.sure)
+                yield Stretch(start, end, row.kind, row.name, row.excludes, row.sure)
 
 
 class Covered:

@@ -184,7 +184,6 @@ ROWS: Final = (
             rf"]?=[ ]?\d{{1,2}})?)?"
         ),
         words=anchors(_SCORES),
-        soft=True,
         check=lambda match: _is_name_of_score(match),
     ),
     ClinicalRow(
@@ -208,7 +207,6 @@ ROWS: Final = (
             r"2}){0,2})(?![\d/])"
         ),
         words=frozenset("ln lns sln slns nodes nodal cores glomeruli tracts oocytes embryos follicles".split()),
-        soft=True,
         check=is_counted,
     ),
     ClinicalRow(

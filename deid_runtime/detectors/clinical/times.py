@@ -44,7 +44,6 @@ ROWS: Final = (
         at_numbers=True,
         after="/",
         excludes=_NOT_OF_INFANTS,
-        soft=True,
     ),
     ClinicalRow(
         name="duration-after",
@@ -61,7 +60,6 @@ ROWS: Final = (
             "every within".split()
         ),
         excludes=_NOT_OF_INFANTS,
-        soft=True,
         check=lambda match: match[0][:3].lower() not in ("rtc", "tca") or match["value"].endswith(("12", "52")),
     ),
     ClinicalRow(

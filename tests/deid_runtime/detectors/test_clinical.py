@@ -119,15 +119,37 @@ def test_identifiers_beside_clinical_facts_stay(text: str, label: str) -> None:
     assert stays(text, label)
 
 
-def test_a_very_sure_model_outvotes_soft_rows_alone() -> None:
-    assert stays("review in [3/12]", "DATE", score=0.99)
-    assert not stays("review in [3/12]", "DATE", score=0.8)
-    assert not stays("[3/14] axillary nodes", "DATE", score=0.99)
+@pytest.mark.parametrize("text", ["review in [3/12]", "[3/14] axillary nodes"])
+def test_a_very_sure_model_outvotes_the_grammar(text: str) -> None:
+    assert stays(text, "DATE", score=0.99)
+    assert not stays(text, "DATE", score=0.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "least"),
+    [
+        ("came home [6/12] again", "DATE", 0.4),
+        ("gave [3] of them", "DATE", 0.5),
+        ("form [96-11] sent", "DATE", 0.3),
+        ("then [41] more", "AGE", 0.25),
+    ],
+)
+def test_a_bare_figure_wants_a_cue_or_a_model_that_means_it(text: str, label: str, least: float) -> None:
+    assert not stays(text, label, score=least - 0.05)
+    assert stays(text, label, score=least + 0.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"), [("seen on [6/12] again", "DATE"), ("moved in [1996] again", "DATE"), ("she is [41] now", "AGE")]
+)
+def test_a_cue_or_a_year_needs_no_sure_model(text: str, label: str) -> None:
+    assert stays(text, label, score=0.1)
 
 
 def test_a_number_over_89_wants_a_cue_or_a_model_that_means_it() -> None:
     assert not stays("now [96] again", "AGE", score=0.1)
-    assert stays("now [96] again", "AGE", score=0.5)
+    assert not stays("now [96] again", "AGE", score=0.7)
+    assert stays("now [96] again", "AGE", score=0.85)
     assert not stays("sugar 61, had juice, now [96]", "AGE", score=0.5)
     assert stays("he is [96] again", "AGE", score=0.1)
 
