@@ -119,7 +119,7 @@ def test_the_wheel_holds_the_packages_their_data_and_the_licence(wheel):
 def test_the_wheel_holds_no_notes(wheel):
     held = zipfile.ZipFile(wheel).namelist()
 
-    assert not [name for name in held if "corpus/notes" in name or name.endswith("-001.txt")]
+    assert not [name for name in held if "corpus/" in name or name.endswith("/T1.txt")]
 
 
 def test_the_wheel_holds_the_models(wheel):

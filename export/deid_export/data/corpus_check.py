@@ -196,8 +196,8 @@ def _check_header(
         unknown = sorted(attributes.keys() - _RECORD_FIELDS)
         if unknown:
             yield problem(f"unknown field {unknown[0][:40]!r}; known: {', '.join(FIELDS)}")
-        if attributes.get("id", file.stem) != file.stem:
-            yield problem("the file is not named after the patient's id")
+        if not f"{attributes.get('id', file.stem)}-".startswith(f"{file.stem}-"):
+            yield problem("the file is named neither after the patient's id nor after its batch")
     else:
         if not attributes.get("type"):
             yield problem("no type")

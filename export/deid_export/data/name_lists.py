@@ -23,7 +23,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from deid_export.data.corpus import GoldNote, annotated_files, read_corpus
+from deid_export.data.corpus import GoldNote, read_corpus
+from deid_export.data.subsets import batch_of
 from deid_runtime.lexicon.word_codes import EPONYM, FAMILY_SHIFT, PLACE, WORD_SHIFT, word_key
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -136,21 +137,17 @@ def _outside_words(note: GoldNote) -> Iterator[str]:
 
 
 def corpus_words(folder: Path) -> tuple[dict[str, int], set[str]]:
-    """Return key to class of the words that stand in lower case outside of identifiers, and the brands and eponyms.
-
-    A batch is the part of a file's name before the hyphen.
-    """
+    """Return key to class of the words that stand in lower case outside of identifiers, and the brands and eponyms."""
     lower: dict[str, set[str]] = defaultdict(set)
     capital: dict[str, set[str]] = defaultdict(set)
     in_names: Counter[str] = Counter()
-    for path in annotated_files(folder):
-        batch = path.name.partition("-")[0]
-        for note in read_corpus([path]):
-            for word in _outside_words(note):
-                (lower if word.islower() else capital)[word_key(word)].add(batch)
-            for span in note.spans:
-                if span.label in {"PATIENT", "DOCTOR"}:
-                    in_names.update(map(word_key, _WORD.findall(note.text[span.start : span.end])))
+    for note in read_corpus([folder]):
+        batch = batch_of(note)
+        for word in _outside_words(note):
+            (lower if word.islower() else capital)[word_key(word)].add(batch)
+        for span in note.spans:
+            if span.label in {"PATIENT", "DOCTOR"}:
+                in_names.update(map(word_key, _WORD.findall(note.text[span.start : span.end])))
     words = {key: 2 + (len(of) >= _BATCHES[1]) for key, of in lower.items() if len(of) >= _BATCHES[0]}
     brands = {
         key for key, of in capital.items() if len(of) >= _BRAND_BATCHES and key not in in_names and key not in words

@@ -47,6 +47,21 @@ def test_tagged_notes_become_text_and_spans(notes: list[GoldNote]) -> None:
     assert second.spans == ()
 
 
+def test_a_file_for_each_batch_reads_as_a_file_for_each_patient(tmp_path: Path) -> None:
+    patients = ["T1-001", "T1-010", "T1-002", "T10-001", "T2-001"]
+    for folder in ("patients", "batches"):
+        (tmp_path / folder).mkdir()
+    for patient in sorted(patients):
+        text = TAGGED.replace("P1", patient)
+        (tmp_path / "patients" / f"{patient}.txt").write_text(text, encoding="utf-8")
+        with (tmp_path / "batches" / f"{patient.partition('-')[0]}.txt").open("a", encoding="utf-8") as file:
+            file.write(text)
+    notes = read_corpus([tmp_path / "batches"])
+
+    assert notes == read_corpus([tmp_path / "patients"])
+    assert list(dict.fromkeys(note.patient for note in notes)) == ["T1-001", "T1-002", "T1-010", "T10-001", "T2-001"]
+
+
 def test_json_lines_hold_the_same(tmp_path: Path, notes: list[GoldNote]) -> None:
     path = tmp_path / "notes.jsonl"
     rows = [

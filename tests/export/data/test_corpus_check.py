@@ -38,7 +38,7 @@ def test_notes_that_keep_the_rules_are_counted(tmp_path: Path) -> None:
     [
         ("id=X1-001 ", "", "X1-001.txt:1: header: no id"),
         ("family=Orr", "famly=Orr", "X1-001.txt:1: header: unknown field 'famly'"),
-        ("id=X1-001 ", "id=X1-002 ", "X1-001.txt:1: header: the file is not named after the patient's id"),
+        ("id=X1-001 ", "id=X1-002 ", "X1-001.txt:1: header: the file is named neither after the patient's id nor"),
         ("\n%% note id=X1-001-1", "\nstray\n%% note id=X1-001-1", "X1-001.txt:2: header: text before the first"),
         (" type=Letter", "", "X1-001.txt:5: header: no type"),
         ("%% note id=X1-001-2", "%% nota id=X1-001-2", "X1-001.txt:5: header: neither %% patient nor %% note"),
@@ -64,6 +64,24 @@ def test_what_breaks_the_rules_is_a_problem(tmp_path: Path, old: str, new: str, 
     found = [str(problem) for problem in check(tmp_path, GOOD.replace(old, new)).problems]
 
     assert any(finding in text for text in found), found
+
+
+@pytest.mark.parametrize("name", ["X1-001.txt", "X1.txt"])
+def test_a_file_is_named_after_its_patient_or_its_batch(tmp_path: Path, name: str) -> None:
+    assert check(tmp_path, GOOD, name).findings == []
+
+
+@pytest.mark.parametrize("name", ["X.txt", "X1-00.txt", "X1-001-1.txt", "X2.txt"])
+def test_a_file_of_another_name_is_a_problem(tmp_path: Path, name: str) -> None:
+    assert [(finding.place, finding.rule) for finding in check(tmp_path, GOOD, name).problems] == [(f"{name}:1", "header")]
+
+
+def test_places_in_a_file_of_several_patients_count_from_its_first_line(tmp_path: Path) -> None:
+    other = GOOD.replace("X1-001", "X1-002").replace("Dear", "Orr's sign\nDear")
+    checked = check(tmp_path, GOOD + other.replace("BP <", "RR <"), "X1.txt")
+
+    assert checked.patients == 2
+    assert [(doubt.place, doubt.rule) for doubt in checked.findings] == [("X1.txt:12:1", "record")]
 
 
 @pytest.mark.parametrize(

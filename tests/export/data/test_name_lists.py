@@ -42,8 +42,8 @@ def test_names_have_a_class_by_frequency(tmp_path: Path) -> None:
 
 def test_words_of_the_corpus_stand_outside_of_identifiers_in_two_batches(tmp_path: Path) -> None:
     note = '%% patient id=P given=A family=B sex=F\n%% note id={}-1 type="Note"\n{}\n'
-    (tmp_path / "T1-001.txt").write_text(note.format("A", "wound zipped; Xybrace on. <PATIENT>Zqname</PATIENT>"))
-    (tmp_path / "T2-001.txt").write_text(note.format("B", "wound closed. Xybrace off. Zqname sign."))
+    (tmp_path / "A.txt").write_text(note.format("A", "wound zipped; Xybrace on. <PATIENT>Zqname</PATIENT>"))
+    (tmp_path / "B.txt").write_text(note.format("B", "wound closed. Xybrace off. Zqname sign."))
 
     words, brands = corpus_words(tmp_path)
 
