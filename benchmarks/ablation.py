@@ -20,13 +20,14 @@ import torch
 from measuring import RESULTS, describe_machine, write_results
 from scores import head_scores, union_scores
 
-from deid_export.data.corpus import corpus_digest, read_corpus
+from deid_export.data.corpus import corpus_digest
 from deid_export.data.gazetteers import load_gazetteers
 from deid_export.data.negatives import screened_sentences
 from deid_export.model.tagger import load, packaged_base
 from deid_export.train.batches import StreamSettings
 from deid_export.train.scoring import score_words
 from deid_export.train.training import Data, TrainSettings, train
+from deid_runtime.annotations.read import read_annotated
 from deid_runtime.labels import HEADS
 from deid_runtime.text.windows import WordEncoder
 
@@ -69,8 +70,8 @@ def main() -> None:
     options = parser.parse_args()
     machine = describe_machine()
     lists = load_gazetteers(options.lists)
-    dev = read_corpus(options.dev)
-    data = Data(read_corpus(options.notes), screened_sentences(options.negatives, lists), lists, [])
+    dev = read_annotated(options.dev)
+    data = Data(read_annotated(options.notes), screened_sentences(options.negatives, lists), lists, [])
     encoder = WordEncoder.from_file(Path(packaged_base()) / "tokenizer.json")
     reference = options.work / "0" / "joint.pt"
     rows = []

@@ -38,9 +38,10 @@ from deid_export.baselines.bert_bieso import BertSettings
 from deid_export.baselines.bilstm_crf import BilstmSettings
 from deid_export.baselines.crf import CrfSettings
 from deid_export.baselines.systems import load_union, train_baseline
-from deid_export.data.corpus import GoldNote, corpus_digest, read_corpus
+from deid_export.data.corpus import corpus_digest
 from deid_export.model.tagger import packaged_base
-from deid_runtime.evaluation import GoldNote as ScoredNote
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.read import read_annotated
 from deid_runtime.evaluation import compare, token_binary
 from deid_runtime.evaluation.significance import bootstrap
 from deid_runtime.evaluation.tokens import count_tokens
@@ -119,8 +120,7 @@ def main() -> None:
     """Train what is missing, measure all, print the table, write the results."""
     options = parse_arguments()
     machine = describe_machine()
-    notes, dev = read_corpus(options.notes), read_corpus(options.dev)
-    gold = [ScoredNote(note.id, note.text, note.spans, patient=note.patient) for note in dev]
+    notes, dev = read_annotated(options.notes), read_annotated(options.dev)
     found: dict[str, dict[str, list[Span]]] = {}
     rows: dict[str, dict[str, Any]] = {}
     for name in options.systems:
@@ -136,7 +136,7 @@ def main() -> None:
             "training": cards,
             "training_seconds": round(sum(card["seconds"] for card in cards), 1) if cards else None,
             "sentences_per_cpu_second": round(speed, 1),
-            **describe_scores(gold, found[name], options.seed),
+            **describe_scores(dev, found[name], options.seed),
         }
     ordered = sorted(rows, key=lambda name: rows[name]["groups"]["C"]["recall"] or 0.0)
     print_table([rows[name] for name in ordered])
@@ -144,7 +144,7 @@ def main() -> None:
     pairs = list(pairwise(ordered))
     if ours:
         pairs += [(name, ours[-1]) for name in ordered if name != ours[-1] and (name, ours[-1]) not in pairs]
-    comparisons = [describe_comparison(gold, found, pair, options) for pair in pairs]
+    comparisons = [describe_comparison(dev, found, pair, options) for pair in pairs]
     for row in comparisons:
         print(f"{row['first']} against {row['second']}: p = {row['recall']['p_value']:.4f} of recall, "
               f"{row['f1']['p_value']:.4f} of F1")  # fmt: skip
@@ -220,7 +220,7 @@ def find_with_pipeline(detect: Callable[[Sequence[Note]], Sequence[Any]], texts:
 
 
 def measure_once(
-    name: str, cards: Sequence[Mapping[str, Any]], dev: Sequence[GoldNote], options: argparse.Namespace
+    name: str, cards: Sequence[Mapping[str, Any]], dev: Sequence[AnnotatedNote], options: argparse.Namespace
 ) -> tuple[dict[str, list[Span]], float]:
     """Measure a system; what was trained here, and has not changed since, only the first time."""
     measured = json.dumps([cards, corpus_digest(dev), options.repeats])
@@ -240,7 +240,7 @@ def _span(row: Mapping[str, Any]) -> Span:
     return Span(row["start"], row["end"], row["label"], row["score"], tuple(row["sources"]))
 
 
-def measure(detector: Detector, dev: Sequence[GoldNote], repeats: int) -> tuple[dict[str, list[Span]], float]:
+def measure(detector: Detector, dev: Sequence[AnnotatedNote], repeats: int) -> tuple[dict[str, list[Span]], float]:
     """Return what is found by note id, and sentences in a second of processor time."""
     texts = [note.text for note in dev]
     sentences = sum(
@@ -256,7 +256,7 @@ def measure(detector: Detector, dev: Sequence[GoldNote], repeats: int) -> tuple[
 
 
 def describe_scores(
-    gold: Sequence[ScoredNote], found: Mapping[str, Sequence[Span]], seed: int
+    gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]], seed: int
 ) -> dict[str, dict[str, Any]]:
     """Return precision, recall and F1 of every group with their counts, and 95 % intervals for group C."""
     scores = token_binary(gold, found)
@@ -275,7 +275,7 @@ def describe_scores(
 
 
 def describe_comparison(
-    gold: Sequence[ScoredNote],
+    gold: Sequence[AnnotatedNote],
     found: Mapping[str, Mapping[str, Sequence[Span]]],
     pair: tuple[str, str],
     options: argparse.Namespace,

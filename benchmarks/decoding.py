@@ -18,11 +18,10 @@ import torch
 from measuring import RESULTS, describe_file, describe_machine, write_results
 from numpy.typing import NDArray
 
-from deid_export.data.corpus import read_corpus
 from deid_export.model.tagger import load, packaged_base, tags_of
 from deid_export.train.batches import window_targets
 from deid_export.train.viterbi import constrained, learned, viterbi
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.read import read_annotated
 from deid_runtime.evaluation import evaluate
 from deid_runtime.labels import HEADS
 from deid_runtime.merging.fusion import fuse_spans
@@ -47,9 +46,9 @@ def main() -> None:
     machine = describe_machine()
     encoder = WordEncoder.from_file(Path(packaged_base()) / "tokenizer.json")
     model = load(options.model).eval()
-    dev = read_corpus(options.dev)
+    dev = read_annotated(options.dev)
     sequences: dict[str, list[list[int]]] = {head: [] for head in HEADS}
-    for note in read_corpus(options.notes):
+    for note in read_annotated(options.notes):
         for window in make_windows(note.text, split_sentences(note.text), encoder):
             for head, tags in window_targets(window, note.spans, list(HEADS)).items():
                 sequences[head].append(tags)
@@ -63,7 +62,6 @@ def main() -> None:
     scored = [(note.text, window, _probabilities(model, window)) for note in dev
               for window in make_windows(note.text, split_sentences(note.text), encoder)]  # fmt: skip
     owners = [note.id for note in dev for _ in make_windows(note.text, split_sentences(note.text), encoder)]
-    gold = [GoldNote(note.id, note.text, tuple(note.spans), note.patient, note.type) for note in dev]
     rows = []
     for name, decode in decoders.items():
         begun = time.process_time()
@@ -73,7 +71,7 @@ def main() -> None:
                 found[owner] += decode(text, window, head, values)
         seconds = time.process_time() - begun
         fused = {note.id: fuse_spans(note.text, found[note.id]) for note in dev}
-        report = evaluate(gold, fused, bootstrap_resamples=0)
+        report = evaluate(dev, fused, bootstrap_resamples=0)
         tokens, entities = report.groups["C"].tokens, report.entities["strict"].micro
         row = {
             "decoder": name,

@@ -36,7 +36,7 @@ from deid_export.adapt.harvest.counting import digest
 from deid_export.adapt.harvest.passages import MarkedNote, Passage, passages
 from deid_export.adapt.harvest.sources import DetectedNotes, Pass
 from deid_export.adapt.harvest.terms import TermList, read_terms
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.detectors.inclusion import load_inclusion, normalise
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import Templates, compile_template, load_templates
@@ -179,7 +179,12 @@ class Lists:
 
 
 def accepted(
-    notes: Sequence[GoldNote], marks: str, terms: TermList, settings: Settings, wanted: HarvestSettings, folder: Path
+    notes: Sequence[AnnotatedNote],
+    marks: str,
+    terms: TermList,
+    settings: Settings,
+    wanted: HarvestSettings,
+    folder: Path,
 ) -> Lists:
     """Harvest from ``notes`` and accept everything."""
     with load_pipeline(settings, key=None, records={}) as pipeline:
@@ -205,12 +210,12 @@ def accepted(
     return Lists(folder, settings, (result.inclusion, result.templates), about)
 
 
-def annotated(notes: Sequence[GoldNote]) -> Pass:
+def annotated(notes: Sequence[AnnotatedNote]) -> Pass:
     """Return a pass over annotated notes."""
     return lambda: (MarkedNote(note.text, digest(note.patient), note.spans) for note in notes)
 
 
-def coverage(notes: Sequence[GoldNote], without: Settings, with_lines: Settings) -> dict[str, int]:
+def coverage(notes: Sequence[AnnotatedNote], without: Settings, with_lines: Settings) -> dict[str, int]:
     """Count the sentences that the lists of the package explain, and those that the harvested lines explain besides."""
     counts = {"sentences": 0}
     known = [
@@ -237,7 +242,7 @@ def coverage(notes: Sequence[GoldNote], without: Settings, with_lines: Settings)
 
 
 def cross_halves(
-    train: Sequence[GoldNote], terms: TermList, wanted: HarvestSettings, folder: Path
+    train: Sequence[AnnotatedNote], terms: TermList, wanted: HarvestSettings, folder: Path
 ) -> dict[str, dict[str, int]]:
     """Harvest from halves of the patients and count how the lines agree with the other halves."""
     totals: dict[str, Counter[str]] = {"templates": Counter(), "inclusion": Counter()}
@@ -271,7 +276,7 @@ def agreement(passage: Passage, found: Sequence[Span]) -> str:
     return "leak" if marked - slots else "over" if slots - marked else "other_bounds_or_label"
 
 
-def find(notes: Sequence[GoldNote], settings: Settings) -> tuple[dict[str, Any], float]:
+def find(notes: Sequence[AnnotatedNote], settings: Settings) -> tuple[dict[str, Any], float]:
     """Return the spans found in each note, and the seconds that the models took."""
     found = {}
     with load_pipeline(settings, key=None, records={}) as pipeline:
@@ -284,7 +289,7 @@ def find(notes: Sequence[GoldNote], settings: Settings) -> tuple[dict[str, Any],
         return found, pipeline.stage_seconds["models"]
 
 
-def with_and_without(notes: Sequence[GoldNote], lists: Lists) -> dict[str, Any]:
+def with_and_without(notes: Sequence[AnnotatedNote], lists: Lists) -> dict[str, Any]:
     """Score the notes without the harvested lines, with those of each sort, and with all."""
     scores = {}
     for name, settings in (
@@ -309,10 +314,10 @@ def with_and_without(notes: Sequence[GoldNote], lists: Lists) -> dict[str, Any]:
     return scores
 
 
-def plain_notes(path: Path) -> list[GoldNote]:
+def plain_notes(path: Path) -> list[AnnotatedNote]:
     """Read notes without annotation."""
     items = read_notes(Source(path, path.name, "jsonl", 0), ReadOptions())
-    return [GoldNote(item.id, item.text, ()) for item in items if isinstance(item, Note)]
+    return [AnnotatedNote(item.id, item.patient, item.type, item.text, ()) for item in items if isinstance(item, Note)]
 
 
 if __name__ == "__main__":

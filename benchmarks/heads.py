@@ -18,8 +18,9 @@ from measuring import RESULTS, describe_file, describe_machine, write_results
 from precision_versions import score_words, serving_batches
 from scores import head_scores
 
-from deid_export.data.corpus import corpus_digest, read_corpus
+from deid_export.data.corpus import corpus_digest
 from deid_export.onnx.assemble import write_manifest
+from deid_runtime.annotations.read import read_annotated
 from deid_runtime.labels import HEADS
 from deid_runtime.models.manifest import find_models, read_manifest
 from deid_runtime.models.tagger import load_tagger
@@ -35,7 +36,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS / "heads.json")
     options = parser.parse_args()
     machine = describe_machine()
-    dev = read_corpus(options.dev)
+    dev = read_annotated(options.dev)
     models = find_models(options.models)
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:

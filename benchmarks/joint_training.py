@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deid_export.data.corpus import GoldNote, corpus_digest
+from deid_export.data.corpus import corpus_digest
 from deid_export.data.gazetteers import Gazetteers, load_gazetteers
 from deid_export.data.negatives import screened_sentences
 from deid_export.model.tagger import BranchedTagger, load, packaged_base
 from deid_export.train.batches import StreamSettings
 from deid_export.train.training import Data, TrainSettings, train
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.text.windows import WordEncoder
 
 
@@ -34,7 +35,7 @@ class Trainer:
     encoder: WordEncoder
     resample: bool = True  # False: learn the values of the notes alone
 
-    def model(self, name: str, notes: Sequence[GoldNote], seed: int) -> BranchedTagger:
+    def model(self, name: str, notes: Sequence[AnnotatedNote], seed: int) -> BranchedTagger:
         """Train all heads jointly on ``notes`` for ``tokens``, going on where an earlier call was cut off."""
         settings = TrainSettings(
             base=packaged_base(), joint_tokens=self.tokens, head_tokens=0, threads=self.threads, seed=seed
@@ -49,7 +50,7 @@ class Trainer:
             print(f"trained {out.name} in {time.perf_counter() - begun:.0f} s", flush=True)
         return load(joint)
 
-    def _key(self, notes: Sequence[GoldNote], settings: TrainSettings, stream: StreamSettings) -> str:
+    def _key(self, notes: Sequence[AnnotatedNote], settings: TrainSettings, stream: StreamSettings) -> str:
         learnt: dict[str, Any] = dataclasses.asdict(settings) | {"stream": dataclasses.asdict(stream)}
         for name in ("base", "threads", "checkpoint_every_s"):  # none of them changes what is learnt, but for rounding
             del learnt[name]

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from deid_export.baselines.class_crf import ClassCrfSettings, Encoded, encode, train
 from deid_export.baselines.gazetteer import make_gazetteer
-from deid_export.data.corpus import GoldNote, corpus_digest
+from deid_export.data.corpus import corpus_digest
 from deid_export.train.scoring import WordScores, score_words
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.labels import HEADS
 
 
@@ -33,7 +34,7 @@ class Learner(Protocol):
     def settings(self) -> dict[str, Any]: ...
 
     def scores(
-        self, name: str, notes: Sequence[GoldNote], tests: Mapping[str, Sequence[GoldNote]], seed: int
+        self, name: str, notes: Sequence[AnnotatedNote], tests: Mapping[str, Sequence[AnnotatedNote]], seed: int
     ) -> dict[str, WordScores]:
         """Learn ``notes`` and score each of ``tests``; what was learnt before under this name is taken up again."""
 
@@ -49,7 +50,7 @@ class Joint:
         return {"tokens": self.trainer.tokens, "torch": torch.__version__}
 
     def scores(
-        self, name: str, notes: Sequence[GoldNote], tests: Mapping[str, Sequence[GoldNote]], seed: int
+        self, name: str, notes: Sequence[AnnotatedNote], tests: Mapping[str, Sequence[AnnotatedNote]], seed: int
     ) -> dict[str, WordScores]:
         model = self.trainer.model(name, notes, seed)
         return {test: score_words(model, tested, self.trainer.encoder) for test, tested in tests.items()}
@@ -73,7 +74,7 @@ class Crf:
         return asdict(self.crf)
 
     def scores(
-        self, name: str, notes: Sequence[GoldNote], tests: Mapping[str, Sequence[GoldNote]], seed: int
+        self, name: str, notes: Sequence[AnnotatedNote], tests: Mapping[str, Sequence[AnnotatedNote]], seed: int
     ) -> dict[str, WordScores]:
         learnt = [corpus_digest(notes), {test: corpus_digest(tested) for test, tested in tests.items()}, self.settings]
         kept = self.work / f"{hashlib.sha256(json.dumps(learnt).encode()).hexdigest()[:16]}.npz"
@@ -96,7 +97,7 @@ class Crf:
                 for test in tests
             }
 
-    def _part(self, notes: Sequence[GoldNote]) -> Encoded:
+    def _part(self, notes: Sequence[AnnotatedNote]) -> Encoded:
         return self.encoded.part([self.numbers[note.id] for note in notes])
 
     def _keep(self, path: Path, found: Mapping[str, WordScores]) -> None:
@@ -123,7 +124,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, tokens: int) -> None:
     parser.add_argument("--threads", type=int, default=2)
 
 
-def make_learner(options: argparse.Namespace, notes: Sequence[GoldNote]) -> Learner:
+def make_learner(options: argparse.Namespace, notes: Sequence[AnnotatedNote]) -> Learner:
     """Return the learner that was asked for; ``notes`` are all that it will learn or be scored on."""
     if options.learner == "joint":
         return Joint(load_trainer(options.work, options.tokens, options.threads, options.lists, options.negatives))

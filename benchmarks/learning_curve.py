@@ -23,8 +23,9 @@ from learners import add_arguments, make_learner, require_sources
 from measuring import RESULTS, describe_machine, write_results
 from scores import head_scores, union_scores
 
-from deid_export.data.corpus import corpus_digest, read_corpus
+from deid_export.data.corpus import corpus_digest
 from deid_export.data.subsets import nested_subsets
+from deid_runtime.annotations.read import read_annotated
 from deid_runtime.labels import HEADS
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
@@ -42,7 +43,7 @@ def main() -> None:
     options = parser.parse_args()
     require_sources(parser, options)
     machine = describe_machine()
-    notes, dev = read_corpus(options.notes), read_corpus(options.dev)
+    notes, dev = read_annotated(options.notes), read_annotated(options.dev)
     learner = make_learner(options, [*notes, *dev])
     rows: list[dict[str, Any]] = []
     results = {

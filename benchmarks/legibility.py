@@ -31,7 +31,9 @@ from typing import Any, Final, Literal, get_args
 from legibility_attacks import ATTACKS, Attack
 from measuring import RESULTS, describe_machine, write_results
 
-from deid_export.data.corpus import GoldNote, corpus_digest, read_corpus
+from deid_export.data.corpus import corpus_digest
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.read import read_annotated
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Span
@@ -57,7 +59,7 @@ def is_held_back(text: str) -> bool:
     return bool(illegible(read_view(text).text))
 
 
-def rewritten(note: GoldNote, attack: Attack, dose: Dose, chosen: Sequence[Span]) -> Attacked:
+def rewritten(note: AnnotatedNote, attack: Attack, dose: Dose, chosen: Sequence[Span]) -> Attacked:
     """Return ``note`` with the attack on as much of it as ``dose`` says; the ``chosen`` identifiers are counted."""
     inside = {at for span in chosen for at in range(span.start, span.end)}
     parts: list[str] = []
@@ -82,7 +84,7 @@ def missed(attacked: Attacked, spans: Sequence[Span]) -> int:
     return count
 
 
-def attacks_on(notes: Sequence[GoldNote], attack: Attack, dose: Dose) -> list[Attacked]:
+def attacks_on(notes: Sequence[AnnotatedNote], attack: Attack, dose: Dose) -> list[Attacked]:
     """Return all notes in the form; of each note the same identifier is chosen every time."""
     rng = random.Random(7)
     return [
@@ -117,7 +119,7 @@ def text_digest(texts: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def row(name: str, dose: Dose, notes: Sequence[GoldNote], attacked: Sequence[Attacked], counts: list[int]) -> Row:
+def row(name: str, dose: Dose, notes: Sequence[AnnotatedNote], attacked: Sequence[Attacked], counts: list[int]) -> Row:
     """Return the figures of one form in one dose, of the notes that it changes; a share of nothing is None."""
     changed = [
         (each, count, is_held_back(each.text))
@@ -144,7 +146,7 @@ def clean_texts(paths: Sequence[Path]) -> Iterator[tuple[str, str]]:
                 for record in map(json.loads, lines):
                     yield from ((path.name, record[name]) for name in _FIELDS if record.get(name))
         else:
-            yield from ((f"corpus {path.name}", note.text) for note in read_corpus([path]))
+            yield from ((f"corpus {path.name}", note.text) for note in read_annotated([path]))
 
 
 def clean_figures(paths: Sequence[Path]) -> dict[str, Any]:
@@ -168,7 +170,7 @@ def clean_figures(paths: Sequence[Path]) -> dict[str, Any]:
     return {"notes": dict(notes), "held_back": sum(held.values()), "of": notes.total(), "signs": signs}
 
 
-def speed_figures(notes: Sequence[GoldNote]) -> dict[str, Any]:
+def speed_figures(notes: Sequence[AnnotatedNote]) -> dict[str, Any]:
     """Return processor time of the check and of the whole pipeline on ``notes``, and of the check on long texts."""
     texts = [note.text for note in notes]
     with load_pipeline(Settings(profile="fast"), key=bytes(32), records={}) as pipeline:
@@ -183,7 +185,7 @@ def speed_figures(notes: Sequence[GoldNote]) -> dict[str, Any]:
     check = (process_time() - begun) / 10
     slowest = 0.0
     for name, attack in ATTACKS.items():
-        text = rewritten(GoldNote("", "", "", texts[0], ()), attack, "note", []).text
+        text = rewritten(AnnotatedNote("", "", "", texts[0], ()), attack, "note", []).text
         text = (text * (2**20 // len(text) + 1))[: 2**20]
         begun = process_time()
         for _ in find_signs(read_view(text).text):
@@ -232,7 +234,7 @@ def main() -> None:
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     machine = describe_machine()
-    marked = [note for note in read_corpus([options.notes]) if note.spans]
+    marked = [note for note in read_annotated([options.notes]) if note.spans]
     notes = random.Random(5).sample(marked, options.count)
     settings = Settings(profile="fast", hold_back_unreadable=False)
     rows: list[Row] = []

@@ -20,13 +20,13 @@ from pathlib import Path
 
 from measuring import RESULTS, describe_machine, write_results
 
-from deid_export.data.corpus import GoldNote, corpus_digest
+from deid_export.data.corpus import corpus_digest
 from deid_export.parrot.attack import AttackSettings, attack
 from deid_export.parrot.plant import plant
 from deid_export.parrot.report import render
 from deid_export.parrot.score import AttackScore, score
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated, read_records
-from deid_runtime.evaluation import GoldNote as Annotated
 from deid_runtime.surrogates import Surrogates
 
 SHARES = (0.01, 0.02, 0.05)
@@ -60,21 +60,20 @@ def main() -> None:
             seconds[name] = round(time.process_time() - begun, 1)
             print(f"{name}: {seconds[name]:.0f} s of processor time", flush=True)
     print(render(rows))
-    gold = [GoldNote(note.id, note.patient, note.type, note.text, note.spans) for note in notes]
     write_results(
         options.results,
         {
             "question": __doc__.splitlines()[0],
             "machine": machine,
             "settings": {name: getattr(options, name) for name in ("limit", "folds", "iterations", "seed")},
-            "corpus_sha256": corpus_digest(gold),
+            "corpus_sha256": corpus_digest(notes),
             "processor_seconds": seconds,
             "attacks": {name: made.to_json() for name, made in rows},
         },
     )
 
 
-def draw(notes: list[Annotated], limit: int, seed: int) -> list[Annotated]:
+def draw(notes: list[AnnotatedNote], limit: int, seed: int) -> list[AnnotatedNote]:
     """Return all notes of patients drawn at random, in their order, until there are ``limit`` or more."""
     patients = sorted({note.patient for note in notes})
     random.Random(f"{seed}-patients").shuffle(patients)

@@ -21,11 +21,13 @@ from measuring import RESULTS, describe_machine, write_results
 from numpy.typing import NDArray
 from scores import head_scores, union_scores
 
-from deid_export.data.corpus import GoldNote, corpus_digest, read_corpus
+from deid_export.data.corpus import corpus_digest
 from deid_export.model.tagger import packaged_base
 from deid_export.onnx.assemble import assemble, write_manifest
 from deid_export.train.batches import window_targets
 from deid_export.train.scoring import WordScores
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.read import read_annotated
 from deid_runtime.labels import HEADS
 from deid_runtime.models.manifest import read_manifest
 from deid_runtime.models.tagger import ModelTagger, load_tagger, width_of
@@ -35,7 +37,7 @@ from deid_runtime.text.windows import Window, WordEncoder, make_windows
 
 BATCH = 16
 PRECISIONS = {"float32": False, "int8": True}
-Rows = list[tuple[Window, GoldNote]]
+Rows = list[tuple[Window, AnnotatedNote]]
 
 
 def main() -> None:
@@ -49,7 +51,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS / "precision_versions.json")
     options = parser.parse_args()
     machine = describe_machine()
-    notes, dev = read_corpus(options.notes), read_corpus(options.dev)
+    notes, dev = read_annotated(options.notes), read_annotated(options.dev)
     tokenizer = Path(packaged_base()) / "tokenizer.json"
     for name, int8 in PRECISIONS.items():
         if not (options.work / name / "manifest.json").is_file():
@@ -126,7 +128,7 @@ def _profile_each_count(folder: Path) -> None:
     write_manifest(folder, content)
 
 
-def serving_batches(notes: Sequence[GoldNote], encoder: WordEncoder) -> list[Rows]:
+def serving_batches(notes: Sequence[AnnotatedNote], encoder: WordEncoder) -> list[Rows]:
     """Return the serving windows of all notes, those of one width together."""
     by_width: dict[int, Rows] = {}
     for note in notes:

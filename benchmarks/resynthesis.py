@@ -32,10 +32,10 @@ from joint_training import load_trainer
 from measuring import RESULTS, describe_machine, write_results
 from numpy.typing import NDArray
 
-from deid_export.data.corpus import GoldNote, corpus_digest
+from deid_export.data.corpus import corpus_digest
 from deid_export.model.tagger import BranchedTagger, tags_of
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated, read_records
-from deid_runtime.evaluation import GoldNote as Annotated
 from deid_runtime.evaluation import compare, token_binary
 from deid_runtime.merging.fusion import fuse_spans
 from deid_runtime.models.decoding import decode_words
@@ -77,7 +77,7 @@ def main() -> None:
     judged = read_words(options.ordinary_words) if options.ordinary_words else frozenset()
     made = resynthesize(notes, read_records(options.notes), Surrogates(KEY), judged=judged, keep_ids=True)
     print(render(made.checks))
-    arms = {"originals": to_train(notes), "resynthesised": to_train(made.notes)}
+    arms = {"originals": notes, "resynthesised": made.notes}
     checked = {
         "checks_of": {
             "measured": machine["measured"],
@@ -118,7 +118,7 @@ def main() -> None:
             "torch": torch.__version__,
             "settings": {name: getattr(options, name) for name in ("tokens", "seeds", "threads", "shuffles")}
             | {"resampling": not options.no_resampling, "judged_words": len(judged), "allowed_loss": ALLOWED_LOSS},
-            "corpus_sha256": {name: corpus_digest(arm) for name, arm in (*arms.items(), ("dev", to_train(dev)))},
+            "corpus_sha256": {name: corpus_digest(arm) for name, arm in (*arms.items(), ("dev", dev))},
             **checked,
             "rows": rows,
         },
@@ -133,12 +133,7 @@ def with_checks(results: Path, checked: dict[str, Any]) -> dict[str, Any]:
     return {**known, **checked}
 
 
-def to_train(notes: Sequence[Annotated]) -> list[GoldNote]:
-    """Return notes as training takes them."""
-    return [GoldNote(note.id, note.patient, note.type, note.text, note.spans) for note in notes]
-
-
-def search(model: BranchedTagger, notes: Sequence[Annotated], encoder: WordEncoder) -> dict[str, list[Span]]:
+def search(model: BranchedTagger, notes: Sequence[AnnotatedNote], encoder: WordEncoder) -> dict[str, list[Span]]:
     """Return by note id what any head finds."""
     model.eval()
     found = {}

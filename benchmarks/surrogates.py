@@ -67,7 +67,9 @@ from surrogate_forms import (
     stays,
 )
 
-from deid_export.data.corpus import GoldNote, corpus_digest, read_corpus, read_records
+from deid_export.data.corpus import corpus_digest
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.pipeline import Quarantined, load_pipeline
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
@@ -111,7 +113,7 @@ class Tally:
 class Replaced:
     """A note with the values of its spans and their surrogates."""
 
-    note: GoldNote
+    note: AnnotatedNote
     values: list[str] = field(repr=False)
     made: list[str] = field(repr=False)
 
@@ -132,7 +134,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS / "surrogates.json")
     options = parser.parse_args()
     machine = describe_machine()
-    corpora = {path.name: (read_corpus([path]), read_records([path])) for path in options.notes}
+    corpora = {path.name: (read_annotated([path]), read_records([path])) for path in options.notes}
     keys = [hashlib.sha256(f"benchmark {number}".encode()).digest() for number in range(options.keys)]
     results: dict[str, Any] = {}
     for name, (notes, records) in corpora.items():
@@ -164,7 +166,7 @@ def main() -> None:
 
 
 def replace_all(
-    notes: Sequence[GoldNote], records: Mapping[str, PatientRecord], key: bytes, *, is_whole: bool
+    notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord], key: bytes, *, is_whole: bool
 ) -> list[Replaced]:
     """Return every note with its surrogates; with ``is_whole`` those of a patient share their context."""
     surrogates = Surrogates(key)
@@ -182,7 +184,7 @@ def replace_all(
     return rows
 
 
-def plain(note: GoldNote) -> Note:
+def plain(note: AnnotatedNote) -> Note:
     """Return an annotated note as the runtime knows notes."""
     return Note(note.id, note.text, note.patient, note.type)
 
@@ -400,7 +402,7 @@ def _add_counts(tally: Tally, measure: str, value: str, counts: Counter[str], *s
 
 
 def time_pipeline(
-    notes: Sequence[GoldNote], records: Mapping[str, PatientRecord], profile: Literal["fast", "full"], key: bytes
+    notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord], profile: Literal["fast", "full"], key: bytes
 ) -> dict[str, Any]:
     """Return the seconds of each stage of the embedded pipeline, and the share of the surrogates."""
     with load_pipeline(Settings(profile=profile), key=key, records=records) as pipeline:

@@ -28,8 +28,10 @@ from learners import add_arguments, make_learner, require_sources
 from measuring import RESULTS, describe_machine, write_results
 from scores import union_scores
 
-from deid_export.data.corpus import GoldNote, corpus_digest, read_corpus
+from deid_export.data.corpus import corpus_digest
 from deid_export.data.subsets import batch_of, halves
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.read import read_annotated
 
 DEV = "dev"
 ALL = "all"  # stands for the batch of the model that learnt from all
@@ -41,7 +43,7 @@ class Training:
 
     kind: str
     batch: str
-    notes: list[GoldNote]
+    notes: list[AnnotatedNote]
     tests: tuple[str, ...]
 
 
@@ -57,7 +59,7 @@ def main() -> None:
     options = parser.parse_args()
     require_sources(parser, options)
     machine = describe_machine()
-    notes = read_corpus(options.notes)
+    notes = read_annotated(options.notes)
     found = sorted({batch_of(note) for note in notes}, key=_by_number)
     batches = options.batches or found
     if absent := set(batches) - set(found):
@@ -68,7 +70,7 @@ def main() -> None:
     own, held = {}, {}
     for batch in batches:
         own[batch], held[batch] = halves([note for note in notes if batch_of(note) == batch], options.seed)
-    tests = held | {DEV: read_corpus(options.dev)}
+    tests = held | {DEV: read_annotated(options.dev)}
     learner = make_learner(options, [*notes, *tests[DEV]])
     rows: list[dict[str, Any]] = []
     results = {
@@ -93,7 +95,7 @@ def main() -> None:
     print(f"on the held-out half of each batch, by what was learnt:\n\n{render(results)}")
 
 
-def trainings(batches: Sequence[str], own: Mapping[str, Sequence[GoldNote]]) -> Iterator[Training]:
+def trainings(batches: Sequence[str], own: Mapping[str, Sequence[AnnotatedNote]]) -> Iterator[Training]:
     """Yield all models to train, those that most can be read from first; ``own``: by batch, what is not held out."""
     yield Training("others and own", ALL, [note for batch in batches for note in own[batch]], (*batches, DEV))
     for batch in batches:
@@ -103,7 +105,7 @@ def trainings(batches: Sequence[str], own: Mapping[str, Sequence[GoldNote]]) -> 
         yield Training("others", batch, others, (batch, DEV))
 
 
-def size(notes: Sequence[GoldNote]) -> dict[str, int]:
+def size(notes: Sequence[AnnotatedNote]) -> dict[str, int]:
     """Count patients, notes and spans."""
     return {
         "patients": len({note.patient for note in notes}),

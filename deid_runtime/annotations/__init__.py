@@ -1,1 +1,1 @@
-"""Annotated notes: read and write text with marked identifiers in several formats."""
+"""Annotated notes: one class, and one module for each format that they are read from and written as."""

@@ -1,47 +1,78 @@
-"""Annotated notes read whole, from tagged text, JSON Lines, i2b2 2014 XML or brat."""
+"""Reads annotated files and folders of them, in the format that their names tell.
 
-import gzip
-import json
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+Files are read whole: annotated sets are small.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from deid_runtime.annotations.notes import GoldNote, read_gold
+from deid_runtime.annotations import brat, i2b2, jsonl
+from deid_runtime.annotations.note import AnnotatedNote, errors_in, require_disjoint
 from deid_runtime.annotations.tagged import read_tagged, read_tagged_records
-from deid_runtime.errors import InputError, SourceError
-from deid_runtime.spans import PatientRecord, Span
+from deid_runtime.errors import SourceError
+from deid_runtime.spans import PatientRecord
 from deid_runtime.system.shown_ids import shown_id
 
-_JSON_LINES: Final = (".jsonl", ".jsonl.gz")
-_STANDOFF: Final = (".xml", ".ann")
+_TEXT: Final = ".txt"
+_STANDOFF: Final = (i2b2.SUFFIX, brat.SUFFIX)
+_IN_FOLDERS: Final = (_TEXT, ".jsonl", ".jsonl.gz", *_STANDOFF)
 
 
-def read_annotated(paths: Sequence[Path]) -> list[GoldNote]:
+def read_annotated(paths: Sequence[Path]) -> list[AnnotatedNote]:
     """Read annotated files, or folders of them, in the order of their names.
 
     Tagged ``.txt`` (a ``%%`` line opens each patient and note), ``.jsonl`` and ``.jsonl.gz``, i2b2 2014 ``.xml``, and
     brat ``.ann`` with its ``.txt`` beside it. The id of a note that is a file is its path below the folder. The spans
-    of a note are sorted and disjoint.
+    of a note are sorted and disjoint; what is marked twice with one label is one span.
 
     Raises SourceError when a path holds no annotated note or a line cannot be read, InputError for a note whose spans
     overlap or end behind its text.
     """
-    notes: list[GoldNote] = []
+    notes: list[AnnotatedNote] = []
     for path in paths:
         before = len(notes)
         for file in annotated_files(path):
-            if file.name.endswith(_JSON_LINES):
-                notes += _read_jsonl(file)
-            elif file.name.endswith(_STANDOFF):
-                notes.append(_read_standoff(file, path))
-            else:
-                notes += read_tagged(file)
+            notes += (_disjoint(file, note) for note in _read_file(file, path))
         if len(notes) == before:
             raise SourceError(
                 f"{path} holds no annotated note; expected tagged .txt, .jsonl, i2b2 .xml or brat .ann files"
             )
     return notes
+
+
+def read_gold(path: Path) -> list[AnnotatedNote]:
+    """Read annotated notes to score against, in the order of the file or by file name. Spans may overlap.
+
+    ``path`` is a file of JSON Lines, an i2b2 ``.xml``, a brat ``.ann``, or a folder of the latter two. Tagged text is
+    not read: it could be any text.
+
+    Raises SourceError when the path cannot be read as any of these or an id comes twice, InputError for a bad note.
+    """
+    files = sorted(file for suffix in _STANDOFF for file in path.rglob(f"*{suffix}")) if path.is_dir() else [path]
+    notes: list[AnnotatedNote] = []
+    for file in files:
+        if not file.name.endswith((*jsonl.SUFFIXES, *_STANDOFF)):
+            raise SourceError(f"{file}: annotations are read from .jsonl, .jsonl.gz, .xml and .ann")
+        notes += _read_file(file, path)
+    if not notes:
+        raise SourceError(
+            f"{path}: no annotated note; expected .jsonl, .jsonl.gz, .xml, .ann or a folder of the latter"
+        )
+    require_unique_ids(path, (note.id for note in notes))
+    return notes
+
+
+def require_unique_ids(path: Path, ids: Iterable[str]) -> None:
+    """Raise SourceError when an id comes twice in what was read from ``path``."""
+    seen: set[str] = set()
+    for note_id in ids:
+        if note_id in seen:
+            raise SourceError(
+                f"{path}: note id {shown_id(note_id)} comes twice; ids must be unique for scores to mean anything"
+            )
+        seen.add(note_id)
 
 
 def read_records(paths: Sequence[Path]) -> dict[str, PatientRecord]:
@@ -51,7 +82,7 @@ def read_records(paths: Sequence[Path]) -> dict[str, PatientRecord]:
     that contradict each other.
     """
     records: dict[str, PatientRecord] = {}
-    files = [file for path in paths for file in annotated_files(path) if file.suffix == ".txt"]
+    files = [file for path in paths for file in annotated_files(path) if file.suffix == _TEXT]
     for file in files:
         for record in read_tagged_records(file):
             before = records[record.id].fields if record.id in records else {}
@@ -69,43 +100,27 @@ def annotated_files(path: Path) -> list[Path]:
     """Return the files below ``path`` that :func:`read_annotated` reads, by name; ``path`` itself when it is a file."""
     if not path.is_dir():
         return [path]
-    known = sorted(file for file in path.rglob("*") if file.name.endswith((".txt", *_JSON_LINES, *_STANDOFF)))
-    return [file for file in known if file.suffix != ".txt" or not file.with_suffix(".ann").exists()]
+    known = sorted(file for file in path.rglob("*") if file.name.endswith(_IN_FOLDERS))
+    return [file for file in known if file.suffix != _TEXT or not file.with_suffix(brat.SUFFIX).exists()]
 
 
-def check_disjoint(note_id: str, text: str, spans: Sequence[Span]) -> None:
-    """Raise InputError that names the note unless sorted ``spans`` are disjoint and within ``text``."""
-    for left, right in pairwise(spans):
-        if right.start < left.end:
-            raise InputError(
-                f"note {shown_id(note_id)}: spans [{left.start}, {left.end}) {left.label} and [{right.start}, "
-                f"{right.end}) {right.label} overlap; a character can have one label, keep the wider span"
-            )
-    if spans and spans[-1].end > len(text):
-        raise InputError(
-            f"note {shown_id(note_id)}: a span ends at {spans[-1].end}, behind a text of {len(text)} code points; "
-            "offsets count code points of the very text that was annotated"
-        )
-
-
-def _read_standoff(file: Path, given: Path) -> GoldNote:
-    [note] = read_gold(file)
+def _read_file(file: Path, given: Path) -> Iterator[AnnotatedNote]:
+    """Yield the notes of a file below the folder ``given``, or of ``given`` itself."""
+    # The id that `deid detect` gives to a note that is a file: its path below the folder, without suffix.
     below = file.relative_to(given) if given.is_dir() else Path(file.name)
-    spans = tuple(sorted(set(note.spans)))  # the same thing marked twice is one thing
-    check_disjoint(note.id, note.text, spans)
-    return GoldNote(below.with_suffix("").as_posix(), note.text, spans, note.patient, note.type)
+    note_id = below.with_suffix("").as_posix()
+    if file.name.endswith(jsonl.SUFFIXES):
+        yield from jsonl.read_jsonl(file)
+    elif file.suffix == i2b2.SUFFIX:
+        yield i2b2.read_i2b2(file, note_id)
+    elif file.suffix == brat.SUFFIX:
+        yield brat.read_brat(file, note_id)
+    else:
+        yield from read_tagged(file)
 
 
-def _read_jsonl(path: Path) -> Iterator[GoldNote]:
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                row = json.loads(line)
-                spans = tuple(sorted(Span(s["start"], s["end"], s["label"]) for s in row["spans"]))
-                note_id, patient, kind, text = row["id"], row.get("patient", ""), row.get("type", ""), row["text"]
-                if not all(isinstance(value, str) for value in (note_id, patient, kind, text)):
-                    raise TypeError
-            except (ValueError, KeyError, TypeError) as error:
-                raise SourceError(f"{path}:{number}: not an annotated note ({type(error).__name__})") from None
-            check_disjoint(note_id, text, spans)
-            yield GoldNote(note_id, text, spans, patient, kind)
+def _disjoint(file: Path, note: AnnotatedNote) -> AnnotatedNote:
+    once = replace(note, spans=tuple(sorted(set(note.spans))))
+    with errors_in(str(file)):
+        require_disjoint(once)
+    return once

@@ -1,4 +1,4 @@
-"""Tagged text: the notes of a patient in one file, each span between ``<LABEL>`` and ``</LABEL>``.
+"""Tagged text: the notes of one or several patients in a file, each span between ``<LABEL>`` and ``</LABEL>``.
 
 ::
 
@@ -16,8 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError, SourceError
+from deid_runtime.formats.byte_lines import reading
 from deid_runtime.labels import LABELS
 from deid_runtime.spans import PatientRecord, Span
 from deid_runtime.system.shown_ids import shown_id
@@ -58,7 +59,7 @@ def parse_header(line: str) -> tuple[str, dict[str, str]]:
     return kind, dict(part.split("=", 1) for part in shlex.split(rest) if "=" in part)
 
 
-def read_tagged(path: Path) -> Iterator[GoldNote]:
+def read_tagged(path: Path) -> Iterator[AnnotatedNote]:
     """Yield the notes of one file.
 
     Raises SourceError, with the line, for a ``%%`` line that cannot be read, for what is left of a tag, and for text
@@ -69,7 +70,7 @@ def read_tagged(path: Path) -> Iterator[GoldNote]:
     lines: list[str] = []
     opened = 1
 
-    def close() -> Iterator[GoldNote]:
+    def close() -> Iterator[AnnotatedNote]:
         if note is None:
             if any(line.strip() for line in lines):
                 raise SourceError(f"{path}:{opened}: text before a %% note line; tagged text has one before each note")
@@ -78,10 +79,10 @@ def read_tagged(path: Path) -> Iterator[GoldNote]:
         left = _TAG_LIKE.search(text)
         if left is not None:
             raise SourceError(
-                f"{path}: note {note.get('id', '')}: half a tag is left at offset {left.start()} of its text; expected "
-                "<LABEL>...</LABEL> over one line end at most, with a label of this library"
+                f"{path}: note {shown_id(note.get('id', ''))}: half a tag is left at offset {left.start()} of its "
+                "text; expected <LABEL>...</LABEL> over one line end at most, with a label of this library"
             )
-        yield GoldNote(note.get("id", ""), text, spans, patient.get("id", ""), note.get("type", ""))
+        yield AnnotatedNote(note.get("id", ""), patient.get("id", ""), note.get("type", ""), text, spans)
 
     for number, line in enumerate(_lines(path), start=1):
         if not line.startswith("%%"):
@@ -110,7 +111,8 @@ def read_tagged_records(path: Path) -> Iterator[PatientRecord]:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        with reading(str(path)):
+            return path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise SourceError(f"{path}: not UTF-8 from byte {error.start} on; save it as UTF-8") from None
 
@@ -119,11 +121,11 @@ def _header(path: Path, number: int, line: str) -> tuple[str, dict[str, str]]:
     try:
         return parse_header(line)
     except ValueError:  # from None: shlex's error carries part of the line
-        raise SourceError(f"{path}:{number}: unbalanced quotes in a %% line") from None
+        raise SourceError(f"{path}:{number}: unbalanced quotes in a %% line; close each quote") from None
 
 
-def render_tagged(patient: str, record: Mapping[str, str], notes: Sequence[GoldNote]) -> str:
-    """Return one patient's file, ``record`` (field to value) in its first line.
+def render_tagged(patient: str, record: Mapping[str, str], notes: Sequence[AnnotatedNote]) -> str:
+    """Return one patient's notes, ``record`` (field to value) in the first line; texts of several make one file.
 
     Raises InputError for a note that would not come back as it is: a span over several line ends, tags in its text,
     lines that begin with ``%%``, line ends other than LF, empty lines at either end.
@@ -143,7 +145,7 @@ def render_tagged(patient: str, record: Mapping[str, str], notes: Sequence[GoldN
     return "\n".join(lines) + "\n"
 
 
-def _marked(note: GoldNote) -> str:
+def _marked(note: AnnotatedNote) -> str:
     pieces: list[str] = []
     at = 0
     for span in note.spans:

@@ -1,6 +1,7 @@
 """Gold against found: token-binary, entity and character scores, their uncertainty, and a report."""
 
-from deid_runtime.annotations.notes import GoldNote, read_found, read_gold
+from deid_runtime.annotations.found import read_found
+from deid_runtime.annotations.read import read_gold
 from deid_runtime.evaluation.report import Report, evaluate
 from deid_runtime.evaluation.review import errors_in_context, write_errors
 from deid_runtime.evaluation.significance import Difference, compare
@@ -9,7 +10,6 @@ from deid_runtime.evaluation.tokens import Score, token_binary
 
 __all__ = [
     "Difference",
-    "GoldNote",
     "Report",
     "Score",
     "compare",

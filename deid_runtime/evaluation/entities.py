@@ -24,7 +24,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.evaluation.tokens import Score
 from deid_runtime.spans import Span
 
@@ -98,7 +98,7 @@ _MEASURES: Final[Mapping[str, _Keys]] = {
 }
 
 
-def score_entities(gold: Sequence[GoldNote], found: Mapping[str, Sequence[Span]]) -> dict[str, EntityScore]:
+def score_entities(gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]]) -> dict[str, EntityScore]:
     """Return each measure of the module's docstring by name, over all labels and, as ``hipaa_<name>``, over HIPAA's."""
     pairs = [(note.text, note.spans, found.get(note.id, ())) for note in gold]
     hipaa = [(text, _of_hipaa(marked), _of_hipaa(spans)) for text, marked, spans in pairs]

@@ -38,7 +38,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from deid_runtime.annotations.notes import GoldNote, require_inside
+from deid_runtime.annotations.note import AnnotatedNote, require_inside
 from deid_runtime.evaluation.tokens import TOKEN, label_tokens, ratio, token_offsets
 from deid_runtime.spans import Span
 
@@ -128,7 +128,7 @@ class Errors:
     relabelled: Mapping[str, int]
 
 
-def count_errors(gold: Sequence[GoldNote], found: Mapping[str, Sequence[Span]]) -> Errors:
+def count_errors(gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]]) -> Errors:
     """Count the errors by kind; a note without found spans is all missed.
 
     Raises InputError when a found span ends behind its text.
@@ -143,7 +143,9 @@ def count_errors(gold: Sequence[GoldNote], found: Mapping[str, Sequence[Span]]) 
     return Errors(_tabulate(of_gold), _tabulate(of_found), dict(_most_frequent_first(relabelled)))
 
 
-def judge_tokens(gold: Sequence[GoldNote], found: Mapping[str, Sequence[Span]]) -> tuple[list[Judged], list[Judged]]:
+def judge_tokens(
+    gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]]
+) -> tuple[list[Judged], list[Judged]]:
     """Return the gold tokens and the found tokens of all notes, in order, each with its kind.
 
     Raises InputError when a found span ends behind its text.
@@ -192,7 +194,7 @@ def _most_frequent_first(counts: Counter[_Key]) -> list[tuple[_Key, int]]:
 class _Note:
     """The tokens, lines and values of one note."""
 
-    def __init__(self, note: GoldNote, found: Sequence[Span]) -> None:
+    def __init__(self, note: AnnotatedNote, found: Sequence[Span]) -> None:
         require_inside(note.id, note.text, found, "found")
         self._text = note.text
         self._gold, self._found = note.spans, found

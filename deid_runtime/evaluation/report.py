@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError
 from deid_runtime.evaluation.entities import EntityScore, score_entities
 from deid_runtime.evaluation.errors import Errors, count_errors
@@ -101,7 +101,7 @@ class Report:
 
 
 def evaluate(
-    gold: Sequence[GoldNote],
+    gold: Sequence[AnnotatedNote],
     found: Mapping[str, Sequence[Span]],
     *,
     quarantined: Collection[str] = (),

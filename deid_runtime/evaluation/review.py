@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.evaluation.errors import Judged, Kind, is_telling, judge_tokens
 from deid_runtime.evaluation.tokens import TOKEN
 from deid_runtime.spans import Span
@@ -51,7 +51,7 @@ class ErrorInContext:
 
 
 def errors_in_context(
-    gold: Sequence[GoldNote], found: Mapping[str, Sequence[Span]], *, context_words: int = CONTEXT_WORDS
+    gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]], *, context_words: int = CONTEXT_WORDS
 ) -> Iterator[ErrorInContext]:
     """Yield the errors of every note, in its order, with at most ``context_words`` words of the line on each side.
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import SettingsError
 from deid_runtime.evaluation.tokens import GROUPS, IntArray, count_tokens
 from deid_runtime.spans import Span
@@ -60,7 +60,7 @@ class Difference:
 
 
 def compare(
-    gold: Sequence[GoldNote],
+    gold: Sequence[AnnotatedNote],
     first: Mapping[str, Sequence[Span]],
     second: Mapping[str, Sequence[Span]],
     *,

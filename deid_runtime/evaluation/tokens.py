@@ -30,7 +30,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from deid_runtime.annotations.notes import GoldNote, require_inside
+from deid_runtime.annotations.note import AnnotatedNote, require_inside
 from deid_runtime.evaluation.ages import age_years
 from deid_runtime.labels import LABELS, group_of
 from deid_runtime.spans import Span
@@ -116,14 +116,14 @@ class Counts:
         return Score(true_positives, false_positives, false_negatives)
 
 
-def token_binary(gold: Sequence[GoldNote], found: Mapping[str, Sequence[Span]]) -> dict[str, Score]:
+def token_binary(gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]]) -> dict[str, Score]:
     """Return the token-binary score of groups ``"A"``, ``"B"``, ``"C"``; a note without found spans is all missed."""
     counts = count_tokens(gold, found)
     return {group: counts.score(group) for group in GROUPS}
 
 
 def count_tokens(
-    gold: Sequence[GoldNote], found: Mapping[str, Sequence[Span]], *, token: re.Pattern[str] = TOKEN
+    gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]], *, token: re.Pattern[str] = TOKEN
 ) -> Counts:
     """Count gold against found tokens, where a token is what ``token`` matches; spans come in any order.
 

@@ -5,9 +5,10 @@ as real names have it, the same wherever it comes in a patient's notes.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Final
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.resynthesis.constraints import Constraints
 from deid_runtime.resynthesis.originals import DIRECTIONS, MOVING_LABELS, STREET_KINDS, street_word, words_of
@@ -20,16 +21,16 @@ _TURNS: Final = 64
 _SHORT_WORD: Final = 3  # letters; a letter more or less makes another word of shorter ones
 
 
-def with_values(note: GoldNote, values: Sequence[str]) -> GoldNote:
+def with_values(note: AnnotatedNote, values: Sequence[str]) -> AnnotatedNote:
     """Return the note with ``values``, one for each, in its spans, and the spans where they are then."""
     text, offsets = rewrite(note.text, note.spans, values)
     spans = tuple(Span(start, end, span.label) for span, (start, end) in zip(note.spans, offsets, strict=True))
-    return GoldNote(note.id, text, spans, note.patient, note.type)
+    return replace(note, text=text, spans=spans)
 
 
 def alter_offending(
-    note: GoldNote, constraints: Constraints, originals: Collection[str], avoid: Collection[str]
-) -> GoldNote:
+    note: AnnotatedNote, constraints: Constraints, originals: Collection[str], avoid: Collection[str]
+) -> AnnotatedNote:
     """Return a new note whose surrogates hold no original any more, as far as letters can be changed.
 
     ``originals`` are the normal forms that no surrogate of this patient may equal; what is altered equals none of

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.labels import LABELS
 from deid_runtime.resynthesis.chi_square import ChiSquare, compare_counts
 from deid_runtime.resynthesis.constraints import KINDS, Found
@@ -93,7 +93,9 @@ def _piece_form(piece: str) -> str:
     return "Aa" if piece[0].isupper() and not any(map(str.isupper, piece[1:])) else "aA"
 
 
-def check_corpus(before: Sequence[GoldNote], after: Sequence[GoldNote], family_names: int, found: Found) -> Checks:
+def check_corpus(
+    before: Sequence[AnnotatedNote], after: Sequence[AnnotatedNote], family_names: int, found: Found
+) -> Checks:
     """Compare a corpus with its resynthesis; both have the same notes with the same number of spans, in order."""
     old, new = _by_label(before), _by_label(after)
     repeated, consistent = _consistency(before, after)
@@ -117,7 +119,7 @@ def check_corpus(before: Sequence[GoldNote], after: Sequence[GoldNote], family_n
     )
 
 
-def _by_label(notes: Iterable[GoldNote]) -> defaultdict[str, list[str]]:
+def _by_label(notes: Iterable[AnnotatedNote]) -> defaultdict[str, list[str]]:
     values: defaultdict[str, list[str]] = defaultdict(list)
     for note in notes:
         for span in note.spans:
@@ -145,7 +147,7 @@ def _check_label(label: str, old: Sequence[str], new: Sequence[str]) -> LabelChe
     )
 
 
-def _consistency(before: Sequence[GoldNote], after: Sequence[GoldNote]) -> tuple[int, int]:
+def _consistency(before: Sequence[AnnotatedNote], after: Sequence[AnnotatedNote]) -> tuple[int, int]:
     """Return how many values a patient's notes repeat, and how many of them have one surrogate throughout."""
     surrogates: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     for old, new in zip(before, after, strict=True):

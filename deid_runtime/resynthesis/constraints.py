@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, Literal
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.lexicon.name_cues import fold, is_eponym, is_ordinary
 from deid_runtime.resynthesis.originals import (
     MOVING_LABELS,
@@ -69,7 +69,7 @@ class Constraints:
         return form in self.originals.bearers
 
 
-def make_constraints(notes: Sequence[GoldNote], originals: Originals, judged: Collection[str] = ()) -> Constraints:
+def make_constraints(notes: Sequence[AnnotatedNote], originals: Originals, judged: Collection[str] = ()) -> Constraints:
     """Return the constraints of a corpus; ``judged`` are words, in any case, that a person found to be ordinary,
     or streets that stand for none (*the road to Lyme* written as *Lyme road*).
     """
@@ -98,7 +98,7 @@ class Found:
 
 
 def find_violations(
-    notes: Sequence[GoldNote], constraints: Constraints, originals_of: Mapping[str, frozenset[str]]
+    notes: Sequence[AnnotatedNote], constraints: Constraints, originals_of: Mapping[str, frozenset[str]]
 ) -> Found:
     """Search new notes, inside the surrogates and outside, for originals.
 
@@ -119,7 +119,7 @@ def find_violations(
 
 
 def _search_surrogate(
-    note: GoldNote, span: Span, constraints: Constraints, originals: frozenset[str], found: Found
+    note: AnnotatedNote, span: Span, constraints: Constraints, originals: frozenset[str], found: Found
 ) -> None:
     value = note.text[span.start : span.end]
     for start, end, kind in constraints.in_surrogate(span.label, value):
@@ -136,7 +136,7 @@ def _search_surrogate(
                 found.ordinary[word.form, span.label] += 1
 
 
-def _search_outside(note: GoldNote, constraints: Constraints, found: Found) -> None:
+def _search_outside(note: AnnotatedNote, constraints: Constraints, found: Found) -> None:
     words = list(_outside(note.text, note.spans))
     for word in words:
         if word.form not in constraints.originals.bearers:

@@ -7,11 +7,11 @@ candidate of the same keyed choice takes its place, in all of the patient's note
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import SourceError
 from deid_runtime.resynthesis.altered import alter_offending, with_values
 from deid_runtime.resynthesis.checks import Checks, check_corpus
@@ -34,7 +34,7 @@ class Resynthesis:
     ``sources`` gives the id of the original by the id of the new note.
     """
 
-    notes: list[GoldNote]
+    notes: list[AnnotatedNote]
     records: dict[str, PatientRecord]
     checks: Checks
     violations: list[Violation]
@@ -42,7 +42,7 @@ class Resynthesis:
 
 
 def resynthesize(
-    notes: Sequence[GoldNote],
+    notes: Sequence[AnnotatedNote],
     records: Mapping[str, PatientRecord],
     surrogates: Surrogates,
     *,
@@ -64,7 +64,7 @@ def resynthesize(
     for index, note in enumerate(notes):
         by_patient[patient_key(note)].append(index)
     families = frozenset(originals.bearers)
-    made: list[GoldNote | None] = [None] * len(notes)
+    made: list[AnnotatedNote | None] = [None] * len(notes)
     new_records: dict[str, PatientRecord] = {}
     for key, places in by_patient.items():
         own = [notes[place] for place in places]
@@ -87,12 +87,12 @@ def resynthesize(
 
 
 def replace_spans(
-    note: GoldNote,
+    note: AnnotatedNote,
     replaced: Sequence[Span],
     surrogates: Surrogates,
     record: PatientRecord | None,
     avoid: Collection[str],
-) -> GoldNote:
+) -> AnnotatedNote:
     """Return the note with the value of each of ``replaced``, some or all of its spans, replaced.
 
     All spans come back, where they are in the new text.
@@ -103,12 +103,12 @@ def replace_spans(
 
 
 def _replace_patient(
-    notes: Sequence[GoldNote],
+    notes: Sequence[AnnotatedNote],
     record: PatientRecord | None,
     surrogates: Surrogates,
     avoid: frozenset[str],
     constraints: Constraints,
-) -> tuple[list[GoldNote], frozenset[str]]:
+) -> tuple[list[AnnotatedNote], frozenset[str]]:
     """Return the notes of one patient with other values, and the surrogates that were rejected, as normal forms."""
     originals = constraints.originals.values[patient_key(notes[0])]
     rejected: frozenset[str] = frozenset()
@@ -124,8 +124,8 @@ def _replace_patient(
 
 
 def _replace_together(
-    notes: Sequence[GoldNote], record: PatientRecord | None, surrogates: Surrogates, avoid: Collection[str]
-) -> list[GoldNote]:
+    notes: Sequence[AnnotatedNote], record: PatientRecord | None, surrogates: Surrogates, avoid: Collection[str]
+) -> list[AnnotatedNote]:
     """Return the notes of one patient with other values, made as if all were one note.
 
     So initials and abbreviations follow the full name wherever in the patient's notes it stands.
@@ -139,7 +139,7 @@ def _replace_together(
     return [with_values(note, list(islice(made, len(note.spans)))) for note in notes]
 
 
-def _offending(note: GoldNote, constraints: Constraints, originals: frozenset[str]) -> set[str]:
+def _offending(note: AnnotatedNote, constraints: Constraints, originals: frozenset[str]) -> set[str]:
     """Return the surrogates of a new note that hold an original, as normal forms."""
     bad = {
         normal_form(value)
@@ -153,12 +153,12 @@ def _offending(note: GoldNote, constraints: Constraints, originals: frozenset[st
     return bad
 
 
-def _renamed(note: GoldNote, surrogates: Surrogates) -> GoldNote:
+def _renamed(note: AnnotatedNote, surrogates: Surrogates) -> AnnotatedNote:
     patient = surrogates.pseudonym("patient", note.patient) if note.patient else ""
-    return GoldNote(surrogates.pseudonym("note", note.id), note.text, note.spans, patient, note.type)
+    return replace(note, id=surrogates.pseudonym("note", note.id), patient=patient)
 
 
-def _require_unique(notes: Sequence[GoldNote]) -> None:
+def _require_unique(notes: Sequence[AnnotatedNote]) -> None:
     seen: set[str] = set()
     for note in notes:
         if note.id in seen:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.lexicon.name_cues import PARTICLES
 from deid_runtime.spans import PatientRecord, Span
 from deid_runtime.surrogates.forms import normal_form
@@ -88,7 +88,7 @@ class Originals:
     values: Mapping[str, frozenset[str]] = field(repr=False)
 
 
-def patient_key(note: GoldNote) -> str:
+def patient_key(note: AnnotatedNote) -> str:
     """Return what notes of one person share; a note without patient stands for itself."""
     return note.patient or f"\0{note.id}"
 
@@ -100,9 +100,9 @@ def words_of(text: str) -> Iterator[Word]:
         yield Word(match.start(), match.start() + len(word), normal_form(word))
 
 
-def collect_originals(notes: Iterable[GoldNote], records: Mapping[str, PatientRecord]) -> Originals:
+def collect_originals(notes: Iterable[AnnotatedNote], records: Mapping[str, PatientRecord]) -> Originals:
     """Return the originals of a whole corpus: of its spans and of its patients' records, by patient id."""
-    by_patient: defaultdict[str, list[GoldNote]] = defaultdict(list)
+    by_patient: defaultdict[str, list[AnnotatedNote]] = defaultdict(list)
     for note in notes:
         by_patient[patient_key(note)].append(note)
     bearers: defaultdict[str, set[str]] = defaultdict(set)
@@ -128,7 +128,7 @@ def collect_originals(notes: Iterable[GoldNote], records: Mapping[str, PatientRe
     )
 
 
-def _names(notes: Sequence[GoldNote], fields: Mapping[str, str]) -> tuple[set[str], set[str]]:
+def _names(notes: Sequence[AnnotatedNote], fields: Mapping[str, str]) -> tuple[set[str], set[str]]:
     """Return the family names and all name words of one patient's notes and record, as normal forms."""
     # Parsing needs a patient; which key it has changes no role.
     patient = make_patient(Keyed(b""), fields, record_roles(fields), 1)
@@ -146,7 +146,7 @@ def _is_name(form: str) -> bool:
     return len(form) >= _LEAST_LETTERS and form.isalpha() and form not in PARTICLES
 
 
-def _mentions(note: GoldNote) -> dict[str, str]:
+def _mentions(note: AnnotatedNote) -> dict[str, str]:
     return {
         note.text[span.start : span.end]: span.label
         for span in note.spans

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.brat import BRAT_CONFIGURATION, render_brat
+from deid_runtime.annotations.i2b2 import render_i2b2
+from deid_runtime.annotations.jsonl import render_jsonl
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
-from deid_runtime.annotations.standoff import BRAT_CONFIGURATION, render_brat, render_i2b2
 from deid_runtime.annotations.tagged import render_tagged
 from deid_runtime.errors import InputError, OutputError
-from deid_runtime.formats.jsonl import dump_line
 from deid_runtime.resynthesis.originals import patient_key
 from deid_runtime.spans import PatientRecord
 from deid_runtime.system.shown_ids import shown_id
@@ -22,7 +23,7 @@ NOTES: Final = "notes.jsonl"
 PATIENTS: Final = "patients.csv"
 
 
-def write_corpus(folder: Path, form: str, notes: Sequence[GoldNote], records: Mapping[str, PatientRecord]) -> None:
+def write_corpus(folder: Path, form: str, notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord]) -> None:
     """Write notes and records, by patient id, into the empty ``folder`` in one of :data:`FORMS`.
 
     Tagged text holds the records itself; beside the other forms they are in ``patients.csv``, as ``deid run
@@ -39,27 +40,26 @@ def write_corpus(folder: Path, form: str, notes: Sequence[GoldNote], records: Ma
         raise OutputError(f"the notes written as {form} do not read back as they were; write jsonl")
 
 
-def _content(note: GoldNote) -> tuple[object, ...]:
+def _content(note: AnnotatedNote) -> tuple[object, ...]:
     return note.id, note.patient, note.text, note.spans
 
 
-def _by_id(notes: Sequence[GoldNote]) -> list[GoldNote]:
+def _by_id(notes: Sequence[AnnotatedNote]) -> list[AnnotatedNote]:
     return sorted(notes, key=lambda note: note.id)
 
 
-def _write_jsonl(folder: Path, notes: Sequence[GoldNote], _: Mapping[str, PatientRecord]) -> Sequence[GoldNote]:
+def _write_jsonl(
+    folder: Path, notes: Sequence[AnnotatedNote], _: Mapping[str, PatientRecord]
+) -> Sequence[AnnotatedNote]:
     with (folder / NOTES).open("wb") as file:
-        for note in notes:
-            row: dict[str, object] = {"id": note.id, "patient": note.patient, "type": note.type, "text": note.text}
-            spans = [{"start": span.start, "end": span.end, "label": span.label} for span in note.spans]
-            file.write(
-                dump_line({name: value for name, value in row.items() if value or name == "text"} | {"spans": spans})
-            )
+        file.writelines(map(render_jsonl, notes))
     return notes
 
 
-def _write_tagged(folder: Path, notes: Sequence[GoldNote], records: Mapping[str, PatientRecord]) -> Sequence[GoldNote]:
-    by_patient: defaultdict[str, list[GoldNote]] = defaultdict(list)
+def _write_tagged(
+    folder: Path, notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord]
+) -> Sequence[AnnotatedNote]:
+    by_patient: defaultdict[str, list[AnnotatedNote]] = defaultdict(list)
     for note in notes:
         by_patient[patient_key(note)].append(note)
     for own in by_patient.values():
@@ -70,7 +70,9 @@ def _write_tagged(folder: Path, notes: Sequence[GoldNote], records: Mapping[str,
     return notes
 
 
-def _write_i2b2(folder: Path, notes: Sequence[GoldNote], _: Mapping[str, PatientRecord]) -> Sequence[GoldNote]:
+def _write_i2b2(
+    folder: Path, notes: Sequence[AnnotatedNote], _: Mapping[str, PatientRecord]
+) -> Sequence[AnnotatedNote]:
     # In the order of the new ids, which is none: numbers in the old order would tell who came first.
     numbers: dict[str, str] = {}
     counts: defaultdict[str, int] = defaultdict(int)
@@ -86,7 +88,9 @@ def _write_i2b2(folder: Path, notes: Sequence[GoldNote], _: Mapping[str, Patient
     return written
 
 
-def _write_brat(folder: Path, notes: Sequence[GoldNote], _: Mapping[str, PatientRecord]) -> Sequence[GoldNote]:
+def _write_brat(
+    folder: Path, notes: Sequence[AnnotatedNote], _: Mapping[str, PatientRecord]
+) -> Sequence[AnnotatedNote]:
     written = []
     for note in notes:
         values = (note.text[span.start : span.end] for span in note.spans)
@@ -103,7 +107,9 @@ def _write_brat(folder: Path, notes: Sequence[GoldNote], _: Mapping[str, Patient
     return written
 
 
-_WRITERS: Final[Mapping[str, Callable[[Path, Sequence[GoldNote], Mapping[str, PatientRecord]], Sequence[GoldNote]]]] = {
+_WRITERS: Final[
+    Mapping[str, Callable[[Path, Sequence[AnnotatedNote], Mapping[str, PatientRecord]], Sequence[AnnotatedNote]]]
+] = {
     "jsonl": _write_jsonl,
     "tagged": _write_tagged,
     "i2b2": _write_i2b2,

@@ -13,8 +13,8 @@ pytest.importorskip("transformers", reason="the joint learner is imported beside
 pytest.importorskip("pycrfsuite", reason="the CRF needs python-crfsuite")
 pytest.importorskip("matplotlib", reason="the learning curve is drawn")
 
-from deid_export.data.corpus import GoldNote
 from deid_export.data.subsets import halves
+from deid_runtime.annotations.note import AnnotatedNote
 from tests.benchmarks.scripts import FOLDER, load_script
 from tests.export.baselines.notes import gold_notes
 
@@ -89,7 +89,7 @@ def test_transfer_tells_own_notes_from_those_of_others(run: Run) -> None:
 def test_no_model_of_transfer_learns_a_patient_it_is_tested_on() -> None:
     transfer = load_script("transfer")
     notes = {
-        batch: [GoldNote(f"{batch}-{number}", f"{batch}-{number // 2}", "", "", ()) for number in range(9)]
+        batch: [AnnotatedNote(f"{batch}-{number}", f"{batch}-{number // 2}", "", "", ()) for number in range(9)]
         for batch in ("T1", "T2", "T3")
     }
     own, held = {}, {}

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from deid_export.data.corpus import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.spans import Span
 from deid_runtime.text.legibility import SIGNS, illegible
 from tests.benchmarks.scripts import load_script
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = json.loads((ROOT / "benchmarks" / "results" / "legibility.json").read_text(encoding="utf-8"))
-NOTE = GoldNote("n1", "p1", "", "Seen by José Quist.\nfine", (Span(8, 12, "DOCTOR"), Span(13, 18, "DOCTOR")))
+NOTE = AnnotatedNote("n1", "p1", "", "Seen by José Quist.\nfine", (Span(8, 12, "DOCTOR"), Span(13, 18, "DOCTOR")))
 
 
 @pytest.fixture(scope="module")

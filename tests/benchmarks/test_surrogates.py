@@ -164,7 +164,7 @@ def notes(tmp_path_factory):
 
 def test_surrogates_of_gold_spans_pass_every_check(benchmark, notes):
     tally = benchmark.Tally()
-    corpus, records = benchmark.read_corpus([notes]), benchmark.read_records([notes])
+    corpus, records = benchmark.read_annotated([notes]), benchmark.read_records([notes])
 
     benchmark.measure(benchmark.replace_all(corpus, records, b"k" * 32, is_whole=True), records, tally)
 
@@ -176,7 +176,7 @@ def test_surrogates_of_gold_spans_pass_every_check(benchmark, notes):
 
 def test_originals_put_back_fail_the_checks(benchmark, notes):
     tally = benchmark.Tally()
-    corpus, records = benchmark.read_corpus([notes]), benchmark.read_records([notes])
+    corpus, records = benchmark.read_annotated([notes]), benchmark.read_records([notes])
     rows = benchmark.replace_all(corpus, records, b"k" * 32, is_whole=True)
     rows[0].made[0] = "Jane Smith"
     rows[0].made[2] = "WY"
@@ -193,7 +193,7 @@ def test_originals_put_back_fail_the_checks(benchmark, notes):
 def test_initials_that_do_not_follow_their_person_fail(benchmark, lists):
     tally = benchmark.Tally()
     spans = [benchmark.Span(0, 4, "PATIENT"), benchmark.Span(5, 7, "PATIENT")]
-    note = benchmark.GoldNote("n", "p", "", "Quist, Bart BQ", spans)
+    note = benchmark.AnnotatedNote("n", "p", "", "Quist, Bart BQ", spans)
 
     for made in ("TW", "WT"):
         row = benchmark.Replaced(note, ["Quist, Bart", "BQ"], ["Tucker, Will", made])
@@ -205,7 +205,7 @@ def test_initials_that_do_not_follow_their_person_fail(benchmark, lists):
 def test_initials_of_two_names_are_not_measured(benchmark, lists):
     tally = benchmark.Tally()
     spans = [benchmark.Span(0, 1, "PATIENT"), benchmark.Span(2, 3, "PATIENT"), benchmark.Span(4, 5, "PATIENT")]
-    note = benchmark.GoldNote("n", "p", "", "text of the note", spans)
+    note = benchmark.AnnotatedNote("n", "p", "", "text of the note", spans)
     row = benchmark.Replaced(note, ["Bart Quist", "Bea Quist", "BQ"], ["Will Tucker", "Ann Tucker", "WT"])
 
     benchmark.measure_initials([row], [benchmark._owners(row)], lists, tally)

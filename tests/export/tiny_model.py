@@ -5,8 +5,9 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertModel
 
-from deid_export.data.corpus import GoldNote, parse_tagged
 from deid_export.model.tagger import BranchedTagger, Shape, config_to_save, load_base, save
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.tagged import parse_tagged
 from deid_runtime.labels import HEADS
 from tests.deid_runtime.text.test_windows import small_tokenizer
 
@@ -18,13 +19,13 @@ LINES = (
 )
 
 
-def annotated(count: int = 12, *, first: int = 0) -> list[GoldNote]:
+def annotated(count: int = 12, *, first: int = 0) -> list[AnnotatedNote]:
     """Return notes ``n<number>`` of the lines above in turning order."""
     notes = []
     for number in range(first, first + count):
         turn = number % len(LINES)
         text, spans = parse_tagged("\n".join((*LINES[turn:], *LINES[:turn], f"visit {number} ended.")))
-        notes.append(GoldNote(f"n{number}", f"p{number}", "Letter", text, spans))
+        notes.append(AnnotatedNote(f"n{number}", f"p{number}", "Letter", text, spans))
     return notes
 
 

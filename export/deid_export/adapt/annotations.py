@@ -18,11 +18,14 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from deid_export.adapt.registry import replace_file
-from deid_export.data.corpus import GoldNote, check_disjoint, text_sha256
-from deid_runtime.annotations.notes import read_gold
-from deid_runtime.annotations.standoff import BRAT_CONFIGURATION, line_pieces, render_brat, render_i2b2
+from deid_export.data.corpus import text_sha256
+from deid_runtime.annotations.brat import BRAT_CONFIGURATION, line_pieces, render_brat
+from deid_runtime.annotations.i2b2 import render_i2b2
+from deid_runtime.annotations.jsonl import render_jsonl, spans_of_rows
+from deid_runtime.annotations.note import AnnotatedNote, require_disjoint
+from deid_runtime.annotations.read import read_gold
 from deid_runtime.errors import DeidError, InputError, OutputError, SourceError
-from deid_runtime.formats.jsonl import dump_line, read_objects
+from deid_runtime.formats.jsonl import read_objects
 from deid_runtime.formats.records import RECORD_LIMIT_BYTES, Meter, Source
 from deid_runtime.spans import Note, Span
 
@@ -62,7 +65,7 @@ class Corrections:
     ``"removed"``. ``missing`` are the ids of notes that did not come back.
     """
 
-    notes: list[GoldNote]
+    notes: list[AnnotatedNote]
     refused: list[Refused]
     missing: list[str]
     changes: Counter[tuple[str, str]]
@@ -140,14 +143,9 @@ def _index_row(original: Original) -> dict[str, object]:
 
 
 def _write_jsonl(folder: Path, original: Original, text: str) -> None:
-    row: dict[str, object] = {"id": original.id}
-    if original.patient:
-        row["patient"] = original.patient
-    if original.type:
-        row["type"] = original.type
-    spans = [{"start": s.start, "end": s.end, "label": s.label, "text": text[s.start : s.end]} for s in original.spans]
+    note = AnnotatedNote(original.id, original.patient, original.type, text, original.spans)
     with (folder / NOTES).open("ab") as file:
-        file.write(dump_line(row | {"text": text, "spans": spans}))
+        file.write(render_jsonl(note, with_values=True))
 
 
 def _write_brat(folder: Path, original: Original, text: str) -> None:
@@ -194,7 +192,7 @@ def read_corrections(path: Path, originals: Sequence[Original]) -> Corrections:
     """
     by_id = {original.id: original for original in originals}
     by_file = {original.file: original for original in originals if original.file}
-    notes: dict[str, GoldNote] = {}
+    notes: dict[str, AnnotatedNote] = {}
     refused: list[Refused] = []
     changes: Counter[tuple[str, str]] = Counter()
     for name, is_file, found in _annotated(path):
@@ -228,8 +226,9 @@ def _annotated(path: Path) -> Iterator[tuple[str, bool, _Found]]:
         if file.name.endswith(_TABLES):
             for number, row in read_objects(Source(file, file.name, "jsonl", 0), RECORD_LIMIT_BYTES, Meter()):
                 note_id = row.get("id") if isinstance(row, dict) else None
-                name = str(note_id) if isinstance(note_id, str | int) else f"{file.name}:{number}"
-                yield name, False, lambda row=row: _of_object(row)  # type: ignore[misc]
+                place = f"{file.name}:{number}"
+                name = str(note_id) if isinstance(note_id, str | int) else place
+                yield name, False, lambda place=place, row=row: _of_object(place, row)  # type: ignore[misc]
         elif file.name.endswith(_SUFFIXES):
             yield file.name.rpartition(".")[0], True, lambda file=file: _of_file(file)  # type: ignore[misc]
         else:
@@ -245,19 +244,16 @@ def _of_file(file: Path) -> tuple[str, Sequence[Span]]:
     return note.text, note.spans
 
 
-def _of_object(row: dict[str, Any] | str) -> tuple[str, Sequence[Span]]:
+def _of_object(place: str, row: dict[str, Any] | str) -> tuple[str, Sequence[Span]]:
     if isinstance(row, str):
-        raise InputError(row)
-    text, spans = row.get("text"), row.get("spans")
-    if not isinstance(text, str) or not isinstance(spans, list):
-        raise InputError("expected a string 'text' and a list 'spans'")
-    try:
-        return text, [Span(span["start"], span["end"], span["label"]) for span in spans]
-    except (TypeError, KeyError):
-        raise InputError("each span needs whole numbers 'start' < 'end' and a 'label'") from None
+        raise InputError(f"{place}: {row}")
+    text = row.get("text")
+    if not isinstance(text, str):
+        raise InputError(f"{place}: expected a string 'text', as it was given out")
+    return text, spans_of_rows(place, row.get("spans"))
 
 
-def _checked(original: Original, text: str, spans: Sequence[Span]) -> GoldNote:
+def _checked(original: Original, text: str, spans: Sequence[Span]) -> AnnotatedNote:
     """Return the note, or raise InputError for another text and for spans that no training can use."""
     if text_sha256(text) != original.text_sha256:
         if text_sha256(_line_feeds(text)) == original.line_ends_sha256:
@@ -273,9 +269,9 @@ def _checked(original: Original, text: str, spans: Sequence[Span]) -> GoldNote:
         pieces = {Span(start, end, span.label) for start, end in line_pieces(text, span)}
         if len(pieces) > 1 and pieces <= marked:  # one annotation over several lines, which brat gives back in pieces
             marked = marked - pieces | {span}
-    kept = tuple(sorted(marked))
-    check_disjoint(original.id, text, kept)
-    return GoldNote(original.id, original.patient, original.type, text, kept)
+    note = AnnotatedNote(original.id, original.patient, original.type, text, tuple(sorted(marked)))
+    require_disjoint(note)
+    return note
 
 
 def _changes(before: Sequence[Span], after: Sequence[Span]) -> Counter[tuple[str, str]]:
@@ -291,11 +287,6 @@ def _changes(before: Sequence[Span], after: Sequence[Span]) -> Counter[tuple[str
     return changes
 
 
-def write_corpus(path: Path, notes: Sequence[GoldNote]) -> None:
+def write_corpus(path: Path, notes: Sequence[AnnotatedNote]) -> None:
     """Write annotated notes as JSON Lines that every command reads, for the owner's eyes alone."""
-    lines = []
-    for note in notes:
-        row: dict[str, object] = {"id": note.id, "patient": note.patient, "type": note.type, "text": note.text}
-        spans = [{"start": span.start, "end": span.end, "label": span.label} for span in note.spans]
-        lines.append(dump_line(row | {"spans": spans}))
-    replace_file(path, b"".join(lines), mode=0o600)
+    replace_file(path, b"".join(map(render_jsonl, notes)), mode=0o600)

@@ -30,9 +30,10 @@ import numpy as np
 
 from deid_export.adapt.ensemble import Ensemble, Seen
 from deid_export.adapt.registry import ErrorCounts, replace_file
-from deid_export.data.corpus import GoldNote, text_sha256
+from deid_export.data.corpus import text_sha256
 from deid_export.data.gazetteers import Gazetteers
 from deid_export.data.resample import Resampler
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.evaluation.tokens import label_tokens, token_offsets
 from deid_runtime.labels import HEAD_OF, HEADS
@@ -82,8 +83,8 @@ class _Tally:
 
 
 def with_variants(
-    notes: Iterable[GoldNote], variants: int, lists: Gazetteers, seed: int
-) -> Iterator[tuple[int, GoldNote]]:
+    notes: Iterable[AnnotatedNote], variants: int, lists: Gazetteers, seed: int
+) -> Iterator[tuple[int, AnnotatedNote]]:
     """Yield (0, note) for every note, then (n, its n-th variant); a variant depends on note, number and seed alone."""
     for note in notes:
         yield 0, note
@@ -92,7 +93,7 @@ def with_variants(
             yield number, dataclasses.replace(note, text=text, spans=tuple(spans))
 
 
-def find_errors(ensemble: Ensemble, notes: Iterable[tuple[int, GoldNote]]) -> ErrorSpace:
+def find_errors(ensemble: Ensemble, notes: Iterable[tuple[int, AnnotatedNote]]) -> ErrorSpace:
     """Run ``ensemble`` over ``notes``, each with the number of its variant, and return where it errs.
 
     Raises InputError when a note cannot be processed.
@@ -126,7 +127,7 @@ def find_errors(ensemble: Ensemble, notes: Iterable[tuple[int, GoldNote]]) -> Er
     return ErrorSpace(tuple(sentences), by_head, ruled_wrong)
 
 
-def _errors_of(ensemble: Ensemble, note: GoldNote, tiles: Sequence[Sentence], seen: Seen) -> _Tally:
+def _errors_of(ensemble: Ensemble, note: AnnotatedNote, tiles: Sequence[Sentence], seen: Seen) -> _Tally:
     tally = _Tally()
     starts = [tile.start for tile in tiles]
 
@@ -169,14 +170,14 @@ def _finders(span: Span) -> list[str]:
 
 
 def excerpts(
-    notes: Iterable[tuple[int, GoldNote]],
+    notes: Iterable[tuple[int, AnnotatedNote]],
     sentences: Sequence[ErrorSentence],
     *,
     heads: Sequence[str],
     neighbours: int,
     repeat: int,
     ensemble_repeat: int,
-) -> list[GoldNote]:
+) -> list[AnnotatedNote]:
     """Return the stretches of ``notes`` around the error sentences of ``heads``, each as often as it is to be learnt.
 
     A stretch has ``neighbours`` sentences on each side, or as many as there are, and no span is cut; stretches that
@@ -187,14 +188,16 @@ def excerpts(
     for sentence in sentences:
         if not set(heads).isdisjoint(sentence.heads):
             wanted[sentence.text_sha256].append(sentence)
-    found: list[GoldNote] = []
+    found: list[AnnotatedNote] = []
     for _, note in notes:
         for first, last, by_ensemble in _stretches(note, wanted.pop(text_sha256(note.text), ()), neighbours):
             found += [_cut(note, first, last)] * (ensemble_repeat if by_ensemble else repeat)
     return found
 
 
-def _stretches(note: GoldNote, sentences: Sequence[ErrorSentence], neighbours: int) -> Iterator[tuple[int, int, bool]]:
+def _stretches(
+    note: AnnotatedNote, sentences: Sequence[ErrorSentence], neighbours: int
+) -> Iterator[tuple[int, int, bool]]:
     """Yield (start, end, whether the ensemble errs there), disjoint and in order."""
     tiles = split_sentences(note.text)
     starts = [tile.start for tile in tiles]
@@ -217,7 +220,7 @@ def _stretches(note: GoldNote, sentences: Sequence[ErrorSentence], neighbours: i
     yield from merged
 
 
-def _cut(note: GoldNote, start: int, end: int) -> GoldNote:
+def _cut(note: AnnotatedNote, start: int, end: int) -> AnnotatedNote:
     spans = tuple(span.shift(-start) for span in note.spans if start <= span.start and span.end <= end)
     return dataclasses.replace(note, id=f"{note.id}[{start}:{end}]", text=note.text[start:end], spans=spans)
 

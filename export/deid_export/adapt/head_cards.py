@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from deid_export.data.corpus import GoldNote, corpus_digest
+from deid_export.data.corpus import corpus_digest
 from deid_export.data.marked_tables import markdown_table
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEAD_OF, HEADS
 
@@ -21,7 +22,7 @@ _WRONG_PARTS: Final = ("label", "source", "shape", "span", "elsewhere", "line", 
 _MOST_KINDS: Final = 3
 
 
-def head_cards(manifest: Report, notes: Sequence[GoldNote], accuracy: Mapping[str, Report]) -> dict[str, str]:
+def head_cards(manifest: Report, notes: Sequence[AnnotatedNote], accuracy: Mapping[str, Report]) -> dict[str, str]:
     """Return the card of each head, in Markdown.
 
     ``manifest`` is the content of ``manifest.json``, ``notes`` the training notes, ``accuracy`` the report by profile.

@@ -66,9 +66,10 @@ from deid_export.adapt.versions import (
     to_train,
     weights_sha256,
 )
-from deid_export.data.corpus import GoldNote, corpus_digest
+from deid_export.data.corpus import corpus_digest
 from deid_export.train.batches import StreamSettings
 from deid_export.train.training import Data, TrainSettings, tune_heads
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.evaluation.tokens import label_tokens
 from deid_runtime.labels import HEAD_OF, HEADS
@@ -112,7 +113,7 @@ class Loop:
     """What every round needs besides its settings: training data, the notes to search for errors, rules in use."""
 
     data: Data
-    searched: Sequence[GoldNote]
+    searched: Sequence[AnnotatedNote]
     rules: Settings
     stream: StreamSettings
 
@@ -222,7 +223,7 @@ def _search(folder: Path, round_: Round, loop: Loop, settings: IterateSettings) 
     return ErrorsFound(file=StoredFile(file=file, sha256=sha256), by_head=found.by_head, ruled_wrong=found.ruled_wrong)
 
 
-def _searched(loop: Loop, round_: Round, settings: IterateSettings) -> list[tuple[int, GoldNote]]:
+def _searched(loop: Loop, round_: Round, settings: IterateSettings) -> list[tuple[int, AnnotatedNote]]:
     seed = settings.seed + round_.number
     return list(with_variants(loop.searched, settings.variants, loop.data.lists, seed))
 
@@ -260,7 +261,9 @@ def _train(
     return registry
 
 
-def _focus(folder: Path, registry: Registry, round_: Round, loop: Loop, settings: IterateSettings) -> list[GoldNote]:
+def _focus(
+    folder: Path, registry: Registry, round_: Round, loop: Loop, settings: IterateSettings
+) -> list[AnnotatedNote]:
     """Return this round's stretches, as often as its settings say, and once each those that earlier rounds learnt."""
     assert round_.errors is not None
     notes = _searched(loop, round_, settings)
@@ -298,7 +301,7 @@ def _stored(
     return Version(head=head, name=name, parent=parent, round=number, weights=StoredFile(file=file, sha256=sha256))
 
 
-def _graded(folder: Path, registry: Registry, dev: Sequence[GoldNote], encoder: WordEncoder) -> Registry:
+def _graded(folder: Path, registry: Registry, dev: Sequence[AnnotatedNote], encoder: WordEncoder) -> Registry:
     """Grade the versions that have no grade on these dev notes, and choose; written as soon as it is done."""
     words = DevWords(dev, encoder)
     ungraded: dict[str, tuple[str, ...]] = {}
@@ -352,7 +355,7 @@ def _choose(folder: Path, registry: Registry) -> Registry:
 class DevWords:
     """The words of dev notes as serving cuts them into windows, no rule hiding a sentence."""
 
-    def __init__(self, notes: Sequence[GoldNote], encoder: WordEncoder) -> None:
+    def __init__(self, notes: Sequence[AnnotatedNote], encoder: WordEncoder) -> None:
         rows: list[tuple[Window, NDArray[np.int64]]] = []
         for note in notes:
             heads = [_HEADS.index(HEAD_OF[span.label]) for span in note.spans]

@@ -22,12 +22,12 @@ from transformers import BertConfig, BertModel
 from deid_export.baselines.crf_layer import constraints, viterbi
 from deid_export.baselines.fitting import FitSettings, fit, split_patients
 from deid_export.baselines.tags import Words, allowed, spans_of_tags, tag_names, tag_words
-from deid_export.data.corpus import GoldNote
 from deid_export.data.gazetteers import Gazetteers, load_gazetteers
 from deid_export.data.resample import Rates, Resampler
 from deid_export.model.precision import autocast
 from deid_export.model.tagger import CLASSIFIER_DROPOUT, load_base
 from deid_export.train.batches import IGNORED, WIDTHS, Batch, collate
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import ModelError
 from deid_runtime.merging.fusion import fuse_spans
 from deid_runtime.spans import Span
@@ -127,7 +127,7 @@ class BertDetector:
         return viterbi(scores, torch.arange(words) < lengths[:, None], *self._weights)
 
 
-def train(notes: Sequence[GoldNote], settings: BertSettings, out: Path) -> dict[str, object]:
+def train(notes: Sequence[AnnotatedNote], settings: BertSettings, out: Path) -> dict[str, object]:
     """Fine-tune on ``notes`` but a held-out share, write the model into ``out``, return figures of the training."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(settings.seed)
@@ -182,7 +182,7 @@ def load(folder: Path) -> BertDetector:
 
 
 def _batches_of_pass(
-    notes: Sequence[GoldNote], encoder: WordEncoder, settings: BertSettings, lists: Gazetteers | None, number: int
+    notes: Sequence[AnnotatedNote], encoder: WordEncoder, settings: BertSettings, lists: Gazetteers | None, number: int
 ) -> Iterator[tuple[Batch, int]]:
     rng = random.Random(f"{settings.seed}-{number}")
     index = {tag: position for position, tag in enumerate(tag_names("BIESO"))}

@@ -25,10 +25,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from deid_export.baselines.crf_layer import LinearChainCrf
 from deid_export.baselines.fitting import FitSettings, fit, split_patients
 from deid_export.baselines.tags import Words, allowed, sentence_words, spans_of_tags, tag_names, tag_words
-from deid_export.data.corpus import GoldNote
 from deid_export.data.gazetteers import load_gazetteers
 from deid_export.data.resample import Rates, Resampler
 from deid_export.model.tagger import main_axes
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import ModelError
 from deid_runtime.lexicon.name_cues import fold
 from deid_runtime.spans import Span
@@ -188,7 +188,7 @@ def make_batch(
 
 
 def train(
-    notes: Sequence[GoldNote], settings: BilstmSettings, out: Path, sizes: Sizes | None = None
+    notes: Sequence[AnnotatedNote], settings: BilstmSettings, out: Path, sizes: Sizes | None = None
 ) -> dict[str, object]:
     """Train on ``notes`` but a held-out share, write the model into ``out``, return figures of the training."""
     out.mkdir(parents=True, exist_ok=True)
@@ -272,7 +272,7 @@ def projected_pieces(base: str, words: Sequence[str], size: int) -> Tensor:
     return torch.stack([projected[row.ids].mean(0) if row.ids else torch.zeros(projected.shape[1]) for row in encoded])
 
 
-def _sentences(notes: Sequence[GoldNote], resampler: Resampler | None = None) -> list[tuple[list[str], list[int]]]:
+def _sentences(notes: Sequence[AnnotatedNote], resampler: Resampler | None = None) -> list[tuple[list[str], list[int]]]:
     """Return the words and tags of every sentence, of a fresh variant of each note when there is a resampler."""
     index = {tag: number for number, tag in enumerate(tag_names("BIO"))}
     texts = ((note.text, note.spans) if resampler is None else resampler.note(note) for note in notes)

@@ -25,8 +25,8 @@ from torch import Tensor, nn
 from deid_export.baselines.features import note_features
 from deid_export.baselines.gazetteer import Gazetteer
 from deid_export.baselines.tags import sentence_words, tag_words
-from deid_export.data.corpus import GoldNote
 from deid_export.train.scoring import WordScores
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import SourceError
 from deid_runtime.labels import HEAD_OF, HEADS
 
@@ -127,7 +127,7 @@ class _Expected:
     log_sum: float  # of all sequences of tags
 
 
-def encode(notes: Sequence[GoldNote], gazetteer: Gazetteer) -> Encoded:
+def encode(notes: Sequence[AnnotatedNote], gazetteer: Gazetteer) -> Encoded:
     """Take the features and tags of all words of ``notes``."""
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
     index = {tag: number for number, tag in enumerate(TAGS)}

@@ -15,7 +15,7 @@ import pycrfsuite
 from deid_export.baselines.features import note_features
 from deid_export.baselines.gazetteer import Gazetteer, load_gazetteer, make_gazetteer, save_gazetteer
 from deid_export.baselines.tags import sentence_words, spans_of_tags, tag_words
-from deid_export.data.corpus import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import ModelError
 from deid_runtime.spans import Span
 
@@ -60,7 +60,7 @@ class CrfDetector:
         ]
 
 
-def train(notes: Sequence[GoldNote], settings: CrfSettings, out: Path) -> dict[str, object]:
+def train(notes: Sequence[AnnotatedNote], settings: CrfSettings, out: Path) -> dict[str, object]:
     """Train on ``notes`` and write the model into ``out``; return figures of the training for its card."""
     out.mkdir(parents=True, exist_ok=True)
     gazetteer = make_gazetteer(settings.lists)

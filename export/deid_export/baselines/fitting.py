@@ -12,9 +12,8 @@ from typing import Final, TypeVar
 import torch
 from torch import Tensor, nn
 
-from deid_export.data.corpus import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import SourceError
-from deid_runtime.evaluation import GoldNote as ScoredNote
 from deid_runtime.evaluation import Score, token_binary
 from deid_runtime.spans import Detector
 
@@ -50,7 +49,9 @@ class Pass:
     f1: float
 
 
-def split_patients(notes: Sequence[GoldNote], *, share: float, seed: int) -> tuple[list[GoldNote], list[GoldNote]]:
+def split_patients(
+    notes: Sequence[AnnotatedNote], *, share: float, seed: int
+) -> tuple[list[AnnotatedNote], list[AnnotatedNote]]:
     """Return the notes to learn from and those of a ``share`` of the patients, at least one, to hold out.
 
     A note without patient stands for itself. Raises SourceError when no note is left to learn from.
@@ -59,7 +60,7 @@ def split_patients(notes: Sequence[GoldNote], *, share: float, seed: int) -> tup
     patients = sorted(set(keys))
     random.Random(seed).shuffle(patients)
     held_out = set(patients[: max(1, round(share * len(patients)))])
-    split: tuple[list[GoldNote], list[GoldNote]] = [], []
+    split: tuple[list[AnnotatedNote], list[AnnotatedNote]] = [], []
     for key, note in zip(keys, notes, strict=True):
         split[key in held_out].append(note)
     if not split[0]:
@@ -67,11 +68,10 @@ def split_patients(notes: Sequence[GoldNote], *, share: float, seed: int) -> tup
     return split
 
 
-def score_detector(detector: Detector, notes: Sequence[GoldNote]) -> Score:
+def score_detector(detector: Detector, notes: Sequence[AnnotatedNote]) -> Score:
     """Return the token-binary score of group C."""
-    gold = [ScoredNote(note.id, note.text, note.spans, patient=note.patient) for note in notes]
     rows = detector([note.text for note in notes])
-    return token_binary(gold, {note.id: row for note, row in zip(notes, rows, strict=True)})["C"]
+    return token_binary(notes, {note.id: row for note, row in zip(notes, rows, strict=True)})["C"]
 
 
 def fit(
@@ -80,7 +80,7 @@ def fit(
     batches_of_pass: Callable[[int], Iterator[tuple[_Batch, int]]],
     loss_of: Callable[[_Batch], Tensor],
     detector: Detector,
-    held_out: Sequence[GoldNote],
+    held_out: Sequence[AnnotatedNote],
     settings: FitSettings,
 ) -> list[Pass]:
     """Train ``model`` in place and leave the weights of the pass that scored best on ``held_out``.

@@ -13,7 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from deid_export.data.corpus import GoldNote, corpus_digest
+from deid_export.data.corpus import corpus_digest
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import ModelError
 from deid_runtime.formats.jsonl import dump_line
 from deid_runtime.merging.fusion import fuse_spans
@@ -26,7 +27,7 @@ SYSTEMS: Final = {"crf": "crf", "bilstm-crf": "bilstm_crf", "bert-bieso": "bert_
 _LIBRARIES: Final = ("numpy", "python-crfsuite", "tokenizers", "torch", "transformers")
 
 
-def train_baseline(system: str, notes: Sequence[GoldNote], settings: Any, out: Path) -> dict[str, Any]:
+def train_baseline(system: str, notes: Sequence[AnnotatedNote], settings: Any, out: Path) -> dict[str, Any]:
     """Train one of :data:`SYSTEMS` with the settings of its module, and return its card.
 
     A folder that already holds this system, trained on these notes with these settings, is left as it is.

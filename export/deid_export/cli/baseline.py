@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from deid_export.cli.errors import errors_in_one_line
-from deid_export.data.corpus import read_corpus
+from deid_runtime.annotations.read import read_annotated
 
 _FOLDER = click.Path(exists=True, path_type=Path)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -121,7 +121,7 @@ def find(trained: tuple[Path, ...], notes: tuple[Path, ...], out: Path) -> None:
     from deid_export.baselines.systems import load_union, write_found
 
     with errors_in_one_line():
-        searched = read_corpus(notes)
+        searched = read_annotated(notes)
         write_found(out, [note.id for note in searched], load_union(trained)([note.text for note in searched]))
     click.echo(out)
 
@@ -130,5 +130,5 @@ def _train(system: str, notes: tuple[Path, ...], settings: object, out: Path) ->
     from deid_export.baselines.systems import train_baseline
 
     with errors_in_one_line():
-        card = train_baseline(system, read_corpus(notes), settings, out)
+        card = train_baseline(system, read_annotated(notes), settings, out)
     click.echo(f"{out}: {system} after {card['seconds']:.0f} s")

@@ -26,12 +26,12 @@ def corpus_convert(notes: tuple[Path, ...], out: Path, form: str, patients: Path
     """Write annotated NOTES, as tagged text, JSON Lines, i2b2 XML or brat, into the folder OUT in another form."""
     from deid_export.adapt.annotations import give_out
     from deid_export.cli.errors import errors_in_one_line
-    from deid_export.data.corpus import read_corpus, read_records
+    from deid_runtime.annotations.read import read_annotated, read_records
     from deid_runtime.formats.jsonl import dump_line
     from deid_runtime.spans import Note
 
     with errors_in_one_line():
-        read = read_corpus(notes)
+        read = read_annotated(notes)
         refused = give_out(out, form, [(Note(n.id, n.text, n.patient, n.type), n.spans) for n in read])
         if patients is not None:
             records = read_records(notes).values()

@@ -29,14 +29,16 @@ def head_cards(models: Path, notes: tuple[Path, ...], accuracy: tuple[Path, ...]
     from deid_export.adapt.head_cards import MARK
     from deid_export.adapt.head_cards import head_cards as cards_of
     from deid_export.cli.errors import errors_in_one_line
-    from deid_export.data.corpus import read_corpus
     from deid_export.data.marked_tables import with_tables
+    from deid_runtime.annotations.read import read_annotated
 
     with errors_in_one_line():
         manifest = json.loads((models / "manifest.json").read_text(encoding="utf-8"))
         reports = [json.loads(path.read_text(encoding="utf-8")) for path in accuracy]
         cards = cards_of(
-            manifest, read_corpus(notes), {report["run"]["pipeline"]["models"]["profile"]: report for report in reports}
+            manifest,
+            read_annotated(notes),
+            {report["run"]["pipeline"]["models"]["profile"]: report for report in reports},
         )
         if update is None:
             click.echo("\n\n".join(f"### {head}\n\n{card}" for head, card in cards.items()))

@@ -120,23 +120,23 @@ def _iterate(folder: Path, trained: Path | None, rounds: int, abandon: bool, **o
     from deid_export.adapt.iterate import abandon as drop
     from deid_export.adapt.iterate import iterate as run
     from deid_export.adapt.registry import locked, read_registry
-    from deid_export.data.corpus import read_corpus
     from deid_export.data.gazetteers import load_gazetteers
     from deid_export.data.negatives import screened_sentences
     from deid_export.model.tagger import packaged_base
     from deid_export.train.batches import StreamSettings
     from deid_export.train.training import Data
+    from deid_runtime.annotations.read import read_annotated
     from deid_runtime.settings import Settings
 
     if trained is None:
         read_registry(folder)  # a missing one is told before notes are read
     folder.mkdir(parents=True, exist_ok=True)
     lists = load_gazetteers(options["lists"])
-    notes = read_corpus(options["notes"])
-    data = Data(notes, screened_sentences(options["negatives"], lists), lists, read_corpus(options["dev"]))
+    notes = read_annotated(options["notes"])
+    data = Data(notes, screened_sentences(options["negatives"], lists), lists, read_annotated(options["dev"]))
     loop = Loop(
         data,
-        read_corpus(options["search"]) if options["search"] else notes,
+        read_annotated(options["search"]) if options["search"] else notes,
         Settings(inclusion=options["inclusion"], templates=options["templates"]),
         StreamSettings(),
     )

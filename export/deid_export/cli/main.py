@@ -165,7 +165,6 @@ def train(
     names_recased: float,
 ) -> None:
     """Fine-tune the shared encoder and the heads; run again to go on after an interruption."""
-    from deid_export.data.corpus import read_corpus
     from deid_export.data.gazetteers import load_gazetteers
     from deid_export.data.negatives import screened, screened_sentences
     from deid_export.data.substitution.prose import read_marked
@@ -174,6 +173,7 @@ def train(
     from deid_export.train.batches import StreamSettings
     from deid_export.train.training import Data, TrainSettings
     from deid_export.train.training import train as run
+    from deid_runtime.annotations.read import read_annotated
     from deid_runtime.text.windows import WordEncoder
 
     with errors_in_one_line():
@@ -181,10 +181,10 @@ def train(
         gazetteers = load_gazetteers(lists)
         documents = read_marked(prose) if prose else []
         data = Data(
-            read_corpus(notes),
+            read_annotated(notes),
             screened_sentences(negatives, gazetteers) + screened((each.text for each in documents), gazetteers),
             gazetteers,
-            read_corpus(dev) if dev else [],
+            read_annotated(dev) if dev else [],
             prose=documents,
         )
         settings = TrainSettings(
@@ -252,15 +252,15 @@ def onnx(
 
     The profile `fast` runs the first of them, `full` all.
     """
-    from deid_export.data.corpus import read_corpus
     from deid_export.model.tagger import packaged_base
     from deid_export.onnx.assemble import assemble
+    from deid_runtime.annotations.read import read_annotated
 
     tokenizer = Path(base or packaged_base()) / "tokenizer.json"
     with errors_in_one_line():
         settled = json.loads(profiles.read_text(encoding="utf-8")) if profiles else None
         manifest = assemble(
-            trained, tokenizer, read_corpus(notes), out, int8=not float32, weights=weights, profiles=settled
+            trained, tokenizer, read_annotated(notes), out, int8=not float32, weights=weights, profiles=settled
         )
     click.echo(manifest)
 
@@ -296,11 +296,11 @@ def calibrate(
     repository: Path, dev: tuple[Path, ...], recall: float, profile: Literal["fast", "full"], label_recall: float
 ) -> None:
     """Choose the thresholds of a profile of REPOSITORY and write them into its manifest."""
-    from deid_export.data.corpus import read_corpus
     from deid_export.train.calibrate import calibrate as run
+    from deid_runtime.annotations.read import read_annotated
 
     with errors_in_one_line():
-        choice = run(repository, read_corpus(dev), profile, recall, label_recall)
+        choice = run(repository, read_annotated(dev), profile, recall, label_recall)
     click.echo(f"precision {choice.precision:.4f}, recall {choice.recall:.4f}, thresholds {choice.thresholds}")
 
 
@@ -359,14 +359,14 @@ def average(models: tuple[Path, ...], out: Path) -> None:
 )
 def shrink(trained: Path, notes: tuple[Path, ...], out: Path, base: str | None, layers: int, feed_forward: int) -> None:
     """Cut TRAINED, a joint.pt, to a smaller and faster model; relearn with `train --start OUT --teacher TRAINED`."""
-    from deid_export.data.corpus import read_corpus
     from deid_export.model.tagger import packaged_base
     from deid_export.train.shrink import shrink as run
+    from deid_runtime.annotations.read import read_annotated
     from deid_runtime.text.windows import WordEncoder
 
     with errors_in_one_line():
         encoder = WordEncoder.from_file(Path(base or packaged_base()) / "tokenizer.json")
-        kept = run(trained, read_corpus(notes), encoder, out, layers=layers, feed_forward=feed_forward)
+        kept = run(trained, read_annotated(notes), encoder, out, layers=layers, feed_forward=feed_forward)
     click.echo(f"{out}: layers {', '.join(map(str, kept))} of the model")
 
 

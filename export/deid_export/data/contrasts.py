@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from deid_export.data.corpus import GoldNote
 from deid_export.data.negatives import carriers
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.tagged import parse_tagged
 from deid_runtime.spans import Span
 
@@ -26,7 +26,7 @@ def contrast_lines() -> tuple[tuple[str, tuple[Span, ...]], ...]:
     return tuple(parse_tagged(line) for line in text.splitlines())
 
 
-def contrast_note(rng: random.Random) -> GoldNote:
+def contrast_note(rng: random.Random) -> AnnotatedNote:
     """Return a note of one to ten lines, about half of them with identifiers."""
     lines: list[tuple[str, tuple[Span, ...]]] = [rng.choice(contrast_lines())]
     facts = carriers()["facts"]
@@ -36,7 +36,7 @@ def contrast_note(rng: random.Random) -> GoldNote:
     return _joined(lines, rng)
 
 
-def _joined(lines: Sequence[tuple[str, tuple[Span, ...]]], rng: random.Random) -> GoldNote:
+def _joined(lines: Sequence[tuple[str, tuple[Span, ...]]], rng: random.Random) -> AnnotatedNote:
     text = ""
     spans: list[Span] = []
     for line, marked in lines:
@@ -44,4 +44,4 @@ def _joined(lines: Sequence[tuple[str, tuple[Span, ...]]], rng: random.Random) -
             text += "\n" if rng.random() < 0.7 else " " if text[-1] in ".?!" else ". "
         spans += [span.shift(len(text)) for span in marked]
         text += line
-    return GoldNote("contrast", "contrast", "", text, tuple(spans))
+    return AnnotatedNote("contrast", "contrast", "", text, tuple(spans))

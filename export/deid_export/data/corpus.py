@@ -1,51 +1,15 @@
-"""Annotated notes as training needs them: plain text and gold spans, from tagged text, JSON Lines, i2b2 XML or brat."""
+"""Annotated notes as training needs them: read as detectors read them, and named by digests."""
 
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 
-from deid_runtime.annotations.read import annotated_files, check_disjoint, read_annotated, read_records
-from deid_runtime.annotations.tagged import parse_header, parse_tagged
-from deid_runtime.spans import Span
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.text.reading.view import read_marked
 
-__all__ = [
-    "GoldNote",
-    "annotated_files",
-    "as_read",
-    "check_disjoint",
-    "corpus_digest",
-    "parse_header",
-    "parse_tagged",
-    "read_corpus",
-    "read_records",
-    "text_sha256",
-]
 
-
-@dataclass(frozen=True, slots=True)
-class GoldNote:
-    """One annotated note; ``spans`` are sorted and disjoint, half-open code points of ``text``."""
-
-    id: str
-    patient: str
-    type: str
-    text: str = field(repr=False)
-    spans: tuple[Span, ...]
-
-
-def read_corpus(paths: Sequence[Path]) -> list[GoldNote]:
-    """Read annotated files, or folders of them, as :func:`deid_runtime.annotations.read.read_annotated` does.
-
-    Raises SourceError when a path holds no annotated note or a line cannot be read, InputError for a note whose spans
-    overlap or end behind its text.
-    """
-    return [GoldNote(note.id, note.patient, note.type, note.text, note.spans) for note in read_annotated(paths)]
-
-
-def as_read(notes: Sequence[GoldNote]) -> list[GoldNote]:
+def as_read(notes: Sequence[AnnotatedNote]) -> list[AnnotatedNote]:
     """Return ``notes`` as detectors read them, with spans in offsets of the view."""
     views = (read_marked(note.text, note.spans) for note in notes)
     return [replace(note, text=text, spans=spans) for note, (text, spans) in zip(notes, views, strict=True)]
@@ -56,8 +20,8 @@ def text_sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def corpus_digest(notes: Sequence[GoldNote]) -> str:
-    """Return a SHA-256 of texts and spans, which a model card can name its data by."""
+def corpus_digest(notes: Sequence[AnnotatedNote]) -> str:
+    """Return a SHA-256 of ids, texts and spans in their order, which a model card can name its data by."""
     digest = hashlib.sha256()
     for note in notes:
         spans = [(span.start, span.end, span.label) for span in note.spans]

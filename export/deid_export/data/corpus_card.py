@@ -9,14 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from deid_export.data.corpus import GoldNote, corpus_digest, read_corpus
+from deid_export.data.corpus import corpus_digest
 from deid_export.data.corpus_check import check_corpus
 from deid_export.data.marked_tables import markdown_table
 from deid_export.data.subsets import batch_of
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.read import read_annotated
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEAD_OF, LABELS, group_of
 
-Parts = Mapping[str, Sequence[GoldNote]]
+Parts = Mapping[str, Sequence[AnnotatedNote]]
 
 #: What the places of the tables in the README are called.
 MARK: Final = "corpus-card"
@@ -67,7 +69,7 @@ def card_tables(paths: Sequence[Path]) -> dict[str, str]:
 
     Raises SourceError or InputError where notes cannot be read.
     """
-    parts = {path.resolve().stem: read_corpus([path]) for path in paths}
+    parts = {path.resolve().stem: read_annotated([path]) for path in paths}
     if len(parts) < len(paths):
         raise InputError("two parts of the corpus have one name; each path gives its name to a column")
     tables: dict[str, Callable[[Parts], str]] = {
@@ -77,10 +79,10 @@ def card_tables(paths: Sequence[Path]) -> dict[str, str]:
 
 
 def _size(parts: Parts) -> str:
-    def marked(notes: Sequence[GoldNote]) -> int:
+    def marked(notes: Sequence[AnnotatedNote]) -> int:
         return sum(len(note.text[span.start : span.end].split()) for note in notes for span in note.spans)
 
-    rows: tuple[tuple[str, Callable[[Sequence[GoldNote]], int]], ...] = (
+    rows: tuple[tuple[str, Callable[[Sequence[AnnotatedNote]], int]], ...] = (
         ("patients", lambda notes: len({note.patient for note in notes})),
         ("notes", len),
         ("note types as written", lambda notes: len({note.type for note in notes})),
@@ -163,15 +165,15 @@ def _check(paths: Sequence[Path]) -> str:
     )
 
 
-def _by_batch(notes: Sequence[GoldNote]) -> dict[str, list[GoldNote]]:
+def _by_batch(notes: Sequence[AnnotatedNote]) -> dict[str, list[AnnotatedNote]]:
     """Return the notes by batch, T2 before T10."""
-    batches: defaultdict[str, list[GoldNote]] = defaultdict(list)
+    batches: defaultdict[str, list[AnnotatedNote]] = defaultdict(list)
     for note in notes:
         batches[batch_of(note)].append(note)
     return dict(sorted(batches.items(), key=lambda item: (len(item[0]), item[0])))
 
 
-def _values(notes: Sequence[GoldNote]) -> defaultdict[str, set[str]]:
+def _values(notes: Sequence[AnnotatedNote]) -> defaultdict[str, set[str]]:
     """Return the distinct values by label."""
     values: defaultdict[str, set[str]] = defaultdict(set)
     for note in notes:
@@ -188,9 +190,9 @@ def _kind_of(note_type: str) -> str:
     return next((kind for kind, words in _KINDS.items() if words.search(note_type)), _OTHER)
 
 
-def _words(notes: Sequence[GoldNote]) -> int:
+def _words(notes: Sequence[AnnotatedNote]) -> int:
     return sum(len(note.text.split()) for note in notes)
 
 
-def _spans(notes: Sequence[GoldNote]) -> int:
+def _spans(notes: Sequence[AnnotatedNote]) -> int:
     return sum(len(note.spans) for note in notes)

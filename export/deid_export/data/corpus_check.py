@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from deid_export.data.corpus import GoldNote, annotated_files, parse_header, read_corpus, text_sha256
+from deid_export.data.corpus import text_sha256
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.read import annotated_files, read_annotated
+from deid_runtime.annotations.tagged import parse_header
 from deid_runtime.errors import DeidError
 from deid_runtime.labels import HEADS, LABELS
 from deid_runtime.records.patients import FIELDS
@@ -90,12 +93,12 @@ class _Origin:
 
 
 def check_corpus(paths: Sequence[Path]) -> Checked:
-    """Check annotated files, or folders of them, as :func:`deid_export.data.corpus.read_corpus` takes them.
+    """Check annotated files, or folders of them, as :func:`deid_export.data.corpus.read_annotated` takes them.
 
     What cannot be read is a problem among the others.
     """
     findings: list[Finding] = []
-    notes: list[GoldNote] = []
+    notes: list[AnnotatedNote] = []
     records: dict[str, Mapping[str, str]] = {}
     origins: dict[str, _Origin] = {}
     for path in paths:
@@ -106,7 +109,7 @@ def check_corpus(paths: Sequence[Path]) -> Checked:
         notes += read
         findings += unreadable
     findings += _check_notes(notes, origins)
-    by_patient: defaultdict[str, list[GoldNote]] = defaultdict(list)
+    by_patient: defaultdict[str, list[AnnotatedNote]] = defaultdict(list)
     for note in notes:
         findings += _check_spans(note, origins)
         by_patient[note.patient or note.id].append(note)
@@ -117,15 +120,15 @@ def check_corpus(paths: Sequence[Path]) -> Checked:
     )
 
 
-def _read(path: Path) -> tuple[list[GoldNote], list[Finding]]:
+def _read(path: Path) -> tuple[list[AnnotatedNote], list[Finding]]:
     """Return the notes of a file or folder; where one file cannot be read, those of the others, and what is wrong."""
     try:
-        return read_corpus([path]), []
+        return read_annotated([path]), []
     except (DeidError, UnicodeDecodeError) as error:
         if not path.is_dir():
             reason = str(error) if isinstance(error, DeidError) else "a file is not UTF-8"
             return [], [Finding(path.name, "unreadable", f"{reason}; its spans were not checked", True)]
-    notes: list[GoldNote] = []
+    notes: list[AnnotatedNote] = []
     findings: list[Finding] = []
     for file in annotated_files(path):
         read, unreadable = _read(file)
@@ -240,7 +243,7 @@ def _check_markup(place: str, line: str, before: "_Opened | None") -> tuple[list
 # Notes, whatever they were read from --------------------------------------------------------------------------------
 
 
-def _place(note: GoldNote, offset: int, origins: Mapping[str, _Origin]) -> str:
+def _place(note: AnnotatedNote, offset: int, origins: Mapping[str, _Origin]) -> str:
     """Return where an offset of the text is found in the file; the column counts the tags before it."""
     origin = origins.get(note.id)
     if origin is None:
@@ -252,7 +255,7 @@ def _place(note: GoldNote, offset: int, origins: Mapping[str, _Origin]) -> str:
     return f"{origin.file}:{line}:{offset - start + tags + 1}"
 
 
-def _check_notes(notes: Iterable[GoldNote], origins: Mapping[str, _Origin]) -> Iterator[Finding]:
+def _check_notes(notes: Iterable[AnnotatedNote], origins: Mapping[str, _Origin]) -> Iterator[Finding]:
     ids: set[str] = set()
     texts: dict[str, str] = {}
     for note in notes:
@@ -268,7 +271,7 @@ def _check_notes(notes: Iterable[GoldNote], origins: Mapping[str, _Origin]) -> I
             yield Finding(place, "id", f"the very text of note {earlier}", True)
 
 
-def _check_spans(note: GoldNote, origins: Mapping[str, _Origin]) -> Iterator[Finding]:
+def _check_spans(note: AnnotatedNote, origins: Mapping[str, _Origin]) -> Iterator[Finding]:
     borders = {offset for word in split_words(note.text) for offset in word}
     for span in note.spans:
         value = note.text[span.start : span.end]
@@ -298,7 +301,7 @@ def _edge(label: str, value: str) -> str:
 
 
 def _check_consistency(
-    notes: Sequence[GoldNote], record: Mapping[str, str], origins: Mapping[str, _Origin]
+    notes: Sequence[AnnotatedNote], record: Mapping[str, str], origins: Mapping[str, _Origin]
 ) -> Iterator[Finding]:
     """Yield values of the record or of spans that stand unmarked, and values marked with two labels."""
     labels: defaultdict[str, set[str]] = defaultdict(set)
@@ -346,7 +349,7 @@ class _Finder:
             if first:
                 self._by_run[first[0]].append((first.start(), value))
 
-    def unmarked(self, note: GoldNote) -> Iterator[tuple[int, str]]:
+    def unmarked(self, note: AnnotatedNote) -> Iterator[tuple[int, str]]:
         """Yield offset and value of every occurrence that no span of the note touches."""
         text, ends = note.text, [span.end for span in note.spans]
         for run in _RUN.finditer(text):

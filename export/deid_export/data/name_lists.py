@@ -23,8 +23,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from deid_export.data.corpus import GoldNote, read_corpus
 from deid_export.data.subsets import batch_of
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.read import read_annotated
 from deid_runtime.lexicon.word_codes import EPONYM, FAMILY_SHIFT, PLACE, WORD_SHIFT, word_key
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -128,7 +129,7 @@ def places() -> set[str]:
     return {key for name in names for key in _keys(name)}
 
 
-def _outside_words(note: GoldNote) -> Iterator[str]:
+def _outside_words(note: AnnotatedNote) -> Iterator[str]:
     at = 0
     for span in [*note.spans, None]:
         end = span.start if span else len(note.text)
@@ -141,7 +142,7 @@ def corpus_words(folder: Path) -> tuple[dict[str, int], set[str]]:
     lower: dict[str, set[str]] = defaultdict(set)
     capital: dict[str, set[str]] = defaultdict(set)
     in_names: Counter[str] = Counter()
-    for note in read_corpus([folder]):
+    for note in read_annotated([folder]):
         batch = batch_of(note)
         for word in _outside_words(note):
             (lower if word.islower() else capital)[word_key(word)].add(batch)

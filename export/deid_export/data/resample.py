@@ -12,8 +12,8 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from deid_export.data.corpus import GoldNote
 from deid_export.data.gazetteers import Gazetteers
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.spans import Span
 
 _KEPT_NAME_PARTS = frozenset(
@@ -144,7 +144,7 @@ class Resampler:
             "LOCATION-OTHER": self._other_place, "IPADDR": self._digits,
         }  # fmt: skip
 
-    def note(self, note: GoldNote) -> tuple[str, list[Span]]:
+    def note(self, note: AnnotatedNote) -> tuple[str, list[Span]]:
         """Return a variant of ``note``: new text, and its spans in the same order."""
         memory = _NoteMemory()
         parts: list[str] = []

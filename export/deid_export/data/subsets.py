@@ -4,15 +4,15 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 
-from deid_export.data.corpus import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 
 
-def batch_of(note: GoldNote) -> str:
+def batch_of(note: AnnotatedNote) -> str:
     """Return the batch of a note: what stands before the first dash of its id, as ``T1`` of ``T1-007-2``."""
     return note.id.partition("-")[0]
 
 
-def nested_subsets(notes: Sequence[GoldNote], shares: Sequence[float], seed: int) -> list[list[GoldNote]]:
+def nested_subsets(notes: Sequence[AnnotatedNote], shares: Sequence[float], seed: int) -> list[list[AnnotatedNote]]:
     """Return, for each share in (0, 1], the notes of that share of the patients, in their order.
 
     A smaller subset is part of every larger one of the same ``seed``. Every batch gives the same share, as near as
@@ -37,7 +37,7 @@ def nested_subsets(notes: Sequence[GoldNote], shares: Sequence[float], seed: int
     return subsets
 
 
-def halves(notes: Sequence[GoldNote], seed: int) -> tuple[list[GoldNote], list[GoldNote]]:
+def halves(notes: Sequence[AnnotatedNote], seed: int) -> tuple[list[AnnotatedNote], list[AnnotatedNote]]:
     """Return the notes of half of the patients, drawn by ``seed``, and those of the others; odd ones go to the second.
 
     Raises ValueError for fewer than two patients.

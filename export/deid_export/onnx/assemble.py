@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from deid_export.data.corpus import GoldNote, corpus_digest
+from deid_export.data.corpus import corpus_digest
 from deid_export.model.tagger import head_of, tags_of, version_of
 from deid_export.model.trained import load
 from deid_export.onnx.export import export_fused
 from deid_export.onnx.quantise import quantise
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import ModelError
 from deid_runtime.labels import HEADS
 from deid_runtime.models.engines import load_engine
@@ -28,7 +29,7 @@ DEFAULT_THRESHOLD = 0.5
 def assemble(
     trained: Sequence[Path],
     tokenizer: Path,
-    notes: Sequence[GoldNote],
+    notes: Sequence[AnnotatedNote],
     out: Path,
     *,
     int8: bool = True,
@@ -77,7 +78,7 @@ def assemble(
 
 
 def _write_graph(
-    trained: Path, name: str, notes: Sequence[GoldNote], encoder: WordEncoder, out: Path, *, int8: bool
+    trained: Path, name: str, notes: Sequence[AnnotatedNote], encoder: WordEncoder, out: Path, *, int8: bool
 ) -> dict[str, object]:
     """Export and quantise one trained model; return its entry in the manifest."""
     model = load(trained)

@@ -13,15 +13,18 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from deid_export.data.corpus import GoldNote, as_read
+from deid_export.data.corpus import as_read
 from deid_export.onnx.simplify import simplify
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.models.manifest import INPUTS
 from deid_runtime.models.tagger import pad
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WordEncoder, make_windows
 
 
-def quantise(source: Path, target: Path, notes: Sequence[GoldNote], encoder: WordEncoder, *, batches: int = 48) -> None:
+def quantise(
+    source: Path, target: Path, notes: Sequence[AnnotatedNote], encoder: WordEncoder, *, batches: int = 48
+) -> None:
     """Quantise the graph at ``source`` into ``target``, calibrated on ``batches`` of sixteen windows of ``notes``."""
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # it would report the import
     import nncf
@@ -35,7 +38,7 @@ def quantise(source: Path, target: Path, notes: Sequence[GoldNote], encoder: Wor
     onnx.save(quantised, target)
 
 
-def _samples(notes: Sequence[GoldNote], encoder: WordEncoder, batches: int) -> list[dict[str, NDArray[np.int32]]]:
+def _samples(notes: Sequence[AnnotatedNote], encoder: WordEncoder, batches: int) -> list[dict[str, NDArray[np.int32]]]:
     rng = random.Random(0)
     windows = [
         window

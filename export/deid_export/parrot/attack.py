@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deid_export.baselines.crf import CrfSettings, load, train
-from deid_export.data.corpus import GoldNote
 from deid_export.parrot.plant import Released
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import SourceError
 from deid_runtime.evaluation.tokens import label_tokens, token_offsets
 from deid_runtime.labels import HEAD_OF, HEADS
@@ -109,10 +109,10 @@ def _cross_fit(released: Sequence[Released], settings: AttackSettings) -> list[l
     return found
 
 
-def _learnt(note: Released, attacker: Attacker) -> GoldNote:
+def _learnt(note: Released, attacker: Attacker) -> AnnotatedNote:
     """Return a note to learn from. One label for each class of entity is enough to guess, and twenty times as fast."""
     spans = tuple(Span(span.start, span.end, _LABEL_OF[span.label]) for span in _marks(note, attacker))
-    return GoldNote(note.id, note.patient, "", note.text, spans)
+    return AnnotatedNote(note.id, note.patient, "", note.text, spans)
 
 
 def _marks(note: Released, attacker: Attacker) -> tuple[Span, ...]:

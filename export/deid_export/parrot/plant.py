@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import SourceError
-from deid_runtime.evaluation import GoldNote
 from deid_runtime.resynthesis.notes import replace_spans
 from deid_runtime.resynthesis.originals import patient_key
 from deid_runtime.spans import PatientRecord, Span
@@ -30,7 +30,7 @@ class Released:
 
 
 def plant(
-    notes: Sequence[GoldNote],
+    notes: Sequence[AnnotatedNote],
     records: Mapping[str, PatientRecord],
     surrogates: Surrogates,
     *,
@@ -68,11 +68,11 @@ def plant(
 _Value = tuple[str, str, str]
 
 
-def _value(note: GoldNote, span: Span) -> _Value:
+def _value(note: AnnotatedNote, span: Span) -> _Value:
     return patient_key(note), span.label, normal_form(note.text[span.start : span.end])
 
 
-def _draw(notes: Sequence[GoldNote], share: float, seed: int) -> dict[_Value, int]:
+def _draw(notes: Sequence[AnnotatedNote], share: float, seed: int) -> dict[_Value, int]:
     """Return the values to withhold, numbered; the last one drawn may carry them over the share."""
     sizes: defaultdict[_Value, int] = defaultdict(int)
     for note in notes:

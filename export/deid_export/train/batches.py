@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from deid_export.data.contrasts import contrast_note
-from deid_export.data.corpus import GoldNote
 from deid_export.data.gazetteers import Gazetteers
 from deid_export.data.negatives import negative_text
 from deid_export.data.resample import Resampler
@@ -16,6 +15,7 @@ from deid_export.data.substitution.layout import recased, wrapped
 from deid_export.data.substitution.prose import Document
 from deid_export.data.substitution.setting import PeopleSetter
 from deid_export.model.tagger import tags_of
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.labels import HEAD_OF, HEADS
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.text.reading.view import read_marked, read_view
@@ -94,7 +94,7 @@ def cut_windows(
             yield window
 
 
-def piece_counts(notes: Sequence[GoldNote], encoder: WordEncoder) -> Tensor:
+def piece_counts(notes: Sequence[AnnotatedNote], encoder: WordEncoder) -> Tensor:
     """Return how often each piece of the vocabulary stands in ``notes``: int64 ``(pieces,)``, by id."""
     ids = [
         piece
@@ -136,13 +136,13 @@ def collate(
 
 
 def stream_batches(
-    notes: Sequence[GoldNote],
+    notes: Sequence[AnnotatedNote],
     negatives: Sequence[Sequence[str]],
     lists: Gazetteers,
     encoder: WordEncoder,
     heads: Sequence[str],
     settings: StreamSettings,
-    focus: Sequence[GoldNote] = (),
+    focus: Sequence[AnnotatedNote] = (),
     prose: Sequence[Document] = (),
 ) -> Iterator[Batch]:
     """Yield batches for ever; the n-th batch depends on the settings alone.
@@ -223,7 +223,7 @@ def _laid_out(text: str, spans: list[Span], rng: random.Random, settings: Stream
     return read, list(seen)
 
 
-def _shown(note: GoldNote, resampler: Resampler, rng: random.Random, share: float) -> tuple[str, list[Span]]:
+def _shown(note: AnnotatedNote, resampler: Resampler, rng: random.Random, share: float) -> tuple[str, list[Span]]:
     # No draw at either end: a seed gives the same stream whether or not shares between them exist.
     fresh = share >= 1 or (share > 0 and rng.random() < share)
     return resampler.note(note) if fresh else (note.text, list(note.spans))

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_export.data.corpus import GoldNote, as_read
+from deid_export.data.corpus import as_read
 from deid_export.onnx.assemble import write_manifest
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.detectors.inclusion import load_inclusion
 from deid_runtime.detectors.known import KnownLines, packaged_lines, sentences_to_read
 from deid_runtime.detectors.patterns import find_patterns
@@ -58,7 +59,7 @@ class Choice:
     recall: float
 
 
-def score_tokens(notes: Sequence[GoldNote], settings: Settings) -> Tokens:
+def score_tokens(notes: Sequence[AnnotatedNote], settings: Settings) -> Tokens:
     """Run rules and heads over ``notes``; every token gets the best score of the words that it touches.
 
     Raises InputError when a note cannot be processed.
@@ -147,7 +148,7 @@ def _undecided(tokens: Tokens) -> Tokens:
 
 
 def calibrate(
-    repository: Path, notes: Sequence[GoldNote], profile: Profile, recall: float, label_recall: float
+    repository: Path, notes: Sequence[AnnotatedNote], profile: Profile, recall: float, label_recall: float
 ) -> Choice:
     """Choose the thresholds of ``profile`` on ``notes`` and write them into the manifest of ``repository``."""
     choice = choose(

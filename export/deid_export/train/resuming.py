@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from deid_export.data.corpus import GoldNote, corpus_digest
+from deid_export.data.corpus import corpus_digest
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError
 from deid_runtime.models.manifest import sha256_of
 
@@ -21,8 +22,8 @@ def claim(
     *,
     train: Any,
     stream: Any,
-    notes: Sequence[GoldNote],
-    focus: Sequence[GoldNote],
+    notes: Sequence[AnnotatedNote],
+    focus: Sequence[AnnotatedNote],
     clean_sentences: int,
     tokens: Mapping[str, str],
 ) -> None:

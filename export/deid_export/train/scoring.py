@@ -7,10 +7,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from deid_export.data.corpus import GoldNote, as_read
+from deid_export.data.corpus import as_read
 from deid_export.model.precision import autocast
 from deid_export.model.tagger import Tagger
 from deid_export.train.batches import StreamSettings, cut_windows, window_targets
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import Window, WordEncoder
 
@@ -25,7 +26,7 @@ class WordScores:
 
 def score_words(
     model: Tagger,
-    notes: Sequence[GoldNote],
+    notes: Sequence[AnnotatedNote],
     encoder: WordEncoder,
     *,
     rows: int = 32,
@@ -35,7 +36,7 @@ def score_words(
     heads = model.shape.heads
     scores: dict[str, list[NDArray[np.float32]]] = {head: [] for head in heads}
     gold: dict[str, list[NDArray[np.bool_]]] = {head: [] for head in heads}
-    windows: list[tuple[Window, GoldNote]] = [
+    windows: list[tuple[Window, AnnotatedNote]] = [
         (window, note)
         for note in as_read(notes)
         for window in cut_windows(note.text, split_sentences(note.text), encoder, stream or StreamSettings())
@@ -67,6 +68,8 @@ def precision_recall(words: WordScores, head: str, threshold: float) -> tuple[fl
     return hits / max(1, int(found.sum())), hits / max(1, int(gold.sum()))
 
 
-def _chunks(items: Sequence[tuple[Window, GoldNote]], size: int) -> Iterator[Sequence[tuple[Window, GoldNote]]]:
+def _chunks(
+    items: Sequence[tuple[Window, AnnotatedNote]], size: int
+) -> Iterator[Sequence[tuple[Window, AnnotatedNote]]]:
     for first in range(0, len(items), size):
         yield items[first : first + size]

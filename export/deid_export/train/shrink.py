@@ -15,11 +15,11 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
-from deid_export.data.corpus import GoldNote
 from deid_export.model import weight_files
 from deid_export.model.tagger import BranchedTagger, Shape, empty, save, with_shared_layers
 from deid_export.train.batches import Batch, StreamSettings, collate, cut_windows, window_targets
 from deid_export.train.distil import divergence
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError, ModelError
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WordEncoder
@@ -32,7 +32,7 @@ State = dict[str, Tensor]
 
 
 def shrink(
-    trained: Path, notes: Sequence[GoldNote], encoder: WordEncoder, out: Path, *, layers: int, feed_forward: int
+    trained: Path, notes: Sequence[AnnotatedNote], encoder: WordEncoder, out: Path, *, layers: int, feed_forward: int
 ) -> tuple[int, ...]:
     """Write the model at ``trained`` to ``out`` with ``layers`` layers of ``feed_forward`` inner neurons each.
 
@@ -67,7 +67,7 @@ def shrink(
     return best
 
 
-def _sample(notes: Sequence[GoldNote], encoder: WordEncoder, heads: Sequence[str]) -> list[Batch]:
+def _sample(notes: Sequence[AnnotatedNote], encoder: WordEncoder, heads: Sequence[str]) -> list[Batch]:
     rng = random.Random(_SEED)
     rows = []
     for note in rng.sample(list(notes), min(len(notes), _SAMPLE_WINDOWS)):

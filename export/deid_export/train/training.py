@@ -18,7 +18,6 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from deid_export.data.corpus import GoldNote
 from deid_export.data.gazetteers import Gazetteers
 from deid_export.data.substitution.prose import Document
 from deid_export.model import convolutional
@@ -40,6 +39,7 @@ from deid_export.train.batches import IGNORED, Batch, StreamSettings, piece_coun
 from deid_export.train.distil import Teacher
 from deid_export.train.resuming import claim
 from deid_export.train.scoring import precision_recall, score_words
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
 from deid_runtime.text.windows import WordEncoder
@@ -77,11 +77,11 @@ class TrainSettings:
 class Data:
     """What training reads: gold notes, clean sentences by source, lists, and dev notes to watch."""
 
-    notes: Sequence[GoldNote]
+    notes: Sequence[AnnotatedNote]
     negatives: Sequence[Sequence[str]]
     lists: Gazetteers
-    dev: Sequence[GoldNote]
-    focus: Sequence[GoldNote] = ()  # excerpts to learn in every pass beside the notes, as often as they come here
+    dev: Sequence[AnnotatedNote]
+    focus: Sequence[AnnotatedNote] = ()  # excerpts to learn in every pass beside the notes, as often as they come here
     prose: Sequence[Document] = ()  # real prose to set people into
 
 
@@ -133,7 +133,7 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
 
 
 def _begin_bert(
-    settings: TrainSettings, notes: Sequence[GoldNote], encoder: WordEncoder
+    settings: TrainSettings, notes: Sequence[AnnotatedNote], encoder: WordEncoder
 ) -> tuple[BranchedTagger, Mapping[str, object]]:
     """Return the model that the joint phase begins with, and what to save of its configuration."""
     shape = Shape(settings.shared_layers, tuple(HEADS))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.evaluation.entities import score_entities
 from deid_runtime.evaluation.tokens import Score
 from deid_runtime.spans import Span
@@ -15,7 +15,10 @@ AGE = Span(61, 63, "AGE")
 
 
 def micro(gold, found):
-    return {name: score.micro for name, score in score_entities([GoldNote("n", TEXT, gold)], {"n": found}).items()}
+    return {
+        name: score.micro
+        for name, score in score_entities([AnnotatedNote("n", "", "", TEXT, gold)], {"n": found}).items()
+    }
 
 
 def test_spans_stand_where_the_cases_need_them():
@@ -65,7 +68,11 @@ def test_hipaa_leaves_out_other_types_on_both_sides():
 
 
 def test_macro_averages_are_means_over_notes_and_nothing_counts_zero():
-    gold = [GoldNote("a", TEXT, (NAME, PHONE)), GoldNote("b", TEXT, (MRN,)), GoldNote("c", TEXT, ())]
+    gold = [
+        AnnotatedNote("a", "", "", TEXT, (NAME, PHONE)),
+        AnnotatedNote("b", "", "", TEXT, (MRN,)),
+        AnnotatedNote("c", "", "", TEXT, ()),
+    ]
 
     strict = score_entities(gold, {"a": [NAME], "b": [MRN, AGE], "c": []})["strict"]
 

@@ -3,8 +3,9 @@ import json
 import pytest
 from hypothesis import given
 
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError
-from deid_runtime.evaluation import GoldNote, evaluate, render
+from deid_runtime.evaluation import evaluate, render
 from deid_runtime.evaluation.errors import NO_SOURCE, Tally, count_errors, judge_tokens
 from deid_runtime.evaluation.tokens import count_tokens
 from deid_runtime.spans import Span
@@ -22,7 +23,7 @@ def spans_of(text, *marked):
 
 
 def note(text, *marked, note_id="n", patient=""):
-    return GoldNote(note_id, text, tuple(spans_of(text, *marked)), patient)
+    return AnnotatedNote(note_id, patient, "", text, tuple(spans_of(text, *marked)))
 
 
 def gold_kinds(*notes, found=None):
@@ -211,14 +212,14 @@ def test_kinds_come_most_frequent_first():
 
 def test_a_found_span_behind_the_text_is_an_error():
     with pytest.raises(InputError, match="ends behind a text of 4"):
-        count_errors([GoldNote("n", "abcd", ())], {"n": [Span(0, 5, "CITY")]})
+        count_errors([AnnotatedNote("n", "", "", "abcd", ())], {"n": [Span(0, 5, "CITY")]})
 
 
 @given(texts_with_spans(), texts_with_spans())
 def test_totals_are_those_of_the_scores(marked, other):
     text, spans = marked
     found = [span for span in other[1] if span.end <= len(text)]
-    gold = [GoldNote("n", text, tuple(sorted(spans)))]
+    gold = [AnnotatedNote("n", "", "", text, tuple(sorted(spans)))]
 
     counts, errors = count_tokens(gold, {"n": found}), count_errors(gold, {"n": found})
 

@@ -3,8 +3,9 @@ from dataclasses import replace
 
 import pytest
 
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError
-from deid_runtime.evaluation import GoldNote, evaluate, render
+from deid_runtime.evaluation import evaluate, render
 from deid_runtime.spans import Span
 from deid_runtime.system.shown_ids import shown_id
 
@@ -15,15 +16,15 @@ TEXTS = {
     "c": "no identifiers here",
 }
 GOLD = [
-    GoldNote(
+    AnnotatedNote(
         "a",
-        TEXTS["a"],
-        (Span(0, 15, "PATIENT"), Span(17, 19, "AGE"), Span(29, 39, "HOSPITAL"), Span(47, 55, "DOCTOR")),
         "p1",
         "Clinic note",
+        TEXTS["a"],
+        (Span(0, 15, "PATIENT"), Span(17, 19, "AGE"), Span(29, 39, "HOSPITAL"), Span(47, 55, "DOCTOR")),
     ),
-    GoldNote("b", TEXTS["b"], (Span(0, 4, "PATIENT"),), "p1", "Clinic note"),
-    GoldNote("c", TEXTS["c"], (), "p2", "Letter"),
+    AnnotatedNote("b", "p1", "Clinic note", TEXTS["b"], (Span(0, 4, "PATIENT"),)),
+    AnnotatedNote("c", "p2", "Letter", TEXTS["c"], ()),
 ]
 FOUND = {
     "a": [Span(0, 15, "DOCTOR", 0.9, ("model:name",)), Span(47, 55, "DOCTOR")],
@@ -70,7 +71,7 @@ def test_a_lost_note_is_an_error_that_names_it():
 
 
 def test_many_lost_notes_are_not_all_named():
-    gold = [GoldNote(f"n{index}", "", ()) for index in range(9)]
+    gold = [AnnotatedNote(f"n{index}", "", "", "", ()) for index in range(9)]
 
     with pytest.raises(InputError, match="n0, n1, n2, n3, n4 and 4 more"):
         evaluate(gold, {})

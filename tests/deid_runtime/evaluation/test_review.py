@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import OutputError
-from deid_runtime.evaluation import GoldNote, errors_in_context, write_errors
+from deid_runtime.evaluation import errors_in_context, write_errors
 from deid_runtime.evaluation.errors import judge_tokens
 from deid_runtime.evaluation.review import mask
 from deid_runtime.evaluation.tokens import TOKEN
@@ -93,7 +94,7 @@ def test_a_mask_keeps_the_length_and_no_letter_of_what_is_touched(case):
 def test_every_error_token_is_in_one_error(case, data):
     text, spans = case
     cut = data.draw(st.integers(0, len(spans)))
-    gold, found = [GoldNote("n", text, tuple(sorted(spans[:cut])))], {"n": spans[cut:]}
+    gold, found = [AnnotatedNote("n", "", "", text, tuple(sorted(spans[:cut])))], {"n": spans[cut:]}
 
     errors = list(errors_in_context(gold, found))
 

@@ -3,7 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import SettingsError
 from deid_runtime.evaluation.significance import bootstrap, compare
 from deid_runtime.spans import Span
@@ -12,7 +12,7 @@ WORD = "Kasson"
 
 
 def notes(count):
-    return [GoldNote(f"n{index}", WORD, (Span(0, 6, "CITY"),)) for index in range(count)]
+    return [AnnotatedNote(f"n{index}", "", "", WORD, (Span(0, 6, "CITY"),)) for index in range(count)]
 
 
 def answers(found):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deid_runtime.annotations.notes import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError
 from deid_runtime.evaluation.tokens import (
     CHARACTER,
@@ -46,7 +46,7 @@ def test_worked_example():
     gold = mark(text, **{"3/14": "DATE", "Lindqvist": "DOCTOR", "Kasson": "CITY"})
     found = mark(text, **{"3/14": "DATE", "Lindqvist": "DOCTOR", "asthma": "CITY"})
 
-    scores = token_binary([GoldNote("n1", text, gold)], {"n1": found})
+    scores = token_binary([AnnotatedNote("n1", "", "", text, gold)], {"n1": found})
 
     assert scores == {"A": Score(2, 1, 1), "B": Score(3, 1, 1), "C": Score(3, 1, 1)}
     assert scores["A"].precision == scores["A"].recall == scores["A"].f1 == pytest.approx(2 / 3)
@@ -55,7 +55,7 @@ def test_worked_example():
 
 def test_a_touch_is_enough_and_the_label_does_not_matter():
     text = "Lindqvist-Okafor, 507-555-0139"
-    gold = [GoldNote("n1", text, (Span(0, 16, "DOCTOR"), Span(18, 30, "PHONE")))]
+    gold = [AnnotatedNote("n1", "", "", text, (Span(0, 16, "DOCTOR"), Span(18, 30, "PHONE")))]
 
     scores = token_binary(gold, {"n1": [Span(8, 11, "CITY"), Span(26, 27, "IDNUM")]})
 
@@ -77,7 +77,7 @@ def test_a_touch_is_enough_and_the_label_does_not_matter():
     ],
 )
 def test_groups(label, text, groups):
-    scores = token_binary([GoldNote("n1", text, (Span(0, len(text), label),))], {})
+    scores = token_binary([AnnotatedNote("n1", "", "", text, (Span(0, len(text), label),))], {})
 
     assert "".join(group for group, score in scores.items() if score.false_negatives) == groups
 
@@ -88,7 +88,7 @@ def test_groups_hold_the_smaller_ones():
 
 
 def test_nothing_to_divide_by_is_none():
-    score = token_binary([GoldNote("n1", "fever", ())], {"n1": []})["C"]
+    score = token_binary([AnnotatedNote("n1", "", "", "fever", ())], {"n1": []})["C"]
 
     assert (score.precision, score.recall, score.f1) == (None, None, None)
 
@@ -101,7 +101,7 @@ def test_the_first_span_that_touches_a_token_gives_its_label():
 
 def test_a_found_span_behind_the_text_is_an_error_without_text():
     with pytest.raises(InputError, match=r"note n1: found span \[0, 9\) CITY ends behind a text of 6") as caught:
-        count_tokens([GoldNote("n1", "Kasson", ())], {"n1": [Span(0, 9, "CITY")]})
+        count_tokens([AnnotatedNote("n1", "", "", "Kasson", ())], {"n1": [Span(0, 9, "CITY")]})
 
     assert "Kasson" not in str(caught.value)
 
@@ -127,7 +127,7 @@ def test_counts_agree_with_the_definition(marked):
             for offsets in [[match.span() for match in pattern.finditer(text)]]
         )
 
-        counts = count_tokens([GoldNote("n", text, tuple(sorted(gold)))], {"n": found}, token=pattern)
+        counts = count_tokens([AnnotatedNote("n", "", "", text, tuple(sorted(gold)))], {"n": found}, token=pattern)
 
         assert counts.score("C") == Score(
             sum(a and b for a, b in zip(is_gold, is_found, strict=True)),

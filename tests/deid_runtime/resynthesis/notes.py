@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.tagged import parse_tagged
-from deid_runtime.evaluation import GoldNote
 
 FIRST = """%% patient id=P1 given=Alma family=Halvorsen sex=F dob=1950-03-02 mrn=48213377 city=Elko zip=89801
 %% note id=P1-1 type="Phone note"
@@ -20,10 +20,10 @@ SECOND = """%% patient id=P2 given=Birk family=Rice
 """
 
 
-def gold(patient: str = "p", **marked: str) -> list[GoldNote]:
+def gold(patient: str = "p", **marked: str) -> list[AnnotatedNote]:
     """Return notes of one patient from tagged text, by id."""
     return [
-        GoldNote(note_id, *parse_tagged(text), patient=patient)
+        AnnotatedNote(note_id, patient, "", *parse_tagged(text))
         for note_id, text in ((name.replace("_", "-"), text) for name, text in marked.items())
     ]
 

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.errors import SourceError
-from deid_runtime.evaluation import GoldNote
 from deid_runtime.resynthesis.notes import Resynthesis, replace_spans, resynthesize
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.forms import normal_form
@@ -14,11 +14,11 @@ from tests.deid_runtime.resynthesis.notes import gold, write_notes
 KEY = b"k" * 32
 
 
-def values(note: GoldNote) -> list[tuple[str, str]]:
+def values(note: AnnotatedNote) -> list[tuple[str, str]]:
     return [(span.label, note.text[span.start : span.end]) for span in note.spans]
 
 
-def between(note: GoldNote) -> list[str]:
+def between(note: AnnotatedNote) -> list[str]:
     borders = [0, *(at for span in note.spans for at in (span.start, span.end)), len(note.text)]
     return [note.text[start:end] for start, end in zip(borders[::2], borders[1::2], strict=True)]
 

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.errors import InputError
-from deid_runtime.evaluation import GoldNote
 from deid_runtime.records.patients import read_patients
 from deid_runtime.resynthesis.write import FORMS, PATIENTS, write_corpus
 from deid_runtime.spans import PatientRecord, Span
@@ -28,7 +28,9 @@ def test_every_form_reads_back(tmp_path: Path, form: str) -> None:
 
 
 def test_i2b2_files_are_numbered_by_patient(tmp_path: Path) -> None:
-    notes = [GoldNote(note_id, "text", (), patient) for note_id, patient in (("c", "x"), ("b", "y"), ("a", "x"))]
+    notes = [
+        AnnotatedNote(note_id, patient, "", "text", ()) for note_id, patient in (("c", "x"), ("b", "y"), ("a", "x"))
+    ]
 
     write_corpus(tmp_path, "i2b2", notes, {})
 
@@ -40,7 +42,7 @@ def test_i2b2_files_are_numbered_by_patient(tmp_path: Path) -> None:
     [("i2b2", "a\x07b"), ("brat", "Alma Orr\n"), ("tagged", "Alma\n\nOrr")],
 )
 def test_a_note_that_a_form_cannot_hold_is_an_error(tmp_path: Path, form: str, text: str) -> None:
-    notes = [GoldNote("n1", text, (Span(0, len(text), "PATIENT"),))]
+    notes = [AnnotatedNote("n1", "", "", text, (Span(0, len(text), "PATIENT"),))]
 
     with pytest.raises(InputError):
         write_corpus(tmp_path, form, notes, {})
@@ -48,7 +50,7 @@ def test_a_note_that_a_form_cannot_hold_is_an_error(tmp_path: Path, form: str, t
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_value_broken_over_a_line_end_reads_back(tmp_path: Path, form: str) -> None:
-    notes = [GoldNote("1-01", "by Una\nGallacher.", (Span(3, 16, "DOCTOR"),), "1")]
+    notes = [AnnotatedNote("1-01", "1", "", "by Una\nGallacher.", (Span(3, 16, "DOCTOR"),))]
 
     write_corpus(tmp_path, form, notes, {})
 
@@ -57,7 +59,7 @@ def test_a_value_broken_over_a_line_end_reads_back(tmp_path: Path, form: str) ->
 
 
 def test_ids_that_are_no_file_names_are_written_as_such(tmp_path: Path) -> None:
-    notes = [GoldNote("../ward/1", "text", (), "../x"), GoldNote(".b", "text", (), ".y")]
+    notes = [AnnotatedNote("../ward/1", "../x", "", "text", ()), AnnotatedNote(".b", ".y", "", "text", ())]
 
     write_corpus(tmp_path, "tagged", notes, {"../x": PatientRecord("../x", {"family": 'O"Orr'})})
 

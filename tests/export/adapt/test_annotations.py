@@ -19,7 +19,8 @@ from deid_export.adapt.annotations import (
     read_originals,
     write_corpus,
 )
-from deid_export.data.corpus import GoldNote, read_corpus
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.read import read_annotated
 from deid_runtime.errors import OutputError, SourceError
 from deid_runtime.labels import LABELS
 from deid_runtime.spans import Note, Span
@@ -55,7 +56,7 @@ def test_what_goes_out_comes_back(tmp_path: Path, form: str) -> None:
 
     assert (found.refused, found.missing) == ([], [])
     assert sorted(found.notes, key=lambda note: note.id) == sorted(
-        (GoldNote(note.id, note.patient, note.type, note.text, spans) for note, spans in NOTES),
+        (AnnotatedNote(note.id, note.patient, note.type, note.text, spans) for note, spans in NOTES),
         key=lambda note: note.id,
     )
     assert found.changes == {
@@ -177,7 +178,7 @@ def span(start: object, end: object, label: object = "CITY") -> dict[str, object
     ("line", "reason"),
     [
         (edited([span(8, 11), span(10, 19)]), r"spans \[8, 11\) CITY and \[10, 19\) CITY overlap"),
-        (edited([span(15, 20)]), "ends at 20, behind a text of 19 code points"),
+        (edited([span(15, 20)]), "ends behind a text of 19 code points"),
         (edited([span(4, 4)]), "empty or reversed"),
         (edited([span(4, "8")]), "whole numbers"),
         (edited([span(4, 8, "TOWN")]), "unknown label 'TOWN'"),
@@ -234,7 +235,7 @@ def test_corrected_notes_are_a_corpus(tmp_path: Path) -> None:
     notes = back(tmp_path / "out").notes
     write_corpus(tmp_path / "corrected.jsonl", notes)
 
-    assert read_corpus([tmp_path / "corrected.jsonl"]) == notes
+    assert read_annotated([tmp_path / "corrected.jsonl"]) == notes
     assert stat.S_IMODE((tmp_path / "corrected.jsonl").stat().st_mode) == 0o600
 
 
@@ -244,6 +245,6 @@ def test_a_corpus_is_read_in_every_form(tmp_path: Path, form: str) -> None:
     give_out(tmp_path / "out", form, notes)
     (tmp_path / "out" / "originals.json").unlink()
 
-    assert [(note.id, note.text, note.spans) for note in read_corpus([tmp_path / "out"])] == [
+    assert [(note.id, note.text, note.spans) for note in read_annotated([tmp_path / "out"])] == [
         (note.id, note.text, spans) for note, spans in notes
     ]

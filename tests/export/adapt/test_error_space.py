@@ -6,8 +6,9 @@ import pytest
 
 from deid_export.adapt.error_space import ErrorSpace, excerpts, find_errors, read_errors, with_variants, write_errors
 from deid_export.adapt.registry import ErrorCounts
-from deid_export.data.corpus import GoldNote, parse_tagged
 from deid_export.data.gazetteers import load_gazetteers
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.tagged import parse_tagged
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.spans import Span
 from tests.export.letters import letter_ensemble
@@ -23,12 +24,12 @@ MARKED = (
 )
 
 
-def note(marked: str = MARKED, note_id: str = "n1") -> GoldNote:
+def note(marked: str = MARKED, note_id: str = "n1") -> AnnotatedNote:
     text, spans = parse_tagged(marked)
-    return GoldNote(note_id, "p1", "", text, spans)
+    return AnnotatedNote(note_id, "p1", "", text, spans)
 
 
-def errors_of(*notes: GoldNote) -> ErrorSpace:
+def errors_of(*notes: AnnotatedNote) -> ErrorSpace:
     # Finds quist and the hospital (as a name), misses orr and the date, and takes zabu for a name.
     with letter_ensemble({"name@v0": {"q": 0.9, "x": 0.9, "z": 0.9}}) as ensemble:
         return find_errors(ensemble, [(0, each) for each in notes])
@@ -56,7 +57,7 @@ def test_errors_of_the_heads_and_of_the_whole_are_told_apart() -> None:
 
 
 def test_what_rules_alone_get_wrong_is_counted_and_not_learnt() -> None:
-    wrong = GoldNote("n2", "", "", "seen on 3/14/2019.", ())  # as if it were no identifier
+    wrong = AnnotatedNote("n2", "", "", "seen on 3/14/2019.", ())  # as if it were no identifier
     space = errors_of(wrong)
 
     assert space.ruled_wrong == 3
@@ -65,7 +66,7 @@ def test_what_rules_alone_get_wrong_is_counted_and_not_learnt() -> None:
 
 def test_a_note_that_cannot_be_processed_is_named_without_its_text() -> None:
     with pytest.raises(InputError, match="note bad: the text holds a null character at offset 5"):
-        errors_of(GoldNote("bad", "", "", "quist\0", ()))
+        errors_of(AnnotatedNote("bad", "", "", "quist\0", ()))
 
 
 def test_the_file_of_an_error_space_holds_no_text(tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ def test_the_file_of_an_error_space_holds_no_text(tmp_path: Path) -> None:
         read_errors(tmp_path / "rounds" / "1.jsonl", "0")
 
 
-def taken(neighbours: int, heads: tuple[str, ...] = ("name",), **changes: int) -> list[GoldNote]:
+def taken(neighbours: int, heads: tuple[str, ...] = ("name",), **changes: int) -> list[AnnotatedNote]:
     times = {"repeat": 1, "ensemble_repeat": 1} | changes
     return excerpts([(0, note())], errors_of(note()).sentences, heads=heads, neighbours=neighbours, **times)
 
@@ -110,7 +111,7 @@ def test_what_the_whole_ensemble_gets_wrong_comes_more_often() -> None:
 
 
 def test_no_span_is_cut() -> None:
-    wide = GoldNote("n", "", "", "it was quist\nand orr on the phone.\nfine.", (Span(7, 20, "ORGANIZATION"),))
+    wide = AnnotatedNote("n", "", "", "it was quist\nand orr on the phone.\nfine.", (Span(7, 20, "ORGANIZATION"),))
     with letter_ensemble({"organization@v0": {"o": 0.9}}) as ensemble:  # misses the first line alone
         space = find_errors(ensemble, [(0, wide)])
     [sentence] = (s for s in space.sentences if s.start == 0)
@@ -122,7 +123,7 @@ def test_no_span_is_cut() -> None:
 
 def test_no_span_is_cut_by_what_another_makes_longer() -> None:
     text = "seen at xylo\ngeneral, sent by dr. ann\nquist to the clinic.\nzabu helps."
-    chained = GoldNote("n", "", "", text, (Span(8, 20, "HOSPITAL"), Span(34, 43, "DOCTOR")))
+    chained = AnnotatedNote("n", "", "", text, (Span(8, 20, "HOSPITAL"), Span(34, 43, "DOCTOR")))
     with letter_ensemble({"name@v0": {"z": 0.9}}) as ensemble:
         space = find_errors(ensemble, [(0, chained)])
     wrong = [sentence for sentence in space.sentences if text[sentence.start :].startswith("zabu")]

@@ -9,9 +9,10 @@ from click.testing import CliRunner
 
 from deid_export.adapt.head_cards import MARK, head_cards
 from deid_export.cli.head_cards import head_cards as command
-from deid_export.data.corpus import corpus_digest, read_corpus
+from deid_export.data.corpus import corpus_digest
 from deid_export.data.marked_tables import with_tables
 from deid_export.data.subsets import batch_of
+from deid_runtime.annotations.read import read_annotated
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
 from tests.export.data.test_corpus_check import CORPUS
@@ -21,7 +22,7 @@ MODELS = ROOT / "model_repository"
 RESULTS = ROOT / "benchmarks" / "results"
 LAST_BATCH_LEARNT = 76
 TRAINED_ON = [
-    note for note in read_corpus([CORPUS / "notes" / "train"]) if int(batch_of(note)[1:]) <= LAST_BATCH_LEARNT
+    note for note in read_annotated([CORPUS / "notes" / "train"]) if int(batch_of(note)[1:]) <= LAST_BATCH_LEARNT
 ]
 
 
@@ -99,4 +100,4 @@ def test_the_command_updates_a_page(manifest: Any, tmp_path: Path) -> None:
 
     assert outcome.exit_code == 0, outcome.output
     assert page.read_text(encoding="utf-8").count("| label | training spans |") == len(HEADS)
-    assert corpus_digest(read_corpus([notes])) == manifest["corpus_sha256"]
+    assert corpus_digest(read_annotated([notes])) == manifest["corpus_sha256"]

@@ -20,11 +20,11 @@ from deid_export.adapt.grading import read_words
 from deid_export.adapt.iterate import IterateSettings, Loop, abandon, iterate, start
 from deid_export.adapt.registry import Registry, read_registry
 from deid_export.cli.main import main
-from deid_export.data.corpus import GoldNote
 from deid_export.data.gazetteers import load_gazetteers
 from deid_export.model.tagger import load
 from deid_export.train.batches import StreamSettings
 from deid_export.train.training import Data
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.labels import HEADS
 from deid_runtime.settings import Settings
@@ -137,13 +137,13 @@ def test_the_ensemble_of_a_registry_finds_what_was_learnt(after: tuple[Path, Reg
     assert all(scores.shape == (2, len(seen.words.starts)) for scores in seen.words.versions.values())
 
 
-class Interrupting(list[GoldNote]):
+class Interrupting(list[AnnotatedNote]):
     """Notes that are cut off, as by Ctrl-C, when they are read for the time that is given."""
 
     reads = 0
     last = 2
 
-    def __iter__(self) -> Iterator[GoldNote]:
+    def __iter__(self) -> Iterator[AnnotatedNote]:
         self.reads += 1
         if self.reads == self.last:
             raise KeyboardInterrupt

@@ -1,6 +1,7 @@
 """Small invented notes, in which the words around a span tell its label."""
 
-from deid_export.data.corpus import GoldNote, parse_tagged
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.tagged import parse_tagged
 
 _LINES = (
     "Patient <PATIENT>{name}</PATIENT> seen on <DATE>{month}/14/2019</DATE> by Dr. <DOCTOR>{doctor}</DOCTOR>.",
@@ -11,7 +12,7 @@ _NAMES = ("Alma Orr", "Birk Falk", "Cleo Quist", "Dara Holm", "Edda Lund", "Finn
 _CITIES = ("Elko", "Dell Rapids", "Turku", "Osaka")
 
 
-def gold_notes(count: int = 30) -> list[GoldNote]:
+def gold_notes(count: int = 30) -> list[AnnotatedNote]:
     """Return notes of as many patients, each of three or more sentences."""
     notes = []
     for number in range(count):
@@ -23,5 +24,5 @@ def gold_notes(count: int = 30) -> list[GoldNote]:
             city=_CITIES[number % 4],
         )
         text, spans = parse_tagged(marked)
-        notes.append(GoldNote(f"n{number}", f"p{number}", "", text, spans))
+        notes.append(AnnotatedNote(f"n{number}", f"p{number}", "", text, spans))
     return notes

@@ -15,7 +15,8 @@ from deid_export.baselines.class_crf import TAGS, ClassCrfSettings, Encoded, _ex
 from deid_export.baselines.features import note_features
 from deid_export.baselines.gazetteer import make_gazetteer
 from deid_export.baselines.tags import sentence_words, tag_words
-from deid_export.data.corpus import GoldNote, parse_tagged
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.tagged import parse_tagged
 from deid_runtime.errors import SourceError
 from deid_runtime.labels import HEAD_OF, HEADS
 from tests.export.baselines.notes import gold_notes
@@ -37,9 +38,9 @@ def encoded() -> Encoded:
     return encode([*gold_notes(30), _note("unseen", UNSEEN)], make_gazetteer())
 
 
-def _note(note_id: str, tagged: str) -> GoldNote:
+def _note(note_id: str, tagged: str) -> AnnotatedNote:
     text, spans = parse_tagged(tagged)
-    return GoldNote(note_id, "", "", text, spans)
+    return AnnotatedNote(note_id, "", "", text, spans)
 
 
 def test_the_chain_expects_what_all_sequences_together_say() -> None:

@@ -10,14 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from deid_export.baselines.fitting import FitSettings, fit, split_patients
-from deid_export.data.corpus import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import SourceError
 from deid_runtime.spans import Span
 from tests.export.baselines.notes import gold_notes
 
 
 def test_the_split_is_by_patient_and_seed() -> None:
-    notes = [GoldNote(f"{note.id}-{copy}", note.patient, "", note.text, note.spans)
+    notes = [AnnotatedNote(f"{note.id}-{copy}", note.patient, "", note.text, note.spans)
              for note in gold_notes(20) for copy in range(2)]  # fmt: skip
     learnt, held_out = split_patients(notes, share=0.1, seed=1)
 
@@ -28,7 +28,7 @@ def test_the_split_is_by_patient_and_seed() -> None:
 
 
 def test_notes_without_patient_stand_for_themselves() -> None:
-    notes = [GoldNote(note.id, "", "", note.text, note.spans) for note in gold_notes(10)]
+    notes = [AnnotatedNote(note.id, "", "", note.text, note.spans) for note in gold_notes(10)]
 
     assert [len(part) for part in split_patients(notes, share=0.1, seed=0)] == [9, 1]
 

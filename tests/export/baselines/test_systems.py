@@ -20,7 +20,7 @@ from deid_export.baselines.crf import CrfSettings
 from deid_export.baselines.fitting import score_detector
 from deid_export.baselines.systems import load_baseline, load_union, read_card, train_baseline, write_found
 from deid_export.cli.main import main
-from deid_export.data.corpus import GoldNote
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import ModelError
 from deid_runtime.evaluation import read_found
 from deid_runtime.spans import Detector
@@ -50,12 +50,12 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def notes() -> list[GoldNote]:
+def notes() -> list[AnnotatedNote]:
     return gold_notes()
 
 
 @pytest.fixture(scope="module")
-def trained(base: Path, notes: list[GoldNote], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def trained(base: Path, notes: list[AnnotatedNote], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("trained")
     common = {"held_out": 0.2, "threads": 1}
     settings = {
@@ -92,7 +92,7 @@ def test_a_text_is_answered_alike_whatever_stands_beside_it(trained: dict[str, P
 
 
 def test_what_was_trained_with_the_same_settings_is_not_trained_again(
-    trained: dict[str, Path], notes: list[GoldNote]
+    trained: dict[str, Path], notes: list[AnnotatedNote]
 ) -> None:
     model = trained["crf"] / "model.crfsuite"
     before = model.stat().st_mtime_ns
@@ -101,7 +101,7 @@ def test_what_was_trained_with_the_same_settings_is_not_trained_again(
     assert model.stat().st_mtime_ns == before
 
 
-def test_other_settings_train_anew(notes: list[GoldNote], tmp_path: Path) -> None:
+def test_other_settings_train_anew(notes: list[AnnotatedNote], tmp_path: Path) -> None:
     first = train_baseline("crf", notes, CrfSettings(iterations=2), tmp_path)
     second = train_baseline("crf", notes, CrfSettings(iterations=3), tmp_path)
 
@@ -109,7 +109,7 @@ def test_other_settings_train_anew(notes: list[GoldNote], tmp_path: Path) -> Non
     assert read_card(tmp_path) == second
 
 
-def test_the_same_seed_gives_the_same_network(base: Path, notes: list[GoldNote], tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_network(base: Path, notes: list[AnnotatedNote], tmp_path: Path) -> None:
     settings = BilstmSettings(tokens=2_000, batch_sentences=8, base=str(base), threads=1, held_out=0.2)
     for name in "ab":
         train_baseline("bilstm-crf", notes, settings, tmp_path / name)
@@ -190,7 +190,7 @@ def test_embeddings_begin_as_the_pieces_of_the_base(base: Path) -> None:
     assert not torch.allclose(vectors[0], vectors[2])
 
 
-def test_command_line(base: Path, notes: list[GoldNote], tmp_path: Path) -> None:
+def test_command_line(base: Path, notes: list[AnnotatedNote], tmp_path: Path) -> None:
     path = tmp_path / "notes.jsonl"
     with path.open("w") as file:
         for note in notes:

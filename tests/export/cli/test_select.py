@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deid_export.cli.main import main
-from deid_export.data.corpus import read_corpus
+from deid_runtime.annotations.read import read_annotated
 
 NOTES = {
     "n1": "Pt slept well. No fever. Denies pain.",
@@ -53,7 +53,7 @@ def test_notes_are_ranked_given_out_and_read_back(notes: Path, tmp_path: Path) -
     corrected = run("corrections", folder, "-o", tmp_path / "corrected.jsonl")
 
     assert corrected.exit_code == 0, corrected.output
-    found = {note.id: note for note in read_corpus([tmp_path / "corrected.jsonl"])}
+    found = {note.id: note for note in read_annotated([tmp_path / "corrected.jsonl"])}
     assert set(found) == {row["id"] for row in rows}
     assert [(span.start, span.label) for span in found[copy].spans] == [(4, "PATIENT")]
     assert found[copy].patient == "p1"
@@ -78,7 +78,7 @@ def test_a_shifted_note_is_refused_by_its_id_and_a_missing_one_named(notes: Path
     assert "n1: its text is not the one given out" in result.output
     assert "1 notes did not come back: n4" in result.output
     assert "slept" not in result.output
-    assert len(read_corpus([tmp_path / "c.jsonl"])) == 1
+    assert len(read_annotated([tmp_path / "c.jsonl"])) == 1
 
 
 def test_unreadable_notes_are_named_and_the_rest_is_ranked(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from click.testing import CliRunner
 
 from deid_export.cli.corpus_card import corpus_card
 from deid_export.cli.corpus_convert import corpus_convert
-from deid_export.data.corpus import GoldNote, read_corpus, read_records
 from deid_export.data.corpus_card import MARK, card_tables
 from deid_export.data.marked_tables import with_tables
 from deid_export.data.subsets import batch_of, halves, nested_subsets
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.errors import InputError
 from deid_runtime.records.patients import read_patients
 from tests.export.data.test_corpus_check import CORPUS, GOOD, PARTS
@@ -88,15 +89,15 @@ def test_notes_are_the_same_in_every_form(parts: list[Path], tmp_path: Path, for
     arguments = [*map(str, parts), "--out", str(tmp_path / "out"), "--form", form, "--patients", str(records)]
 
     assert CliRunner().invoke(corpus_convert, arguments).output == f"4 notes in {tmp_path / 'out'}\n"
-    converted = {note.id: (note.text, note.spans) for note in read_corpus([tmp_path / "out"])}
-    assert converted == {note.id: (note.text, note.spans) for note in read_corpus(parts)}
+    converted = {note.id: (note.text, note.spans) for note in read_annotated([tmp_path / "out"])}
+    assert converted == {note.id: (note.text, note.spans) for note in read_annotated(parts)}
     assert read_patients(records) == read_records(parts)
     assert json.loads(records.read_text().splitlines()[0])["phone"] == "507 330 0139"
 
 
-def notes_of(batches: dict[str, int], each: int = 2) -> list[GoldNote]:
+def notes_of(batches: dict[str, int], each: int = 2) -> list[AnnotatedNote]:
     return [
-        GoldNote(f"{batch}-{patient:03}-{note}", f"{batch}-{patient:03}", "", "x", ())
+        AnnotatedNote(f"{batch}-{patient:03}-{note}", f"{batch}-{patient:03}", "", "x", ())
         for batch, patients in batches.items()
         for patient in range(patients)
         for note in range(each)

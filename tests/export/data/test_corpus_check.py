@@ -73,7 +73,9 @@ def test_a_file_is_named_after_its_patient_or_its_batch(tmp_path: Path, name: st
 
 @pytest.mark.parametrize("name", ["X.txt", "X1-00.txt", "X1-001-1.txt", "X2.txt"])
 def test_a_file_of_another_name_is_a_problem(tmp_path: Path, name: str) -> None:
-    assert [(finding.place, finding.rule) for finding in check(tmp_path, GOOD, name).problems] == [(f"{name}:1", "header")]
+    assert [(finding.place, finding.rule) for finding in check(tmp_path, GOOD, name).problems] == [
+        (f"{name}:1", "header")
+    ]
 
 
 def test_places_in_a_file_of_several_patients_count_from_its_first_line(tmp_path: Path) -> None:

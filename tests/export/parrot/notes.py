@@ -2,22 +2,17 @@
 
 from pathlib import Path
 
-from deid_runtime.evaluation import GoldNote
-from deid_runtime.formats.jsonl import dump_line
+from deid_runtime.annotations.jsonl import render_jsonl
+from deid_runtime.annotations.note import AnnotatedNote
 from tests.export.baselines.notes import gold_notes
 
 
-def annotated(count: int = 40) -> list[GoldNote]:
+def annotated(count: int = 40) -> list[AnnotatedNote]:
     """Return one note for each of so many patients."""
-    return [GoldNote(note.id, note.text, note.spans, note.patient) for note in gold_notes(count)]
+    return gold_notes(count)
 
 
-def write_notes(path: Path, notes: list[GoldNote]) -> Path:
+def write_notes(path: Path, notes: list[AnnotatedNote]) -> Path:
     """Write notes as JSON Lines and return the path."""
-    rows = [
-        {"id": note.id, "patient": note.patient, "text": note.text,
-         "spans": [{"start": s.start, "end": s.end, "label": s.label} for s in note.spans]}
-        for note in notes
-    ]  # fmt: skip
-    path.write_bytes(b"".join(dump_line(row) for row in rows))
+    path.write_bytes(b"".join(map(render_jsonl, notes)))
     return path

@@ -1,8 +1,8 @@
 import pytest
 
 from deid_export.parrot.plant import plant
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import SourceError
-from deid_runtime.evaluation import GoldNote
 from deid_runtime.surrogates import Surrogates
 from tests.export.parrot.notes import annotated
 
@@ -33,7 +33,7 @@ def test_whole_values_of_a_patient_are_left() -> None:
         [template] = annotated(1)
         span = next(span for span in template.spans if span.label == "PATIENT")
         spans = tuple(type(span)(start, start + 8, "PATIENT") for start in (first, second))
-        notes.append(GoldNote(f"n{number}", text, spans, "p"))
+        notes.append(AnnotatedNote(f"n{number}", "p", "", text, spans))
 
     released = plant(notes, {}, Surrogates(KEY), share=0.1, seed=1)
 
@@ -51,7 +51,7 @@ def test_the_seed_decides_what_is_left() -> None:
 
 def test_notes_without_spans_have_nothing_to_leave() -> None:
     with pytest.raises(SourceError, match="nothing to withhold"):
-        plant([GoldNote("n", "text", ())], {}, Surrogates(KEY), share=0.05, seed=1)
+        plant([AnnotatedNote("n", "", "", "text", ())], {}, Surrogates(KEY), share=0.05, seed=1)
 
 
 def test_no_repr_shows_text() -> None:

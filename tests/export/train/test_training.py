@@ -16,13 +16,14 @@ import torch
 from tokenizers import Tokenizer
 from transformers import BertConfig, BertModel
 
-from deid_export.data.corpus import GoldNote, parse_tagged
 from deid_export.data.gazetteers import load_gazetteers
 from deid_export.model.tagger import BranchedTagger, Shape, load, load_base, tags_of
 from deid_export.onnx.assemble import assemble
 from deid_export.onnx.export import FusedGraph, export_fused
 from deid_export.train.batches import IGNORED, StreamSettings, stream_batches, window_targets
 from deid_export.train.training import Data, TrainSettings, train
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.annotations.tagged import parse_tagged
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
 from deid_runtime.models.engines import load_engine
@@ -41,11 +42,11 @@ LINES = (
 )
 
 
-def gold_notes(count: int = 24) -> list[GoldNote]:
+def gold_notes(count: int = 24) -> list[AnnotatedNote]:
     notes = []
     for number in range(count):
         text, spans = parse_tagged("\n".join(LINES[number % 3 :] + LINES[: number % 3]))
-        notes.append(GoldNote(f"n{number}", f"p{number}", "", text, spans))
+        notes.append(AnnotatedNote(f"n{number}", f"p{number}", "", text, spans))
     return notes
 
 
@@ -155,12 +156,12 @@ def test_training_learns_and_freezes_what_the_heads_share(trained: Path) -> None
     assert not torch.equal(heads.branches["name"].classifier.weight, joint.branches["name"].classifier.weight)
 
 
-class Interrupting(list[GoldNote]):
+class Interrupting(list[AnnotatedNote]):
     """Notes that are cut off when read for the fourth time, as by Ctrl-C."""
 
     reads = 0
 
-    def __iter__(self) -> Iterator[GoldNote]:
+    def __iter__(self) -> Iterator[AnnotatedNote]:
         self.reads += 1
         if self.reads == 4:
             raise KeyboardInterrupt

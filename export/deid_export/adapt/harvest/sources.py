@@ -5,24 +5,25 @@ what identifies: the annotation that comes with the notes, an earlier ``deid det
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Final, Self
+from typing import IO, Final, Self
 
 from deid_export.adapt.harvest.counting import digest
 from deid_export.adapt.harvest.passages import MarkedNote
-from deid_export.data.corpus import read_corpus
+from deid_runtime.annotations.jsonl import spans_of_rows
+from deid_runtime.annotations.read import read_annotated
 from deid_runtime.errors import InputError, SourceError
-from deid_runtime.evaluation import read_gold
 from deid_runtime.formats import format_of, read_notes
 from deid_runtime.formats.jsonl import read_objects
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable
 from deid_runtime.formats.sources import find_inputs
 from deid_runtime.pipeline import Pipeline, Quarantined
 from deid_runtime.spans import Note, Span
+from deid_runtime.system.shown_ids import shown_id
 
 #: One pass over all notes, from the start.
 Pass = Callable[[], Iterator[MarkedNote]]
@@ -32,6 +33,7 @@ LeftOut = dict[str, str]
 
 _BATCH_NOTES: Final = 32
 _SPANS_COLUMN: Final = "spans"
+_ANNOTATED: Final = (".xml", ".ann", ".txt")  # in their own way; tables have a column
 
 
 def plain_notes(
@@ -61,10 +63,8 @@ def annotated(paths: Sequence[Path], options: ReadOptions, *, left_out: LeftOut 
 
     def read() -> Iterator[MarkedNote]:
         for file in _files(paths):
-            if file.suffix in (".xml", ".ann"):
-                yield from (_marked(note.id, note.patient, note.text, note.spans) for note in read_gold(file))
-            elif file.suffix == ".txt":
-                yield from (_marked(note.id, note.patient, note.text, note.spans) for note in read_corpus([file]))
+            if file.suffix in _ANNOTATED:
+                yield from (_marked(note.id, note.patient, note.text, note.spans) for note in read_annotated([file]))
             else:
                 yield from _annotated_rows(file, options, left_out)
 
@@ -90,7 +90,9 @@ def found_before(notes: Callable[[], Iterator[Note]], found: Path, *, left_out: 
             if not isinstance(value, dict) or not isinstance(value.get("id"), str | int):
                 raise SourceError(f"{found}:{number}: expected an object with id and spans, as `deid detect` writes it")
             if str(value["id"]) == note.id:
-                yield _marked(note.id, note.patient, note.text, _spans(f"{found}:{number}", value.get(_SPANS_COLUMN)))
+                yield _marked(
+                    note.id, note.patient, note.text, spans_of_rows(f"{found}:{number}", value.get(_SPANS_COLUMN))
+                )
                 row = next(rows, None)
             else:
                 _leave_out(left_out, note.id, f"no row in {found.name}")
@@ -156,7 +158,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
         for file in files:
             if file.suffix == ".txt" and file.with_suffix(".ann").exists():
                 continue  # read with its annotation
-            if file.suffix not in (".xml", ".ann", ".txt") and format_of(file.name) not in ("jsonl", "parquet"):
+            if file.suffix not in _ANNOTATED and format_of(file.name) not in ("jsonl", "parquet"):
                 raise SourceError(f"{file}: annotated notes are .jsonl, .jsonl.gz, .parquet, .xml, .ann or tagged .txt")
             yield file
 
@@ -164,7 +166,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 def _annotated_rows(file: Path, options: ReadOptions, left_out: LeftOut | None) -> Iterator[MarkedNote]:
     source = Source(file, file.name, format_of(file.name) or "", 0)
     for note in _readable(read_notes(source, replace(options, keep_columns=(_SPANS_COLUMN,))), left_out):
-        spans = _spans(f"{file}: note {note.id}", note.extra.get(_SPANS_COLUMN))
+        spans = spans_of_rows(f"{file}: note {shown_id(note.id)}", note.extra.get(_SPANS_COLUMN))
         yield _marked(note.id, note.patient, note.text, spans)
 
 
@@ -181,23 +183,12 @@ def _leave_out(left_out: LeftOut | None, note_id: str, reason: str) -> None:
         left_out[note_id] = reason
 
 
-def _spans(where: str, rows: Any) -> tuple[Span, ...]:
-    if not isinstance(rows, list):
-        raise SourceError(f"{where}: no list 'spans'; an empty list says that there is no identifier")
-    spans = []
-    for row in rows:
-        if not isinstance(row, Mapping) or not all(type(row.get(key)) is int for key in ("start", "end")):
-            raise SourceError(f"{where}: expected spans with whole numbers 'start' and 'end', and a 'label'")
-        spans.append(Span(row["start"], row["end"], row.get("label", "")))
-    return tuple(spans)
-
-
 def _marked(note_id: str, patient: str, text: str, spans: Sequence[Span]) -> MarkedNote:
     ordered = sorted(spans)
     if any(left.end > right.start for left, right in pairwise(ordered)):
-        raise InputError(f"note {note_id}: spans overlap; expected disjoint ones")
+        raise InputError(f"note {shown_id(note_id)}: spans overlap; expected disjoint ones, keep the wider span")
     if ordered and ordered[-1].end > len(text):
-        raise InputError(f"note {note_id}: a span ends behind the text; offsets must count code points")
+        raise InputError(f"note {shown_id(note_id)}: a span ends behind the text; offsets must count code points")
     # Without a patient every note stands for one, as in `deid run`.
     person = digest(f"patient {patient}" if patient else f"note {note_id}")
     return MarkedNote(text, person, tuple(ordered), has_patient=bool(patient))

@@ -7,7 +7,7 @@ from pathlib import Path
 from deid_export.adapt.harvest.counting import digest
 from deid_export.adapt.harvest.passages import MarkedNote, Passage, passages
 from deid_export.adapt.harvest.sources import Pass
-from deid_export.data.corpus import parse_tagged
+from deid_runtime.annotations.tagged import parse_tagged
 
 
 def note(tagged: str, patient: str = "p1") -> MarkedNote:

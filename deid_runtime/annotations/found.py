@@ -1,0 +1,47 @@
+"""Spans that a system found, by note: what ``deid detect`` writes, or the annotations of annotated notes."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from deid_runtime.annotations import jsonl
+from deid_runtime.annotations.read import read_gold, require_unique_ids
+from deid_runtime.errors import SourceError
+from deid_runtime.spans import Span
+from deid_runtime.system.shown_ids import shown_id
+
+_SOURCE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,39}")
+
+
+def read_found(path: Path) -> dict[str, list[Span]]:
+    """Return found spans, sorted, by note id, from what ``deid detect`` writes or from any format that
+    :func:`~deid_runtime.annotations.read.read_gold` takes.
+
+    Sources are read from JSON Lines alone, scores are not read. Raises SourceError or InputError for what cannot be
+    read.
+    """
+    if not path.name.endswith(jsonl.SUFFIXES):
+        return {note.id: list(note.spans) for note in read_gold(path)}
+    rows = [_found_in(place, row) for place, row in jsonl.read_rows(path)]
+    require_unique_ids(path, [note_id for note_id, _ in rows])
+    return dict(rows)
+
+
+def _found_in(place: str, row: Mapping[str, Any]) -> tuple[str, list[Span]]:
+    note_id = jsonl.row_id(place, row)
+    named = f"{place}: note {shown_id(note_id)}"
+    spans = jsonl.spans_of_rows(named, row.get("spans"))
+    return note_id, sorted(
+        replace(span, sources=_sources(named, told)) for span, told in zip(spans, row["spans"], strict=True)
+    )
+
+
+def _sources(named: str, told: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return who found a span; systems other than ours may not say it."""
+    sources = told.get("sources") or []
+    # They end in reports, where free text would be a leak.
+    if not isinstance(sources, list) or not all(isinstance(name, str) and _SOURCE.fullmatch(name) for name in sources):
+        raise SourceError(f"{named}: 'sources' must be a list of names of finders, letters and digits with - _ . :")
+    return tuple(sources)

@@ -1,0 +1,106 @@
+"""Annotated notes in i2b2 2014 XML, one note a file: ``<deIdi2b2><TEXT>...</TEXT><TAGS>...</TAGS></deIdi2b2>``."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
+from xml.sax.saxutils import escape, quoteattr
+
+from deid_runtime.annotations.note import AnnotatedNote, errors_in
+from deid_runtime.annotations.type_names import label_of_type
+from deid_runtime.errors import InputError, SourceError
+from deid_runtime.formats.byte_lines import reading
+from deid_runtime.labels import HEADS
+from deid_runtime.spans import Span
+
+SUFFIX: Final = ".xml"
+#: Elements of the 2014 heart disease track, which may stand in the same file.
+_NOT_IDENTIFIERS: Final = frozenset(
+    {"CAD", "DIABETES", "FAMILY_HIST", "HYPERLIPIDEMIA", "HYPERTENSION", "MEDICATION", "OBESE", "SMOKER"}
+)
+_NUMBERED: Final = re.compile(r"(\d+)-\d+")
+#: Label to the element that it is a TYPE of; all others are an ID.
+_ELEMENTS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(HEADS["name"], "NAME"),
+    **dict.fromkeys((*HEADS["location"], *HEADS["organization"]), "LOCATION"),
+    **dict.fromkeys(("PHONE", "FAX", "EMAIL", "URL", "IPADDR"), "CONTACT"),
+    "AGE": "AGE",
+    "DATE": "DATE",
+}
+
+
+class _DoctypeError(Exception):
+    pass
+
+
+class _NoDoctype(TreeBuilder):
+    """Stops at a document type: it could define entities that grow without bound. No i2b2 file has one."""
+
+    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+        raise _DoctypeError("remove the document type")
+
+
+def read_i2b2(path: Path, note_id: str) -> AnnotatedNote:
+    """Return the note of a file; the patient of ``123-04.xml`` is ``123``, other names tell none.
+
+    Raises SourceError for other XML, for unknown types and for tags without offsets, InputError for a span that cannot
+    be in its note.
+    """
+    root = _parse(path)
+    text = root.findtext("TEXT")
+    if text is None:
+        raise SourceError(f"{path}: no <TEXT>; expected an i2b2 2014 file with <TEXT> and <TAGS>")
+    numbered = _NUMBERED.fullmatch(path.stem)
+    with errors_in(str(path)):
+        spans = tuple(sorted(span for tag in root.iterfind("TAGS/*") if (span := _span(path, tag))))
+        return AnnotatedNote(note_id, numbered[1] if numbered else "", "", text, spans)
+
+
+def _parse(path: Path) -> Element:
+    parser = XMLParser(target=_NoDoctype())
+    with reading(str(path)):
+        content = path.read_bytes()
+    try:
+        parser.feed(content)
+        root: Element = parser.close()
+    except (ParseError, _DoctypeError, LookupError, ValueError) as error:  # the last two: an unknown encoding
+        raise SourceError(f"{path}: not well-formed XML without a document type: {error}") from None
+    return root
+
+
+def _span(path: Path, tag: Element) -> Span | None:
+    """Return the span of a tag, None for a tag that does not identify."""
+    if tag.tag in _NOT_IDENTIFIERS:
+        return None
+    # TYPE may be missing on elements with one type alone, as <AGE> and <DATE>.
+    label = label_of_type(f"{path}: {tag.tag}", tag.get("TYPE") or tag.tag, tag.tag)
+    if label is None:
+        return None
+    try:
+        start, end = int(tag.attrib["start"]), int(tag.attrib["end"])
+    except (KeyError, ValueError):  # int() quotes what it was given
+        start = end = 0
+    if not 0 <= start < end:
+        raise SourceError(f"{path}: a {tag.tag} tag lacks whole numbers 'start' < 'end'")
+    return Span(start, end, label)
+
+
+def render_i2b2(text: str, spans: Sequence[Span]) -> bytes:
+    """Return a file. Raises InputError for a text that XML cannot hold."""
+    for at, char in enumerate(text):
+        if unicodedata.category(char) == "Cc" and char not in "\t\n\r":
+            raise InputError(f"XML cannot hold the control character at offset {at}; give out jsonl or brat")
+    body = escape(text, {"\r": "&#13;"})
+    tags = "".join(
+        f'<{_ELEMENTS.get(span.label, "ID")} id="P{number}" start="{span.start}" end="{span.end}" '
+        f'text={_attribute(text[span.start : span.end])} TYPE="{span.label}" comment="" />\n'
+        for number, span in enumerate(spans)
+    )
+    document = f"<deIdi2b2>\n<TEXT>{body}</TEXT>\n<TAGS>\n{tags}</TAGS>\n</deIdi2b2>\n"
+    return f'<?xml version="1.0" encoding="UTF-8" ?>\n{document}'.encode()
+
+
+def _attribute(value: str) -> str:
+    return quoteattr(value, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
