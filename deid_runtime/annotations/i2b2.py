@@ -1,6 +1,5 @@
 """Annotated notes in i2b2 2014 XML, one note a file: ``<deIdi2b2><TEXT>...</TEXT><TAGS>...</TAGS></deIdi2b2>``."""
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from deid_runtime.annotations.note import AnnotatedNote, errors_in
 from deid_runtime.annotations.type_names import label_of_type
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.formats.byte_lines import reading
+from deid_runtime.formats.i2b2 import patient_of_file
 from deid_runtime.labels import HEADS
 from deid_runtime.spans import Span
 
@@ -20,7 +20,6 @@ SUFFIX: Final = ".xml"
 _NOT_IDENTIFIERS: Final = frozenset(
     {"CAD", "DIABETES", "FAMILY_HIST", "HYPERLIPIDEMIA", "HYPERTENSION", "MEDICATION", "OBESE", "SMOKER"}
 )
-_NUMBERED: Final = re.compile(r"(\d+)-\d+")
 #: Label to the element that it is a TYPE of; all others are an ID.
 _ELEMENTS: Final[Mapping[str, str]] = {
     **dict.fromkeys(HEADS["name"], "NAME"),
@@ -52,10 +51,9 @@ def read_i2b2(path: Path, note_id: str) -> AnnotatedNote:
     text = root.findtext("TEXT")
     if text is None:
         raise SourceError(f"{path}: no <TEXT>; expected an i2b2 2014 file with <TEXT> and <TAGS>")
-    numbered = _NUMBERED.fullmatch(path.stem)
     with errors_in(str(path)):
         spans = tuple(sorted(span for tag in root.iterfind("TAGS/*") if (span := _span(path, tag))))
-        return AnnotatedNote(note_id, numbered[1] if numbered else "", "", text, spans)
+        return AnnotatedNote(note_id, patient_of_file(path.name), "", text, spans)
 
 
 def _parse(path: Path) -> Element:

@@ -30,7 +30,7 @@ def read_i2b2(source: Source, options: ReadOptions, meter: Meter) -> Iterator[It
     try:
         text = parse_text(read_bounded(source, options.record_limit_bytes, meter))
         check_text(text, "TEXT")
-        yield Note(note_id, text, _patient(source.name), position=note_id)
+        yield Note(note_id, text, patient_of_file(source.name), position=note_id)
     except InputError as error:
         yield Unreadable(note_id, str(error), position=note_id)
 
@@ -93,7 +93,8 @@ def parse_text(data: bytes) -> str:
     return "".join(parts)
 
 
-def _patient(name: str) -> str:
+def patient_of_file(name: str) -> str:
+    """Return the patient of a file by its name: ``110`` of ``110-01.xml``, empty for other names."""
     numbered = _NUMBERED.fullmatch(PurePosixPath(name).stem)
     return numbered[1] if numbered else ""
 
