@@ -44,7 +44,7 @@ def test_notes_that_keep_the_rules_are_counted(tmp_path: Path) -> None:
         ("%% note id=X1-001-2", "%% nota id=X1-001-2", "X1-001.txt:5: header: neither %% patient nor %% note"),
         ("%% note id=X1-001-2", "%% note id=Y1-001-2", "X1-001.txt:5: header: the note id does not begin with"),
         ("%% note id=X1-001-2", "%% note id=X1-001-1", "id: this note id has occurred before"),
-        ('type="Phone note"', 'type="Phone note', "X1-001.txt:2: unbalanced quotes in a %% line; its spans"),
+        ('type="Phone note"', 'type="Phone note', "X1-001.txt:2: unbalanced quotes in a %% line; close"),
         ("Dear Dr. <DOCTOR>Quist</DOCTOR>,", " ", "X1-001.txt:6:1: empty: a note without text"),
         ("<AGE>67</AGE>", "<AGES>67</AGES>", "X1-001.txt:4:84: markup: unknown tag 'AGES'"),
         ("<AGE>67</AGE>", "<AGE>67", "X1-001.txt:4: markup: AGE is not closed on its line"),
