@@ -19,9 +19,9 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from deid_export.data.corpus import read_corpus
 from deid_export.data.gazetteers import load_gazetteers
 from deid_export.data.resample import Resampler
+from deid_runtime.annotations.read import read_annotated
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 NOTES: Final = ROOT / "export" / "corpus" / "notes"
@@ -59,8 +59,8 @@ def main() -> None:
 
 def write_notes(path: Path, generated: int, lists: Path) -> None:
     """Write the notes of dev and test, and ``generated`` ones made from train, as JSON Lines."""
-    notes = [(note.id, note.patient, note.text) for note in read_corpus([NOTES / "dev", NOTES / "test"])]
-    train = read_corpus([NOTES / "train"])
+    notes = [(note.id, note.patient, note.text) for note in read_annotated([NOTES / "dev", NOTES / "test"])]
+    train = read_annotated([NOTES / "train"])
     rng = random.Random(17)
     resampler = Resampler(load_gazetteers(lists), rng)
     for number in range(generated):
