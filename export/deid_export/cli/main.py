@@ -7,7 +7,6 @@ from typing import Literal
 
 import click
 
-from deid_export.cli.baseline import baseline
 from deid_export.cli.corpus_card import corpus_card
 from deid_export.cli.corpus_check import corpus_check
 from deid_export.cli.corpus_convert import corpus_convert
@@ -370,7 +369,6 @@ def shrink(trained: Path, notes: tuple[Path, ...], out: Path, base: str | None, 
     click.echo(f"{out}: layers {', '.join(map(str, kept))} of the model")
 
 
-main.add_command(baseline)
 main.add_command(corpus_card)
 main.add_command(corpus_check)
 main.add_command(corpus_convert)
