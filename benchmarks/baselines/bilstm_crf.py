@@ -28,7 +28,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from deid_export.data.corpus import GoldNote
 from deid_export.data.gazetteers import load_gazetteers
 from deid_export.data.resample import Rates, Resampler
-from deid_export.model.tagger import main_axes
+from deid_export.model.tagger import load_base
 from deid_runtime.audit.word_tags import Words, sentence_words, spans_of_tags, tag_words
 from deid_runtime.errors import ModelError
 from deid_runtime.lexicon.name_cues import fold
@@ -271,6 +271,20 @@ def projected_pieces(base: str, words: Sequence[str], size: int) -> Tensor:
     projected = main_axes(base, size, _EMBEDDING_SPREAD)
     encoded = tokenizer.encode_batch(list(words), add_special_tokens=False)
     return torch.stack([projected[row.ids].mean(0) if row.ids else torch.zeros(projected.shape[1]) for row in encoded])
+
+
+def main_axes(base: str, size: int, spread: float) -> Tensor:
+    """Return the piece embeddings of ``base`` on their ``size`` main axes, with ``spread`` as standard deviation.
+
+    float ``(pieces, size)``, or as wide as the base if that is less. Distances between pieces keep their proportions as
+    far as those axes hold them.
+    """
+    pieces = load_base(base).embeddings.word_embeddings.weight.detach()
+    centred = pieces - pieces.mean(0)
+    axes = torch.linalg.eigh(centred.T @ centred).eigenvectors[:, -size:]  # eigenvalues rise
+    projected: Tensor = centred @ axes
+    projected *= spread / projected.std()
+    return projected
 
 
 def _sentences(notes: Sequence[GoldNote], resampler: Resampler | None = None) -> list[tuple[list[str], list[int]]]:

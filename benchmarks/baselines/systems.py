@@ -56,7 +56,7 @@ def train_baseline(system: str, notes: Sequence[GoldNote], settings: Any, out: P
 
 def load_baseline(folder: Path) -> Detector:
     """Load a trained baseline; raises ModelError when ``folder`` holds none, or one of another version."""
-    system = read_card(folder).get("system")
+    system = str(read_card(folder).get("system"))
     if system not in SYSTEMS:
         raise ModelError(f"{folder} holds a {system!r}; expected one of {', '.join(SYSTEMS)}")
     detector: Detector = SYSTEMS[system].load(folder)

@@ -1,4 +1,4 @@
-"""``deid-export harvest``: from notes to review files."""
+"""``deid-export adapt harvest``: from notes to review files."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from deid_export.cli.errors import errors_in_one_line, tell_notes
+from deid_export.cli.exits import HELD_BACK, tell_notes
 from deid_runtime.settings import Engine, Profile
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ SUMMARY_FILE = "harvest.json"
     help="Replace the review files in --out; lines that were decided there keep their decision.",
 )
 def harvest(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
-    """Collect candidates for the inclusion list and the templates from notes, for `deid-export review`.
+    """Collect candidates for the inclusion list and the templates from notes, for `deid-export adapt review`.
 
     Nothing is used before a person has accepted it, line by line. Notes that cannot be used are named on stderr; then
     the exit code is 1.
@@ -113,10 +113,9 @@ def harvest(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
         raise click.UsageError("--gold and --found both say where the identifiers are; give one")
     if options["no_models"] and not (options["gold"] or options["found"]):
         raise click.UsageError("--no-models needs --gold or --found; patterns alone do not find names")
-    with errors_in_one_line():
-        left_out = _harvest(inputs, out, **options)
+    left_out = _harvest(inputs, out, **options)
     if left_out:
-        raise SystemExit(1)
+        raise SystemExit(HELD_BACK)
 
 
 def _harvest(
@@ -230,7 +229,7 @@ def _report(result: "Harvest", out: Path) -> None:
     counts = result.counts
     click.echo(
         f"{counts['sentences']:,} sentences of {counts['patients']:,} patients: {len(result.inclusion):,} candidates "
-        f"for the inclusion list, {len(result.templates):,} for the templates; now: deid-export review "
+        f"for the inclusion list, {len(result.templates):,} for the templates; now: deid-export adapt review "
         f"{out / INCLUSION_FILE}",
         err=True,
     )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deid_export.data.corpus import GoldNote, as_read
 from deid_export.model.precision import autocast
-from deid_export.model.tagger import Tagger
+from deid_export.model.tagger import BranchedTagger
 from deid_export.train.batches import StreamSettings, cut_windows, window_targets
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import Window, WordEncoder
@@ -24,7 +24,7 @@ class WordScores:
 
 
 def score_words(
-    model: Tagger,
+    model: BranchedTagger,
     notes: Sequence[GoldNote],
     encoder: WordEncoder,
     *,
