@@ -59,17 +59,7 @@ ROWS = (
 
 def main() -> None:
     """Train what is not trained yet, score all, write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("--notes", "--dev", "--negatives"):
-        parser.add_argument(name, type=Path, action="append", required=True)
-    parser.add_argument("--lists", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--tokens", type=int, default=2_000_000, help="of each joint training")
-    parser.add_argument("--head-tokens", type=int, default=400_000, help="of each training of heads")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=5)
-    parser.add_argument("--results", type=Path, default=RESULTS / "ablation.json")
-    options = parser.parse_args()
+    options = parse_arguments()
     machine = describe_machine()
     lists = load_gazetteers(options.lists)
     dev = read_corpus(options.dev)
@@ -118,6 +108,21 @@ def main() -> None:
             "rows": rows,
         },
     )
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("--notes", "--dev", "--negatives"):
+        parser.add_argument(name, type=Path, action="append", required=True)
+    parser.add_argument("--lists", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--tokens", type=int, default=2_000_000, help="of each joint training")
+    parser.add_argument("--head-tokens", type=int, default=400_000, help="of each training of heads")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=5)
+    parser.add_argument("--results", type=Path, default=RESULTS / "ablation.json")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -35,14 +35,7 @@ PRECISIONS = {"float32": False, "int8": True}
 
 def main() -> None:
     """Export, score and time all four, write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trained", type=Path, nargs="+", help="model files of several trainings")
-    for name in ("--notes", "--dev"):
-        parser.add_argument(name, type=Path, action="append", required=True)
-    parser.add_argument("--work", type=Path, required=True, help="folder for the exported graphs")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--results", type=Path, default=RESULTS / "precision_versions.json")
-    options = parser.parse_args()
+    options = parse_arguments()
     machine = describe_machine()
     notes, dev = read_corpus(options.notes), read_corpus(options.dev)
     tokenizer = Path(packaged_base()) / "tokenizer.json"
@@ -95,6 +88,18 @@ def main() -> None:
             "rows": rows,
         },
     )
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trained", type=Path, nargs="+", help="model files of several trainings")
+    for name in ("--notes", "--dev"):
+        parser.add_argument(name, type=Path, action="append", required=True)
+    parser.add_argument("--work", type=Path, required=True, help="folder for the exported graphs")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--results", type=Path, default=RESULTS / "precision_versions.json")
+    return parser.parse_args()
 
 
 def render(results: Mapping[str, Any]) -> str:

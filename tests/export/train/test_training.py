@@ -124,7 +124,7 @@ def test_a_share_of_the_notes_is_shown_as_they_stand(base: Path, data: Data) -> 
         stream = stream_batches(gold_notes(90), [], data.lists, encoder, ("identifier",), still)
         numbers = [
             tuple(ids[place : place + len(as_written)].tolist())
-            for batch in (next(stream) for _ in range(4))
+            for batch in (next(stream) for _ in range(8))
             for ids, tags in zip(batch.input_ids, batch.targets["identifier"], strict=True)
             for place in torch.isin(tags, torch.tensor(record)).nonzero().flatten().tolist()
         ]
