@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import grpc
 import numpy as np
-from questions import Question, infer_request, output_names
+from questions import Question, output_names
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from deid_runtime.models.manifest import Graph
@@ -224,30 +224,12 @@ class Stream:
 
 
 def asking(connection: Connection, questions: Sequence[Question], graph: Graph, *, route: str, streaming: bool) -> Ask:
-    """Return the function that asks ``questions`` by a route: fused, ensemble or separate."""
+    """Return the function that asks ``questions`` by a route: fused or ensemble."""
     send = connection.stream() if streaming else connection.unary
-    if route == "separate":
-        return _asking_parts(send, questions, graph)
     model = graph.name if route == "fused" else f"deid_{graph.name}"
     messages = [question.message(model, output_names(graph)) for question in questions]
 
     async def ask(number: int) -> None:
         await send(messages[number % len(messages)])
-
-    return ask
-
-
-def _asking_parts(send: Callable[[Message], Awaitable[Answer]], questions: Sequence[Question], graph: Graph) -> Ask:
-    """Ask the encoder, then with what it answers all heads at once, each by a request of its own."""
-    messages = [question.message(f"encoder_{graph.name}", ["hidden"]) for question in questions]
-    heads = [version.output for version in graph.heads]
-
-    async def ask(number: int) -> None:
-        answer = await send(messages[number % len(messages)])
-        shape = tuple(answer.outputs[0].shape)
-        hidden = {"hidden": np.frombuffer(answer.raw_output_contents[0], np.float32).reshape(shape)}
-        await asyncio.gather(
-            *(send(infer_request(f"{head}_{graph.name}", hidden, [f"{head}_label", f"{head}_score"])) for head in heads)
-        )
 
     return ask

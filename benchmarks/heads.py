@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from measuring import RESULTS, describe_file, describe_machine, write_results
-from precision_versions import score_words, serving_batches
-from scores import head_scores
+from scores import head_scores, score_words, serving_batches
 
 from deid_export.data.corpus import corpus_digest
 from deid_export.onnx.assemble import write_manifest
@@ -74,8 +73,7 @@ def _each_graph_alone(models: Path, copy: Path) -> Path:
     shutil.copytree(models, copy)
     content = json.loads((copy / "manifest.json").read_text(encoding="utf-8"))
     content["profiles"] = {
-        graph: {"graphs": [graph], "title_case": False, "thresholds": dict.fromkeys(HEADS, 0.5)}
-        for graph in content["graphs"]
+        graph: {"graphs": [graph], "thresholds": dict.fromkeys(HEADS, 0.5)} for graph in content["graphs"]
     }
     write_manifest(copy, content)
     return copy

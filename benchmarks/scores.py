@@ -1,11 +1,22 @@
 """Scores of models alone, without rules, over the words of annotated notes."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from deid_export.train.batches import window_targets
 from deid_export.train.scoring import WordScores
+from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.labels import HEADS
+from deid_runtime.models.tagger import ModelTagger, width_of
+from deid_runtime.text.sentences import split_sentences
+from deid_runtime.text.windows import Window, WordEncoder, make_windows
 
 FLOOR = 0.95  # precision at which recalls are compared
+BATCH = 16
+
+Rows = list[tuple[Window, AnnotatedNote]]
 
 
 def union_scores(words: WordScores) -> dict[str, float]:
@@ -37,3 +48,29 @@ def curve(scores: NDArray[np.float32], gold: NDArray[np.bool_]) -> dict[str, flo
         "recall_at_floor": round(float(recalls[enough[-1]]), 4) if len(enough) else 0.0,
         "average_precision": round(float((precisions * steps).sum()), 4),
     }
+
+
+def serving_batches(notes: Sequence[AnnotatedNote], encoder: WordEncoder) -> list[Rows]:
+    """Return the serving windows of all notes, those of one width together."""
+    by_width: dict[int, Rows] = {}
+    for note in notes:
+        for window in make_windows(note.text, split_sentences(note.text), encoder):
+            by_width.setdefault(width_of(len(window.ids)), []).append((window, note))
+    return [rows[first : first + BATCH] for rows in by_width.values() for first in range(0, len(rows), BATCH)]
+
+
+def score_words(tagger: ModelTagger, batches: Sequence[Rows]) -> WordScores:
+    """Return what the heads of ``tagger`` say of every word, beside what a person said."""
+    scores: dict[str, list[NDArray[np.float32]]] = {head: [] for head in HEADS}
+    gold: dict[str, list[NDArray[np.bool_]]] = {head: [] for head in HEADS}
+    for rows in batches:
+        answers = tagger.answers([window for window, _ in rows])
+        for number, (window, note) in enumerate(rows):
+            targets = window_targets(window, note.spans, list(HEADS))
+            for head in HEADS:
+                scores[head].append(answers[head].scores[number, window.positions])
+                gold[head].append(np.array(targets[head]) > 0)
+    return WordScores(
+        {head: np.concatenate(each) for head, each in scores.items()},
+        {head: np.concatenate(each) for head, each in gold.items()},
+    )

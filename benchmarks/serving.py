@@ -60,8 +60,8 @@ def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--notes", type=Path, required=True, help="JSON Lines with id, text and optional patient, type")
-    parser.add_argument("--float32", type=Path, help="models to compare int8 with: a folder that `deid-export onnx "
-                        "--float32` wrote, or a model file to export now (slow; needs the extra export)")  # fmt: skip
+    parser.add_argument("--float32", type=Path, help="models to compare int8 with: folder of `deid-export models onnx "
+                        "--float32`, or a model file to export now (slow; needs the extra export)")  # fmt: skip
     parser.add_argument("--perf-analyzer", type=Path, help="binary of NVIDIA's load generator; see perf_analyzer.py")
     parser.add_argument("--cores", type=int, default=2, help="cores that all processes are bound to")
     parser.add_argument("--instances", type=int, default=2, help="copies of the model behind `deid run --server`")

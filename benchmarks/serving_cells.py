@@ -116,8 +116,7 @@ async def measure(
 ) -> closed_loop.Measured:
     """Measure one cell over a connection of its own."""
     async with closed_loop.Connection(address) as connection:
-        if cell.route != "separate":
-            await check_answers(connection, cell, questions, engine, graph)
+        await check_answers(connection, cell, questions, engine, graph)
         ask = closed_loop.asking(connection, questions, graph, route=cell.route, streaming=cell.streaming)
         asked = graph.name if cell.route == "fused" else f"encoder_{graph.name}"
         return await closed_loop.run_loop(
@@ -187,6 +186,7 @@ def float32_models(source: Path, folder: Path) -> Manifest:
             sys.executable,
             "-m",
             "deid_export.cli.main",
+            "models",
             "onnx",
             str(source),
             "--notes",

@@ -7,7 +7,7 @@ from typing import Literal
 from questions import Unit
 from served_models import Variant
 
-Route = Literal["fused", "ensemble", "separate"]
+Route = Literal["fused", "ensemble"]
 
 CONCURRENCIES = (1, 4, 16, 64)
 ROWS = (1, 8, 32)
@@ -38,7 +38,7 @@ class Cell:
         if self.streaming:
             return "streaming"
         if self.route != "fused":
-            return {"ensemble": "ensemble", "separate": "separate calls"}[self.route]
+            return self.route
         return "windows" if self.unit == "window" else self.variant.name
 
 
@@ -67,7 +67,6 @@ def plan(*, quick: bool, missing: Mapping[str, str]) -> tuple[list[Cell], list[S
         *_grid(TWO_INSTANCES, concurrencies, few),
         *_grid(FLOAT32, concurrencies, few),
         *_grid(PARTS, concurrencies, few, route="ensemble"),
-        *_grid(PARTS, concurrencies, few, route="separate"),
     ]
     skipped = dict.fromkeys(cell.series for cell in cells if cell.variant.name in missing)
     names = {cell.series: cell.variant.name for cell in cells}

@@ -4,7 +4,7 @@
 # NOT RUN on a GPU by those who wrote it: none was at hand. The options are those of trtexec in TensorRT 10 and 11.
 #
 # A plan fits one GPU model and one TensorRT version: run this on the host that serves, and again when either changes.
-# The repository is that of `deid-export repository SOURCE -o REPOSITORY --backend tensorrt`.
+# The repository is that of `deid-export models repository SOURCE -o REPOSITORY --backend tensorrt`.
 #
 #   docker run --rm --gpus all -v "$PWD/REPOSITORY:/models" -v "$PWD/docker:/scripts:ro" \
 #       "$TENSORRT_IMAGE" bash /scripts/build_plans.sh /models

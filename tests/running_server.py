@@ -99,16 +99,6 @@ def fast_alone(content: dict[str, Any]) -> None:
     del content["graphs"]["v1"], content["profiles"]["full"]
 
 
-def models_with_title_case(folder: Path, has_title_case: bool = True) -> Path:
-    """Make ``folder`` the packaged models with a second look of the name heads in the profiles, or without."""
-
-    def change(content: dict[str, Any]) -> None:
-        for profile in content["profiles"].values():
-            profile["title_case"] = has_title_case
-
-    return changed_models(folder, change)
-
-
 def free_ports(count: int) -> list[int]:
     """Return ports of the loopback that nobody listens on now."""
     with ExitStack() as held:

@@ -18,8 +18,8 @@ ALLOWED = {
     "deid_export": {"deid_export", "deid_runtime"},
     "model_repository": {"deid_runtime"},
 }
-#: The only arrows besides: a module to the package it may import, inside a function.
-LAZY = {"deid_runtime.cli.remote": {"deid_client"}, "deid_runtime.cli.audit": {"deid_export"}}
+#: The only arrow besides: a module to the package it may import, inside a function.
+LAZY = {"deid_runtime.cli.remote": {"deid_client"}}
 
 #: Library to the one package that may import it.
 OWNED = {
@@ -27,6 +27,7 @@ OWNED = {
     "transformers": "deid_export",
     "optimum": "deid_export",
     "nncf": "deid_export",
+    "pycrfsuite": "deid_runtime",
     "tritonclient": "deid_client",
 }
 
@@ -44,10 +45,11 @@ LADDERS = {
         ("pipeline",),
         ("run",),
         ("resynthesis", "serving"),
+        ("audit",),
         ("cli",),
         ("__main__",),
     ),
-    "deid_export": (("data",), ("model",), ("onnx",), ("train",), ("adapt",), ("baselines",), ("parrot",), ("cli",)),
+    "deid_export": (("data",), ("model",), ("onnx",), ("train",), ("adapt",), ("cli",)),
 }
 RUNGS = {
     package: {room: rung for rung, rooms in enumerate(ladder) for room in rooms} for package, ladder in LADDERS.items()

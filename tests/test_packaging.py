@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.deid_runtime.audit.notes import annotated, write_notes
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
@@ -61,7 +63,7 @@ def test_locks_hold_what_the_project_needs():
     assert names(extras["serve"] + extras["client"] + extras["signing"]) <= locks["serve"]
     assert names(extras["signing"]) <= locks["image"]
     assert "nvidia-pytriton" not in locks["image"]
-    assert names(extras["export"]) - {"torch"} <= locks["export"]
+    assert names(extras["export"] + extras["audit"]) - {"torch"} <= locks["export"]
 
 
 def test_the_runtime_needs_no_training_library():
@@ -132,6 +134,30 @@ def test_the_wheel_holds_the_models(wheel):
     held = set(zipfile.ZipFile(wheel).namelist())
 
     assert {f"deid_runtime/{path.relative_to(ROOT)}" for path in shipped} <= held
+
+
+def test_the_audit_needs_nothing_but_the_wheel_and_its_extra(wheel, tmp_path):
+    """What comes from this environment are libraries: a package of ours beside ``deid_runtime`` would not be found."""
+    pytest.importorskip("pycrfsuite", reason="the attack trains a CRF")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed", [name for name in archive.namelist() if "deid_runtime/" in name])
+    code = (
+        "import sys; sys.modules['deid_export'] = None; from deid_runtime.cli.main import main; "
+        "main(['audit', 'parrot', 'notes.jsonl', '--leaks', '20', '--iterations', '1'])"
+    )
+    write_notes(tmp_path / "notes.jsonl", annotated(8))
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path / "installed"), "PATH": ""},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "20.0% insider" in done.stdout
 
 
 def test_the_wheel_runs_where_there_is_no_checkout(wheel, tmp_path):

@@ -76,7 +76,7 @@ def _compare(endpoint: str, model: str, has: Mapping[str, str], manifest: Manife
     if len(graphs) < len(names):
         raise ModelError(
             f"{endpoint}: model {model} says it is of graph {has.get('graph', '')!r:.40}, the manifest in "
-            f"{manifest.folder} has {', '.join(manifest.graphs)}; use a repository that `deid-export repository` wrote "
+            f"{manifest.folder} has {', '.join(manifest.graphs)}; use one that `deid-export models repository` wrote "
             "from these models"
         )
     content: Any = manifest.content

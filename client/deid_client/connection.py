@@ -17,7 +17,6 @@ from deid_client.service import Service
 from deid_client.settings import ServerSettings
 from deid_client.tensors import Array
 from deid_runtime.errors import ModelError
-from deid_runtime.labels import HEADS
 from deid_runtime.models.manifest import INPUTS, Manifest, Profile
 from deid_runtime.system.closing import Closing
 
@@ -39,14 +38,14 @@ class Connection(Closing):
         self.settings = settings
         self.metrics = metrics or ClientMetrics()
         self._router = Router(settings.route, profile.graphs, len(profile.graphs) == len(manifest.graphs))
-        needed = self._router.needed(title_case=profile.title_case)
+        needed = self._router.needed()
         window = known_window(manifest)
 
         async def check(
             endpoint: str, config_of: Callable[[str], Awaitable[model_config_pb2.ModelConfig]], infer: Infer
         ) -> None:
             await check_models(endpoint, needed, manifest, settings.request_rows, config_of)
-            await self._router.probe(infer, window, title_case=profile.title_case)
+            await self._router.ask(infer, window)
 
         async def open_service() -> Service:
             service = Service(settings, check, self.metrics)
@@ -68,8 +67,8 @@ class Connection(Closing):
             self._stop()
             raise
 
-    def ask(self, inputs: tuple[Array, Array, Array], heads: tuple[str, ...] = tuple(HEADS)) -> Future[Votes]:
-        """Ask for ``heads``; ``inputs`` are ids, types and mask, int32 ``(rows, tokens)``. Returns at once.
+    def ask(self, inputs: tuple[Array, Array, Array]) -> Future[Votes]:
+        """Ask all heads; ``inputs`` are ids, types and mask, int32 ``(rows, tokens)``. Returns at once.
 
         The future raises ModelError when the service gives no good answer.
         """
@@ -77,7 +76,7 @@ class Connection(Closing):
             raise ModelError("the connection is closed, or was opened by another process; load the pipeline anew here")
         self.metrics.tokens.inc(inputs[0].size)
         named = dict(zip(INPUTS, inputs, strict=True))
-        return self._run(self._router.ask(self._service.infer, named, heads))
+        return self._run(self._router.ask(self._service.infer, named))
 
     def close(self) -> None:
         """Close all connections and end the thread. Questions under way are cancelled."""

@@ -30,9 +30,7 @@ _CONFIGS_SECONDS: Final = 30.0  # for all of them, however many a server names
 _MISMATCH_SECONDS: Final = 10.0  # how long a server with wrong models is left alone
 _HEADER_SECONDS: Final = 60.0  # how long headers read from a file are used
 _LEAST_BYTES: Final = 4 * 2**20
-#: A token of a request or an answer, by far: 3 bytes a head, or a hidden state of 2,048 numbers on the route separate.
-_TOKEN_BYTES: Final = 1024
-_HIDDEN_BYTES: Final = 4 * 2048
+_TOKEN_BYTES: Final = 1024  # of a request or an answer, by far: an answer has 3 bytes a head
 _OPTIONS: Final = (
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
@@ -263,8 +261,7 @@ class Endpoint:
 
 def _most_bytes(settings: ServerSettings) -> int:
     """Return the size of the largest message that makes sense; gRPC refuses others before it reads them."""
-    token_bytes = _HIDDEN_BYTES if settings.route == "separate" else _TOKEN_BYTES
-    return max(_LEAST_BYTES, settings.request_rows * WINDOW_TOKENS * token_bytes)
+    return max(_LEAST_BYTES, settings.request_rows * WINDOW_TOKENS * _TOKEN_BYTES)
 
 
 def _open_channel(address: Address, settings: ServerSettings) -> grpc.aio.Channel:

@@ -69,8 +69,8 @@ _REMEDIES: Final[Mapping[grpc.StatusCode, str]] = {
     "--in-flight)",
     grpc.StatusCode.UNAUTHENTICATED: "; give it an authorisation header",
     grpc.StatusCode.PERMISSION_DENIED: "; give it an authorisation header that may use these models",
-    grpc.StatusCode.NOT_FOUND: "; it lacks a model that is asked, which for --route ensemble and separate takes a "
-    "repository of `deid-export repository`",
+    grpc.StatusCode.NOT_FOUND: "; it lacks a model that is asked, which for --route ensemble takes a "
+    "repository of `deid-export models repository`",
     grpc.StatusCode.UNIMPLEMENTED: "; it does not speak the KServe v2 protocol, is the port that of gRPC?",
     grpc.StatusCode.INVALID_ARGUMENT: "; it takes the request for malformed, are its models of this version?",
 }

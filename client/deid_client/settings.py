@@ -11,9 +11,8 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.system.secret_files import check_secret_file
 from deid_runtime.text.windows import WINDOW_TOKENS
 
-#: fused: one request a graph. ensemble: the server's own chain of encoder and heads. separate: encoder and every head
-#: asked one by one, which is only of use to measure what the other two save.
-Route = Literal["fused", "ensemble", "separate"]
+#: fused: one request a graph. ensemble: the server's own chain of encoder and heads.
+Route = Literal["fused", "ensemble"]
 
 DEFAULT_PORT: Final = 8001
 

@@ -3,17 +3,12 @@
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from deid_client.connection import Connection
 from deid_client.metrics import ClientMetrics
 from deid_client.routes import Votes
 from deid_client.settings import ServerSettings
-from deid_runtime.models.engines import TokenScores
 from deid_runtime.models.manifest import Manifest, Profile
 from deid_runtime.models.tagger import (
     Batch,
@@ -22,8 +17,6 @@ from deid_runtime.models.tagger import (
     combined,
     make_batches,
     pad,
-    second_look,
-    with_title_case,
 )
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
@@ -34,19 +27,8 @@ from deid_runtime.text.windows import WordEncoder
 _BATCHES_AHEAD: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    """A batch on its way, and its second look where there is one: which ``(rows, tokens)`` changed, and the answer."""
-
-    batch: Batch = field(repr=False)
-    votes: Future[Votes]
-    changed: NDArray[np.bool_] | None = field(default=None, repr=False)
-    second: Future[Votes] | None = None
-
-    def cancel(self) -> None:
-        for future in (self.votes, self.second):
-            if future is not None:
-                future.cancel()
+#: Batches on their way, with the answer to each.
+_Pending = deque[tuple[Batch, Future[Votes]]]
 
 
 class TritonTagger(Closing):
@@ -67,7 +49,6 @@ class TritonTagger(Closing):
         self._connection = connection
         self._owns_connection = owns_connection
         self._decoder = SpanDecoder(profile.graphs, profile, thresholds)
-        self._title_case = profile.title_case
         self._vote = profile.vote
         self._encoder = WordEncoder.from_file(manifest.tokenizer)
         self._most_pending = connection.settings.requests_in_flight * _BATCHES_AHEAD
@@ -88,17 +69,17 @@ class TritonTagger(Closing):
         Raises ModelError when the service does not answer all of them well.
         """
         rows: list[list[Span]] = [[] for _ in texts]
-        pending: deque[_Pending] = deque()
+        pending: _Pending = deque()
         try:
             for batch in make_batches(texts, sentences, self._encoder, self._most_rows):
-                pending.append(self._ask(batch))
-                while pending and (len(pending) >= self._most_pending or pending[0].votes.done()):
+                pending.append((batch, self._ask(batch)))
+                while pending and (len(pending) >= self._most_pending or pending[0][1].done()):
                     self._take(pending, texts, rows)
             while pending:
                 self._take(pending, texts, rows)
         finally:
-            for each in pending:
-                each.cancel()
+            for _, votes in pending:
+                votes.cancel()
         for row in rows:
             row.sort()
         return rows
@@ -107,28 +88,17 @@ class TritonTagger(Closing):
         settings = self._connection.settings
         return max(1, min(settings.request_rows, settings.request_tokens // width))
 
-    def _ask(self, batch: Batch) -> _Pending:
+    def _ask(self, batch: Batch) -> Future[Votes]:
         windows = [window for _, window in batch]
         ids, types, mask = (array[: len(windows)] for array in pad(windows, self._encoder.pad))
         votes = self._connection.ask((ids, types, mask))
         self._connection.metrics.windows.inc(len(windows))
-        titled = with_title_case(types, windows) if self._title_case else None
-        if titled is None:
-            return _Pending(batch, votes)
-        changed: NDArray[np.bool_] = titled != types
-        # A row's answer does not depend on the others, so only the rows that changed are asked for again.
-        rows = changed.any(axis=1)
-        second = self._connection.ask((ids[rows], titled[rows], mask[rows]), ("name",))
-        return _Pending(batch, votes, changed, second)
+        return votes
 
-    def _take(self, pending: deque[_Pending], texts: Sequence[str], rows: Sequence[list[Span]]) -> None:
+    def _take(self, pending: _Pending, texts: Sequence[str], rows: Sequence[list[Span]]) -> None:
         """Wait for the oldest batch and add its spans to ``rows``."""
-        oldest = pending[0]
-        answers = combined(oldest.votes.result(), self._vote)
-        if oldest.second is not None and oldest.changed is not None:
-            second = combined(oldest.second.result(), self._vote)["name"]
-            answers["name"] = _looked_twice(answers["name"], oldest.changed, second)
-        self._decoder.decode(oldest.batch, answers, texts, rows)
+        batch, votes = pending[0]
+        self._decoder.decode(batch, combined(votes.result(), self._vote), texts, rows)
         pending.popleft()
 
     def close(self) -> None:
@@ -150,12 +120,3 @@ def load_tagger(settings: Settings, server: ServerSettings, metrics: ClientMetri
     except BaseException:
         connection.close()
         raise
-
-
-def _looked_twice(first: TokenScores, changed: NDArray[np.bool_], second: TokenScores) -> TokenScores:
-    """Put the ``second`` look, of the rows that ``changed``, into the ``first``."""
-    rows = changed.any(axis=1)
-    both = second_look(TokenScores(first.tags[rows], first.scores[rows]), second, changed[rows])
-    tags, scores = first.tags.copy(), first.scores.copy()
-    tags[rows], scores[rows] = both.tags, both.scores
-    return TokenScores(tags, scores)

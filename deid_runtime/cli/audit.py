@@ -13,8 +13,8 @@ from deid_runtime.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deid_export.parrot.attack import AttackSettings
-    from deid_export.parrot.score import AttackScore
+    from deid_runtime.audit.attack import AttackSettings
+    from deid_runtime.audit.score import AttackScore
 
 _EXISTING = click.Path(exists=True, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -108,14 +108,12 @@ def parrot(
         raise SettingsError("--known and --candidates are of a release; say --released")
     if released and attacker != "insider":
         raise SettingsError("--released knows the surrogates; the parrot needs marks of a person, so it is planted for")
-    missing = [name for name in ("pycrfsuite", "deid_export") if find_spec(name) is None]
-    if missing:
+    if find_spec("pycrfsuite") is None:
         raise SettingsError(
-            "the attack trains a CRF, which needs python-crfsuite; install it, or all of the extra: "
-            "pip install 'deid-runtime[export]'"
+            "the attack trains a CRF, which needs python-crfsuite; install the extra: pip install 'deid-runtime[audit]'"
         )
-    from deid_export.parrot.attack import AttackSettings
-    from deid_export.parrot.audit import audit_planted, audit_release, read_release, write_candidates
+    from deid_runtime.audit.attack import AttackSettings
+    from deid_runtime.audit.releases import audit_planted, audit_release, read_release, write_candidates
     from deid_runtime.surrogates import load_key, new_key
 
     settings = AttackSettings(folds=folds, iterations=iterations, seed=seed)
@@ -139,7 +137,7 @@ def parrot(
 def _echo(rows: "Sequence[tuple[str, AttackScore]]", settings: "AttackSettings", *, is_json: bool) -> None:
     from json import dumps
 
-    from deid_export.parrot.report import render
+    from deid_runtime.audit.report import render
 
     if is_json:
         told = {name: score.to_json() for name, score in rows}

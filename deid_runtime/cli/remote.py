@@ -21,10 +21,10 @@ server_options = together(
         "--server",
         metavar="HOST:PORT[,...]",
         help="Have the models run by these servers (`deid serve`, or Triton with a repository of `deid-export "
-        "repository`), gRPC port 8001 unless given. Several are used in turn, and stand in for each other; so are "
-        "all addresses of a HOST, as they come and go. A server with other models than --models is refused. Notes that "
-        "no server answers go to quarantine. A server on another machine needs --tls or --tls-ca. More --workers than "
-        "cores keep a server busy. Needs the extra [client].",
+        "models repository`), gRPC port 8001 unless given. Several are used in turn, and stand in for each other; so "
+        "are all addresses of a HOST, as they come and go. A server with other models than --models is refused. Notes "
+        "that no server answers go to quarantine. A server on another machine needs --tls or --tls-ca. More --workers "
+        "than cores keep a server busy. Needs the extra [client].",
     ),
     click.option(
         "--stream",
@@ -34,11 +34,11 @@ server_options = together(
     ),
     click.option(
         "--route",
-        type=click.Choice(("fused", "ensemble", "separate")),
+        type=click.Choice(("fused", "ensemble")),
         default="fused",
         show_default=True,
-        help="fused: one graph for all heads. ensemble: the server chains encoder and heads, each replaceable. "
-        "separate: every part asked by itself; slow, to compare. The answers are the same.",
+        help="fused: one graph for all heads. ensemble: the server chains encoder and heads, each replaceable. The "
+        "answers are the same.",
     ),
     cli_options.counted(
         "--request-tokens",

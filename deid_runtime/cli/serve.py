@@ -26,9 +26,9 @@ _PORT = click.IntRange(1, 65535)
 @click.option(
     "--repository",
     type=cli_options.FOLDER,
-    help="Serve this folder, written by `deid-export repository --backend python`. It settles --models, --profile, "
-    "--operator, --date-shift, --date-shift-weeks, --engine and --instances. The server runs the programs in it; its "
-    "models are checked as those of --models. Default: one made of the models, removed at the end.",
+    help="Serve this folder, written by `deid-export models repository --backend python`. It settles --models, "
+    "--profile, --operator, --date-shift, --date-shift-weeks, --engine and --instances. The server runs the programs "
+    "in it; its models are checked as those of --models. Default: one made of the models, removed at the end.",
 )
 @cli_options.models(cli_options.FOLDER)
 @click.option(

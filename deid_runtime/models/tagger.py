@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deid_runtime.errors import DeidError, EngineError, ModelError, SettingsError
 from deid_runtime.labels import HEADS
@@ -22,7 +21,7 @@ from deid_runtime.models.trust import read_trusted
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.system.closing import Closing
-from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows, title_case_types
+from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows
 
 #: Rows are padded to one of these widths. A row's width depends on the row alone, so its answer does too. Batches have
 #: 1, 2, 4 ... rows, and the widths are few: engines make and keep kernels for every shape they meet. A width of 112 is
@@ -49,7 +48,6 @@ class ModelTagger(Closing):
     ) -> None:
         self._engines = engines
         self._decoder = SpanDecoder([graph for graph, _ in engines], profile, thresholds)
-        self._title_case = profile.title_case
         self._vote = profile.vote
         self._encoder = encoder
         self._batch_windows = batch_windows
@@ -96,27 +94,11 @@ class ModelTagger(Closing):
 
     def answers(self, windows: Sequence[Window]) -> dict[str, TokenScores]:
         """Return what each head says of ``windows``, which share one padded width: a row each, then rows to ignore."""
-        inputs = pad(windows, self._encoder.pad)
-        answers = self._answers(*inputs)
-        if self._title_case:
-            answers["name"] = self._with_title_case(answers["name"], windows, *inputs)
-        return answers
-
-    def _answers(self, ids: Ids, types: Ids, mask: Ids) -> dict[str, TokenScores]:
-        """Return the combined answer of each head, in the order of :data:`~deid_runtime.labels.HEADS`."""
+        ids, types, mask = pad(windows, self._encoder.pad)
         votes = (
             vote for graph, engine in self._engines for vote in zip(graph.heads, engine(ids, types, mask), strict=True)
         )
         return combined(votes, self._vote)
-
-    def _with_title_case(
-        self, answer: TokenScores, windows: Sequence[Window], ids: Ids, types: Ids, mask: Ids
-    ) -> TokenScores:
-        """Let the name head read words in capitals once more, as if in title case, and average what it says of them."""
-        changed = with_title_case(types, windows)
-        if changed is None:
-            return answer
-        return second_look(answer, self._answers(ids, changed, mask)["name"], changed != types)
 
     def close(self) -> None:
         """Free the engines."""
@@ -282,22 +264,6 @@ def pad(windows: Sequence[Window], pad_id: int) -> tuple[Ids, Ids, Ids]:
         types[row, :length] = window.types
         mask[row, :length] = 1
     return ids, types, mask
-
-
-def with_title_case(types: Ids, windows: Sequence[Window]) -> Ids | None:
-    """Return ``types`` as if the words in capitals of ``windows`` were in title case; None where there are none."""
-    changed = types.copy()
-    for row, window in enumerate(windows):
-        title = title_case_types(window)
-        if title is not None:
-            changed[row, : len(title)] = title
-    return changed if (changed != types).any() else None
-
-
-def second_look(first: TokenScores, second: TokenScores, changed: NDArray[np.bool_]) -> TokenScores:
-    """Return the ``first`` answer, averaged with the ``second`` where the token types were ``changed``."""
-    both = combine([first, second])
-    return TokenScores(np.where(changed, both.tags, first.tags), np.where(changed, both.scores, first.scores))
 
 
 def row_counts(rows: int) -> Iterator[int]:

@@ -67,5 +67,6 @@ def _by_name(profile: Profile | None) -> object:
     return profile and (
         [graph.name for graph in profile.graphs],
         dict(profile.thresholds),
-        profile.title_case,
+        dict(profile.high_thresholds),
+        profile.vote,
     )

@@ -6,7 +6,6 @@
 | ``encoder_<graph>`` | tokens to hidden states |
 | ``<head>_<graph>`` | hidden states to the labels and scores of one head |
 | ``deid_<graph>`` | ensemble of encoder and heads, with the tensors of the whole graph |
-| ``name_normalized_<graph>`` | ensemble of encoder and name head, for token types in title case |
 | ``deid`` | ensemble of the encoders and heads of all graphs |
 
 The configuration of each carries what a client compares with its own manifest: :func:`contract_parameters`.
@@ -39,7 +38,6 @@ GraphBackend = Literal["python", "onnxruntime", "tensorrt"]
 #: A warm-up file of so many ones, int32, for a mask that hides nothing.
 MASK_FILE: Final = "mask_{width}"
 
-_NORMALIZED_HEAD: Final = "name"
 _TENSORRT: Final = Accelerator(
     "tensorrt",
     {
@@ -110,10 +108,6 @@ class GraphModels:
     def ensemble(self, graph: Graph) -> ModelConfig:
         """Return the ensemble that answers as the whole graph does."""
         return self._ensemble(f"deid_{graph.name}", [graph], {graph.name: list(_names(graph))}, "")
-
-    def normalized(self, graph: Graph) -> ModelConfig:
-        """Return the ensemble of encoder and name head."""
-        return self._ensemble(f"name_normalized_{graph.name}", [graph], {graph.name: [_NORMALIZED_HEAD]}, "")
 
     def all_graphs(self) -> ModelConfig:
         """Return the ensemble over all graphs, whose outputs are called ``<head>_<graph>_label`` and ``..._score``."""

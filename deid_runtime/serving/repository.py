@@ -52,8 +52,8 @@ _NOTE_MODELS: Final = {
 def write_repository(manifest: Manifest, out: Path, options: ServingOptions, notes: NoteOptions) -> None:
     """Write the models that need nothing but the graphs as they are: each whole graph, and those for whole notes.
 
-    ``deid-export repository`` writes these and the parts of each graph. Raises OutputError when ``out`` exists and
-    holds something, or cannot be written.
+    ``deid-export models repository`` writes these and the parts of each graph. Raises OutputError when ``out`` exists
+    and holds something, or cannot be written.
     """
     with repository_folder(manifest, out):
         models = GraphModels(manifest, options)

@@ -21,9 +21,6 @@ _CACHED_WORDS: Final = 200_000  # bounds the memory of the word cache, about 40 
 _CACHED_CHARS: Final = 24  # longer words are seldom met twice
 
 _BREAK_TYPE: Final = type_id(SHAPES.index("punctuation"), SPACINGS.index("gap"))
-_CAPITALS: Final = frozenset(type_id(SHAPES.index("upper"), spacing) for spacing in range(len(SPACINGS)))
-_CAPITALS_TO_TITLE: Final = type_id(SHAPES.index("upper"), 0) - type_id(SHAPES.index("title"), 0)
-_CAPITALS_LETTERS: Final = 3
 
 
 @dataclass(slots=True)
@@ -40,23 +37,6 @@ class Window:
     positions: list[int]
     starts: list[int]
     ends: list[int]
-
-
-def title_case_types(window: Window) -> list[int] | None:
-    """Return the types of ``window`` as if its words in capitals were in title case; None where there are none.
-
-    The vocabulary has no case, so the ids stay. Words of one or two letters are initials and abbreviations: kept.
-    """
-    changed: list[int] | None = None
-    for word, first in enumerate(window.positions):
-        kind = window.types[first]
-        if kind in _CAPITALS and window.ends[word] - window.starts[word] >= _CAPITALS_LETTERS:
-            changed = changed or list(window.types)
-            last = window.positions[word + 1] if word + 1 < len(window.positions) else len(window.types) - 1
-            for at in range(first, last):
-                if changed[at] == kind:  # a line break may stand before the next word
-                    changed[at] = kind - _CAPITALS_TO_TITLE
-    return changed
 
 
 class WordEncoder:

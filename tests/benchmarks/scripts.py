@@ -9,10 +9,11 @@ FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 def load_script(name: str) -> ModuleType:
-    """Import ``benchmarks/<name>.py`` with its folder on the path, and take that off again."""
+    """Import ``benchmarks/<name>.py`` with its folder and ``benchmarks`` on the path, and take those off again."""
+    script = FOLDER / name
     before = list(sys.path)
-    sys.path.insert(0, str(FOLDER))
+    sys.path[:0] = dict.fromkeys([str(script.parent), str(FOLDER)])
     try:
-        return importlib.import_module(name)
+        return importlib.import_module(script.name)
     finally:
         sys.path[:] = before

@@ -8,15 +8,24 @@ from tests.benchmarks.scripts import FOLDER, load_script
 
 
 @pytest.mark.parametrize(
-    "name", ["baselines", "date_shift_attack", "harvest", "learning_curve", "precision_versions", "transfer"]
+    "script",
+    [
+        "baselines/baselines",
+        "date_shift_attack",
+        "harvest",
+        "research/learning_curve",
+        "research/precision_versions",
+        "research/transfer",
+    ],
 )
-def test_the_page_has_the_committed_table(name: str) -> None:
+def test_the_page_has_the_committed_table(script: str) -> None:
+    name = script.rpartition("/")[2]
     results = json.loads((FOLDER / "results" / f"{name}.json").read_text(encoding="utf-8"))
     mark = name.replace("_", " ").upper()
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     table = page.partition(f"<!-- {mark}")[2].partition(f"<!-- END OF {mark}")[0]
 
-    rows = [line for line in load_script(name).render(results).splitlines() if not line.startswith("| ---")]
+    rows = [line for line in load_script(script).render(results).splitlines() if not line.startswith("| ---")]
     assert len(rows) >= 6
     assert [row for row in rows if row not in table] == []
 

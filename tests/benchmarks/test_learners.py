@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch", reason="the CRF over classes sums in torch")
-pytest.importorskip("transformers", reason="the joint learner is imported beside it")
+from deid_runtime.annotations.note import AnnotatedNote
+
+pytest.importorskip("torch", reason="the joint learner is imported beside the CRF")
+pytest.importorskip("transformers", reason="the joint learner is imported beside the CRF")
 pytest.importorskip("pycrfsuite", reason="the CRF needs python-crfsuite")
 pytest.importorskip("matplotlib", reason="the learning curve is drawn")
 
 from deid_export.data.subsets import halves
-from deid_runtime.annotations.note import AnnotatedNote
-from tests.benchmarks.scripts import FOLDER, load_script
-from tests.export.baselines.notes import gold_notes
+from tests.benchmarks.baselines.notes import gold_notes
+from tests.benchmarks.scripts import load_script
 
 Run = Callable[..., tuple[dict[str, Any], str]]
 
@@ -41,7 +42,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     def run_script(name: str, *arguments: str) -> tuple[dict[str, Any], str]:
-        out = tmp_path / f"{name}.json"
+        out = tmp_path / f"{Path(name).name}.json"
         files = ["--notes", tmp_path / "notes.jsonl", "--dev", tmp_path / "dev.jsonl", "--work", tmp_path / "work"]
         monkeypatch.setattr("sys.argv", [name, *map(str, files), "--threads", "1", "--results", str(out), *arguments])
         load_script(name).main()
@@ -52,8 +53,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def test_the_curve_learns_more_from_more_notes_and_each_part_once(run: Run, tmp_path: Path) -> None:
     crf = ["--learner", "crf", "--crf-iterations", "20", "--crf-min-count", "1", "--seeds", "5", "6"]
-    first, printed = run("learning_curve", *crf)
-    again, printed_again = run("learning_curve", *crf)
+    first, printed = run("research/learning_curve", *crf)
+    again, printed_again = run("research/learning_curve", *crf)
 
     rows = [row for row in first["rows"] if row["seed"] == 5]
     assert [row["share"] for row in rows] == [0.1, 0.25, 0.5, 0.75, 1.0]
@@ -63,12 +64,12 @@ def test_the_curve_learns_more_from_more_notes_and_each_part_once(run: Run, tmp_
     assert "of processor time" not in printed_again
     assert again["rows"] == first["rows"]
     assert (tmp_path / "learning_curve.svg").is_file()
-    assert f"| {rows[-1]['recall']:.3f} |" in load_script("learning_curve").render(first)
+    assert f"| {rows[-1]['recall']:.3f} |" in load_script("research/learning_curve").render(first)
 
 
 def test_transfer_tells_own_notes_from_those_of_others(run: Run) -> None:
     crf = ["--learner", "crf", "--crf-iterations", "20", "--crf-min-count", "1", "--batches", "T1", "T2"]
-    results, printed = run("transfer", *crf)
+    results, printed = run("research/transfer", *crf)
 
     assert [(row["kind"], row["batch"]) for row in results["rows"]] == [
         ("others and own", "all"),
@@ -87,7 +88,7 @@ def test_transfer_tells_own_notes_from_those_of_others(run: Run) -> None:
 
 
 def test_no_model_of_transfer_learns_a_patient_it_is_tested_on() -> None:
-    transfer = load_script("transfer")
+    transfer = load_script("research/transfer")
     notes = {
         batch: [AnnotatedNote(f"{batch}-{number}", f"{batch}-{number // 2}", "", "", ()) for number in range(9)]
         for batch in ("T1", "T2", "T3")
@@ -107,26 +108,14 @@ def test_no_model_of_transfer_learns_a_patient_it_is_tested_on() -> None:
 
 def test_what_a_baseline_found_is_kept_for_the_next_comparison(run: Run, tmp_path: Path) -> None:
     asked = ["--systems", "crf", "rules alone", "--crf-iterations", "20", "--repeats", "1", "--shuffles", "99"]
-    first, _ = run("baselines", *asked)
+    first, _ = run("baselines/baselines", *asked)
     [kept] = (tmp_path / "work").glob("found-*.json")
     before = kept.stat().st_mtime_ns
-    second, _ = run("baselines", *asked)
+    second, _ = run("baselines/baselines", *asked)
 
     assert kept.stat().st_mtime_ns == before
     [row], [again] = ([row for row in results["systems"] if row["system"] == "crf"] for results in (first, second))
     assert row == again
     assert row["groups"]["C"]["recall"] > 0.5
-    table = load_script("baselines").render(first)
+    table = load_script("baselines/baselines").render(first)
     assert f"| crf | {row['groups']['C']['precision']:.3f} | {row['groups']['C']['recall']:.3f} |" in table
-
-
-@pytest.mark.parametrize("script", ["learning_curve"])
-def test_the_table_of_the_readme_is_that_of_the_committed_results(script: str) -> None:
-    results = json.loads((FOLDER / "results" / f"{script}.json").read_text(encoding="utf-8"))
-    marker = script.upper().replace("_", " ")
-    _, begins, after = (FOLDER / "README.md").read_text(encoding="utf-8").partition(f"<!-- {marker}:")
-    table, ends, _ = after.partition(f"<!-- END OF {marker} -->")
-
-    assert begins
-    assert ends
-    assert load_script(script).render(results) in table

@@ -142,7 +142,6 @@ def test_what_cannot_be_served_is_left_out_with_a_reason(planning):
     assert {(each.series, each.reason) for each in skipped} == {
         ("float32", "none was given"),
         ("ensemble", "no exporter"),
-        ("separate calls", "no exporter"),
     }
     assert {cell.variant.name for cell in cells}.isdisjoint({"float32", "in parts"})
 

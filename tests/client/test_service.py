@@ -44,7 +44,7 @@ def test_a_server_that_will_never_do_is_told_at_once(models, asking, code, remed
 def test_a_server_without_the_models_of_a_route_is_told_with_the_remedy(models, asking):
     with FaultServer(models) as server:
         server.refuses_config = grpc.StatusCode.NOT_FOUND
-        with pytest.raises(ModelError, match=r"NOT_FOUND; .*deid-export repository"):
+        with pytest.raises(ModelError, match=r"NOT_FOUND; .*deid-export models repository"):
             asking(server, connect_seconds=0.3).connect(SETTINGS)
 
 

@@ -1,18 +1,14 @@
 """The tagger that asks a server says what the embedded engine says, whatever goes wrong on the way."""
 
 import time
-from dataclasses import replace
 
 import grpc
 import pytest
 
 from deid_runtime.errors import ModelError
 from deid_runtime.settings import Settings
-from deid_runtime.text.sentences import split_sentences
 from tests.client import fault_server as faults
-from tests.client.conftest import embedded
 from tests.client.fault_server import FaultServer, abort
-from tests.running_server import models_with_title_case
 
 SETTINGS = Settings()
 STREAMS = [pytest.param(False, id="unary"), pytest.param(True, id="stream")]
@@ -47,17 +43,6 @@ def test_answers_do_not_depend_on_how_windows_are_packed(models, asking, texts, 
     with FaultServer(models) as server, asking(server, request_tokens=request_tokens).connect(SETTINGS) as tagger:
         assert tagger(texts, sentences) == expected["fast"]
         assert max(rows for _, rows in server.asked) <= max(1, request_tokens // 32)
-
-
-def test_the_second_look_in_title_case_is_the_embedded_one(models, asking, texts, tmp_path):
-    texts = [*texts, *(text.upper() for text in texts)]
-    sentences = [split_sentences(text) for text in texts]
-    settings = Settings(models=models_with_title_case(tmp_path), trust_models=True, thresholds={"name": 0.001})
-    expected = embedded(models, settings)(texts, sentences)
-    assert expected != embedded(models, replace(settings, models=None))(texts, sentences)
-
-    with FaultServer(models) as server, asking(server).connect(settings) as tagger:
-        assert tagger(texts, sentences) == expected
 
 
 @pytest.mark.parametrize(

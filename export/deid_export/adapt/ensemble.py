@@ -1,7 +1,7 @@
 """The ensemble as it serves, run with what its members say of every word kept: for finding errors and for selection.
 
 The stages are those of :class:`deid_runtime.pipeline.Pipeline`, the models those of
-:class:`deid_runtime.models.tagger.ModelTagger`: out of a repository of `deid-export onnx`, or out of a registry,
+:class:`deid_runtime.models.tagger.ModelTagger`: out of a repository of `deid-export models onnx`, or out of a registry,
 not exported yet.
 """
 
@@ -254,12 +254,14 @@ def load_registered(
     chosen = registry.chosen if versions is None else versions
     lacking = set(chosen) - set(registry.thresholds)
     if lacking:
-        raise ModelError(f"no version of {sorted(lacking)} was graded; run `deid-export iterate` on this registry")
+        raise ModelError(
+            f"no version of {sorted(lacking)} was graded; run `deid-export adapt iterate` on this registry"
+        )
     heads = tuple(
         HeadVersion(head, name, branch, tuple(tags_of(branch)[1:]))
         for branch, (head, name) in branches_of(registry_path, chosen).items()
     )
     graph = Graph("registry", folder_of(registry_path) / registry.shared.file, heads)
-    profile = Profile("full", (graph,), registry.thresholds, title_case=False)
+    profile = Profile("full", (graph,), registry.thresholds)
     encoder = WordEncoder.from_file(folder_of(registry_path) / registry.tokenizer.file)
     return Ensemble([(graph, TorchEngine(joined(registry_path, chosen)))], profile, encoder, settings)

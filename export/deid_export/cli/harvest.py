@@ -1,4 +1,4 @@
-"""``deid-export harvest``: from notes to review files."""
+"""``deid-export adapt harvest``: from notes to review files."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from deid_export.cli.errors import errors_in_one_line, tell_notes
+from deid_export.cli.exits import HELD_BACK, tell_notes
 from deid_runtime.settings import Engine, Profile
 
 if TYPE_CHECKING:
     from deid_export.adapt.harvest.candidates import Candidate
     from deid_export.adapt.harvest.collect import Harvest, HarvestSettings
+    from deid_export.adapt.harvest.sources import Pass
+    from deid_runtime.pipeline import Pipeline
+    from deid_runtime.settings import Settings
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _EXISTING = click.Path(exists=True, path_type=Path)
@@ -104,7 +107,7 @@ SUMMARY_FILE = "harvest.json"
     help="Replace the review files in --out; lines that were decided there keep their decision.",
 )
 def harvest(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
-    """Collect candidates for the inclusion list and the templates from notes, for `deid-export review`.
+    """Collect candidates for the inclusion list and the templates from notes, for `deid-export adapt review`.
 
     Nothing is used before a person has accepted it, line by line. Notes that cannot be used are named on stderr; then
     the exit code is 1.
@@ -113,44 +116,56 @@ def harvest(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
         raise click.UsageError("--gold and --found both say where the identifiers are; give one")
     if options["no_models"] and not (options["gold"] or options["found"]):
         raise click.UsageError("--no-models needs --gold or --found; patterns alone do not find names")
-    with errors_in_one_line():
-        left_out = _harvest(inputs, out, **options)
+    left_out = _harvest(inputs, out, **options)
     if left_out:
-        raise SystemExit(1)
+        raise SystemExit(HELD_BACK)
 
 
-def _harvest(
-    inputs: Sequence[Path],
-    out: Path,
-    *,
-    gold: bool,
-    found: Path | None,
-    terms: Sequence[Path],
-    patients: Path | None,
-    inclusion: Path | None,
-    templates: Path | None,
-    models: Path | None,
-    profile: Profile,
-    engine: Engine,
-    no_models: bool,
-    format_name: str | None,
-    update: bool,
-    **options: Any,
-) -> int:
+def _harvest(inputs: Sequence[Path], out: Path, *, update: bool, **options: Any) -> int:
     """Return how many notes could not be used."""
     from deid_export.adapt.harvest.collect import HarvestSettings, harvest, screen_with
-    from deid_export.adapt.harvest.sources import DetectedNotes, annotated, found_before, plain_notes
     from deid_export.adapt.harvest.terms import read_terms
     from deid_runtime.detectors.inclusion import load_inclusion
     from deid_runtime.detectors.patterns import find_patterns
     from deid_runtime.detectors.templates import load_templates
-    from deid_runtime.formats.records import ReadOptions
     from deid_runtime.pipeline import load_pipeline
     from deid_runtime.records.patients import read_patients
-    from deid_runtime.settings import Settings
 
     earlier = {name: _earlier(out / name, is_update=update) for name in (INCLUSION_FILE, TEMPLATES_FILE)}
-    settings = Settings(
+    wanted = HarvestSettings(**{name: options[name] for name in ("min_patients", "top", "agreement", "tracked")})
+    records = read_patients(options["patients"]) if options["patients"] else {}
+    left_out: dict[str, str] = {}
+    with ExitStack() as resources:
+        pipeline = resources.enter_context(load_pipeline(_pipeline_settings(**options), key=None, records=records))
+        marked_by, notes = _marked_notes(inputs, pipeline, resources, left_out, **options)
+        result = harvest(
+            notes,
+            inclusion=load_inclusion(options["inclusion"], screen=find_patterns),
+            templates=load_templates(options["templates"]),
+            screen=screen_with(pipeline),
+            terms=read_terms(options["terms"]),
+            settings=wanted,
+        )
+        made = {"identifiers": marked_by, "notes_left_out": len(left_out), "pipeline": pipeline.describe()}
+        _write(out, result, earlier, wanted, made)
+    _report(result, out)
+    tell_notes(sorted(left_out.items()), "could not be used")
+    return len(left_out)
+
+
+def _pipeline_settings(
+    *,
+    models: Path | None,
+    no_models: bool,
+    profile: Profile,
+    engine: Engine,
+    inclusion: Path | None,
+    templates: Path | None,
+    **_: object,
+) -> "Settings":
+    from deid_runtime.settings import Settings
+
+    return Settings(
         models=models,
         trust_models=True,  # nothing is released on what these find
         use_models=not no_models,
@@ -159,34 +174,30 @@ def _harvest(
         inclusion=inclusion,
         templates=templates,
     )
-    wanted = HarvestSettings(**{name: options[name] for name in ("min_patients", "top", "agreement", "tracked")})
+
+
+def _marked_notes(
+    inputs: Sequence[Path],
+    pipeline: "Pipeline",
+    resources: ExitStack,
+    left_out: dict[str, str],
+    *,
+    gold: bool,
+    found: Path | None,
+    format_name: str | None,
+    **options: Any,
+) -> "tuple[str, Pass]":
+    """Return who says where the identifiers are, and the notes, as often as they are asked for."""
+    from deid_export.adapt.harvest.sources import DetectedNotes, annotated, found_before, plain_notes
+    from deid_runtime.formats.records import ReadOptions
+
     read = ReadOptions(**{name: options[name] for name in ("id_column", "text_column", "patient_column")})
-    records = read_patients(patients) if patients else {}
-    left_out: dict[str, str] = {}
-    with ExitStack() as resources:
-        pipeline = resources.enter_context(load_pipeline(settings, key=None, records=records))
-        if gold:
-            notes = annotated(inputs, read, left_out=left_out)
-        else:
-            plain = plain_notes(inputs, read, format_name, left_out=left_out)
-            if found:
-                notes = found_before(plain, found, left_out=left_out)
-            else:
-                notes = resources.enter_context(DetectedNotes(plain, pipeline, left_out=left_out))
-        result = harvest(
-            notes,
-            inclusion=load_inclusion(inclusion, screen=find_patterns),
-            templates=load_templates(templates),
-            screen=screen_with(pipeline),
-            terms=read_terms(terms),
-            settings=wanted,
-        )
-        marked_by = "annotation" if gold else "found before" if found else "detected"
-        made = {"identifiers": marked_by, "notes_left_out": len(left_out), "pipeline": pipeline.describe()}
-        _write(out, result, earlier, wanted, made)
-    _report(result, out)
-    tell_notes(sorted(left_out.items()), "could not be used")
-    return len(left_out)
+    if gold:
+        return "annotation", annotated(inputs, read, left_out=left_out)
+    plain = plain_notes(inputs, read, format_name, left_out=left_out)
+    if found:
+        return "found before", found_before(plain, found, left_out=left_out)
+    return "detected", resources.enter_context(DetectedNotes(plain, pipeline, left_out=left_out))
 
 
 def _earlier(path: Path, *, is_update: bool) -> "list[Candidate]":
@@ -230,7 +241,7 @@ def _report(result: "Harvest", out: Path) -> None:
     counts = result.counts
     click.echo(
         f"{counts['sentences']:,} sentences of {counts['patients']:,} patients: {len(result.inclusion):,} candidates "
-        f"for the inclusion list, {len(result.templates):,} for the templates; now: deid-export review "
+        f"for the inclusion list, {len(result.templates):,} for the templates; now: deid-export adapt review "
         f"{out / INCLUSION_FILE}",
         err=True,
     )

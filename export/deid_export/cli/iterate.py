@@ -1,4 +1,4 @@
-"""``deid-export iterate`` and ``deid-export versions``: the next versions of the heads, and models made of them."""
+"""``deid-export adapt iterate`` and ``versions``: the next versions of the heads, and models made of them."""
 
 import logging
 from pathlib import Path
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deid_export.cli.errors import errors_in_one_line
 from deid_runtime.labels import HEADS
 
 if TYPE_CHECKING:
@@ -111,8 +110,7 @@ def iterate(registry: Path, trained: Path | None, rounds: int, abandon: bool, **
     """
     # The group's own level hides the steps of what takes hours.
     logging.getLogger("deid_export.adapt.iterate").setLevel(logging.INFO)
-    with errors_in_one_line():
-        _iterate(registry, trained, rounds, abandon, **options)
+    _iterate(registry, trained, rounds, abandon, **options)
 
 
 def _iterate(folder: Path, trained: Path | None, rounds: int, abandon: bool, **options: Any) -> None:
@@ -179,7 +177,10 @@ def _wanted(context: click.Context, parameter: click.Parameter, values: tuple[st
 @click.command()
 @click.argument("registry", type=click.Path(exists=True, path_type=Path))
 @click.option(
-    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Model file to write, for `deid-export onnx`."
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Model file to write, for `deid-export models onnx`.",
 )
 @click.option(
     "--place",
@@ -201,16 +202,15 @@ def versions(registry: Path, out: Path | None, place: str, wanted: dict[str, tup
     """List the versions in REGISTRY with their scores on dev, or join some of them into one model file."""
     from deid_export.adapt.registry import read_registry
 
-    with errors_in_one_line():
-        found = read_registry(registry)
-        if out is None:
-            from deid_export.adapt.iterate import table
+    found = read_registry(registry)
+    if out is None:
+        from deid_export.adapt.iterate import table
 
-            click.echo(table(found))
-            return
-        from deid_export.adapt.versions import write_joined
+        click.echo(table(found))
+        return
+    from deid_export.adapt.versions import write_joined
 
-        write_joined(registry, _placed(found, place) | wanted, out)
+    write_joined(registry, _placed(found, place) | wanted, out)
     click.echo(out)
 
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import click
 
-from deid_export.cli.errors import errors_in_one_line
-
 _PROJECT = Path(__file__).parents[3]
 
 
@@ -39,6 +37,5 @@ def run(file: Path, data: Path, out: Path, until: str | None) -> None:
     def export(arguments: Sequence[str]) -> None:
         command.main(list(arguments), standalone_mode=False)
 
-    with errors_in_one_line():
-        folders = {"data": data, "out": out, "project": _PROJECT}
-        run_recipe(read_recipe(file), folders, export, click.echo, until=until)
+    folders = {"data": data, "out": out, "project": _PROJECT}
+    run_recipe(read_recipe(file), folders, export, click.echo, until=until)

@@ -1,10 +1,9 @@
-"""``deid-export repository``: the folder that an inference server serves."""
+"""``deid-export models repository``: the folder that an inference server serves."""
 
 from pathlib import Path
 
 import click
 
-from deid_export.cli.errors import errors_in_one_line
 from deid_runtime.cli import options as cli_options
 from deid_runtime.serving.graph_models import GraphBackend, ServingOptions
 from deid_runtime.serving.note_models import NoteOptions
@@ -72,7 +71,7 @@ def repository(
     profile: Profile,
     operator: Operator,
 ) -> None:
-    """Write the models of SOURCE, a folder of `deid-export onnx`, as a repository for the Triton inference server.
+    """Write the models of SOURCE, a folder of `models onnx`, as a repository for the Triton inference server.
 
     It holds every graph whole and cut into encoder and heads, ensembles of these, and `deidentify`, which takes whole
     notes. `deid serve --repository` serves one of backend python; docker/README.md says how to serve it in a container.
@@ -90,6 +89,5 @@ def repository(
         queue_timeout_us=queue_timeout,
         is_ragged=ragged,
     )
-    with errors_in_one_line():
-        write_full_repository(read_manifest(source), out, options, NoteOptions(profile=profile, operator=operator))
+    write_full_repository(read_manifest(source), out, options, NoteOptions(profile=profile, operator=operator))
     click.echo(out)

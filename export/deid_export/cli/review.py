@@ -1,11 +1,9 @@
-"""``deid-export review``: decide about harvested lines, and write the accepted ones for ``deid run``."""
+"""``deid-export adapt review``: decide about harvested lines, and write the accepted ones for ``deid run``."""
 
 from collections import Counter
 from pathlib import Path
 
 import click
-
-from deid_export.cli.errors import errors_in_one_line
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -32,7 +30,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "too. Asks first, and marks the lines as decided in bulk.",
 )
 def review(file: Path, out: Path | None, with_packaged: bool, accept_all_above: int | None) -> None:
-    """Decide about the lines of a review FILE from `deid-export harvest`, one by one.
+    """Decide about the lines of a review FILE from `deid-export adapt harvest`, one by one.
 
     Keys: a accept, r reject, s skip for now, b back, q quit. Every decision is saved at once; run it again to go on
     with what is pending.
@@ -41,13 +39,12 @@ def review(file: Path, out: Path | None, with_packaged: bool, accept_all_above: 
         raise click.UsageError("--with-packaged belongs to --write")
     if out is not None and accept_all_above is not None:
         raise click.UsageError("--write and --accept-all-above are two steps; decide first, then write")
-    with errors_in_one_line():
-        if out is not None:
-            _write(file, out, with_packaged=with_packaged)
-        elif accept_all_above is not None:
-            _accept(file, accept_all_above)
-        else:
-            _review(file)
+    if out is not None:
+        _write(file, out, with_packaged=with_packaged)
+    elif accept_all_above is not None:
+        _accept(file, accept_all_above)
+    else:
+        _review(file)
 
 
 def _review(file: Path) -> None:
@@ -63,6 +60,10 @@ def _read_key() -> str:
         return click.getchar()
     except EOFError:
         return ""
+    except OSError:
+        raise click.UsageError(
+            "there is no terminal to ask in; run it in one, or use --accept-all-above or --write"
+        ) from None
 
 
 def _accept(file: Path, patients: int) -> None:

@@ -1,4 +1,4 @@
-"""``deid-export select`` and ``deid-export corrections``: notes worth annotating go out, annotations come back."""
+"""``deid-export adapt select`` and ``corrections``: notes worth annotating go out, annotations come back."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from deid_export.cli.errors import NAMED, errors_in_one_line, tell_notes
+from deid_export.cli.exits import HELD_BACK, NAMED, tell_notes
 from deid_runtime.settings import Engine, Profile
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _BATCH_NOTES = 32
 @click.option(
     "--registry",
     type=_EXISTING,
-    help="Versions of `deid-export iterate` to ask; needs torch. Default: the exported models.",
+    help="Versions of `deid-export adapt iterate` to ask; needs torch. Default: the exported models.",
 )
 @click.option("--models", type=_EXISTING, help="Folder with other exported models. Default: those of the package.")
 @click.option(
@@ -91,10 +91,9 @@ def select(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
     that are nearly copies of one taken before are passed over. The corrected notes are read by `deid-export
     corrections`. Notes that cannot be processed are named on stderr; then the exit code is 1.
     """
-    with errors_in_one_line():
-        refused = _select(inputs, out, **options)
+    refused = _select(inputs, out, **options)
     if refused:
-        raise SystemExit(1)
+        raise SystemExit(HELD_BACK)
 
 
 def _select(inputs: tuple[Path, ...], out: Path, **options: Any) -> int:
@@ -216,7 +215,7 @@ def _ids(lists: Sequence[Path]) -> set[str]:
         for number, row in read_objects(Source(path, path.name, "jsonl", 0), RECORD_LIMIT_BYTES, Meter()):
             note_id = row.get("id") if isinstance(row, dict) else None
             if not isinstance(note_id, str):
-                raise SourceError(f"{path.name}:{number}: expected a list of `deid-export select`, an id a line")
+                raise SourceError(f"{path.name}:{number}: expected a list of `deid-export adapt select`, an id a line")
             ids.add(note_id)
     return ids
 
@@ -235,7 +234,7 @@ def _ids(lists: Sequence[Path]) -> set[str]:
     "--partial", is_flag=True, help="Some notes are still being annotated: that they are missing is no fault."
 )
 def corrections(corrected: Path, originals: Path | None, out: Path, partial: bool) -> None:
-    """Read the corrected annotations of notes that `deid-export select --out-notes` gave out.
+    """Read the corrected annotations of notes that `deid-export adapt select --out-notes` gave out.
 
     CORRECTED is the folder after correction, or a file in it: JSON Lines, i2b2 2014 XML or brat. OUT is for --notes or
     --search of other commands; it holds clinical text. A note whose text is not the one given out, to the character, is
@@ -243,11 +242,10 @@ def corrections(corrected: Path, originals: Path | None, out: Path, partial: boo
     """
     from deid_export.adapt.annotations import ORIGINALS, read_corrections, read_originals, write_corpus
 
-    with errors_in_one_line():
-        if originals is None:
-            originals = (corrected if corrected.is_dir() else corrected.parent) / ORIGINALS
-        found = read_corrections(corrected, read_originals(originals))
-        write_corpus(out, found.notes)
+    if originals is None:
+        originals = (corrected if corrected.is_dir() else corrected.parent) / ORIGINALS
+    found = read_corrections(corrected, read_originals(originals))
+    write_corpus(out, found.notes)
     happened = ("kept", "relabelled", "added", "removed")
     click.echo("label           " + "".join(f"{name:>12}" for name in happened))
     for label in sorted({label for _, label in found.changes}):
@@ -258,4 +256,4 @@ def corrections(corrected: Path, originals: Path | None, out: Path, partial: boo
         shown = ", ".join(found.missing[:NAMED]) + (" ..." if len(found.missing) > NAMED else "")
         click.echo(f"{len(found.missing)} notes did not come back: {shown}", err=True)
     if found.refused or (found.missing and not partial):
-        raise SystemExit(1)
+        raise SystemExit(HELD_BACK)

@@ -161,7 +161,7 @@ def _check(paths: Sequence[Path]) -> str:
     checked = check_corpus(paths)
     rows = [[f"doubt: {rule}", count] for rule, count in checked.doubts.most_common()]
     return markdown_table(
-        ["found by `deid-export corpus-check`", "places"], [["problems", len(checked.problems)], *rows]
+        ["found by `deid-export corpus check`", "places"], [["problems", len(checked.problems)], *rows]
     )
 
 

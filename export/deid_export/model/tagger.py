@@ -53,22 +53,6 @@ class Shape:
     heads: tuple[str, ...]
 
 
-class Tagger(nn.Module):
-    """What training, scoring and export need of a model, whatever it is made of.
-
-    Called with ``input_ids``, ``token_type_ids`` and ``attention_mask``, ``(batch, tokens)`` each, it returns logits
-    ``(batch, tokens, tags)`` by head, in the order of :func:`tags_of`. While ``joint``, the heads share all layers.
-    """
-
-    shape: Shape
-    joint: bool
-
-    @property
-    def layers_each(self) -> int:
-        """How many layers every head has for itself."""
-        return 0
-
-
 class Branch(nn.Module):
     """One head: its own copy of the upper encoder layers, and a classifier over its tags."""
 
@@ -86,8 +70,12 @@ class Branch(nn.Module):
         return logits
 
 
-class BranchedTagger(Tagger):
-    """Shared encoder, one branch per head. While ``joint``, the heads share one copy of the upper layers as well."""
+class BranchedTagger(nn.Module):
+    """Shared encoder, one branch per head. While ``joint``, the heads share one copy of the upper layers as well.
+
+    Called with ``input_ids``, ``token_type_ids`` and ``attention_mask``, ``(batch, tokens)`` each, it returns logits
+    ``(batch, tokens, tags)`` by head, in the order of :func:`tags_of`.
+    """
 
     def __init__(self, encoder: BertModel, shape: Shape, *, joint: bool, distances: Distances | None = None) -> None:
         super().__init__()
@@ -189,20 +177,6 @@ def load_base(base: str, *, layers: int | None = None, dropout: float = 0.0) -> 
     return model
 
 
-def main_axes(base: str, size: int, spread: float) -> Tensor:
-    """Return the piece embeddings of ``base`` on their ``size`` main axes, with ``spread`` as standard deviation.
-
-    float ``(pieces, size)``, or as wide as the base if that is less. Distances between pieces keep their proportions as
-    far as those axes hold them.
-    """
-    pieces = load_base(base).embeddings.word_embeddings.weight.detach()
-    centred = pieces - pieces.mean(0)
-    axes = torch.linalg.eigh(centred.T @ centred).eigenvectors[:, -size:]  # eigenvalues rise
-    projected: Tensor = centred @ axes
-    projected *= spread / projected.std()
-    return projected
-
-
 def with_shared_layers(state: Mapping[str, Tensor], heads: Sequence[str], old: int, new: int) -> dict[str, Tensor]:
     """Rename the weights of a joint model with ``old`` shared layers to those of one with ``new``; same function.
 
@@ -244,10 +218,10 @@ def config_to_save(config: BertConfig) -> dict[str, object]:
     return {name: getattr(config, name) for name in _SIZES} | special | none
 
 
-def save(model: Tagger, config: Mapping[str, object], path: Path) -> None:
+def save(model: BranchedTagger, config: Mapping[str, object], path: Path) -> None:
     """Write weights, shape and ``config``, the sizes, in one step.
 
-    Read back by :func:`load` or :func:`deid_export.model.trained.load`.
+    Read back by :func:`load`.
     """
     weight_files.write(
         {
@@ -265,11 +239,11 @@ def load(path: Path, *, attention: str = "eager", dropout: float = 0.0) -> Branc
     """Read what :func:`save` wrote of a BERT; tensors and plain values only, nothing is executed.
 
     ``attention`` is the transformers implementation: ``"sdpa"`` trains fastest, ``"eager"`` exports to plain operators.
-    ``dropout`` is that of the hidden states, to train on with. Raises InputError for a model of another architecture.
+    ``dropout`` is that of the hidden states, to train on with. Raises InputError for a model of another kind.
     """
     saved = torch.load(path, map_location="cpu", weights_only=True)
     if "hidden_size" not in saved["config"]:
-        raise InputError(f"{path} is no BERT; expected what `deid-export train` writes without --architecture")
+        raise InputError(f"{path} is no BERT; expected what `deid-export train` writes")
     encoder, distances = empty(saved["config"], attention=attention, dropout=dropout)
     shape = Shape(saved["shared_layers"], tuple(saved["heads"]))
     model = BranchedTagger(encoder, shape, joint=saved["joint"], distances=distances)

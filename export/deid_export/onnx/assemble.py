@@ -9,8 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from deid_export.data.corpus import corpus_digest
-from deid_export.model.tagger import head_of, tags_of, version_of
-from deid_export.model.trained import load
+from deid_export.model.tagger import head_of, load, tags_of, version_of
 from deid_export.onnx.export import export_fused
 from deid_export.onnx.quantise import quantise
 from deid_runtime.annotations.note import AnnotatedNote
@@ -67,8 +66,8 @@ def assemble(
         "tokenizer": {"file": TOKENIZER.as_posix(), "sha256": sha256_of(out / TOKENIZER)},
         "graphs": graphs,
         "profiles": {
-            "fast": {"graphs": ["v0"], "title_case": False, "thresholds": thresholds, **settled.get("fast", {})},
-            "full": {"graphs": list(graphs), "title_case": False, "thresholds": thresholds, **settled.get("full", {})},
+            "fast": {"graphs": ["v0"], "thresholds": thresholds, **settled.get("fast", {})},
+            "full": {"graphs": list(graphs), "thresholds": thresholds, **settled.get("full", {})},
         },
         "corpus_sha256": corpus_digest(notes),
         "exported": datetime.datetime.now(datetime.UTC).date().isoformat(),

@@ -9,16 +9,16 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from deid_export.model.tagger import Tagger
+from deid_export.model.tagger import BranchedTagger
 from deid_runtime.models.manifest import INPUTS
 
 OPSET = 18
 
 
 class FusedGraph(nn.Module):
-    """All heads of a :class:`Tagger` with their decoding, inputs int32 ``(batch, tokens)``."""
+    """All heads of a :class:`BranchedTagger` with their decoding, inputs int32 ``(batch, tokens)``."""
 
-    def __init__(self, model: Tagger) -> None:
+    def __init__(self, model: BranchedTagger) -> None:
         super().__init__()
         self.model = model
 
@@ -33,12 +33,12 @@ class FusedGraph(nn.Module):
         return tuple(outputs)
 
 
-def output_names(model: Tagger) -> list[str]:
+def output_names(model: BranchedTagger) -> list[str]:
     """Return the names of the graph's outputs, in order."""
     return [f"{head}_{what}" for head in model.shape.heads for what in ("label", "score")]
 
 
-def export_fused(model: Tagger, path: Path) -> None:
+def export_fused(model: BranchedTagger, path: Path) -> None:
     """Write the float32 graph of ``model`` to ``path``, batch and token axes free."""
     graph = FusedGraph(model).eval()
     sample = torch.ones((2, 16), dtype=torch.int32)

@@ -34,7 +34,7 @@ def write_full_repository(manifest: Manifest, out: Path, options: ServingOptions
     if options.backend == "tensorrt" and quantised:
         raise ModelError(
             f"{manifest.folder}: {', '.join(quantised)} are int8 with zero points, which TensorRT does not take; "
-            "export them with `deid-export onnx --float32`, it runs them in float16"
+            "export them with `deid-export models onnx --float32`, it runs them in float16"
         )
     with repository_folder(manifest, out), tempfile.TemporaryDirectory() as scratch:
         models = GraphModels(manifest, options)
@@ -55,7 +55,6 @@ def _write_graph(out: Path, models: GraphModels, graph: Graph, scratch: Path) ->
     for head, file in parts.heads.items():
         _write(out, models.head(graph, head), file)
     write_config(out, models.ensemble(graph))
-    write_config(out, models.normalized(graph))
     return models
 
 

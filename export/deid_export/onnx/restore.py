@@ -80,7 +80,7 @@ class _Graph:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """Return the float32 weights of a graph that ``deid-export onnx`` wrote, by the names of the trained model.
+    """Return the float32 weights of a graph that ``deid-export models onnx`` wrote, by the names of the trained model.
 
     Layers above those that the heads share carry the name of one head only when all heads share them.
 
@@ -142,8 +142,8 @@ def restore(path: Path, base: str, out: Path, *, shared_layers: int | None = Non
     """Write the model of the graph at ``path`` to ``out``, as training writes it, and return it.
 
     ``base`` is the BERT or MPNet it was made of, for the sizes that a graph does not name. With ``shared_layers`` every
-    head gets its own copy of the layers above those, as ``deid-export iterate`` wants them; without, they go on sharing
-    all.
+    head gets its own copy of the layers above those, as ``deid-export adapt iterate`` wants them; without, they go on
+    sharing all.
 
     Raises ModelError for a graph of another base or whose heads have layers of their own.
     """

@@ -20,7 +20,7 @@ from deid_runtime.labels import HEAD_OF, HEADS
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.text.reading.view import read_marked, read_view
 from deid_runtime.text.sentences import split_sentences
-from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows, title_case_types
+from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows
 
 #: Batches have one of these widths and a row count that goes with it: CPU kernels are built anew for every new shape,
 #: which costs more than the padding.
@@ -51,7 +51,6 @@ class StreamSettings:
     names_recased: float = 0.0  # of notes: their names in lower case or in capitals, and nothing else
     short_windows: float = 0.2  # of notes: cut into windows shorter than serving's, so that little context is met too
     word_dropout: float = 0.08  # of words: pieces replaced by [UNK], shape kept
-    title_case: float = 0.1  # of notes: words in capitals are given the shapes that a second look gives them
     resample: float = 1.0  # of notes, by pass: shown with fresh values; the others as they stand
     shapes: bool = True  # False: every word has token type 0, for measuring what shapes buy
     lone_sentences: bool = False  # True: one window per sentence, for measuring what windows buy
@@ -163,9 +162,6 @@ def stream_batches(
             if not short and sentences:  # other cuts than serving's, so that a word is not always met at one place
                 sentences = sentences[rng.randrange(min(4, len(sentences))) :]
             windows = list(cut_windows(text, sentences, encoder, settings, window_tokens=room))
-            if rng.random() < settings.title_case:
-                for window in windows:
-                    window.types = title_case_types(window) or window.types
             rows += [(window, window_targets(window, spans, heads)) for window in windows]
         for note in focus:
             text, spans = _laid_out(*_shown(note, resampler, rng, settings.resample), rng, settings)

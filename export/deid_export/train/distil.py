@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from deid_export.model.precision import autocast
-from deid_export.model.tagger import BranchedTagger, Tagger
-from deid_export.model.trained import load
+from deid_export.model.tagger import BranchedTagger, load
 from deid_export.train.batches import IGNORED, Batch
 from deid_runtime.errors import InputError
 
@@ -26,9 +25,11 @@ TEMPERATURE: Final = 2.0
 class LastStates:
     """The hidden states that the last layer of a joint model made when it was called last."""
 
-    def __init__(self, model: Tagger) -> None:
-        self.states: Tensor | None = None  # (rows, tokens, hidden); None for a model that has no such layer
-        if isinstance(model, BranchedTagger) and model.joint:
+    def __init__(self, model: BranchedTagger) -> None:
+        self.states: Tensor | None = (
+            None  # (rows, tokens, hidden); None for a model whose heads have layers of their own
+        )
+        if model.joint:
             layers = [*model.shared, *next(iter(model.branches.values())).get_submodule("layers").children()]
             layers[-1].register_forward_hook(self._keep)
 
@@ -39,7 +40,7 @@ class LastStates:
 class Teacher:
     """A trained model that says what it would answer; its weights stay."""
 
-    def __init__(self, path: Path, pupil: Tagger) -> None:
+    def __init__(self, path: Path, pupil: BranchedTagger) -> None:
         """Load the model at ``path``. Raises InputError when it lacks one of the heads of ``pupil``."""
         self._model = load(path).eval().requires_grad_(False)
         missing = set(pupil.shape.heads) - set(self._model.shape.heads)

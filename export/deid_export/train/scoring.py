@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deid_export.data.corpus import as_read
 from deid_export.model.precision import autocast
-from deid_export.model.tagger import Tagger
+from deid_export.model.tagger import BranchedTagger
 from deid_export.train.batches import StreamSettings, cut_windows, window_targets
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.text.sentences import split_sentences
@@ -25,7 +25,7 @@ class WordScores:
 
 
 def score_words(
-    model: Tagger,
+    model: BranchedTagger,
     notes: Sequence[AnnotatedNote],
     encoder: WordEncoder,
     *,

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 import torch
 from torch import nn
@@ -20,21 +19,18 @@ from tqdm import tqdm
 
 from deid_export.data.gazetteers import Gazetteers
 from deid_export.data.substitution.prose import Document
-from deid_export.model import convolutional
 from deid_export.model.coded import code_pieces
 from deid_export.model.mpnet import is_mpnet, load_mpnet
 from deid_export.model.precision import MasterWeights
 from deid_export.model.tagger import (
     BranchedTagger,
     Shape,
-    Tagger,
     config_to_save,
     empty,
     load_base,
     save,
     with_shared_layers,
 )
-from deid_export.model.trained import load as load_trained
 from deid_export.train.batches import IGNORED, Batch, StreamSettings, piece_counts, stream_batches
 from deid_export.train.distil import Teacher
 from deid_export.train.resuming import claim
@@ -44,8 +40,6 @@ from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
 from deid_runtime.text.windows import WordEncoder
 
-Architecture = Literal["bert", "convolutional"]
-
 _log = logging.getLogger(__name__)
 
 
@@ -54,7 +48,6 @@ class TrainSettings:
     """How long and how fast to learn. Token counts include padding."""
 
     base: str
-    architecture: Architecture = "bert"  # convolutional: of the base the tokenizer and the piece embeddings alone
     layers: int | None = None  # how many of the base's to keep, from the lowest on; None: all
     coded_pieces: bool = False  # keep the base's piece embeddings as product codes, and as they are
     joint_tokens: int = 11_000_000
@@ -89,11 +82,11 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
     """Train both phases and return the path of the trained model; a phase that is done is not repeated.
 
     ``out`` receives ``settings.json``, ``joint.pt``, ``heads.pt``, a checkpoint of the phase under way and
-    ``log.jsonl``. A convolutional model has the joint phase alone. Raises InputError for settings that contradict each
-    other and when ``out`` holds a training of other settings or data (:func:`deid_export.train.resuming.claim`).
+    ``log.jsonl``. Raises InputError for settings that contradict each other and when ``out`` holds a training of other
+    settings or data (:func:`deid_export.train.resuming.claim`).
     """
     torch.set_num_threads(settings.threads)
-    if (settings.layers or settings.coded_pieces) and (settings.start or settings.architecture == convolutional.NAME):
+    if (settings.layers or settings.coded_pieces) and settings.start:
         raise InputError(
             "--layers and --coded-pieces shape a BERT or MPNet base when its training begins; leave them out"
         )
@@ -108,16 +101,14 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
         tokens={"joint.pt": "joint_tokens", "heads.pt": "head_tokens"},
     )
     torch.manual_seed(settings.seed)
-    phases = [("joint", settings.joint_tokens, settings.learning_rate)]
-    model: Tagger
-    if settings.architecture == convolutional.NAME:
-        model, config = _begin_convolutional(settings)
-    else:
-        model, config = _begin_bert(settings, data.notes, encoder)
-        phases.append(("heads", settings.head_tokens, settings.head_learning_rate))
+    phases = (
+        ("joint", settings.joint_tokens, settings.learning_rate),
+        ("heads", settings.head_tokens, settings.head_learning_rate),
+    )
+    model, config = _begin(settings, data.notes, encoder)
     for number, (phase, tokens, rate) in enumerate(phases):
         path = out / f"{phase}.pt"
-        if isinstance(model, BranchedTagger) and phase == "heads":
+        if phase == "heads":
             model.branch_out()
             model.freeze_shared()
         if path.is_file():
@@ -129,18 +120,16 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
         _run_phase(model, data, encoder, settings, phase_stream, phase, tokens, rate, out, teacher)
         save(model, config, path)
         (out / f"{phase}.checkpoint.pt").unlink(missing_ok=True)
-    return out / f"{phases[-1][0]}.pt"
+    return path
 
 
-def _begin_bert(
+def _begin(
     settings: TrainSettings, notes: Sequence[AnnotatedNote], encoder: WordEncoder
 ) -> tuple[BranchedTagger, Mapping[str, object]]:
     """Return the model that the joint phase begins with, and what to save of its configuration."""
     shape = Shape(settings.shared_layers, tuple(HEADS))
     if settings.start is not None:
         start = torch.load(settings.start, map_location="cpu", weights_only=True)
-        if start["config"].get("architecture") == convolutional.NAME:
-            raise InputError(f"{settings.start} is no BERT; name its --architecture")
         if not start["joint"]:
             raise InputError(f"{settings.start}: its heads have layers of their own; start from a joint.pt")
         bert, distances = empty(start["config"], dropout=settings.dropout)
@@ -156,17 +145,6 @@ def _begin_bert(
     if settings.coded_pieces:
         code_pieces(bert, piece_counts(notes, encoder))
     return BranchedTagger(bert, shape, joint=True, distances=distances), config_to_save(bert.config)
-
-
-def _begin_convolutional(settings: TrainSettings) -> tuple[Tagger, Mapping[str, object]]:
-    if settings.start is None:
-        model = convolutional.begin(settings.base, Shape(0, tuple(HEADS)), convolutional.ConvSizes())
-    else:
-        started = load_trained(settings.start)
-        if not isinstance(started, convolutional.ConvTagger):
-            raise InputError(f"{settings.start} is a BERT; leave --architecture out to go on with it")
-        model = started
-    return model, convolutional.describe(model)
 
 
 def tune_heads(
@@ -191,7 +169,7 @@ def tune_heads(
 
 
 def _run_phase(
-    model: Tagger,
+    model: BranchedTagger,
     data: Data,
     encoder: WordEncoder,
     settings: TrainSettings,
@@ -240,7 +218,9 @@ def _run_phase(
     weights.release()
 
 
-def _backward(model: Tagger, batch: Batch, loss_of: nn.Module, teacher: Teacher | None, progress: float) -> float:
+def _backward(
+    model: BranchedTagger, batch: Batch, loss_of: nn.Module, teacher: Teacher | None, progress: float
+) -> float:
     """Leave the gradients of the batch in ``model`` and return its loss."""
     logits = model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
     loss = sum(loss_of(logits[head].float().flatten(0, 1), target.flatten()) for head, target in batch.targets.items())
@@ -252,7 +232,7 @@ def _backward(model: Tagger, batch: Batch, loss_of: nn.Module, teacher: Teacher 
 
 
 def _report(
-    model: Tagger,
+    model: BranchedTagger,
     data: Data,
     encoder: WordEncoder,
     stream: StreamSettings,

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deid_runtime.cli.main import main
-from tests.export.parrot.notes import annotated, write_notes
+from tests.deid_runtime.audit.notes import annotated, write_notes
 
 
 def parrot(*arguments: object) -> Result:
@@ -102,4 +102,4 @@ def test_without_crfsuite_the_extra_is_named(notes: Path, monkeypatch: pytest.Mo
     result = parrot(notes)
 
     assert result.exit_code == 2
-    assert "pip install 'deid-runtime[export]'" in result.stderr
+    assert "pip install 'deid-runtime[audit]'" in result.stderr

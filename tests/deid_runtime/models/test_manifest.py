@@ -35,7 +35,7 @@ def test_a_sound_repository_is_read(repository: Path) -> None:
 
 def fast(**changes: Any) -> dict[str, Any]:
     """A profile section whose ``fast`` is changed."""
-    profile = {"graphs": ["v0"], "title_case": False, "thresholds": dict.fromkeys(HEADS, 0.5)}
+    profile = {"graphs": ["v0"], "thresholds": dict.fromkeys(HEADS, 0.5)}
     return {"profiles": {"fast": profile | changes}}
 
 
@@ -52,6 +52,7 @@ def graph(**changes: Any) -> dict[str, Any]:
         ({"contract": 99}, r"contract is 99, this version needs 2"),
         ({"window_tokens": 512}, r"window_tokens is 512, this version needs 128"),
         ({"token_types": 2}, r"token_types is 2, this version needs 18"),
+        (fast(title_case=True), r"misstates profiles/fast/title_case"),
         (graph(weight=0), r"misstates graphs/v0/weight"),
         (graph(weight="much"), r"lacks or misstates"),
         (graph(heads=[]), r"profile 'fast' has no head for \['age'"),

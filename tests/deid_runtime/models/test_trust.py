@@ -52,9 +52,13 @@ def unweighted(content: Content) -> None:
     content["graphs"]["v0"]["weight"] = 0.001
 
 
-def with_title_case(content: Content) -> None:
+def outvoted(content: Content) -> None:
+    content["profiles"]["full"]["vote"] = "mean"
+
+
+def deafened_at_high_recall(content: Content) -> None:
     for profile in content["profiles"].values():
-        profile["title_case"] = not profile["title_case"]
+        profile["high_thresholds"] = dict.fromkeys(profile["high_thresholds"], 0.999999)
 
 
 def renumbered(content: Content) -> None:
@@ -91,7 +95,7 @@ def test_a_copy_of_the_models_of_the_package_is_trusted(folder: Path, tmp_path: 
 
 @pytest.mark.parametrize(
     "change",
-    [deafened, unweighted, with_title_case, renumbered, renamed, swapped, detagged],
+    [deafened, deafened_at_high_recall, unweighted, outvoted, renumbered, renamed, swapped, detagged],
     ids=lambda each: each.__name__,
 )
 def test_other_models_are_refused_unless_trusted(folder: Path, change: Callable[[Content], None]) -> None:
@@ -261,7 +265,7 @@ def deid(*arguments: object) -> Result:
 
 
 def test_the_commands_make_keys_sign_and_check(folder: Path, tmp_path: Path) -> None:
-    changed_models(folder, with_title_case)
+    changed_models(folder, outvoted)
     notes = tmp_path / "notes.jsonl"
     notes.write_text(json.dumps({"id": "1", "text": "Seen by Dr. Marcus Oyelaran."}) + "\n")
     run = ("detect", notes, "--models", folder, "--workers", 1, "--quiet", "-o")

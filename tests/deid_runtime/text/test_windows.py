@@ -11,8 +11,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from deid_runtime.spans import Sentence
 from deid_runtime.text.sentences import split_sentences
-from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows, title_case_types
-from deid_runtime.text.words import SHAPES, split_words
+from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows
+from deid_runtime.text.words import split_words
 from tests.strategies import texts
 
 
@@ -153,26 +153,3 @@ def test_encoder_from_file(tmp_path: Path) -> None:
     tokenizer.save(str(path))
 
     assert len(WordEncoder.from_file(path).encode("ab")[0]) == 2
-
-
-def test_title_case_changes_the_shape_of_words_in_capitals_alone() -> None:
-    text = "MR SMITH seen 3/4\nBP J HOLLOWAY"
-    [window] = windows_of(text)
-    changed = title_case_types(window)
-
-    assert changed is not None
-    first = dict(zip(window.starts, window.positions, strict=True))
-    kinds = {
-        text[start:end]: (SHAPES[window.types[first[start]] // 3], SHAPES[changed[first[start]] // 3])
-        for start, end in zip(window.starts, window.ends, strict=True)
-    }
-    assert kinds["SMITH"] == kinds["HOLLOWAY"] == ("upper", "title")
-    assert kinds["MR"] == kinds["J"] == kinds["BP"] == ("upper", "upper")
-    assert kinds["seen"] == ("lower", "lower")
-    assert [a % 3 for a in changed] == [b % 3 for b in window.types]
-
-
-def test_a_window_without_capitals_has_no_title_case() -> None:
-    text = "Mr. Smith was seen."
-
-    assert title_case_types(windows_of(text)[0]) is None

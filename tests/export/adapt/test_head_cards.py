@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from deid_export.adapt.head_cards import MARK, head_cards
-from deid_export.cli.head_cards import head_cards as command
+from deid_export.cli.models import card as command
 from deid_export.data.corpus import corpus_digest
 from deid_export.data.marked_tables import with_tables
 from deid_export.data.subsets import batch_of
@@ -44,7 +44,7 @@ def test_the_committed_cards_are_true(manifest: Any, accuracy: dict[str, Any]) -
     page = (MODELS / "MODEL_CARD.md").read_text(encoding="utf-8")
 
     assert with_tables(page, head_cards(manifest, TRAINED_ON, accuracy), MARK) == page, (
-        "deid-export head-cards --update"
+        "deid-export models card --update"
     )
 
 

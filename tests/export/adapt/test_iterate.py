@@ -99,7 +99,7 @@ def test_the_round_is_on_record_without_text(after: tuple[Path, Registry]) -> No
 def test_the_shared_layers_stay_and_every_version_fits_them(after: tuple[Path, Registry], tmp_path: Path) -> None:
     folder, registry = after
     out = tmp_path / "full.pt"
-    result = CliRunner().invoke(main, ["versions", str(folder), "-o", str(out)])
+    result = CliRunner().invoke(main, ["adapt", "versions", str(folder), "-o", str(out)])
 
     assert result.exit_code == 0, result.output
     assert load(out).shape.heads == tuple(f"{head}@{name}" for head in HEADS for name in registry.chosen[head])
@@ -109,20 +109,20 @@ def test_the_shared_layers_stay_and_every_version_fits_them(after: tuple[Path, R
 
 def test_versions_are_listed_and_single_ones_joined(after: tuple[Path, Registry], tmp_path: Path) -> None:
     folder, registry = after
-    listed = CliRunner().invoke(main, ["versions", str(folder)]).output
+    listed = CliRunner().invoke(main, ["adapt", "versions", str(folder)]).output
     assert listed.splitlines()[1].startswith("name           v0       -")
     assert len(listed.splitlines()) == 1 + 2 * len(HEADS)
 
     for place in ("1", "2"):
         out = tmp_path / f"{place}.pt"
-        arguments = ["versions", str(folder), "-o", str(out), "--place", place, "--head", "age=v1,v0"]
+        arguments = ["adapt", "versions", str(folder), "-o", str(out), "--place", place, "--head", "age=v1,v0"]
         assert CliRunner().invoke(main, arguments).exit_code == 0
         expected = f"name@{registry.chosen['name'][int(place) - 1]}"
         heads = load(out).shape.heads
         assert heads[0] == expected
         assert [head for head in heads if head.startswith("age")] == ["age@v1", "age@v0"]
-    wrong = CliRunner().invoke(main, ["versions", str(folder), "-o", str(out), "--head", "age=v9"])
-    assert wrong.exit_code == 1
+    wrong = CliRunner().invoke(main, ["adapt", "versions", str(folder), "-o", str(out), "--head", "age=v9"])
+    assert wrong.exit_code == 2
     assert "no version age=v9" in wrong.output
 
 
@@ -230,7 +230,7 @@ def test_without_dev_notes_nothing_is_compared(after: tuple[Path, Registry], loo
 def test_versions_without_a_grade_cannot_be_run(base: Path, trained: Path, tmp_path: Path) -> None:
     start(tmp_path, trained, base / "tokenizer.json")
 
-    with pytest.raises(ModelError, match="run `deid-export iterate`"):
+    with pytest.raises(ModelError, match="run `deid-export adapt iterate`"):
         load_registered(tmp_path, Settings())
 
 
@@ -242,11 +242,12 @@ def tagged(folder: Path, name: str, lines: int) -> str:
 
 def test_command_line_runs_two_rounds_and_tells_errors_in_one_line(base: Path, trained: Path, tmp_path: Path) -> None:
     common = [
-        "iterate", str(tmp_path / "registry"), "--notes", tagged(tmp_path, "p", 4), "--dev", tagged(tmp_path, "d", 3),
+        "adapt", "iterate", str(tmp_path / "registry"), "--notes", tagged(tmp_path, "p", 4),
+        "--dev", tagged(tmp_path, "d", 3),
         "--lists", str(write_lists(tmp_path / "lists")), "--base", str(base), "--tokens", "600", "--threads", "1",
     ]  # fmt: skip
     missing = CliRunner().invoke(main, common)
-    assert missing.exit_code == 1
+    assert missing.exit_code == 2
     assert "start one with --trained" in missing.output
 
     result = CliRunner().invoke(main, [*common, "--trained", str(trained), "--rounds", "2"])

@@ -1,4 +1,4 @@
-"""`deid-export select` and `deid-export corrections` from the command line, with the models that ship."""
+"""`deid-export adapt select` and `deid-export adapt corrections` from the command line, with the models that ship."""
 
 import csv
 import json
@@ -35,7 +35,19 @@ def run(*arguments: object) -> Result:
 def test_notes_are_ranked_given_out_and_read_back(notes: Path, tmp_path: Path) -> None:
     out, folder = tmp_path / "list.jsonl", tmp_path / "annotate"
     result = run(
-        "select", notes, "--id-column", "note_id", "-o", out, "--count", 3, "--out-notes", folder, "--profile", "fast"
+        "adapt",
+        "select",
+        notes,
+        "--id-column",
+        "note_id",
+        "-o",
+        out,
+        "--count",
+        3,
+        "--out-notes",
+        folder,
+        "--profile",
+        "fast",
     )
 
     assert result.exit_code == 0, result.output
@@ -50,7 +62,7 @@ def test_notes_are_ranked_given_out_and_read_back(notes: Path, tmp_path: Path) -
 
     copy = "n2" if (folder / "n2.ann").exists() else "n3"
     (folder / f"{copy}.ann").write_text("T1\tPATIENT 4 9\tQuist\n", encoding="utf-8")
-    corrected = run("corrections", folder, "-o", tmp_path / "corrected.jsonl")
+    corrected = run("adapt", "corrections", folder, "-o", tmp_path / "corrected.jsonl")
 
     assert corrected.exit_code == 0, corrected.output
     found = {note.id: note for note in read_annotated([tmp_path / "corrected.jsonl"])}
@@ -59,7 +71,7 @@ def test_notes_are_ranked_given_out_and_read_back(notes: Path, tmp_path: Path) -
     assert found[copy].patient == "p1"
     assert found[copy].text == NOTES[copy]
 
-    again = run("select", notes, "--id-column", "note_id", "-o", tmp_path / "next.jsonl", "--skip", out)
+    again = run("adapt", "select", notes, "--id-column", "note_id", "-o", tmp_path / "next.jsonl", "--skip", out)
     assert again.exit_code == 0, again.output
     assert [json.loads(line)["id"] for line in (tmp_path / "next.jsonl").read_text().splitlines()] == [
         ({"n2", "n3"} - {copy}).pop()
@@ -68,11 +80,11 @@ def test_notes_are_ranked_given_out_and_read_back(notes: Path, tmp_path: Path) -
 
 def test_a_shifted_note_is_refused_by_its_id_and_a_missing_one_named(notes: Path, tmp_path: Path) -> None:
     folder = tmp_path / "annotate"
-    run("select", notes, "--id-column", "note_id", "-o", tmp_path / "l.jsonl", "--out-notes", folder,
+    run("adapt", "select", notes, "--id-column", "note_id", "-o", tmp_path / "l.jsonl", "--out-notes", folder,
         "--annotate-as", "i2b2", "--profile", "fast")  # fmt: skip
     (folder / "n1.xml").write_text((folder / "n1.xml").read_text().replace("Pt slept", "Patient slept"))
     (folder / "n4.xml").unlink()
-    result = run("corrections", folder, "-o", tmp_path / "c.jsonl")
+    result = run("adapt", "corrections", folder, "-o", tmp_path / "c.jsonl")
 
     assert result.exit_code == 1
     assert "n1: its text is not the one given out" in result.output
@@ -84,7 +96,7 @@ def test_a_shifted_note_is_refused_by_its_id_and_a_missing_one_named(notes: Path
 def test_unreadable_notes_are_named_and_the_rest_is_ranked(tmp_path: Path) -> None:
     path = tmp_path / "notes.jsonl"
     path.write_text('{"id": "good", "text": "No fever."}\n{"id": "bad"}\n', encoding="utf-8")
-    result = run("select", path, "-o", tmp_path / "l.jsonl", "--profile", "fast")
+    result = run("adapt", "select", path, "-o", tmp_path / "l.jsonl", "--profile", "fast")
 
     assert result.exit_code == 1
     assert "bad: text is missing" in result.output
@@ -94,16 +106,19 @@ def test_unreadable_notes_are_named_and_the_rest_is_ranked(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["select", "{notes}", "-o", "{tmp}/l", "--out-notes", "{tmp}"], "exists; choose another name"),
-        (["select", "{notes}", "-o", "{tmp}/l"], "no column 'id'"),
-        (["select", "{notes}", "-o", "{tmp}/l", "--skip", "{notes}"], "expected a list of `deid-export select`"),
-        (["select", "{notes}", "-o", "{tmp}/l", "--registry", "{tmp}"], "has no registry.json"),
-        (["corrections", "{notes}", "-o", "{tmp}/l"], "not the originals.json"),
+        (["adapt", "select", "{notes}", "-o", "{tmp}/l", "--out-notes", "{tmp}"], "exists; choose another name"),
+        (["adapt", "select", "{notes}", "-o", "{tmp}/l"], "no column 'id'"),
+        (
+            ["adapt", "select", "{notes}", "-o", "{tmp}/l", "--skip", "{notes}"],
+            "expected a list of `deid-export adapt select`",
+        ),
+        (["adapt", "select", "{notes}", "-o", "{tmp}/l", "--registry", "{tmp}"], "has no registry.json"),
+        (["adapt", "corrections", "{notes}", "-o", "{tmp}/l"], "not the originals.json"),
     ],
 )
 def test_wrong_use_is_told_in_one_line(notes: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
     result = run(*(argument.format(notes=notes, tmp=tmp_path) for argument in arguments))
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert message in result.output
     assert "Traceback" not in result.output

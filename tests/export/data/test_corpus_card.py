@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from deid_export.cli.corpus_card import corpus_card
-from deid_export.cli.corpus_convert import corpus_convert
+from deid_export.cli.corpus import card as corpus_card
+from deid_export.cli.corpus import convert
 from deid_export.data.corpus_card import MARK, card_tables
 from deid_export.data.marked_tables import with_tables
 from deid_export.data.subsets import batch_of, halves, nested_subsets
@@ -88,7 +88,7 @@ def test_notes_are_the_same_in_every_form(parts: list[Path], tmp_path: Path, for
     records = tmp_path / "patients.jsonl"
     arguments = [*map(str, parts), "--out", str(tmp_path / "out"), "--form", form, "--patients", str(records)]
 
-    assert CliRunner().invoke(corpus_convert, arguments).output == f"4 notes in {tmp_path / 'out'}\n"
+    assert CliRunner().invoke(convert, arguments).output == f"4 notes in {tmp_path / 'out'}\n"
     converted = {note.id: (note.text, note.spans) for note in read_annotated([tmp_path / "out"])}
     assert converted == {note.id: (note.text, note.spans) for note in read_annotated(parts)}
     assert read_patients(records) == read_records(parts)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from deid_export.cli.corpus_check import corpus_check
+from deid_export.cli.corpus import check as corpus_check
 from deid_export.data.corpus_check import Checked, check_corpus
 
 CORPUS = Path(__file__).resolve().parents[3] / "export" / "corpus"

@@ -71,7 +71,7 @@ def test_what_is_no_model_is_refused_by_name(models: list[Path], tmp_path: Path)
 
     for name, expected in (("notes.pt", "cannot be read as weights"), ("part.pt", "is no model")):
         result = CliRunner().invoke(
-            main, ["average", str(models[0]), str(tmp_path / name), "-o", str(tmp_path / "o.pt")]
+            main, ["models", "average", str(models[0]), str(tmp_path / name), "-o", str(tmp_path / "o.pt")]
         )
         assert result.exit_code != 0
         assert f"{name} {expected}" in result.output

@@ -24,7 +24,7 @@ def test_each_model_counts_as_told(tmp_path: Path) -> None:
     (tmp_path / "notes" / "T1-001.txt").write_text(
         "%% patient id=T1-001 given=Ann family=Poe sex=F\n%% note id=T1-001-1 type=Note\nSeen.\n", encoding="utf-8"
     )
-    asked = ["onnx", *trained, "--notes", str(tmp_path / "notes"), "--base", str(base), "--float32", "-o"]
+    asked = ["models", "onnx", *trained, "--notes", str(tmp_path / "notes"), "--base", str(base), "--float32", "-o"]
 
     done = CliRunner().invoke(main, [*asked, str(tmp_path / "out"), "--weight", "1", "--weight", "2.5"])
     assert done.exit_code == 0, done.output
@@ -48,7 +48,7 @@ def test_profiles_are_settled_as_told(tmp_path: Path) -> None:
     heads = ("name", "location", "organization", "age", "identifier")
     settled = {"full": {"thresholds": dict.fromkeys(heads, 0.3), "high_thresholds": {"name": 0.1}, "vote": "any"}}
     (tmp_path / "profiles.json").write_text(json.dumps(settled), encoding="utf-8")
-    asked = ["onnx", *trained, "--notes", str(tmp_path / "notes"), "--base", str(base), "--float32"]
+    asked = ["models", "onnx", *trained, "--notes", str(tmp_path / "notes"), "--base", str(base), "--float32"]
 
     done = CliRunner().invoke(
         main, [*asked, "-o", str(tmp_path / "out"), "--profiles", str(tmp_path / "profiles.json")]

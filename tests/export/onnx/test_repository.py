@@ -1,4 +1,4 @@
-"""The repository that `deid-export repository` writes: read by Triton's protobuf, and served."""
+"""The repository that `deid-export models repository` writes: read by Triton's protobuf, and served."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from deid_runtime.serving.server import Server
 from deid_runtime.settings import Profile, Settings
 from deid_runtime.text.sentences import split_sentences
 from tests.deid_runtime.serving.requests import LINES, grpc, token_inputs, tokens, windows
-from tests.running_server import ServedFolder, changed_models, models_with_title_case, started
+from tests.running_server import ServedFolder, changed_models, started
 
 pytest.importorskip("onnx")
 text_format: Any = pytest.importorskip("google.protobuf.text_format")
@@ -34,7 +34,7 @@ def write(out: Path, backend: str) -> Path:
     source = out.parent / "source"
     source.mkdir()
     changed_models(source, call_float32 if backend == "tensorrt" else lambda content: None)
-    result = CliRunner().invoke(main, ["repository", str(source), "-o", str(out), "--backend", backend])
+    result = CliRunner().invoke(main, ["models", "repository", str(source), "-o", str(out), "--backend", backend])
     assert result.exit_code == 0, result.output
     return out
 
@@ -56,7 +56,7 @@ def test_every_folder_is_a_model_that_triton_can_read(tmp_path: Path, backend: s
     assert {path.name for path in out.iterdir() if path.is_dir()} == {"deid", "deidentify", "deidentify_stream"} | {
         pattern.format(graph=graph)
         for graph in GRAPHS
-        for pattern in ("{graph}", "encoder_{graph}", "deid_{graph}", "name_normalized_{graph}",
+        for pattern in ("{graph}", "encoder_{graph}", "deid_{graph}",
                         *(f"{head}_{{graph}}" for head in heads))
     }  # fmt: skip
     for path in out.glob("*/**/*.pbtxt"):
@@ -73,11 +73,11 @@ def test_int8_is_not_written_for_tensorrt(tmp_path: Path) -> None:
     from deid_export.cli.main import main
 
     result = CliRunner().invoke(
-        main, ["repository", str(find_models(None)), "-o", str(tmp_path / "out"), "--backend", "tensorrt"]
+        main, ["models", "repository", str(find_models(None)), "-o", str(tmp_path / "out"), "--backend", "tensorrt"]
     )
 
-    assert result.exit_code == 1
-    assert "deid-export onnx --float32" in result.output
+    assert result.exit_code == 2
+    assert "deid-export models onnx --float32" in result.output
     assert not (tmp_path / "out").exists()
 
 
@@ -109,9 +109,9 @@ def test_an_existing_folder_is_not_written_into(tmp_path: Path) -> None:
 
     (tmp_path / "mine").write_text("")
 
-    result = CliRunner().invoke(main, ["repository", str(find_models(None)), "-o", str(tmp_path)])
+    result = CliRunner().invoke(main, ["models", "repository", str(find_models(None)), "-o", str(tmp_path)])
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "name a new or empty folder" in result.output
 
 
@@ -139,7 +139,6 @@ def test_ensembles_on_the_server_answer_as_the_whole_graphs(full_server: Server)
         whole = {graph: client.infer(graph, inputs) for graph in GRAPHS}
         alone = client.infer("deid_v0", inputs)
         both = client.infer("deid", inputs)
-        normalized = client.infer("name_normalized_v0", inputs)
         config = client.get_model_config("deid_v0", as_json=True)["config"]
 
     def near(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
@@ -150,8 +149,6 @@ def test_ensembles_on_the_server_answer_as_the_whole_graphs(full_server: Server)
         assert near(alone.as_numpy(score), whole["v0"].as_numpy(score))
         for graph in GRAPHS:
             assert near(both.as_numpy(f"{head}_{graph}_score"), whole[graph].as_numpy(score))
-    assert near(normalized.as_numpy("name_score"), whole["v0"].as_numpy("name_score"))
-    assert {output.name for output in normalized.get_response().outputs} == {"name_label", "name_score"}
     assert json.loads(config["parameters"]["labels"]["string_value"])["age"] == ["B-AGE", "I-AGE"]
 
 
@@ -159,17 +156,10 @@ NOTES = ("\n".join(LINES), "\n".join(LINES[:3]).upper(), "SEEN BY DR. OYELARAN W
 
 
 @pytest.mark.parametrize("profile", ["fast", "full"])
-@pytest.mark.parametrize("has_title_case", [False, True])
 def test_every_route_through_the_server_finds_what_the_embedded_engine_finds(
-    full_server: Server, tmp_path: Path, profile: Profile, has_title_case: bool
+    full_server: Server, profile: Profile
 ) -> None:
-    # A low threshold, so that the second look of the name head shows.
-    settings = Settings(
-        models=models_with_title_case(tmp_path, has_title_case),
-        trust_models=True,
-        profile=profile,
-        thresholds={"name": 0.01},
-    )
+    settings = Settings(profile=profile, thresholds={"name": 0.01})
     sentences = [split_sentences(text) for text in NOTES]
     with load_tagger(settings) as embedded:
         expected = embedded(NOTES, sentences)
@@ -180,25 +170,9 @@ def test_every_route_through_the_server_finds_what_the_embedded_engine_finds(
             found[route] = tagger(NOTES, sentences)
 
     assert found["fused"] == expected
-    assert found["separate"] == found["ensemble"]  # the same parts, asked by another
-    for row, answer in zip(expected, found["separate"], strict=True):
+    for row, answer in zip(expected, found["ensemble"], strict=True):
         sure = {(span.start, span.end, span.label) for span in row if span.score > 0.2}
         scores = {(span.start, span.end, span.label): span.score for span in answer}
         assert sure <= scores.keys()
         # Parts are quantised by themselves: they differ from the whole by rounding.
         assert all(abs(scores.get((span.start, span.end, span.label), span.score) - span.score) < 0.1 for span in row)
-
-
-def test_the_second_look_changes_what_is_found(tmp_path: Path) -> None:
-    sentences = [split_sentences(text) for text in NOTES]
-    found = []
-    for has_title_case in (False, True):
-        folder = tmp_path / str(has_title_case)
-        folder.mkdir()
-        settings = Settings(
-            models=models_with_title_case(folder, has_title_case), trust_models=True, thresholds={"name": 0.01}
-        )
-        with load_tagger(settings) as tagger:
-            found.append(tagger(NOTES, sentences))
-
-    assert found[0] != found[1]

@@ -88,16 +88,16 @@ def test_the_command_writes_a_file_and_tells_a_wrong_one_in_one_line(tmp_path: P
     graph = graph_of(trained, base, tmp_path / "repository", int8=False)
     out = tmp_path / "again.pt"
 
-    done = CliRunner().invoke(main, ["restore", str(graph), "-o", str(out), "--base", str(base)])
+    done = CliRunner().invoke(main, ["models", "restore", str(graph), "-o", str(out), "--base", str(base)])
     assert done.exit_code == 0, done.output
     assert load(out).joint
 
-    done = CliRunner().invoke(main, ["restore", str(graph), "-o", str(out)])  # of the default base it is not
+    done = CliRunner().invoke(main, ["models", "restore", str(graph), "-o", str(out)])  # of the default base it is not
     assert done.exit_code != 0
     assert "--base" in done.output
     assert done.output.count("\n") == 1
 
     graph.write_bytes(b"no graph")
-    done = CliRunner().invoke(main, ["restore", str(graph), "-o", str(out), "--base", str(base)])
+    done = CliRunner().invoke(main, ["models", "restore", str(graph), "-o", str(out), "--base", str(base)])
     assert done.exit_code != 0
     assert "cannot be read as an ONNX graph" in done.output

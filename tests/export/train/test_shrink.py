@@ -177,7 +177,17 @@ def test_a_teacher_must_have_the_heads_of_its_pupil(base: Path, deep: Path, tmp_
 
 def test_the_command_names_the_layers_kept(deep: Path, base: Path, tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
-    arguments = ["shrink", str(deep), "-o", str(tmp_path / "small.pt"), "--base", str(base), "--notes", str(notes)]
+    arguments = [
+        "models",
+        "shrink",
+        str(deep),
+        "-o",
+        str(tmp_path / "small.pt"),
+        "--base",
+        str(base),
+        "--notes",
+        str(notes),
+    ]
     notes.write_text(
         "%% patient id=p1\n%% note id=n1 type=Letter\nseen <DATE>3/14/2019</DATE> by dr. <DOCTOR>quist</DOCTOR>.\n"
     )
@@ -187,5 +197,5 @@ def test_the_command_names_the_layers_kept(deep: Path, base: Path, tmp_path: Pat
 
     assert told.exit_code == 0, told.output
     assert "layers 0, 2, 3" in told.output
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert len(refused.output.splitlines()) == 1

@@ -69,7 +69,7 @@ def _is_sure(span: Span) -> bool:
 
 
 def read_marked(path: Path) -> list[Document]:
-    """Return the documents of a file that ``deid-export mark-prose`` wrote.
+    """Return the documents of a file that ``deid-export corpus mark-prose`` wrote.
 
     Raises SourceError for a line that is none of it.
     """

@@ -1,4 +1,4 @@
-"""``deid-export harvest`` and ``review`` as a user runs them, and what ``deid`` makes of the result."""
+"""``deid-export adapt harvest`` and ``review`` as a user runs them, and what ``deid`` makes of the result."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def notes(tmp_path):
 
 @pytest.fixture
 def harvested(tmp_path, notes):
-    run("harvest", notes, "-o", tmp_path / "out", "--gold", "--no-models", "--min-patients", 3)
+    run("adapt", "harvest", notes, "-o", tmp_path / "out", "--gold", "--no-models", "--min-patients", 3)
     return tmp_path / "out"
 
 
@@ -56,7 +56,9 @@ def test_notes_that_cannot_be_used_are_named_and_change_the_exit_code(tmp_path, 
     rows = notes.read_text(encoding="utf-8")
     notes.write_text(rows + '{"id": "numeric", "text": 7, "spans": []}\n{broken\n', encoding="utf-8")
 
-    output = run("harvest", notes, "-o", tmp_path / "out", "--gold", "--no-models", "--min-patients", 3, code=1)
+    output = run(
+        "adapt", "harvest", notes, "-o", tmp_path / "out", "--gold", "--no-models", "--min-patients", 3, code=1
+    )
 
     assert "numeric: " in output
     assert "2 notes could not be used" in output
@@ -68,16 +70,16 @@ def test_decisions_are_made_kept_and_written(tmp_path, harvested):
     file = harvested / "templates.review.jsonl"
     first, second, third = statuses(file)
 
-    output = run("review", file, keys="axrq")  # x is no key and is passed over
+    output = run("adapt", "review", file, keys="axrq")  # x is no key and is passed over
     assert list(statuses(file).values()) == ["accepted", "rejected", "pending"]
     assert "1 accepted, 1 rejected, 1 pending" in output
     assert first in output
 
-    output = run("review", file, keys="s")
+    output = run("adapt", "review", file, keys="s")
     assert "1 of 1 pending" in output
     assert first not in output
 
-    run("review", file, "--write", tmp_path / "templates.txt")
+    run("adapt", "review", file, "--write", tmp_path / "templates.txt")
     written = (tmp_path / "templates.txt").read_text(encoding="utf-8").splitlines()
     assert [line for line in written if not line.startswith("#")] == [first]
     assert second not in written
@@ -87,7 +89,7 @@ def test_decisions_are_made_kept_and_written(tmp_path, harvested):
 def test_a_decision_can_be_taken_back(harvested):
     file = harvested / "inclusion.review.jsonl"
 
-    run("review", file, keys="abr")
+    run("adapt", "review", file, keys="abr")
 
     assert list(statuses(file).values()) == ["rejected", "pending"]
 
@@ -95,7 +97,7 @@ def test_a_decision_can_be_taken_back(harvested):
 def test_the_end_of_input_keeps_what_was_decided(harvested):
     file = harvested / "inclusion.review.jsonl"
 
-    run("review", file, keys="a")
+    run("adapt", "review", file, keys="a")
 
     assert list(statuses(file).values()) == ["accepted", "pending"]
 
@@ -103,25 +105,25 @@ def test_the_end_of_input_keeps_what_was_decided(harvested):
 def test_accepting_in_bulk_asks_first_and_is_marked(harvested):
     file = harvested / "inclusion.review.jsonl"
 
-    output = run("review", file, "--accept-all-above", 5, keys="\n", code=1)
+    output = run("adapt", "review", file, "--accept-all-above", 5, keys="\n", code=1)
     assert "2 lines with 5 patients or more will be accepted without anyone having read them" in output
     assert set(statuses(file).values()) == {"pending"}
 
-    run("review", file, "--accept-all-above", 5, keys="y\n")
+    run("adapt", "review", file, "--accept-all-above", 5, keys="y\n")
     assert {(c.status, c.decided) for c in read_review(file)} == {("accepted", "bulk")}
-    assert "nothing was changed" in run("review", file, "--accept-all-above", 1)
+    assert "nothing was changed" in run("adapt", "review", file, "--accept-all-above", 1)
 
 
 def test_a_new_harvest_keeps_decisions_only_when_asked(tmp_path, notes, harvested):
     file = harvested / "inclusion.review.jsonl"
-    run("review", file, keys="aq")
-    again = ("harvest", notes, "-o", harvested, "--gold", "--no-models", "--min-patients", 3)
+    run("adapt", "review", file, keys="aq")
+    again = ("adapt", "harvest", notes, "-o", harvested, "--gold", "--no-models", "--min-patients", 3)
 
     assert "--update" in run(*again, code=2)
     run(*again, "--update")
     assert sorted(statuses(file).values()) == ["accepted", "pending"]
 
-    run("review", file, "--write", tmp_path / "list.txt")
+    run("adapt", "review", file, "--write", tmp_path / "list.txt")
     run(*again, "--update", "--inclusion", tmp_path / "list.txt")
     assert sorted(statuses(file).values()) == ["accepted", "pending"]
 
@@ -129,8 +131,8 @@ def test_a_new_harvest_keeps_decisions_only_when_asked(tmp_path, notes, harveste
 def test_deid_uses_what_was_accepted(tmp_path, harvested):
     for name in ("inclusion", "templates"):
         file = harvested / f"{name}.review.jsonl"
-        run("review", file, keys="aaa")
-        run("review", file, "--write", tmp_path / f"{name}.txt", "--with-packaged")
+        run("adapt", "review", file, keys="aaa")
+        run("adapt", "review", file, "--write", tmp_path / f"{name}.txt", "--with-packaged")
     text = "Ordered via Zephyr by Una Tern, MD on 3/4/2031 at 10:41\nRass score 3\n"
     write_jsonl(tmp_path / "new.jsonl", [("p9", text)], with_spans=False)
 
@@ -151,7 +153,7 @@ def test_harvest_from_what_deid_detect_found(tmp_path, notes):
         "".join(json.dumps({"id": row["id"], "spans": row["spans"]}) + "\n" for row in rows), encoding="utf-8"
     )
 
-    run("harvest", notes, "-o", tmp_path / "out", "--found", found, "--no-models", "--min-patients", 3)
+    run("adapt", "harvest", notes, "-o", tmp_path / "out", "--found", found, "--no-models", "--min-patients", 3)
 
     assert len(statuses(tmp_path / "out" / "templates.review.jsonl")) == 3
 
@@ -160,7 +162,7 @@ def test_harvest_with_the_ensemble(tmp_path):
     rows = [("", f"Breath sounds equal on both sides.\nRass score {i}\n") for i in range(1, 5)]
     notes = write_jsonl(tmp_path / "notes.jsonl", rows, with_spans=False)
 
-    output = run("harvest", notes, "-o", tmp_path / "out", "--min-patients", 3, "--profile", "fast")
+    output = run("adapt", "harvest", notes, "-o", tmp_path / "out", "--min-patients", 3, "--profile", "fast")
 
     assert "4 of 4 notes have no patient" in output
     assert "Breath sounds equal on both sides" in statuses(tmp_path / "out" / "inclusion.review.jsonl")
@@ -181,14 +183,14 @@ def test_wrong_usage_is_refused(tmp_path, notes, arguments, message):
     (tmp_path / "f").write_text("", encoding="utf-8")
     arguments = [str(tmp_path / "f") if argument == "f" else argument for argument in arguments]
 
-    assert message in run("harvest", notes, "-o", tmp_path / "out", *arguments, code=2)
+    assert message in run("adapt", "harvest", notes, "-o", tmp_path / "out", *arguments, code=2)
 
 
 def test_errors_are_one_line(tmp_path):
     (tmp_path / "r.jsonl").write_text("{}\n", encoding="utf-8")
 
-    assert run("review", tmp_path / "r.jsonl", code=1).startswith("Error: review file ")
-    assert "--write" in run("review", tmp_path / "r.jsonl", "--with-packaged", code=2)
+    assert run("adapt", "review", tmp_path / "r.jsonl", code=2).startswith("deid-export: review file ")
+    assert "--write" in run("adapt", "review", tmp_path / "r.jsonl", "--with-packaged", code=2)
 
 
 def test_a_review_file_cannot_steer_the_terminal(harvested):
@@ -197,10 +199,26 @@ def test_a_review_file_cannot_steer_the_terminal(harvested):
         file.read_text(encoding="utf-8").replace("Warfarin held", r"[red]Warf\u001b[2Jarin"), encoding="utf-8"
     )
 
-    output = run("review", file, keys="ss")
+    output = run("adapt", "review", file, keys="ss")
 
     assert "\x1b[2J" not in output
     assert "[red]Warf\ufffd[2Jarin" in output
+
+
+def test_review_without_a_terminal_is_refused_in_one_line(harvested):
+    path = os.pathsep.join([str(ROOT), str(ROOT / "export")])
+    done = subprocess.run(
+        [sys.executable, "-m", "deid_export.cli.main", "adapt", "review", str(harvested / "templates.review.jsonl")],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,  # so that there is no terminal to open either
+    )
+
+    assert done.returncode == 2
+    assert "there is no terminal to ask in" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
@@ -210,7 +228,7 @@ def test_review_in_a_real_terminal(harvested):
     terminal, its_end = pty.openpty()
     path = os.pathsep.join([str(ROOT), str(ROOT / "export")])
     process = subprocess.Popen(
-        [sys.executable, "-m", "deid_export.cli.main", "review", str(file)],
+        [sys.executable, "-m", "deid_export.cli.main", "adapt", "review", str(file)],
         stdin=its_end,
         stdout=its_end,
         stderr=its_end,
@@ -220,8 +238,8 @@ def test_review_in_a_real_terminal(harvested):
         os.close(its_end)
         assert "Rass score" in _press(terminal, b"", until="q quit")
         _press(terminal, b"a", until="2 of 3 pending")
-        _press(terminal, b"\x03", until="Aborted")
-        assert process.wait(timeout=60) == 1
+        _press(terminal, b"\x03", until="stopped")
+        assert process.wait(timeout=60) == 130
     finally:
         process.kill()
         process.wait()

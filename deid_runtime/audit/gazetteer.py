@@ -1,0 +1,113 @@
+"""Known names and words as a feature: which kinds of list each word of a text stands in.
+
+The lists are those that ship with the runtime; others may be added. A trained model keeps a copy, because it is only
+right with the lists it learnt with.
+"""
+
+import gzip
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from deid_runtime.errors import SourceError
+from deid_runtime.lexicon.name_cues import fold, is_ordinary
+from deid_runtime.surrogates.lists import phrases, places, read_rows
+from deid_runtime.text.words import split_words
+
+_MOST_WORDS: Final = 6  # longer entries are hardly ever met in full
+_CALENDAR: Final = (
+    "january february march april may june july august september october november december jan feb mar apr jun jul "
+    "aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs "
+    "fri sat sun christmas thanksgiving easter"
+).split()
+_TITLES: Final = (
+    "dr drs mr mrs ms miss mx prof professor doctor nurse sgt rev md do rn np pa mbbs phd fnp aprn lpn cna lcsw pharmd"
+).split()
+
+
+@dataclass(frozen=True)
+class Gazetteer:
+    """``kinds`` maps the folded words of an entry to the names of the lists it is in; ``longest`` is in words."""
+
+    kinds: Mapping[tuple[str, ...], tuple[str, ...]] = field(repr=False)
+    longest: int
+
+    def look_up(self, words: Sequence[str]) -> list[set[str]]:
+        """Return for each word of a text, folded, the lists in which an entry covers it there."""
+        found: list[set[str]] = [set() for _ in words]
+        for first in range(len(words)):
+            for last in range(first + 1, min(first + self.longest, len(words)) + 1):
+                for kind in self.kinds.get(tuple(words[first:last]), ()):
+                    for word in range(first, last):
+                        found[word].add(kind)
+        return found
+
+
+def make_gazetteer(further: Mapping[str, Iterable[str]] | None = None) -> Gazetteer:
+    """Return the lists of the runtime, and ``further`` ones, entries by the name of their list."""
+    return _index({**_packaged(), **further}) if further else _packaged_gazetteer()
+
+
+def save_gazetteer(gazetteer: Gazetteer, path: Path) -> None:
+    """Write gzipped JSON, the same bytes for the same lists; read back by :func:`load_gazetteer`."""
+    rows = sorted([" ".join(words), *kinds] for words, kinds in gazetteer.kinds.items())
+    path.write_bytes(gzip.compress(json.dumps(rows, ensure_ascii=False).encode("utf-8"), mtime=0))
+
+
+def load_gazetteer(path: Path) -> Gazetteer:
+    """Read what :func:`save_gazetteer` wrote; raises SourceError when it cannot be read."""
+    try:
+        rows = json.loads(gzip.decompress(path.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{path} is no saved gazetteer ({type(error).__name__}); train the CRF again") from error
+    kinds = {tuple(words.split(" ")): tuple(rest) for words, *rest in rows}
+    return Gazetteer(kinds, max(map(len, kinds), default=0))
+
+
+@lru_cache(maxsize=1)
+def _packaged_gazetteer() -> Gazetteer:
+    return _index(_packaged())
+
+
+@lru_cache(maxsize=1)
+def _packaged() -> dict[str, list[str]]:
+    given = [row[0] for row in read_rows("given_names.tsv")]
+    given += [name for row in read_rows("nicknames.tsv") for name in (row[0], *row[2].split(","))]
+    own = list(read_rows("own_names.tsv"))
+    geography, words = places(), phrases()
+    return {
+        "given": given + [row[1] for row in own if row[0] == "given"],
+        "family": [row[0] for row in read_rows("family_names.tsv")] + [row[1] for row in own if row[0] == "family"],
+        "city": [city for state in geography.states for city, _ in state.cities]
+        + [city for province in geography.provinces for city in province.cities]
+        + [city for country in geography.countries for city in country.cities],
+        "state": [name for state in geography.states for name in (state.name, state.short)]
+        + [province.name for province in geography.provinces],
+        "state-code": [state.code for state in geography.states],
+        "country": [country.name for country in geography.countries],
+        "demonym": [country.demonym for country in geography.countries],
+        "brand": [row[1] for row in read_rows("chains.tsv")],
+        "facility-word": sorted(words.kept["facility"]),
+        "street-word": sorted(words.kept["street"]),
+        "street": list(words.streets),
+        "place-word": [*sorted(words.kept["place"]), *words.firsts, *words.features, *words.singles],
+        "saint": list(words.saints),
+        "calendar": _CALENDAR,
+        "title": _TITLES,
+    }
+
+
+def _index(lists: Mapping[str, Iterable[str]]) -> Gazetteer:
+    kinds: dict[tuple[str, ...], set[str]] = {}
+    for kind, entries in lists.items():
+        for entry in set(entries):
+            words = tuple(fold(entry[start:end]) for start, end in split_words(entry))
+            if 0 < len(words) <= _MOST_WORDS and any(word.isalnum() for word in words):
+                kinds.setdefault(words, set()).add(kind)
+    for words, found in kinds.items():
+        if len(words) == 1 and is_ordinary(words[0]):
+            found.add("ordinary-word")
+    return Gazetteer({words: tuple(sorted(found)) for words, found in kinds.items()}, max(map(len, kinds), default=0))

@@ -1,1 +1,0 @@
-"""Systems of the literature, trained on the same notes as our own models, to show what those are worth."""
