@@ -14,6 +14,7 @@ from typing import Final
 
 from deid_runtime.annotations.notes import GoldNote
 from deid_runtime.lexicon.name_cues import PARTICLES
+from deid_runtime.records.fields import fields_that_hold
 from deid_runtime.spans import PatientRecord, Span
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.hashing import Keyed
@@ -32,8 +33,8 @@ _LEAST_LETTERS: Final = 2  # of a family name; one letter is an initial
 MOVING_LABELS: Final = frozenset({"DATE", "AGE"})
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
 #: Fields of a patient's record that hold names of people beside the patient.
-_OTHER_PEOPLE: Final = ("name", "aka", "contact", "next_of_kin", "guardian", "mother", "father", "spouse")
-_FAMILY_FIELDS: Final = ("family", "former_name", "last", "last_name", "surname", "family_name", "maiden_name")
+_OTHER_PEOPLE: Final = fields_that_hold("person")
+_FAMILY_FIELDS: Final = fields_that_hold("family", "former")
 
 #: How kinds of streets are written, to one form.
 _STREET_WORDS: Final[Mapping[str, str]] = {
@@ -135,7 +136,7 @@ def _names(notes: Sequence[GoldNote], fields: Mapping[str, str]) -> tuple[set[st
     families = {word.form for name in _FAMILY_FIELDS for word in words_of(fields.get(name, ""))}
     name_words = set(families)
     recorded = {fields[name]: "PATIENT" for name in _OTHER_PEOPLE if fields.get(name)}
-    recorded |= {fields[name]: "DOCTOR" for name in ("pcp", "provider") if fields.get(name)}
+    recorded |= {fields[name]: "DOCTOR" for name in fields_that_hold("provider") if fields.get(name)}
     for mentions in [recorded, *map(_mentions, notes)]:
         name_words.update(word.form for mention in mentions for word in words_of(mention))
         families.update(_family_names(patient, mentions))

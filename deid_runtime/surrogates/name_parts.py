@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from deid_runtime.records.fields import record_values
+from deid_runtime.records.fields import Holds, fields_that_hold, record_values
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import names
 from deid_runtime.surrogates.patient import Patient
@@ -137,14 +137,18 @@ def certain_role(patient: Patient, form: str) -> str:
     return ""
 
 
-_GIVEN_FIELDS: Final = ("given", "first", "first_name", "middle", "nickname", "preferred", "given_name")
-_FAMILY_FIELDS: Final = ("family", "last", "last_name", "surname", "maiden", "family_name")
+_FAMILIES: Final[tuple[Holds, Holds]] = ("former", "family")
+#: The former name comes last of the family names: the others are those of today.
+_ROLE_OF_FIELDS: Final = (
+    (FAMILY, (*fields_that_hold("family"), *fields_that_hold("former"))),
+    (GIVEN, fields_that_hold("given")),
+)
 
 
 def record_roles(record: Mapping[str, str]) -> dict[str, str]:
     """Return the role of each word of the names in a patient's record, by normal form."""
     roles: dict[str, str] = {}
-    for role, fields in ((FAMILY, _FAMILY_FIELDS), (GIVEN, _GIVEN_FIELDS)):
+    for role, fields in _ROLE_OF_FIELDS:
         for value in (one for name in fields for one in record_values(record.get(name, "")[:LONGEST_NAME_CHARS])):
             for place, (start, end) in enumerate(_words(value)):
                 form = normal_form(value[start:end])
@@ -154,6 +158,20 @@ def record_roles(record: Mapping[str, str]) -> dict[str, str]:
                 if len(form) > 1 and (is_name or form not in _PARTICLES):
                     roles[form] = role
     return roles
+
+
+def former_forms(record: Mapping[str, str]) -> frozenset[str]:
+    """Return the normal forms of the words of the patient's former names that are not family names of today, too."""
+    former, today = (
+        {
+            normal_form(value[start:end])
+            for name in fields_that_hold(holds)
+            for value in record_values(record.get(name, "")[:LONGEST_NAME_CHARS])
+            for start, end in _words(value)
+        }
+        for holds in _FAMILIES
+    )
+    return frozenset(former - today)
 
 
 def parse(patient: Patient, value: str) -> list[Part]:
