@@ -14,6 +14,7 @@ from typing import Final
 
 from deid_runtime.annotations.notes import GoldNote
 from deid_runtime.lexicon.name_cues import PARTICLES
+from deid_runtime.lexicon.vocabulary import address_words
 from deid_runtime.records.fields import fields_that_hold
 from deid_runtime.spans import PatientRecord, Span
 from deid_runtime.surrogates.forms import normal_form
@@ -38,12 +39,8 @@ _FAMILY_FIELDS: Final = fields_that_hold("family", "former")
 
 #: How kinds of streets are written, to one form.
 _STREET_WORDS: Final[Mapping[str, str]] = {
-    "st": "street", "str": "street", "ave": "avenue", "av": "avenue", "rd": "road", "dr": "drive", "ln": "lane",
-    "la": "lane", "blvd": "boulevard", "ct": "court", "cir": "circle", "pl": "place", "ter": "terrace",
-    "terr": "terrace", "hwy": "highway", "pkwy": "parkway", "sq": "square", "trl": "trail", "cres": "crescent",
-    "cr": "crescent", "rte": "route", "rt": "route", "expy": "expressway", "fwy": "freeway", "tpke": "turnpike",
-    "aly": "alley", "hts": "heights", "xing": "crossing", "cv": "cove", "pt": "point", "mt": "mount",
-}  # fmt: skip
+    form: word for word, short in address_words("resynthesis").items() for form in short
+}
 #: Words that make a name the name of a street.
 STREET_KINDS: Final = frozenset(_STREET_WORDS.values()) | frozenset(
     "way pike trail loop row path walk run calle avenida camino via rue strasse straße straat close grove gardens hill "

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from deid_runtime.lexicon.vocabulary import credential_keys, particles, titles
 from deid_runtime.records.fields import Holds, fields_that_hold, record_values
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import names
@@ -16,24 +17,16 @@ WORD: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_MARK}]|[{APOSTROPHES}](?=[^\W_]))
 _HYPHENATED: Final = re.compile(rf"{WORD.pattern}(?:[-‐‑]{WORD.pattern})+")
 _POSSESSIVE: Final = re.compile(rf"(?<=[^\W_]{{2}})[{APOSTROPHES}][sS]$")
 _KINSHIP: Final = re.compile(r"(?<![^\W\d_])[sdwac]/[olp](?![^\W\d_])", re.I)  # s/o, d/o, w/o, a/l, a/p: son of
-_SUFFIXES: Final = frozenset("jr sr ii iii iv jnr snr esq".split())
-_TITLES: Final = frozenset("dr mr mrs ms mx miss prof professor rev sgt capt lt col sra sr sir dame".split())
-_CREDENTIALS: Final = frozenset(
-    "md do rn np pa pac phd lpn rph pharmd dds dmd dpm dnp crna cnm facs facp msw lcsw mbbs bsn msn aprn fnp".split()
-)
-_PARTICLES: Final = frozenset(
-    "binte binti nee née aka "
-    "de da do dos das del della di la las los le van von der den ten ter vd te ap nic y e bin bint ibn al el ben abu "
-    "du des zu af av st saint ste mc mac ní ni ó o nic san".split()
-)
+_SUFFIXES: Final = frozenset(particles("surrogate-suffix"))
+_TITLES: Final = frozenset(titles("surrogate"))
+_CREDENTIALS: Final = credential_keys("surrogate")
+_PARTICLES: Final = frozenset(particles("surrogate"))
 #: Particles also where capitalised at the head of a name; the others are given names there (Al, Ben, Do, Le).
-_FIRM_PARTICLES: Final = frozenset(
-    "de del della di da dos las los van von der den du st saint ste bin ibn la te ap nic ní".split()
-)
+_FIRM_PARTICLES: Final = frozenset(particles("firm"))
 
 _NEWBORN: Final = frozenset("baby boy girl bb bg twin infant newborn babyboy babygirl".split())
 #: Of these the ones that are given names of English speakers, too.
-_GIVEN_PARTICLES: Final = frozenset("van von della del".split())
+_GIVEN_PARTICLES: Final = frozenset(particles("given"))
 
 GIVEN: Final = "given"
 FAMILY: Final = "family"

@@ -16,6 +16,7 @@ from deid_runtime.lexicon.name_slots import (
     meant_words,
     start_of_name,
 )
+from deid_runtime.lexicon.vocabulary import credential_keys
 from deid_runtime.spans import Span
 
 _SOURCES: Final = ("record",)
@@ -57,7 +58,7 @@ _LONGEST_GAP: Final = 9
 _SUFFIXES: Final = frozenset({"Jr", "Sr", "JR", "SR", "II", "III"})
 _NO_INITIALS: Final = frozenset(
     {
-        "md", "do", "pa", "np", "rn", "pt", "ot", "po", "pr", "iv", "im", "sq", "am", "pm", "us", "uk", "bp", "hr",
+        *credential_keys("not-initials"), "po", "pr", "iv", "im", "sq", "am", "pm", "us", "uk", "bp", "hr",
         "ob", "gi", "gu", "ed", "er", "or", "ct", "mr", "ms", "dr", "st",
     }
 )  # fmt: skip
