@@ -44,7 +44,7 @@ import numpy as np
 from measuring import RESULTS, describe_machine, write_results
 from numpy.typing import NDArray
 
-from deid_runtime.dates.calendar_words import HOLIDAY_OF, HOLIDAYS, Holiday
+from deid_runtime.dates.holiday_days import HOLIDAY_OF, HOLIDAYS, Holiday
 from deid_runtime.spans import Note, Span
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.patient import possible_offsets

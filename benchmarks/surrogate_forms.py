@@ -116,10 +116,10 @@ class NameLists:
         return frozenset("english" if culture in _ENGLISH else culture for culture in found)
 
 
-def _rows(name: str) -> Iterator[list[str]]:
-    folder = resources.files("deid_runtime") / "data" / "surrogates"
-    for line in (folder / name).read_text(encoding="utf-8").splitlines():
-        if line:
+def _rows(name: str, folder: str = "surrogates") -> Iterator[list[str]]:
+    path = resources.files("deid_runtime") / "data" / folder / name
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
             yield line.split("\t")
 
 
@@ -345,7 +345,9 @@ class Gazetteer:
 def read_gazetteer() -> Gazetteer:
     """Read the places that travel with the package."""
     states, zips, codes = {}, {}, {}
-    for code, name, short, span, area in _rows("us_states.tsv"):
+    named = {code: (name, short) for code, name, country, short, _ in _rows("states.tsv", "lexicon") if country == "US"}
+    for code, span, area in _rows("us_states.tsv"):
+        name, short = named[code]
         states.update(dict.fromkeys((bare(code), bare(name), bare(short)), code))
         first, last = span.split("-")
         zips[code] = (int(first), int(last))

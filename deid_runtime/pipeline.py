@@ -30,7 +30,7 @@ from deid_runtime.detectors.inclusion import InclusionList, load_inclusion
 from deid_runtime.detectors.known import KnownLines, packaged_lines, sentences_to_read
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.people import find_people
-from deid_runtime.detectors.record import find_record
+from deid_runtime.detectors.record import RecordFinder
 from deid_runtime.detectors.templates import Templates, load_templates
 from deid_runtime.errors import DeidError, EngineError, InputError, SettingsError
 from deid_runtime.merging.fusion import fuse_spans
@@ -153,6 +153,7 @@ class Pipeline(Closing):
         self._tagger = tagger
         self._surrogates = surrogates
         self._records = records
+        self._record_finder = RecordFinder()
         self._description = description
         self._resources = resources
         self._stage_name = "read"
@@ -322,7 +323,7 @@ class Pipeline(Closing):
             for row, text, patient in zip(rows, texts, patients, strict=True):
                 record = self._records.get(patient)
                 if record is not None:
-                    row.extend(find_record(text, record))
+                    row.extend(self._record_finder.find(text, record))
         if self._tagger is not None:
             with self._stage("models"):
                 told = self._tagger(

@@ -13,19 +13,18 @@ from pathlib import Path
 from typing import Final
 
 from deid_runtime.errors import SourceError
+from deid_runtime.lexicon.calendar_words import MONTH_NAMES, SHORT_MONTHS, WEEKDAY_NAMES, weekday_words
 from deid_runtime.lexicon.name_cues import fold, is_ordinary
+from deid_runtime.lexicon.vocabulary import credential_keys, titles
 from deid_runtime.surrogates.lists import phrases, places, read_rows
 from deid_runtime.text.words import split_words
 
 _MOST_WORDS: Final = 6  # longer entries are hardly ever met in full
-_CALENDAR: Final = (
-    "january february march april may june july august september october november december jan feb mar apr jun jul "
-    "aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs "
-    "fri sat sun christmas thanksgiving easter"
-).split()
-_TITLES: Final = (
-    "dr drs mr mrs ms miss mx prof professor doctor nurse sgt rev md do rn np pa mbbs phd fnp aprn lpn cna lcsw pharmd"
-).split()
+_CALENDAR: Final = [
+    *MONTH_NAMES, *SHORT_MONTHS, "sept", *WEEKDAY_NAMES, *weekday_words("short"), "thur",
+    "christmas", "thanksgiving", "easter",
+]  # fmt: skip
+_TITLES: Final = [*titles("gazetteer"), *credential_keys("gazetteer")]
 
 
 @dataclass(frozen=True)

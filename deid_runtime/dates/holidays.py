@@ -11,18 +11,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
-from deid_runtime.dates.calendar_words import (
-    HOLIDAY,
-    HOLIDAY_OF,
-    MONTH_OF,
-    MONTHS,
-    PLAIN_WORDS,
-    WEEKDAY_OF,
-    WEEKDAYS,
-    Holiday,
-    ordinal,
-)
+from deid_runtime.dates.forms import PLAIN_WORDS
+from deid_runtime.dates.holiday_days import HOLIDAY, HOLIDAY_OF, Holiday
 from deid_runtime.dates.parts import DateStyle
+from deid_runtime.lexicon.calendar_words import ENGLISH, ENGLISH_SHORT, MONTH_OF, MONTHS, WEEKDAY_OF, WEEKDAYS
+from deid_runtime.lexicon.numbers import ordinal
 
 _FUTURE_DAYS: Final = 90  # notes tell of holidays to come, but more often of those that have been
 _LONGEST_INITIALS: Final = 3  # NYE and MLK: their case says nothing of the case of the text
@@ -98,7 +91,7 @@ def written_day(day: date, original: str, style: DateStyle, year: str, *, is_day
 
     ``year`` is how the year is written, empty where it is not. Without ``is_day`` the month alone is written.
     """
-    month = MONTHS[1 if style.short_months else 0][day.month - 1]
+    month = MONTHS[ENGLISH_SHORT if style.short_months else ENGLISH][day.month - 1]
     if not is_day:
         return holiday_case(f"{month} {year}".rstrip(), original)
     if style.in_figures:
@@ -116,13 +109,13 @@ def written_day(day: date, original: str, style: DateStyle, year: str, *, is_day
 
 def spoken_day(day: date, original: str, *, is_day: bool) -> str:
     """Return ``day`` in words, for a year in words behind it: ``May twenty-fourth``."""
-    month = MONTHS[0][day.month - 1]
+    month = MONTHS[ENGLISH][day.month - 1]
     return holiday_case(f"{month} {ordinal(day.day)}" if is_day else month, original)
 
 
 def weekday_name(day: date, original: str) -> str:
     """Return the weekday of ``day``, for a holiday beside its own date."""
-    return holiday_case(WEEKDAYS[0][day.weekday()], original)
+    return holiday_case(WEEKDAYS[ENGLISH][day.weekday()], original)
 
 
 def holiday_case(made: str, original: str) -> str:

@@ -2,25 +2,33 @@
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
-from deid_runtime.dates.calendar_words import (
-    MONTH_OF,
-    NUMBER_WORDS,
-    ORDINAL_WORDS,
-    PLAIN_WORDS,
-    WEEKDAY_OF,
-    cardinal,
-    ordinal,
-)
-from deid_runtime.dates.parts import DateStyle, day_like, full_year, month_like, shift_day, year_like
+from deid_runtime.dates.forms import PLAIN_WORDS, full_year, month_writing, weekday_piece
+from deid_runtime.dates.parts import DateStyle, Piece, Role, Said
+from deid_runtime.lexicon.calendar_words import MONTH_OF, WEEKDAY_OF
 from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.lexicon.numbers import NUMBER_WORDS, ORDINAL_WORDS, TENS, cardinal, ordinal
 
 
-def move_spoken(
-    tokens: Sequence[str], lowered: Sequence[str], months: Sequence[int], offset: int, style: DateStyle
-) -> list[str] | None:
-    """Move a date whose day or year is in number words; None when there is none, else the new tokens."""
+@dataclass(frozen=True, slots=True)
+class SpokenDate:
+    """A date in number words: the day it stands for, and one piece for each token; one without text is left out."""
+
+    year: int
+    month: int
+    day: int
+    pieces: tuple[Piece, ...]
+
+
+def read_spoken(
+    tokens: Sequence[str], lowered: Sequence[str], months: Sequence[int], weekdays: Sequence[int], style: DateStyle
+) -> SpokenDate | None:
+    """Return a date whose day or year is in number words; None when there is none.
+
+    ``lowered`` are the ``tokens`` in lower case; ``months`` and ``weekdays`` say which of them are such words.
+    """
     runs = spoken_runs(lowered)
     if not runs or not (months or any(lowered[i] in _CARDINALS for start, end in runs for i in range(start, end))):
         return None
@@ -54,32 +62,42 @@ def move_spoken(
     digits_day = digits.get(2, digits.get(1))
     if day is None and digits_day is not None:
         day = int(lowered[digits_day])
-    if month is None:
-        new_year, new_month, new_day = shift_day(year or style.year, 7, 2, offset)
-    else:
-        new_year, new_month, new_day = shift_day(year or style.year, month, day or 15, offset)
-    out = list(tokens)
+    out = [Piece(token) for token in tokens]
     for (start, end), run, (says_day, said) in zip(runs, words, shape, strict=True):
-        joint = joint_of(lowered[start:end])
-        pieces = [cardinal(new_month)] if said_month else []
-        if says_day:
-            pieces.append(ordinal(new_day, joint) if any(w in ORDINAL_WORDS for w in run) else cardinal(new_day, joint))
-        if said:
-            pieces.append(year_words(new_year, said, joint))
-        text = " ".join(pieces)
-        out[start] = case_like(text.capitalize() if tokens[start][0].isupper() else text, "".join(tokens[start:end]))
-        out[start + 1 : end] = [""] * (end - start - 1)
+        in_ordinals = any(word in ORDINAL_WORDS for word in run)
+        day_form: Literal["", "cardinal", "ordinal"] = "" if not says_day else "ordinal" if in_ordinals else "cardinal"
+        says = Said(said_month, day_form, tuple(said), joint_of(lowered[start:end]))
+        out[start] = Piece("".join(tokens[start:end]), Role.SAID, said=says)
+        out[start + 1 : end] = [Piece("")] * (end - start - 1)
     for index in months:
-        out[index] = month_like(new_month, tokens[index], tokens, style)
+        out[index] = Piece(tokens[index], Role.MONTH_WORD, writing=month_writing(tokens[index], tokens, style))
     if 4 in digits:
-        out[digits[4]] = year_like(new_year, tokens[digits[4]])
-    if short_year is not None:
-        out[short_year] = tokens[short_year][0] + year_like(new_year, tokens[short_year][1:])
+        out[digits[4]] = Piece(tokens[digits[4]], Role.YEAR)
     if digits_day is not None:
-        out[digits_day] = day_like(new_day, tokens[digits_day], style)
+        out[digits_day] = Piece(tokens[digits_day], Role.DAY, is_padded=style.padded_days)
+    for index in weekdays:
+        out[index] = weekday_piece(tokens[index])
     accounted = {digits.get(4), digits_day, short_year, *months, *(i for start, end in runs for i in range(start, end))}
     left = [word for i, word in enumerate(lowered) if i not in accounted and any(map(str.isalnum, word))]
-    return out if all(word in PLAIN_WORDS or word in WEEKDAY_OF for word in left) else None
+    if not all(word in PLAIN_WORDS or word in WEEKDAY_OF for word in left):
+        return None
+    pieces = tuple(
+        one
+        for index, piece in enumerate(out)
+        for one in ((Piece(tokens[index][0]), Piece(tokens[index][1:], Role.YEAR)) if index == short_year else (piece,))
+    )
+    return SpokenDate(year or style.year, month or 7, (day or 15) if month else 2, pieces)
+
+
+def said_text(original: str, said: Said, year: int, month: int, day: int) -> str:
+    """Return a date in number words, which says what ``said`` tells, in the case of ``original``."""
+    words = [cardinal(month)] if said.month else []
+    if said.day:
+        words.append(ordinal(day, said.joint) if said.day == "ordinal" else cardinal(day, said.joint))
+    if said.year:
+        words.append(year_words(year, said.year, said.joint))
+    text = " ".join(words)
+    return case_like(text.capitalize() if original[0].isupper() else text, original)
 
 
 def joint_of(run: Sequence[str]) -> str:
@@ -129,7 +147,7 @@ def counts_time(following: Sequence[str]) -> bool:
 _COUNTED: Final = frozenset("day days night nights week weeks wk wks weekend weekends month months year years".split())
 
 
-_DECADES: Final = frozenset("twenty thirty forty fifty sixty seventy eighty ninety".split())
+_DECADES: Final = frozenset(TENS)
 _NOUGHTS: Final = frozenset({"oh", "aught"})
 _YEAR_WORDS: Final = frozenset({"hundred", "thousand"}) | _NOUGHTS
 _CARDINALS: Final = frozenset(NUMBER_WORDS) | _YEAR_WORDS

@@ -33,17 +33,22 @@ from typing import Final
 
 from deid_runtime.errors import SettingsError
 from deid_runtime.labels import LABELS
+from deid_runtime.lexicon.calendar_words import (
+    ENGLISH,
+    ENGLISH_FOUR_LETTERS,
+    ENGLISH_SHORT,
+    MONTHS,
+    WEEKDAY_NAMES,
+    weekday_words,
+)
 from deid_runtime.lexicon.name_cues import fold, is_listed_name, is_ordinary
+from deid_runtime.lexicon.vocabulary import alternation, dotted_credentials, kin, with_stops
 from deid_runtime.spans import Span
 
 #: Longer sentences are never matched: a template describes a line.
 MAX_SENTENCE_CHARS: Final = 400
 
-_CREDENTIAL: Final = (
-    r"(?:M\.?D\.?|D\.?O\.?|Ph\.?D\.?|M\.?B\.?B\.?S\.?|R\.?N\.?|N\.?P\.?|P\.?A\.?(?:-?C)?|FACP|FACS|FACC|FACOG|FAAP|FRCS|"
-    r"BSN|MSN|DNP|APRN|ARNP|CRNA|CNM|LPN|LVN|CNA|CNP|CCM|CMA|MA|RPA-C|CNS|EMT|EMT-P|MBChB|FRCP|FRCS|MRCP|LMT|OT|ATC|AuD|DC|ND|RRT|CRT|OTR(?:/L)?|PT|DPT|SLP|CCC-SLP|LCSW|LICSW|LMSW|MSW|Psy\.?D\.?|"
-    r"Pharm\.?D\.?|RPh|RD|RDN|LDN|D\.?D\.?S\.?|D\.?P\.?M\.?|O\.?D\.?|MPH|MS|FNP(?:-BC|-C)?|AGNP|PMHNP)"
-)
+_CREDENTIAL: Final = rf"(?:{with_stops(dotted_credentials('template'))})"
 # A name word starts with a capital, ends with a letter or the full stop of an initial, and is nobody's title or rank,
 # nor says whose a date or number is: "Mother DOB".
 _NOT_A_NAME: Final = (
@@ -52,8 +57,8 @@ _NOT_A_NAME: Final = (
     r"Sincerely|Regards|Respectfully|Cordially|Thanks|Thank|Yours|Best|Kind|Warm|Dear|Date|Time|Signed|Page|The|This|Staff|Provider|Transcription|Transcriptionist|Pharmacy|Radiology|Pathology|Medicine|"
     r"Surgery|Cardiology|Neurology|Oncology|Psychiatry|Pediatrics|Phone|Fax|Tel|MRN|DOB|Sex|Age|Room|Bed|"
     r"Patient|Pt|Client|Member|Subscriber|Insured|Policyholder|Claimant|Applicant|Employee|Student|Caller|Donor|Recipient|"
-    r"Mother|Mom|Mum|Father|Dad|Parents?|Guardian|Caregiver|Proxy|Spouse|Husband|Wife|Partner|Son|Daughter|Brother|Sister|"
-    r"Sibling|Baby|Infant|Newborn|Neonate|Fetus|Child|Twin|Maternal|Paternal|Name|Chart|Record|Account|Acct|Verified|"
+    rf"{alternation(map(str.title, kin('no-name')))}|Neonate|Fetus|"
+    r"Maternal|Paternal|Name|Chart|Record|Account|Acct|Verified|"
     r"Confirmed|Reported|Correct|Wrong)(?![^\W\d_]))"
 )
 _NAME_WORD: Final = rf"{_NOT_A_NAME}(?:[^\W\d_a-z]\.|[^\W\d_a-z](?:[^\W\d_]|['\u2019-](?=[^\W\d_]))*+)"
@@ -63,11 +68,11 @@ _SUFFIX: Final = r"(?:,? (?:Jr|Sr)\.?| (?:II|III|IV))?"
 _NAME: Final = rf"{_NAME_PART}(?:(?: {_NAME_PART}){{0,4}}|, ?{_NAME_PART}(?: {_NAME_PART}){{0,2}}){_SUFFIX}"
 _CAPITALISED: Final = r"(?:[^\W\d_a-z][\w'\u2019.&-]*+|\d{1,4}+(?:st|nd|rd|th)?+|of|the|and|for|at|in|&)"
 _PLACE: Final = rf"[^\W\d_a-z][\w'\u2019.-]*+(?: {_CAPITALISED}){{0,6}}"
-_MONTH: Final = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
-    r"Nov(?:ember)?|Dec(?:ember)?)\.?"
+_MONTH: Final = rf"(?:{alternation({*MONTHS[ENGLISH], *MONTHS[ENGLISH_SHORT], *MONTHS[ENGLISH_FOUR_LETTERS]})})\.?"
+_DAY_STEMS: Final = alternation(
+    map(str.title, {*(name[:-3] for name in WEEKDAY_NAMES), *weekday_words("short"), "thur"})
 )
-_WEEKDAY: Final = r"(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs?)?|Fri|Sat(?:ur)?|Sun)(?:day)?[.,]? )"
+_WEEKDAY: Final = rf"(?:(?:{_DAY_STEMS})(?:day)?[.,]? )"
 _DAY_MONTH: Final = r"(?:(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])|(?:1[3-9]|2\d|3[01])/(?:0?[1-9]|1[0-2]))"
 _DATE: Final = (
     rf"{_WEEKDAY}?(?:\d{{1,2}}[/.-]\d{{1,2}}[/.-](?:\d{{4}}|\d{{2}})|\d{{4}}[/.-]\d{{1,2}}[/.-]\d{{1,2}}|{_DAY_MONTH}|"

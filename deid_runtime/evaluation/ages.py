@@ -3,16 +3,12 @@
 import re
 from typing import Final
 
-_ONES: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+from deid_runtime.lexicon.numbers import DECADE_WORDS, NUMBER_WORDS
+
 _VALUES: Final[dict[str, int]] = {
-    **{word: value for value, word in enumerate(_ONES)},
-    **{word: 10 * value for value, word in enumerate(_TENS, start=2)},
+    **NUMBER_WORDS,
     # A decade is its first year: "nineties" is over 89 and "eighties" is not.
-    **{word[:-1] + "ies": 10 * value for value, word in enumerate(_TENS, start=2)},
+    **DECADE_WORDS,
     "fourty": 40,
     "ninty": 90,
 }

@@ -10,15 +10,13 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
-_TITLE: Final = re.compile(
-    r"(?:\b(?:mr|mrs|ms|miss|mx|master|mister|madam|sir|sr|sra|srta|señora?|mme|rev|pastor|father|sgt|sergeant|officer)"
-    r"\b\.?[ \t]{0,2})$",
-    re.IGNORECASE,
-)
-_STAFF_TITLE: Final = re.compile(r"\b(?:drs?|doctor|prof|professor|nurse)\b\.?[ \t]{0,2}$", re.IGNORECASE)
+from deid_runtime.lexicon.vocabulary import alternation, credentials, dotted_credentials, particles, titles, with_stops
+
+_TITLE: Final = re.compile(rf"(?:\b(?:{alternation(titles('text'))})\b\.?[ \t]{{0,2}})$", re.IGNORECASE)
+_STAFF_TITLE: Final = re.compile(rf"\b(?:{alternation(titles('text-staff'))})\b\.?[ \t]{{0,2}}$", re.IGNORECASE)
+#: The last full stop is left out: it may end the sentence.
 _CREDENTIAL: Final = re.compile(
-    r",?[ \t]?(?:M\.?D|D\.?O|R\.?N|N\.?P|PA(?:-C)?|MBBS|Ph\.?D|FNP|APRN|ARNP|CRNA|LPN|CNA|RRT|DPT|"
-    r"LCSW|LICSW|PharmD|RPh)"
+    rf",?[ \t]?(?:{with_stops((*credentials('text'), *(word[:-1] for word in dotted_credentials('text-dotted'))))})"
     r"(?![^\W_])"
 )
 #: Heads that make an eponym of any name before them; those in the second row of any owner too (*Hodgkin's disease*).
@@ -57,12 +55,7 @@ _GERM: Final = re.compile(r"\b(?:salmonella|serovar|serotype|ser\.)[ \t]{1,2}$",
 _TITLE_CHARS: Final = 12  # the longest title with its full stop and spaces
 
 #: First and later parts of names that carry nothing alone.
-PARTICLES: Final = frozenset(
-    {
-        "de", "la", "las", "los", "del", "da", "das", "do", "dos", "du", "di", "le", "van", "von", "der", "den", "ter",
-        "ten", "bin", "ibn", "al", "el", "ap", "y", "e", "st", "mac", "mc", "o", "jr", "sr", "ii", "iii", "iv",
-    }
-)  # fmt: skip
+PARTICLES: Final = frozenset(particles("name"))
 
 
 def fold(word: str) -> str:

@@ -25,6 +25,7 @@ from deid_runtime.lexicon.name_cues import (
     is_ordinary,
     precedes_no_verb,
 )
+from deid_runtime.lexicon.vocabulary import alternation, kin
 
 
 class NameWord(Protocol):
@@ -57,8 +58,8 @@ _POSSESSIVE: Final = re.compile(r"['\u2019]s?\b|['\u2019](?= )")
 
 #: A label, then the name and the end of its field.
 _LABEL: Final = re.compile(
-    r"(?:\b(?:(?:sur|nick|fore|user)?names?|surname|patient|pt|client|aka|a\.k\.a\.|alias|spouse|wife|husband|"
-    r"mother|father|son|daughter|guardian|contact|kin|nok|poa|hcp|proxy|signed|interpreter|re)"
+    r"(?:\b(?:(?:sur|nick|fore|user)?names?|surname|patient|pt|client|aka|a\.k\.a\.|alias|"
+    rf"{alternation(kin('label'))}|contact|kin|nok|poa|hcp|proxy|signed|interpreter|re)"
     r"(?:[ \t]?\([^()\n]{0,12}\))?[ \t]{0,3}[:=][ \t]{0,6}[\"(]?)$",
     re.IGNORECASE,
 )
@@ -75,15 +76,11 @@ _MET: Final = re.compile(
     r"\b(?:(?:[Ss]poke|[Tt]alked|[Mm]et|[Dd]iscussed|[Cc]onferred|[Ss]peaking)[ \t](?:with|to|w/)|[Dd]/w|"
     r"(?:accompanied|brought[ \t]in|escorted|interpreted|seen|signed|driven|raised)[ \t]by)[ \t]{1,2}$"
 )
-_KIN: Final = re.compile(
-    r"\b(?:son|daughter|wife|husband|spouse|mother|father|mom|mum|dad|sister|brother|twin|aunt|uncle|cousin|niece|nephew|"
-    r"grand(?:son|daughter|mother|father|ma|pa)|partner|fianc[ée]e?|boyfriend|girlfriend|friend|neighbou?r|roommate|"
-    r"caregiver|guardian|patient|pt|nurse|interpreter)[ \t]{1,2}$"
-)
+_KIN: Final = re.compile(rf"\b(?:{alternation(kin('introduces'))}|patient|pt|nurse|interpreter)[ \t]{{1,2}}$")
 #: The same before words that are no function words: *w/ Her* may be anything.
 _WITH: Final = re.compile(
     r"(?:\b[Pp]er[ \t]{1,2}|(?<![^\W_])w/[ \t]{0,2}|"
-    r"(?:^|[.!?\n])[ \t]*(?:Patient|Pt|Son|Daughter|Wife|Husband|Mother|Father|Mom|Dad|Sister|Brother)[ \t])$"
+    rf"(?:^|[.!?\n])[ \t]*(?:Patient|Pt|{alternation(map(str.title, kin('heads')))})[ \t])$"
 )
 #: What people do who are named: none of these follows an article, preposition or modal.
 _DOES: Final = re.compile(

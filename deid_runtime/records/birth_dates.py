@@ -4,6 +4,8 @@ import re
 from datetime import date
 from typing import Final
 
+from deid_runtime.lexicon.calendar_words import MONTH_NAMES, SHORT_MONTHS
+
 _LONGEST_CHARS: Final = 60
 #: Behind a date: a time, with the zone and the T that may join them.
 _TIME: Final = re.compile(
@@ -13,8 +15,6 @@ _YEAR_FIRST: Final = re.compile(r"(\d{4})([-/.]?)(\d{1,2})\2(\d{1,2})")
 _YEAR_LAST: Final = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})")
 _DAY_FIRST_WORDS: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?[ -]?(?:of )?([a-z]{3,9})\.?,?[ -]?(\d{4})", re.I)
 _MONTH_FIRST_WORDS: Final = re.compile(r"([a-z]{3,9})\.?[ -]?(\d{1,2})(?:st|nd|rd|th)?,?[ -](\d{4})", re.I)
-_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_MONTH_NAMES: Final = "january february march april may june july august september october november december".split()
 
 
 def date_of_birth(written: str) -> date | None:
@@ -43,7 +43,7 @@ def date_of_birth(written: str) -> date | None:
 
 def _named(year: int, month: str, day: int) -> date | None:
     lower = month.lower()
-    for number, (short, name) in enumerate(zip(_MONTHS, _MONTH_NAMES, strict=True), 1):
+    for number, (short, name) in enumerate(zip(SHORT_MONTHS, MONTH_NAMES, strict=True), 1):
         if lower == short or (len(lower) > 3 and name.startswith(lower)) or lower == "sept" == name[:4]:
             return date(year, number, day)
     return None

@@ -1,9 +1,85 @@
-"""Several values in one field of a patient's record: ``212-867-4410|212-867-4411``, ``Anna; Annie``, one a line."""
+"""The fields of a patient's record: what each is called, what it holds, and several values in one field."""
 
 import re
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
+#: What a field holds. Values of ``value`` are looked for as their label; those of ``nothing`` are not looked for.
+Holds = Literal["given", "family", "former", "person", "provider", "birth", "last4", "value", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordField:
+    """One field of a record.
+
+    ``aliases`` are other names of its column, ``label`` is the label that its values have in notes, empty where they
+    have none.
+    """
+
+    name: str
+    holds: Holds
+    label: str
+    aliases: tuple[str, ...] = ()
+
+
+#: Column of the patient id.
+ID: Final = "id"
+
+RECORD_FIELDS: Final = (
+    RecordField("given", "given", "PATIENT", ("given_name", "first", "first_name", "forename")),
+    RecordField("middle", "given", "PATIENT", ("middle_name",)),
+    RecordField("family", "family", "PATIENT", ("family_name", "last", "last_name", "surname")),
+    RecordField("former_name", "former", "PATIENT", ("maiden_name", "maiden")),
+    RecordField("nickname", "given", "PATIENT", ("preferred_name", "preferred")),
+    RecordField("suffix", "nothing", "", ("name_suffix",)),
+    RecordField("name", "person", "PATIENT", ("full_name",)),
+    RecordField("aka", "person", "PATIENT", ("alias",)),
+    RecordField("sex", "nothing", "", ("gender",)),
+    RecordField("dob", "birth", "DATE", ("birth_date", "birthdate", "date_of_birth")),
+    RecordField("mrn", "value", "MEDICALRECORD", ("medical_record_number",)),
+    RecordField("account", "value", "ACCOUNT", ("account_number",)),
+    RecordField("csn", "value", "ACCOUNT"),
+    RecordField("member_id", "value", "HEALTHPLAN", ("health_plan_id",)),
+    RecordField("policy", "value", "HEALTHPLAN", ("policy_number",)),
+    RecordField("ssn", "value", "SSN"),
+    RecordField("ssn_last4", "last4", "SSN"),
+    RecordField("phone", "value", "PHONE", ("telephone", "phone_number")),
+    RecordField("mobile", "value", "PHONE", ("cell", "mobile_phone", "cell_phone")),
+    RecordField("home_phone", "value", "PHONE"),
+    RecordField("work_phone", "value", "PHONE"),
+    RecordField("fax", "value", "FAX"),
+    RecordField("email", "value", "EMAIL", ("e_mail", "email_address")),
+    RecordField("street", "value", "STREET", ("address", "street_address")),
+    RecordField("city", "value", "CITY"),
+    RecordField("county", "value", "CITY"),
+    RecordField("state", "value", "STATE"),
+    RecordField("zip", "value", "ZIP", ("postcode", "postal_code", "zip_code")),
+    RecordField("country", "value", "COUNTRY"),
+    RecordField("contact", "person", "PATIENT", ("emergency_contact",)),
+    RecordField("next_of_kin", "person", "PATIENT"),
+    RecordField("guardian", "person", "PATIENT"),
+    RecordField("mother", "person", "PATIENT"),
+    RecordField("father", "person", "PATIENT"),
+    RecordField("spouse", "person", "PATIENT"),
+    RecordField("pcp", "provider", "DOCTOR"),
+    RecordField("provider", "provider", "DOCTOR"),
+    RecordField("employer", "value", "ORGANIZATION"),
+    RecordField("school", "value", "ORGANIZATION"),
+)
+
+FIELD_NAMES: Final = tuple(field.name for field in RECORD_FIELDS)
+_FIELD_OF: Final = {name: field for field in RECORD_FIELDS for name in (field.name, *field.aliases)}
 _MARKS: Final = re.compile(r"[|;\r\n]")
+
+
+def field_of(column: str) -> RecordField | None:
+    """Return the field that a column holds by its name or an alias, in any case, with spaces or dashes; else None."""
+    return _FIELD_OF.get(column.strip().lower().replace(" ", "_").replace("-", "_"))
+
+
+def fields_that_hold(*holds: Holds) -> tuple[str, ...]:
+    """Return every name, aliases too, of the fields that hold one of ``holds``, in the order of the fields."""
+    return tuple(name for name, field in _FIELD_OF.items() if field.holds in holds)
 
 
 def record_values(field: str) -> list[str]:

@@ -1,7 +1,8 @@
 """Patients' structured records from a table: JSON Lines (plain or gzip), CSV or Parquet, one patient a row.
 
-The column ``id`` holds the patient id that the notes carry; the other columns are the fields below, under their own
-name or one of the aliases, in any case, with spaces or dashes for underscores. Columns whose name starts with an
+The column ``id`` holds the patient id that the notes carry; the other columns are the fields of
+:mod:`deid_runtime.records.fields`, under their own name or one of the aliases, in any case, with spaces or dashes for
+underscores. Columns whose name starts with an
 underscore are passed over; an unknown one is an error, since a misspelt field would mean identifiers not looked for.
 A field may hold several values with ``|``, ``;`` or a line end between them; ``dob`` holds one.
 All records are held in memory, in every worker: about 2 kB a patient.
@@ -14,55 +15,11 @@ from typing import Final
 
 from deid_runtime.errors import SettingsError
 from deid_runtime.records.birth_dates import date_of_birth
+from deid_runtime.records.fields import FIELD_NAMES, ID, field_of
 from deid_runtime.records.tables import read_table
 from deid_runtime.spans import PatientRecord
 from deid_runtime.system.shown_ids import shown_id
 
-#: Field to its aliases.
-FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "given": ("given_name", "first", "first_name", "forename"),
-    "middle": ("middle_name",),
-    "family": ("family_name", "last", "last_name", "surname"),
-    "former_name": ("maiden_name",),
-    "nickname": ("preferred_name",),
-    "suffix": ("name_suffix",),
-    "name": ("full_name",),
-    "aka": ("alias",),
-    "sex": ("gender",),
-    "dob": ("birth_date", "birthdate", "date_of_birth"),
-    "mrn": ("medical_record_number",),
-    "account": ("account_number",),
-    "csn": (),
-    "member_id": ("health_plan_id",),
-    "policy": ("policy_number",),
-    "ssn": (),
-    "ssn_last4": (),
-    "phone": ("telephone", "phone_number"),
-    "mobile": ("cell", "mobile_phone", "cell_phone"),
-    "home_phone": (),
-    "work_phone": (),
-    "fax": (),
-    "email": ("e_mail", "email_address"),
-    "street": ("address", "street_address"),
-    "city": (),
-    "county": (),
-    "state": (),
-    "zip": ("postcode", "postal_code", "zip_code"),
-    "country": (),
-    "contact": ("emergency_contact",),
-    "next_of_kin": (),
-    "guardian": (),
-    "mother": (),
-    "father": (),
-    "spouse": (),
-    "pcp": (),
-    "provider": (),
-    "employer": (),
-    "school": (),
-}
-
-_FIELD_OF: Final = {alias: name for name, aliases in FIELDS.items() for alias in (name, *aliases)}
-_ID: Final = "id"
 #: What a value is looked for by grows with it.
 _LONGEST_VALUE_CHARS: Final = 2_000
 
@@ -94,10 +51,10 @@ def checked_records(records: Mapping[str, PatientRecord]) -> dict[str, PatientRe
                 f"{position}: it is of patient {shown_id(record.id)}; give each under the id that the notes carry"
             )
         # What was read before has its names already, and there may be a million of them.
-        if record.fields.keys() <= FIELDS.keys() and "dob" not in record.fields:
+        if record.fields.keys() <= set(FIELD_NAMES) and "dob" not in record.fields:
             checked[patient] = record
         else:
-            checked[patient] = _record(position, {**record.fields, _ID: patient})
+            checked[patient] = _record(position, {**record.fields, ID: patient})
     return checked
 
 
@@ -112,7 +69,7 @@ def _record(position: str, row: Mapping[str, object]) -> PatientRecord:
             )
         if value:
             fields[field] = value
-    patient = fields.pop(_ID, "")
+    patient = fields.pop(ID, "")
     if not patient:
         raise SettingsError(f"{position}: column 'id' is empty; expected the patient id that the notes carry")
     return PatientRecord(patient, fields)
@@ -124,18 +81,18 @@ def _fields_of(position: str, columns: Mapping[str, object] | Sequence[str]) -> 
     for number, column in enumerate(columns, 1):
         if column.startswith("_"):
             continue
-        name = column.strip().lower().replace(" ", "_").replace("-", "_")
-        field = _ID if name == _ID else _FIELD_OF.get(name)
+        known = field_of(column)
+        field = ID if column.strip().lower() == ID else known.name if known else None
         if field is None:
             # Not by its name: where the header is missing, that is a value of a patient.
             raise SettingsError(
                 f"{position}: the name of column {number} is unknown; rename it, or start its name with _ to leave it "
-                f"out. Is there a header? Known: {_ID}, {', '.join(FIELDS)}"
+                f"out. Is there a header? Known: {ID}, {', '.join(FIELD_NAMES)}"
             )
         if field in fields.values():
             raise SettingsError(f"{position}: two columns hold {field!r}; start the name of one with _ to leave it out")
         fields[column] = field
-    if _ID not in fields.values():
+    if ID not in fields.values():
         raise SettingsError(f"{position}: no column 'id'; expected the patient id that the notes carry")
     return fields
 

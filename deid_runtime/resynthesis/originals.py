@@ -14,6 +14,8 @@ from typing import Final
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.lexicon.name_cues import PARTICLES
+from deid_runtime.lexicon.vocabulary import address_words
+from deid_runtime.records.fields import fields_that_hold
 from deid_runtime.spans import PatientRecord, Span
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.hashing import Keyed
@@ -32,17 +34,13 @@ _LEAST_LETTERS: Final = 2  # of a family name; one letter is an initial
 MOVING_LABELS: Final = frozenset({"DATE", "AGE"})
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
 #: Fields of a patient's record that hold names of people beside the patient.
-_OTHER_PEOPLE: Final = ("name", "aka", "contact", "next_of_kin", "guardian", "mother", "father", "spouse")
-_FAMILY_FIELDS: Final = ("family", "former_name", "last", "last_name", "surname", "family_name", "maiden_name")
+_OTHER_PEOPLE: Final = fields_that_hold("person")
+_FAMILY_FIELDS: Final = fields_that_hold("family", "former")
 
 #: How kinds of streets are written, to one form.
 _STREET_WORDS: Final[Mapping[str, str]] = {
-    "st": "street", "str": "street", "ave": "avenue", "av": "avenue", "rd": "road", "dr": "drive", "ln": "lane",
-    "la": "lane", "blvd": "boulevard", "ct": "court", "cir": "circle", "pl": "place", "ter": "terrace",
-    "terr": "terrace", "hwy": "highway", "pkwy": "parkway", "sq": "square", "trl": "trail", "cres": "crescent",
-    "cr": "crescent", "rte": "route", "rt": "route", "expy": "expressway", "fwy": "freeway", "tpke": "turnpike",
-    "aly": "alley", "hts": "heights", "xing": "crossing", "cv": "cove", "pt": "point", "mt": "mount",
-}  # fmt: skip
+    form: word for word, short in address_words("resynthesis").items() for form in short
+}
 #: Words that make a name the name of a street.
 STREET_KINDS: Final = frozenset(_STREET_WORDS.values()) | frozenset(
     "way pike trail loop row path walk run calle avenida camino via rue strasse straße straat close grove gardens hill "
@@ -135,7 +133,7 @@ def _names(notes: Sequence[AnnotatedNote], fields: Mapping[str, str]) -> tuple[s
     families = {word.form for name in _FAMILY_FIELDS for word in words_of(fields.get(name, ""))}
     name_words = set(families)
     recorded = {fields[name]: "PATIENT" for name in _OTHER_PEOPLE if fields.get(name)}
-    recorded |= {fields[name]: "DOCTOR" for name in ("pcp", "provider") if fields.get(name)}
+    recorded |= {fields[name]: "DOCTOR" for name in fields_that_hold("provider") if fields.get(name)}
     for mentions in [recorded, *map(_mentions, notes)]:
         name_words.update(word.form for mention in mentions for word in words_of(mention))
         families.update(_family_names(patient, mentions))

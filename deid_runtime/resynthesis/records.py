@@ -3,28 +3,13 @@
 from collections.abc import Collection
 from typing import Final
 
-from deid_runtime.records.patients import FIELDS
+from deid_runtime.records.fields import RECORD_FIELDS, field_of
 from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.surrogates import Surrogates
 
-#: Field to the label that its values have in notes; ``sex`` alone stays as it is.
-_LABELS: Final = {
-    **dict.fromkeys(
-        ("given", "middle", "family", "former_name", "nickname", "name", "aka", "contact", "next_of_kin", "guardian",
-         "mother", "father", "spouse"), "PATIENT",
-    ),
-    **dict.fromkeys(("pcp", "provider"), "DOCTOR"),
-    **dict.fromkeys(("account", "csn"), "ACCOUNT"),
-    **dict.fromkeys(("member_id", "policy"), "HEALTHPLAN"),
-    **dict.fromkeys(("ssn", "ssn_last4"), "SSN"),
-    **dict.fromkeys(("phone", "mobile", "home_phone", "work_phone"), "PHONE"),
-    **dict.fromkeys(("city", "county"), "CITY"),
-    **dict.fromkeys(("employer", "school"), "ORGANIZATION"),
-    "dob": "DATE", "mrn": "MEDICALRECORD", "fax": "FAX", "email": "EMAIL", "street": "STREET", "state": "STATE",
-    "zip": "ZIP", "country": "COUNTRY",
-}  # fmt: skip
-_KEPT: Final = frozenset({"sex", "suffix"})
-_FIELD_OF: Final = {alias: name for name, aliases in FIELDS.items() for alias in (name, *aliases)}
+#: Field to the label that its values have in notes.
+_LABELS: Final = {field.name: field.label for field in RECORD_FIELDS if field.label}
+_KEPT: Final = frozenset(field.name for field in RECORD_FIELDS if not field.label)
 #: City, state and ZIP are written as in an address, so that they agree as they do in notes.
 _ADDRESS: Final = ("city", "state", "zip")
 
@@ -37,7 +22,7 @@ def replace_record(
 
     ``patient`` is the id that the notes carry, ``avoid`` what was avoided there.
     """
-    fields = {_FIELD_OF[name]: value for name, value in record.fields.items() if name in _FIELD_OF and value.strip()}
+    fields = {field.name: value for name, value in record.fields.items() if (field := field_of(name)) and value.strip()}
     told = [name for name in fields if name in _LABELS and name not in _ADDRESS]
     lines = [[name] for name in told] + [[name for name in _ADDRESS if name in fields]]
     text, names, spans = "", [], []

@@ -6,8 +6,8 @@ HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(C): all ages over 89 in one category.
 import re
 from typing import Final
 
-from deid_runtime.dates.calendar_words import DECADE_WORDS, NUMBER_WORDS, ORDINAL_WORDS
 from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.lexicon.numbers import DECADE_WORDS, NUMBER_WORDS, ORDINAL_WORDS
 
 _OLDEST_KEPT: Final = 89
 _OLDEST_KNOWN: Final = 130

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
-from deid_runtime.dates.calendar_words import HOLIDAYS
+from deid_runtime.dates.holiday_days import HOLIDAYS
 from deid_runtime.dates.holidays import find_holiday, weekday_name
-from deid_runtime.dates.parts import LONGEST_DATE_CHARS, day_named
-from deid_runtime.dates.shifting import month_of, replace_date
+from deid_runtime.dates.parts import LONGEST_DATE_CHARS
+from deid_runtime.dates.replace import replace_date
+from deid_runtime.dates.stated import day_named, month_of
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.surrogates.ages import replace_age
 from deid_runtime.surrogates.contacts import replace_email, replace_ip, replace_url, replace_username

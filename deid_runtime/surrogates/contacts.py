@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.lexicon.vocabulary import credential_keys
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import names, phrases
@@ -40,10 +41,9 @@ _MAILBOX_WORDS: Final = frozenset(
     schedule
     appointments privacy compliance benefits claims hr nursing nurse nurses lab labs pharmacy clinic dispatch
     frontdesk desk
-    mail noreply no reply donotreply privacyofficer med secs econsult research study trials registry icu ccu er ed np
-    md rn
+    mail noreply no reply donotreply privacyofficer med secs econsult research study trials registry icu ccu er ed
     dr staff team fax legal accounts service services care health master sched infusion""".split()
-)
+) | credential_keys("mailbox")
 
 _LONG_MAILBOX_WORDS: Final = frozenset(word for word in _MAILBOX_WORDS if len(word) > 2)
 

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from deid_runtime.dates.calendar_words import ORDINAL_WORDS, ordinal, ordinal_ending
 from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.lexicon.numbers import ORDINAL_WORDS, ordinal, ordinal_ending
+from deid_runtime.lexicon.vocabulary import street_kinds
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.lists import names, phrases
 from deid_runtime.surrogates.patient import Patient, first_free
@@ -52,11 +53,7 @@ _HEADS: Final = frozenset(
 _UNITS: Final = frozenset(
     "bed building bldg east floor fl level north pod room rm south station suite tower wing ward west".split()
 )
-_ROADS: Final = frozenset(
-    """aly alley ave avenue blvd boulevard cir circle close court cres crescent ct dr drive expy expressway freeway fwy
-    gardens hwy highway lane ln loop parkway path pike pkwy pl place plaza rd ridge road route row run sq square st
-    street ter terrace trail trl turnpike walk way""".split()
-)
+_ROADS: Final = frozenset(street_kinds("surrogate"))
 _COMPASS: Final = frozenset({"ne", "nw", "se", "sw"})
 _NUMBERED_ROADS: Final = frozenset(
     """county state us interstate federal old township parish ranch farm forest rural star hwy highway route road rd fm

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
+from deid_runtime.lexicon.states import us_states
 from deid_runtime.surrogates.forms import normal_form
 
 _FOLDER: Final = "data/surrogates"
@@ -306,10 +307,14 @@ def _states() -> tuple[State, ...]:
         pairs = [entry.rsplit(" ", 1) for entry in listed.split(",")]
         cities[code] = tuple((city, zip3) for city, zip3 in pairs)
     states = []
-    for code, name, short, zips, area_codes in read_rows("us_states.tsv"):
+    for code, zips, area_codes in read_rows("us_states.tsv"):
         first, last = (int(end) for end in zips.split("-"))
         zip3 = tuple(f"{number:03}" for number in range(first, last + 1))
-        states.append(State(code, name, short, zip3, tuple(area_codes.split(",")), cities[code]))
+        states.append(
+            State(
+                code, us_states()[code].name, us_states()[code].short, zip3, tuple(area_codes.split(",")), cities[code]
+            )
+        )
     return tuple(states)
 
 

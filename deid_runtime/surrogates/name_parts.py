@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from deid_runtime.records.fields import record_values
+from deid_runtime.lexicon.vocabulary import credential_keys, particles, titles
+from deid_runtime.records.fields import Holds, fields_that_hold, record_values
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import names
 from deid_runtime.surrogates.patient import Patient
@@ -16,24 +17,16 @@ WORD: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_MARK}]|[{APOSTROPHES}](?=[^\W_]))
 _HYPHENATED: Final = re.compile(rf"{WORD.pattern}(?:[-‐‑]{WORD.pattern})+")
 _POSSESSIVE: Final = re.compile(rf"(?<=[^\W_]{{2}})[{APOSTROPHES}][sS]$")
 _KINSHIP: Final = re.compile(r"(?<![^\W\d_])[sdwac]/[olp](?![^\W\d_])", re.I)  # s/o, d/o, w/o, a/l, a/p: son of
-_SUFFIXES: Final = frozenset("jr sr ii iii iv jnr snr esq".split())
-_TITLES: Final = frozenset("dr mr mrs ms mx miss prof professor rev sgt capt lt col sra sr sir dame".split())
-_CREDENTIALS: Final = frozenset(
-    "md do rn np pa pac phd lpn rph pharmd dds dmd dpm dnp crna cnm facs facp msw lcsw mbbs bsn msn aprn fnp".split()
-)
-_PARTICLES: Final = frozenset(
-    "binte binti nee née aka "
-    "de da do dos das del della di la las los le van von der den ten ter vd te ap nic y e bin bint ibn al el ben abu "
-    "du des zu af av st saint ste mc mac ní ni ó o nic san".split()
-)
+_SUFFIXES: Final = frozenset(particles("surrogate-suffix"))
+_TITLES: Final = frozenset(titles("surrogate"))
+_CREDENTIALS: Final = credential_keys("surrogate")
+_PARTICLES: Final = frozenset(particles("surrogate"))
 #: Particles also where capitalised at the head of a name; the others are given names there (Al, Ben, Do, Le).
-_FIRM_PARTICLES: Final = frozenset(
-    "de del della di da dos las los van von der den du st saint ste bin ibn la te ap nic ní".split()
-)
+_FIRM_PARTICLES: Final = frozenset(particles("firm"))
 
 _NEWBORN: Final = frozenset("baby boy girl bb bg twin infant newborn babyboy babygirl".split())
 #: Of these the ones that are given names of English speakers, too.
-_GIVEN_PARTICLES: Final = frozenset("van von della del".split())
+_GIVEN_PARTICLES: Final = frozenset(particles("given"))
 
 GIVEN: Final = "given"
 FAMILY: Final = "family"
@@ -137,14 +130,18 @@ def certain_role(patient: Patient, form: str) -> str:
     return ""
 
 
-_GIVEN_FIELDS: Final = ("given", "first", "first_name", "middle", "nickname", "preferred", "given_name")
-_FAMILY_FIELDS: Final = ("family", "last", "last_name", "surname", "maiden", "family_name")
+_FAMILIES: Final[tuple[Holds, Holds]] = ("former", "family")
+#: The former name comes last of the family names: the others are those of today.
+_ROLE_OF_FIELDS: Final = (
+    (FAMILY, (*fields_that_hold("family"), *fields_that_hold("former"))),
+    (GIVEN, fields_that_hold("given")),
+)
 
 
 def record_roles(record: Mapping[str, str]) -> dict[str, str]:
     """Return the role of each word of the names in a patient's record, by normal form."""
     roles: dict[str, str] = {}
-    for role, fields in ((FAMILY, _FAMILY_FIELDS), (GIVEN, _GIVEN_FIELDS)):
+    for role, fields in _ROLE_OF_FIELDS:
         for value in (one for name in fields for one in record_values(record.get(name, "")[:LONGEST_NAME_CHARS])):
             for place, (start, end) in enumerate(_words(value)):
                 form = normal_form(value[start:end])
@@ -154,6 +151,20 @@ def record_roles(record: Mapping[str, str]) -> dict[str, str]:
                 if len(form) > 1 and (is_name or form not in _PARTICLES):
                     roles[form] = role
     return roles
+
+
+def former_forms(record: Mapping[str, str]) -> frozenset[str]:
+    """Return the normal forms of the words of the patient's former names that are not family names of today, too."""
+    former, today = (
+        {
+            normal_form(value[start:end])
+            for name in fields_that_hold(holds)
+            for value in record_values(record.get(name, "")[:LONGEST_NAME_CHARS])
+            for start, end in _words(value)
+        }
+        for holds in _FAMILIES
+    )
+    return frozenset(former - today)
 
 
 def parse(patient: Patient, value: str) -> list[Part]:

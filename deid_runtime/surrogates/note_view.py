@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
-from deid_runtime.dates.parts import DateStyle, read_style
+from deid_runtime.dates.forms import read_style
+from deid_runtime.dates.parts import DateStyle
 from deid_runtime.records.birth_dates import date_of_birth
 from deid_runtime.spans import Note, Span
 from deid_runtime.surrogates.ages import stated_ages

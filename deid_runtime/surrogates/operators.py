@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from deid_runtime.dates.parts import read_style
+from deid_runtime.dates.forms import read_style
 from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.records.birth_dates import date_of_birth
 from deid_runtime.settings import Dates, Operator

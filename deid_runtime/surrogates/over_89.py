@@ -12,8 +12,9 @@ from datetime import date, timedelta
 from typing import Final
 
 from deid_runtime.dates.parts import DateStyle
-from deid_runtime.dates.shifting import month_of, replace_date
-from deid_runtime.dates.stated_years import stated_years
+from deid_runtime.dates.replace import replace_date
+from deid_runtime.dates.stated import month_of, stated_years
+from deid_runtime.lexicon.vocabulary import alternation, kin
 from deid_runtime.surrogates.hashing import Keyed
 
 #: A person who turns 90 in the year of the note was born this many years before.
@@ -29,8 +30,7 @@ _BIRTH_CUE: Final = re.compile(
     r"(?:\bd\.?o\.?b\b|\byob\b|\bborn\b|\bbirth(?:date|day)?\b|\bb\.)[^\w]*(?:(?:on|in|date)\b\W*)?$", re.I
 )
 _NOT_OF_NOW: Final = re.compile(
-    r"\b(?:mother|mom|mum|father|dad|parents?|sister|brother|sibling|twin|aunt|uncle|grand(?:mother|father|ma|pa)|[mp]g[mf]|"
-    r"husband|wife|spouse|partner|neighbou?r|friend|roommate)\b"
+    rf"\b(?:{alternation(kin('not-now'))}|[mp]g[mf])\b"
     r"(?:[\s,:(]|\b(?:aged?|who|is|was|now|died|dead|dec(?:eased)?|passed|away|lived|to|at|in|her|his)\b)*$"
     r"|\b(?:until|till|reach|live to)\s+(?:age\s+)?[\"'“‘]?$",
     re.I,

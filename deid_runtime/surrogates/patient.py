@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from deid_runtime.records.fields import record_values
+from deid_runtime.records.fields import ID, field_of, record_values
 from deid_runtime.surrogates.forms import changed, normal_form
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import phrases
@@ -17,8 +17,8 @@ _DAYS_IN_YEAR: Final = 365.2425
 ATTEMPTS: Final = 24  # how many stand-ins of a value are tried for one that is no original
 
 #: Fields of a record that are not identifiers by themselves and so are no bar to a stand-in.
-_NOT_IDENTIFYING: Final = frozenset({"id", "sex", "gender"})
-_ADDRESSES: Final = frozenset({"street", "address"})  # of which the St may come again, as initials say
+_NOT_IDENTIFYING: Final = frozenset({ID, "sex"})
+_ADDRESS: Final = "street"  # of which the St may come again, as initials say
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,12 @@ def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, st
     """Return the patient whose secret is ``keyed`` and whose dates move by ``offset_days``."""
     recorded = set()
     for name, value in record.items():
-        for one in record_values(value) if name not in _NOT_IDENTIFYING else ():
+        known = field_of(name)
+        field = known.name if known else name
+        for one in record_values(value) if field not in _NOT_IDENTIFYING else ():
             recorded.add(normal_form(one))
             words = {normal_form(word) for word in one.replace("-", " ").split()}
-            recorded.update(words - phrases().kept["street"] if name in _ADDRESSES else words)
+            recorded.update(words - phrases().kept["street"] if field == _ADDRESS else words)
     return Patient(keyed, offset_days, dict(record), frozenset(recorded - {""}), dict(roles))
 
 

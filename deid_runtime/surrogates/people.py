@@ -13,6 +13,7 @@ from deid_runtime.surrogates.name_parts import (
     INITIAL,
     LONGEST_NAME_CHARS,
     Part,
+    former_forms,
     is_listed,
     parse,
     syllabic_culture,
@@ -59,8 +60,14 @@ def find_people(patient: Patient, mentions: Iterable[str]) -> People:
     syllables: dict[str, str] = {}
     own_given = tuple(form for form, role in patient.roles.items() if role == GIVEN)
     own_family = tuple(form for form, role in patient.roles.items() if role == FAMILY)
-    if own_given and own_family:
-        persons.append(Person(own_given, own_family))
+    former = former_forms(patient.record)
+    # Under each name the patient is one person: J.Q. of today is J.O. of old.
+    for family in (
+        tuple(form for form in own_family if form not in former),
+        tuple(form for form in own_family if form in former),
+    ):
+        if own_given and family:
+            persons.append(Person(own_given, family))
     parsed = {value: parse(patient, value) for value in dict.fromkeys(mentions) if len(value) <= LONGEST_NAME_CHARS}
     parsed.update(_told_initials(persons, parsed))
     for value, parts in parsed.items():

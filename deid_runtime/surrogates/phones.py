@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.lexicon.numbers import ONES, TEENS, TENS
 from deid_runtime.surrogates.forms import normal_form, scramble
 from deid_runtime.surrogates.lists import places
 from deid_runtime.surrogates.numbers import ROUNDS, permuted, replace_code
@@ -29,11 +30,9 @@ _TOLL_FREE: Final = ("800", "833", "844", "855", "866", "877", "888")
 _LONGEST_CHARS: Final = 200
 _FORMAT: Final = re.compile(r"[\d\s().+/*#:;,x-]*(?:ext?|x|pgr|#)?[\d\s().-]*", re.I)
 
-_UNITS: Final = ("oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_TEENS: Final = tuple("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split())
-_TENS: Final = tuple("twenty thirty forty fifty sixty seventy eighty ninety".split())
+_UNITS: Final = ("oh", *ONES)
 _NUMBER_SPEECH: Final = re.compile(
-    rf"(?:\b(?:zero|hundred|double|triple|{'|'.join((*_UNITS, *_TEENS, *_TENS))})\b[\s,-]*){{3,}}", re.I
+    rf"(?:\b(?:zero|hundred|double|triple|{'|'.join((*_UNITS, *TEENS, *TENS))})\b[\s,-]*){{3,}}", re.I
 )
 
 #: (area code, exchange and line, attempt) -> the area code that stands for it.
@@ -143,7 +142,7 @@ def _respoken(patient: Patient, value: str, attempt: int) -> str:
 
     def other(match: re.Match[str]) -> str:
         word, choice = "oh" if match[0].lower() == "zero" else match[0].lower(), next(choices)
-        kind = next((kind for kind in (_UNITS, _TEENS, _TENS) if word in kind), None)
+        kind = next((kind for kind in (_UNITS, TEENS, TENS) if word in kind), None)
         if kind is None:
             return match[0]
         options = kind[1:] if kind is _UNITS and word != "oh" else kind

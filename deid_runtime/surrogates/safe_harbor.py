@@ -34,7 +34,7 @@ from importlib.resources import files
 from typing import Final
 
 from deid_runtime.dates.parts import DateStyle
-from deid_runtime.dates.stated_years import stated_decade
+from deid_runtime.dates.stated import stated_decade
 from deid_runtime.surrogates.over_89 import GROUPED_AGE_YEARS
 
 #: Stands for a date of which nothing may stay, where surrogates are wanted.

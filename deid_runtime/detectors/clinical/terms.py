@@ -11,6 +11,7 @@ from typing import Final
 
 from deid_runtime.labels import HEADS
 from deid_runtime.lexicon.name_cues import fold, follows_title, is_listed_name, is_staff
+from deid_runtime.lexicon.vocabulary import alternation, kin
 from deid_runtime.spans import Span
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -20,8 +21,8 @@ _CUE_BEFORE: Final = re.compile(
     r"per|dictated|cosigned|"
     r"resident|fellow|nurse|midwife|therapist|caregiver|guardian|contact|poa|hcp|proxy|neighbor|"
     r"neighbour|friend|pastor|rabbi|"
-    r"wife|husband|son|daughter|mother|father|mom|dad|mum|sister|brother|aunt|uncle|niece|nephew|cousin|grand\w{2,8}|"
-    r"spouse|partner|fianc\w{1,3}|twin|baby|boyfriend|girlfriend|lives? (?:in|at|on|with)|from|moved to|"
+    rf"{alternation(kin('term'))}|grand\w{{2,8}}|fianc\w{{1,3}}|"
+    r"lives? (?:in|at|on|with)|from|moved to|"
     r"born in|works? (?:at|for)|"
     r"employed (?:at|by)|attends|resides (?:in|at))\b[^\w\n]{0,3}|/s/[ ]?|[@][ ]?)$"
 )

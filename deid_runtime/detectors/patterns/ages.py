@@ -6,18 +6,18 @@ from typing import Final
 from deid_runtime.detectors.patterns.context import context_of
 from deid_runtime.detectors.patterns.rows import Row
 from deid_runtime.detectors.patterns.words import either
+from deid_runtime.lexicon.calendar_words import MONTH_NAMES, SHORT_MONTHS, WEEKDAY_NAMES, weekday_words
+from deid_runtime.lexicon.numbers import ONES, TEENS, TENS
+from deid_runtime.lexicon.vocabulary import kin
 
-_ONES: Final = "one two three four five six seven eight nine".split()
-_TEENS: Final = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _NUMBER: Final = r"(?:1[01]\d|120|\d{1,2})"
 _HALF: Final = r"(?:[ ]?½|\.5|[ ]1/2|[ ]and[ ]a[ ]half)?"
 _SPELLED: Final = (
-    rf"(?:(?:(?:one|a)[ -])?hundred(?:[ -](?:and[ -])?(?:{'|'.join(_ONES + _TEENS)}))?|"
-    rf"(?:{'|'.join(_TENS)})(?:[ -]?(?:{'|'.join(_ONES)}))?|{'|'.join(_TEENS)}|{'|'.join(_ONES)})(?![^\W\d_])"
+    rf"(?:(?:(?:one|a)[ -])?hundred(?:[ -](?:and[ -])?(?:{'|'.join(ONES + TEENS)}))?|"
+    rf"(?:{'|'.join(TENS)})(?:[ -]?(?:{'|'.join(ONES)}))?|{'|'.join(TEENS)}|{'|'.join(ONES)})(?![^\W\d_])"
 )
 _EITHER: Final = rf"(?:{_NUMBER}{_HALF}|{_SPELLED})"
-_SPELLED_WORDS: Final = frozenset([*_ONES, *_TEENS, *_TENS, "hundred", "a"])
+_SPELLED_WORDS: Final = frozenset([*ONES, *TEENS, *TENS, "hundred", "a"])
 _YEARS_OLD: Final = (
     r"(?:years?[ -]?olds?|yrs?[ .-]{0,2}olds?|y\.?[ ]?/?[ ]?o\.?(?![a-z])|years?[ ]of[ ]age|yrs?[ ]of[ ]age)"
 )
@@ -27,20 +27,11 @@ _NOT_QUANTITY: Final = (
     r"(?!\w|[./:,%\-–]\d|[ ]?(?:%|°|am\b|pm\b|a\.m|p\.m|o['’]clock|mg|mcg|units?|ml|mm|cm|kg|lbs?|pounds|weeks?|wks?|"
     r"months?|mos?|"
     r"days?|d\b|hours?|hrs?|h\b|min|minutes?|times|x\b|bpm|st\b|street|degrees|deg\b|hz|in\b(?![ ](?:a|an|the|his|"
-    r"her|19|20|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))|"
+    rf"her|19|20|{'|'.join(SHORT_MONTHS)}))|"
     r"miles|ft|feet|steps|cigs?|packs?|ppd|doses?|tabs?|visits?|sessions?|beats|w\b|wk\b|yrs?\b|years?\b|y\b|/|"
     r"to[ ]\d))"
 )
-_KIN_WORDS: Final = frozenset(
-    "wife husband husb son sons daughter daughters dtr dau mother father mom dad mum sister sisters brother brothers "
-    "bro sis aunt uncle niece nephew "
-    "cousin grandson granddaughter grandmother grandfather grandma grandpa spouse partner girlfriend boyfriend "
-    "fiancé fiancée stepson stepdaughter "
-    "stepdad stepmom twin twins baby child kid kids children sibling siblings sibs boys girls gf bf pgm mgm mgf pgf "
-    "mgp pgp grandkids grandchildren "
-    "great-aunt half-brother half-sister mother-in-law father-in-law son-in-law daughter-in-law bro-in-law "
-    "sister-in-law brother-in-law".split()
-)
+_KIN_WORDS: Final = frozenset(kin("age"))
 _KIN: Final = either(_KIN_WORDS)
 _NAME: Final = r"(?:[ ][A-Z][\w'’.\-]{1,20})"
 
@@ -111,13 +102,11 @@ def _is_sexed(match: re.Match[str]) -> bool:
 _NOT_NAMES: Final = frozenset(
     "table figure fig grade stage type score day week visit total group level phase case item page pain bed room "
     "line dose cycle step class "
-    "january february march april may june july august september october november december monday tuesday wednesday "
-    "thursday friday saturday sunday "
-    "jan feb mar apr jun jul aug sept sep oct nov dec mon tues tue wed thurs thu fri sat sun suite unit room apt "
+    "suite unit room apt "
     "floor gcs moca phq gad mmse bmi ef "
     "age ages section chapter step hr bp rr temp fev1 inr hgb wbc route hwy st street ave rd road box lot ward vol "
     "pp no ulnar median".split()
-)
+) | {*MONTH_NAMES, *SHORT_MONTHS, "sept", *WEEKDAY_NAMES, *weekday_words("short")}
 
 
 def _is_after_name(match: re.Match[str]) -> bool:

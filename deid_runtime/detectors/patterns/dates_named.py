@@ -11,6 +11,9 @@ from deid_runtime.detectors.patterns.context import Context, context_of
 from deid_runtime.detectors.patterns.rows import Grade, Row
 from deid_runtime.detectors.patterns.validators import is_day_of_year, is_month_day
 from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, YEAR, YEAR2, either
+from deid_runtime.lexicon.calendar_words import MONTH_NAMES, month_words
+from deid_runtime.lexicon.numbers import ONES, TEENS, TENS, ordinal
+from deid_runtime.lexicon.vocabulary import alternation, credentials
 
 #: The dot of an abbreviation belongs to it, the dot that ends a sentence does not.
 _DOT: Final = r"(?:\.(?=[,);:/]|,?[ \t]{0,2}['’\d]))?"
@@ -32,10 +35,10 @@ _MONTH_FIRST_YEAR: Final = (
 )
 
 #: Months that are English words or names too, and abbreviations that are medical ones (MAR, OCT, "dec." for decreased).
-_AMBIGUOUS_MONTHS: Final = frozenset("may mar dec sep ago oct mai jun mars".split())
-_NAME_MONTHS: Final = frozenset("may march april june august jan".split())
-_PLAIN_MONTHS: Final = frozenset("january february september october november december july".split())
-_SHORT_MONTHS: Final = frozenset("feb sept nov aug oct apr jul dec".split())
+_AMBIGUOUS_MONTHS: Final = frozenset(month_words("ambiguous"))
+_NAME_MONTHS: Final = frozenset(month_words("name"))
+_PLAIN_MONTHS: Final = frozenset(month_words("plain"))
+_SHORT_MONTHS: Final = frozenset(month_words("abbreviation"))
 
 
 def _is_proper(word: str, context: Context) -> bool:
@@ -107,7 +110,9 @@ _MONTH_BESIDE: Final = re.compile(
 )
 _BESIDE_MONTH: Final = re.compile(rf"(?:[ \t](?:and|or|to|through|thru)[ \t]|[,/–-][ \t]?)(?:{_TITLE_MONTHS})\b")
 _NOT_MONTH_AFTER: Final = re.compile(
-    r"[ \t]{1,3}(?:\d{1,4} ?(?:mg|%|mm|cm)|[A-Z][a-z]{1,16}[ \t]{1,2}(?:MD|RN|DO|PA|NP)\b)|[ \t]?[a-z]{0,20}@|['’]s\b"
+    r"[ \t]{1,3}(?:\d{1,4} ?(?:mg|%|mm|cm)|"
+    rf"[A-Z][a-z]{{1,16}}[ \t]{{1,2}}(?:{alternation(credentials('not-month'))})\b)|"
+    r"[ \t]?[a-z]{0,20}@|['’]s\b"
 )
 
 
@@ -255,8 +260,7 @@ _AFTER_ORDINAL_DAY: Final = re.compile(
     r"(?i)[ \t]{0,3}(?:$|[^\w \t-]|[–—]|\d|-[ \t]?\d|(?:and|at|for|to|with|w|w/|if|so|but|in|or|after|before|because|"
     r"when|by|then|is|was|until|till|til|he|she|"
     r"they|we|pt|please|per|from|due|on|as|noon|am|pm|through|thru|via|unless|since|no|not|will|w/o)\b|"
-    r"of[ ](?:the|this|next|each|every|last|january|february|march|april|may|june|july|august|september|october|"
-    r"november|december)\b)"
+    rf"of[ ](?:the|this|next|each|every|last|{alternation(MONTH_NAMES)})\b)"
 )
 
 
@@ -266,19 +270,15 @@ def _is_ordinal_day(match: re.Match[str]) -> bool:
     return _AFTER_ORDINAL_DAY.match(context_of(match).after) is not None
 
 
+_ONES: Final = "|".join(ONES)
 _SPELLED_DAY: Final = (
-    r"(?:(?:twenty|thirty)[ -](?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|first|second|third|"
-    r"fourth|fifth|sixth|"
-    r"seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|"
-    r"nineteenth|"
-    r"twentieth|thirtieth)"
+    rf"(?:(?:twenty|thirty)[ -](?:{'|'.join(map(ordinal, range(1, 10)))})|"
+    rf"{'|'.join(map(ordinal, [*range(1, 21), 30]))})"
 )
-_SPELLED_UNIT: Final = r"(?:one|two|three|four|five|six|seven|eight|nine)"
+_SPELLED_UNIT: Final = rf"(?:{_ONES})"
 _SPELLED_YEAR: Final = (
-    rf"(?:(?:nineteen|twenty)[ -](?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[ -]{_SPELLED_UNIT})?|"
-    rf"ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|oh[ -]{_SPELLED_UNIT})|"
-    rf"two thousand(?:[ -](?:and )?(?:{_SPELLED_UNIT}|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|"
-    r"eighteen|nineteen))?)"
+    rf"(?:(?:nineteen|twenty)[ -](?:(?:{'|'.join(TENS)})(?:[ -]{_SPELLED_UNIT})?|{'|'.join(TEENS)}|"
+    rf"oh[ -]{_SPELLED_UNIT})|two thousand(?:[ -](?:and )?(?:{_SPELLED_UNIT}|{'|'.join(TEENS)}))?)"
 )
 
 

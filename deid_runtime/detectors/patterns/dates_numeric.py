@@ -12,6 +12,7 @@ from deid_runtime.detectors.patterns.fractions import COUNTED, GRADED, is_counte
 from deid_runtime.detectors.patterns.rows import Grade, Row
 from deid_runtime.detectors.patterns.validators import is_day_of_year, is_month_day
 from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, YEAR, YEAR2, either
+from deid_runtime.lexicon.vocabulary import alternation, credential_keys, street_kinds
 
 # --- whole dates ---------------------------------------------------------------------------------------------------
 
@@ -255,14 +256,13 @@ _YEAR_NOUNS: Final = frozenset(
 _NOT_YEAR_AFTER: Final = re.compile(
     r"(?i)[ \t]?(?:mg|mcg|ug|g|kg|ml|l|cc|cm|mm|units?|u|iu|tabs?|x|%|°|hrs?|hours?|h|min|minutes?|weeks?|days?|am|"
     r"pm|mmol|meq|bpm|lbs?|"
-    r"ft|feet|cal|kcal|calories|cells|copies|cgy|gy|hz|rpm|steps|meters|m|bp|hr|rn|md|np|pt|call|pain|relief|off|"
-    r"out)\b|"
+    r"ft|feet|cal|kcal|calories|cells|copies|cgy|gy|hz|rpm|steps|meters|m|bp|hr|call|pain|relief|off|"
+    rf"out|{alternation(credential_keys('not-year'))})\b|"
     r"[ \t]\d{3,4}\b|:\d|[\-/.]\d|[ \t]?[%+°]|-[A-Za-z]"
 )
 _STREET_AFTER: Final = re.compile(
-    r"[ \t]{1,3}(?:[NSEW]{1,2}\.?[ \t])?(?:[A-Z0-9][\w'’.]{0,16}[ \t]){1,3}(?i:St|Ave|Av|Rd|Dr|Ln|Blvd|Ct|Pl|Way|Ter|"
-    r"Cir|Pkwy|Hwy|"
-    r"Street|Avenue|Road|Drive|Lane|Boulevard|Court|Place|Terrace|Circle|Parkway|Highway)\b"
+    r"[ \t]{1,3}(?:[NSEW]{1,2}\.?[ \t])?(?:[A-Z0-9][\w'’.]{0,16}[ \t]){1,3}"
+    rf"(?i:{alternation(street_kinds('after-year'))})\b"
 )
 
 

@@ -1,34 +1,26 @@
 """Street addresses, post boxes, postal codes, and where in a building: rooms, beds, wards, floors."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from deid_runtime.detectors.patterns.context import context_of
 from deid_runtime.detectors.patterns.rows import Grade, Row
 from deid_runtime.detectors.patterns.words import US_STATES, either
+from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
+from deid_runtime.lexicon.states import states
+from deid_runtime.lexicon.vocabulary import alternation, street_kinds
 
 # --- streets -------------------------------------------------------------------------------------------------------
 
 #: Suffixes that end a street name whatever comes before them.
-_SUFFIXES: Final = (
-    "street st avenue ave av road rd drive dr lane ln boulevard blvd court ct place pl way terrace terr ter circle "
-    "cir parkway pkwy "
-    "highway hwy square sq trail trl loop plaza plz crescent cres gardens gdns mews quay expressway expwy freeway "
-    "fwy turnpike tpke "
-    "pike alley causeway wynd"
-).split()
+_SUFFIXES: Final = street_kinds("suffix")
 #: Suffixes that may also be part of the name before another suffix ("Spring Hill Road"), or a common word.
-_SOFT_SUFFIXES: Final = (
-    "row close grove path run walk vale rise view bend cove point ridge crossing xing estate green park hill heights "
-    "hts manor commons "
-    "landing pass branch creek fork hollow concourse broadway arcade cottages meadow meadows orchard lea brae"
-).split()
+_SOFT_SUFFIXES: Final = street_kinds("soft")
 #: Those that make a street of a name without a house number.
-_SURE_SUFFIXES: Final = (
-    "street avenue ave road rd lane boulevard blvd terrace parkway pkwy crescent expwy turnpike expressway".split()
-)
+_SURE_SUFFIXES: Final = street_kinds("sure")
 #: Those that do so after "on", "off", "near".
-_LIKELY_SUFFIXES: Final = "st drive dr court way ln hwy".split()
+_LIKELY_SUFFIXES: Final = street_kinds("likely")
 _WAY: Final = (
     r"(?:[NS][EW]|[NSEW]|North|South|East|West|Northeast|Northwest|Southeast|Southwest|NORTH|SOUTH|EAST|WEST)\b\.?"
 )
@@ -47,7 +39,7 @@ _DOT: Final = r"(?:\.(?=,|[ ]{1,2}(?:#|(?i:apt|suite|ste|unit|bldg|fl)\b|[NSEW]{
 _HOUSE: Final = r"\d{1,6}[A-Za-z]?(?:[-–]\d{1,5})?(?:[ ]1/2)?"
 
 
-def _cased(words: list[str]) -> str:
+def _cased(words: Sequence[str]) -> str:
     """Return an alternation of the words as Title and as UPPER: in lower case they are words like any other."""
     return either([word.title() for word in words] + [word.upper() for word in words])
 
@@ -70,11 +62,11 @@ def _is_street(match: re.Match[str]) -> bool:
 _NOT_IN_STREET: Final = frozenset(
     "mg mcg ml cm mm kg ft mi min units tab tabs cap caps po bid tid qid prn hs days weeks hours patient pt dr mrs "
     "mr ms am pm percent with or and for "
-    "was is at to on in by per from fr chest head jan feb mar apr may jun jul aug sep sept oct nov dec".split()
-)
+    "was is at to on in by per from fr chest head".split()
+) | {*SHORT_MONTHS, "sept"}
 
 _LOWER_STREET_END: Final = (
-    r"(?:street|avenue|ave|road|rd|drive|lane|ln|boulevard|blvd|court|ct|parkway|pkwy|circle|cir|terrace|hwy|"
+    rf"(?:{alternation(street_kinds('lower'))}|"
     r"(?:st|dr)(?=,|$|\n| apt| unit| #))\b"
 )
 
@@ -115,10 +107,13 @@ def _is_likely_street_name(match: re.Match[str]) -> bool:
 
 _STATE_CODES: Final = "|".join(US_STATES)
 _STATE_NAMES: Final = either(US_STATES.values())
+#: Ala, Mass: abbreviations without full stops inside; and three more of those that are the name or of old.
+_STATE_SHORT: Final = either(
+    {*(state.short[:-1] for state in states() if state.short.count(".") == 1), "Me", "Penna", "Tex"}
+)
 _STATE_BEFORE: Final = re.compile(
-    rf"(?:\b(?:{_STATE_CODES})|\b[A-Z]\.[ ]?[A-Z]\.|\b(?:{_STATE_NAMES})|\b(?i:{_STATE_NAMES})|\b(?:Ala|Ariz|Ark|"
-    r"Calif|Colo|Conn|Del|Fla|Ga|Ill|Ind|Kan|Ky|La|Md|Me|Mass|Mich|Minn|Miss|Mo|Mont|"
-    rf"Neb|Nev|Okla|Ore|Pa|Penna|Tenn|Tex|Va|Vt|Wash|Wis|Wyo)\.?|\b(?:{_STATE_CODES.title()}))[ ,.|:]{{1,5}}"
+    rf"(?:\b(?:{_STATE_CODES})|\b[A-Z]\.[ ]?[A-Z]\.|\b(?:{_STATE_NAMES})|\b(?i:{_STATE_NAMES})|\b(?:{_STATE_SHORT})"
+    rf"\.?|\b(?:{_STATE_CODES.title()}))[ ,.|:]{{1,5}}"
     r"(?:ZIP:?[ ]?)?$"
 )
 _STREET_BEFORE: Final = re.compile(
@@ -142,16 +137,12 @@ def _is_zip_after_town(match: re.Match[str]) -> bool:
 
 
 #: Names that are as often persons, towns or rivers: sure after a town and a comma, or before a postal code.
-_AMBIGUOUS_STATES: Final = frozenset(
-    {"Washington", "Virginia", "Georgia", "Montana", "New York", "Delaware", "Indiana"}
-)
+_AMBIGUOUS_STATES: Final = frozenset(state.name for state in states("ambiguous"))
 _NOT_AFTER_STATE: Final = (
     "university|state|general|hospital|street|st|ave|avenue|road|rd|blvd|clinic|medical|city|jones|county|health|county"
 )
 #: Codes that are credentials, words or abbreviations: only with a postal code after them.
-_CREDENTIAL_CODES: Final = frozenset(
-    "MD PA MA MS DO ND OR IN ME OK HI LA ID CO AL DE PR CT VA SC MO MT NE AR CA GA PA VI".split()
-)
+_CREDENTIAL_CODES: Final = frozenset(state.code for state in states("word"))
 
 
 def _grade_state(match: re.Match[str]) -> Grade:

@@ -11,6 +11,7 @@ from typing import Final
 
 from deid_runtime.detectors.patterns.rows import Row
 from deid_runtime.lexicon.name_cues import is_family_name, is_ordinary
+from deid_runtime.lexicon.vocabulary import alternation, credentials
 
 #: Who or what is named by a code: the label before it.
 _ROLE: Final = (
@@ -24,7 +25,7 @@ _CLERK: Final = (
     r"(?:by|nurse|clerk|technologist|staff|witness(?:ed)?|operators|agent|coder|abstractor|registrar|desk|login|log-in|"
     r"trans|dict|transcr|typist|rph|pharm|queued?|assigned|routed|cosign(?:ed)?)(?:[ ]to)?"
 )
-_CREDENTIAL: Final = r"(?:RN|LPN|LVN|CNA|PA(?:-?C)?|NP|CRNA|MD|RRT|PHN|PharmD|EMT(?:-?P)?|SLP|MA)"
+_CREDENTIAL: Final = rf"(?:{alternation(credentials('username'))})"
 _LOWER_CODE: Final = r"[a-z]{2,14}(?:[._-][a-z]{0,6})?\d{1,5}(?:_[a-z]{1,4})?"
 _DRUG_LIKE: Final = re.compile(
     r"(?i)(?:vit|cd|hla|il|ca|ppsv|pcv|covid|spo|hba|fio|po|pco|peg|q|post|day|pod|week|month|year|hour|grade|stage|step|"

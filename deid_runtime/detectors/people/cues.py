@@ -3,6 +3,8 @@
 from enum import Enum
 from typing import Final
 
+from deid_runtime.lexicon.calendar_words import month_words, weekday_words
+from deid_runtime.lexicon.vocabulary import credential_keys, dotted_credentials, kin, particles, street_kinds, titles
 from deid_runtime.lexicon.word_codes import word_key
 
 
@@ -20,14 +22,11 @@ class Cue(Enum):
 
 
 #: Titles before a name, with those of staff apart.
-STAFF_TITLES: Final = frozenset("dr drs doctor prof professor nurse dra".split())
-TITLES: Final = STAFF_TITLES | frozenset(
-    "mr mrs ms miss mx master mister madam sra srta senor senora mme mlle pastor rev reverend sgt sergeant "
-    "rabbi imam deputy detective herr frau".split()
-)
+STAFF_TITLES: Final = frozenset(titles("staff"))
+TITLES: Final = STAFF_TITLES | frozenset(titles("person"))
 
 #: Those of them that end in a full stop.
-SHORT_TITLES: Final = frozenset("mr mrs ms mx dr drs prof dra sra srta sr rev sgt".split())
+SHORT_TITLES: Final = frozenset(titles("stop"))
 
 #: Words whose colon is followed by a name: of a patient or a relative, and of staff.
 PATIENT_LABELS: Final = frozenset(
@@ -36,36 +35,27 @@ PATIENT_LABELS: Final = frozenset(
 )
 STAFF_LABELS: Final = frozenset(
     "attending attg pcp provider surgeon surgeons assistant assistants author physician physicians doctor "
-    "dr md np pa rn nurse therapist cc referring consultant consultants anesthesiologist anaesthetist "
+    "dr nurse therapist cc referring consultant consultants anesthesiologist anaesthetist "
     "anesthetist fellow intern interpreter examiner technologist technician pharmacist signed by dictated "
     "cosigner witness witnesses scribe transcriptionist cardiologist radiologist pathologist hospitalist "
-    "crna sw lcsw reviewer signature signer dentist midwife psychiatrist psychologist counselor urologist "
+    "sw reviewer signature signer dentist midwife psychiatrist psychologist counselor urologist "
     "oncologist neurologist operator endoscopist copies reader verifier from to attn attention sonographer "
     "instructor supervisor preceptor clinician practitioner gp consults".split()
-)
+) | credential_keys("label")
 
-KIN: Final = frozenset(
-    "mother father mom dad mum mama papa mommy daddy sister brother son daughter dtr dau wife husband "
-    "spouse partner fiance fiancee aunt uncle auntie cousin niece nephew grandmother grandfather grandma "
-    "grandpa granddaughter grandson granddtr gma gpa grandchild stepson stepdaughter stepmother stepfather "
-    "stepmom stepdad stepsister stepbrother roommate flatmate housemate neighbor neighbour friend boyfriend "
-    "girlfriend gf bf caregiver caretaker guardian twin sibling godmother godfather goddaughter godson ex "
-    "exhusband exwife motherinlaw fatherinlaw sisterinlaw brotherinlaw soninlaw daughterinlaw halfsister "
-    "halfbrother nanny babysitter landlord landlady coworker colleague classmate teammate boss dog cat "
-    "named called nicknamed aka mgm mgf pgm pgf sil bil mil fil".split()
-) - {"called", "dog", "cat", "mil", "fil", "ex", "bil"}  # fmt: skip
+KIN: Final = frozenset(kin("cue"))
 
 STAFF: Final = frozenset(
     "attending resident intern fellow surgeon cardiologist hospitalist therapist pharmacist midwife "
-    "chaplain interpreter translator aide cna dietitian dietician hygienist oncologist neurologist "
+    "chaplain interpreter translator aide dietitian dietician hygienist oncologist neurologist "
     "urologist nephrologist gastroenterologist psychiatrist psychologist counselor counsellor pediatrician "
     "paediatrician obstetrician gynecologist dermatologist endocrinologist pulmonologist rheumatologist "
-    "radiologist pathologist intensivist anesthesiologist anaesthetist anesthetist crna ophthalmologist "
-    "optometrist podiatrist dentist orthodontist internist physician physiotherapist pcp gp rn lpn np "
-    "pharmd worker coordinator navigator technician technologist teacher attorney lawyer coach trainer "
+    "radiologist pathologist intensivist anesthesiologist anaesthetist anesthetist ophthalmologist "
+    "optometrist podiatrist dentist orthodontist internist physician physiotherapist pcp gp "
+    "worker coordinator navigator technician technologist teacher attorney lawyer coach trainer "
     "paramedic specialist practitioner consultant sonographer phlebotomist doula geriatrician neurosurgeon "
     "orthopedist otolaryngologist allergist hematologist perfusionist".split()
-)
+) | credential_keys("staff")
 
 #: Verbs whose object is a person.
 ACTS: Final = frozenset(
@@ -109,13 +99,12 @@ FROM: Final = frozenset(
 GREETINGS: Final = frozenset("dear hi hello sincerely regards respectfully yours cheers".split())
 WEAK: Final = frozenset("with per by from to for w and via of".split())
 
-CREDENTIALS: Final = frozenset(
-    "md do rn np pa pac mbbs phd psyd fnp aprn arnp crna lpn cna rrt dpt lcsw licsw lmsw msw pharmd rph "
-    "facs facc facp fccp dds dmd dpm mph msn bsn otr otrl slp ccc cnm cnp cns acnp agnp pmhnp lmft lpc rd "
-    "rdn ldn pt ot dnp lvn frcs frcp mrcp mrcs mbchb bch".split()
-)
+CREDENTIALS: Final = credential_keys("cue")
 #: Credentials that are words or abbreviations too: only in capitals, behind a comma.
-DOUBTFUL_CREDENTIALS: Final = frozenset("do pa pt ot rd slp ccc cns dpt dnp ldn msn mph msw facs".split())
+DOUBTFUL_CREDENTIALS: Final = credential_keys("doubtful")
+#: Credentials that count in lower case without a comma, and those that count with full stops.
+SURE_CREDENTIALS: Final = credential_keys("sure")
+DOTTED_CREDENTIALS: Final = tuple(word[:4] for word in dotted_credentials("dotted"))
 
 #: Words behind a name that stands alone, which say that it is a person who acts.
 HUMAN_VERBS: Final = frozenset(
@@ -140,8 +129,7 @@ HUMAN_VERBS: Final = frozenset(
 #: Words behind a name that make it a place, a firm, a street, a disease, a scale or a device.
 NOT_BEHIND: Final = frozenset(
     "hospital hospitals clinic clinics center centre centers medical health healthcare university college "
-    "school institute foundation pharmacy street st avenue ave road rd drive dr lane ln boulevard blvd "
-    "court ct place pl way highway hwy parkway pkwy county city township park lake river creek island beach "
+    "school institute foundation pharmacy county city township park lake river creek island beach "
     "hills hill valley springs church cathedral temple synagogue mosque house home manor hall building "
     "tower ward unit wing floor room hotel airport station memorial general regional community scale score "
     "scores index criteria classification grade stage test tests sign signs syndrome syndromes disease "
@@ -161,7 +149,7 @@ NOT_BEHIND: Final = frozenset(
     "terrace apartments apts plates plate pins pin screws screw system rods rod arm frame knife et stand "
     "table suction cannula day days cardinal insurance bank inc llc corp company co association society "
     "heart lung cancer brand products".split()
-)
+) | frozenset(street_kinds("no-person"))
 
 #: Pairs that are no person, though both words are names, unless a cue says so.
 NO_PEOPLE: Final = frozenset(
@@ -201,10 +189,10 @@ NO_PEOPLE: Final = frozenset(
 )  # fmt: skip
 
 #: Words of the calendar that are no name of a person, or hardly one.
-CALENDAR: Final = frozenset(
-    "january february march july september october november december jan feb mar apr jun jul aug sep sept oct "
-    "nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed weds thu thur thurs "
-    "fri sat sun easter christmas thanksgiving halloween ramadan passover hanukkah diwali".split()
+CALENDAR: Final = (
+    frozenset(month_words("nobody"))
+    | weekday_words("nobody")
+    | frozenset("easter christmas thanksgiving halloween ramadan passover hanukkah diwali".split())
 )
 
 #: Words that join clauses: behind one, a name that stands alone begins a clause.
@@ -250,8 +238,5 @@ NOT_BEFORE: Final = frozenset(
 )
 
 #: Small words within names (van der Berg, de la Cruz, bin Rashid).
-PARTICLES: Final = frozenset(
-    "de la las los del da das do dos du di van von der den ter ten bin binti bint ibn al el st san santa "
-    "mac mc della delle dello dela delos le y e ni nic abu umm ben bar bat af av zu zum".split()
-)
-SUFFIXES: Final = frozenset("jr sr ii iii iv".split())
+PARTICLES: Final = frozenset(particles("cue"))
+SUFFIXES: Final = frozenset(particles("suffix"))

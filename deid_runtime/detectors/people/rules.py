@@ -351,8 +351,8 @@ class _Run:
         if key in cues.CREDENTIALS:
             if key in cues.DOUBTFUL_CREDENTIALS:
                 return written.isupper() and "," in gap
-            return not written.islower() or "," in gap or key in ("md", "rn", "np", "crna", "lpn", "lcsw")
-        return self._text[behind.start : behind.start + 4] in ("M.D.", "D.O.", "R.N.", "N.P.", "P.A.", "Ph.D")
+            return not written.islower() or "," in gap or key in cues.SURE_CREDENTIALS
+        return self._text[behind.start : behind.start + 4] in cues.DOTTED_CREDENTIALS
 
     def _pair(self) -> _Person | None:
         """Find two names side by side, perhaps with an initial or particles between them."""

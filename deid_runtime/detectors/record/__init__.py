@@ -6,56 +6,65 @@ abbreviations. Names that are also words (*Will*, *Brown*, *May*) and places tha
 another part of the name or their position shows that they are meant.
 """
 
-from dataclasses import dataclass
-from functools import lru_cache
+from collections import OrderedDict
+from dataclasses import dataclass, field
 from typing import Final
 
 from deid_runtime.detectors.record.names import Person, find_names, name_parts, read_person
 from deid_runtime.detectors.record.values import NUMBER_KINDS, ValuePattern, find_values, value_patterns
-from deid_runtime.records.fields import record_values
+from deid_runtime.records.fields import field_of, record_values
 from deid_runtime.spans import PatientRecord, Span
 
 _COMPILED_RECORDS: Final = 512  # bounds the memory: a compiled record is some tens of kB
 
-#: Field name to what it holds; a label stands for a value of that label. Other fields are ignored.
-_FIELDS: Final[dict[str, str]] = {
-    "given": "given", "middle": "given", "nickname": "given",
-    "family": "family", "former_name": "family",
-    "name": "person", "aka": "person", "contact": "person", "next_of_kin": "person", "guardian": "person",
-    "mother": "person", "father": "person", "spouse": "person",
-    "pcp": "provider", "provider": "provider",
-    "dob": "birth",
-    "mrn": "MEDICALRECORD", "account": "ACCOUNT", "csn": "ACCOUNT", "member_id": "HEALTHPLAN", "policy": "HEALTHPLAN",
-    "phone": "PHONE", "mobile": "PHONE", "home_phone": "PHONE", "work_phone": "PHONE", "fax": "FAX",
-    "ssn": "SSN", "ssn_last4": "last4", "email": "EMAIL",
-    "street": "STREET", "city": "CITY", "county": "CITY", "state": "STATE", "country": "COUNTRY", "zip": "ZIP",
-    "employer": "ORGANIZATION", "school": "ORGANIZATION",
-}  # fmt: skip
+#: Where the values of a field go together, and are looked for in one way; others stand by themselves under their label.
+_TOGETHER: Final = {"former": "family"}
+
+
+class RecordFinder:
+    """Finds what records hold in texts, and keeps what the records met last compile to.
+
+    That is identifiers in clear: it lives as long as the pipeline that this finder belongs to, and no longer.
+    """
+
+    def __init__(self) -> None:
+        self._compiled: OrderedDict[tuple[tuple[str, str], ...], _Matcher] = OrderedDict()
+
+    def find(self, text: str, record: PatientRecord) -> list[Span]:
+        """Return what of ``record`` occurs in ``text``: spans in its offsets, sorted, possibly overlapping."""
+        matcher = self._matcher(tuple(sorted(record.fields.items())))
+        spans = find_names(text, matcher.persons)
+        spans.update(find_values(text, matcher.patterns))
+        return sorted(spans)
+
+    def _matcher(self, fields: tuple[tuple[str, str], ...]) -> "_Matcher":
+        matcher = self._compiled.get(fields)
+        if matcher is None:
+            matcher = self._compiled[fields] = _compile(fields)
+            if len(self._compiled) > _COMPILED_RECORDS:
+                self._compiled.popitem(last=False)
+        else:
+            self._compiled.move_to_end(fields)
+        return matcher
 
 
 def find_record(text: str, record: PatientRecord) -> list[Span]:
-    """Return what of ``record`` occurs in ``text``: spans in its offsets, sorted, possibly overlapping.
-
-    What records compile to is kept for the patients met last.
-    """
-    matcher = _compile(tuple(sorted(record.fields.items())))
-    spans = find_names(text, matcher.persons)
-    spans.update(find_values(text, matcher.patterns))
-    return sorted(spans)
+    """Return what of one record occurs in one text, as :meth:`RecordFinder.find`; nothing is kept."""
+    return RecordFinder().find(text, record)
 
 
 @dataclass(frozen=True, slots=True)
 class _Matcher:
-    persons: tuple[Person, ...]
-    patterns: tuple[ValuePattern, ...]
+    persons: tuple[Person, ...] = field(repr=False)
+    patterns: tuple[ValuePattern, ...] = field(repr=False)
 
 
-@lru_cache(maxsize=_COMPILED_RECORDS)
 def _compile(fields: tuple[tuple[str, str], ...]) -> _Matcher:
     values: dict[str, list[str]] = {}
     for name, value in fields:
-        kind = _FIELDS.get(name.lower())
-        if kind is not None:
+        known = field_of(name)
+        if known is not None and known.holds != "nothing":
+            kind = known.label if known.holds == "value" else _TOGETHER.get(known.holds, known.holds)
             found = record_values(value)
             # A number may hold the mark itself; those of a list joined stand nowhere.
             whole = [value.strip()] if len(found) > 1 and kind in NUMBER_KINDS else []

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -16,12 +16,13 @@ from deid_runtime.lexicon.name_slots import (
     meant_words,
     start_of_name,
 )
+from deid_runtime.lexicon.vocabulary import credential_keys
 from deid_runtime.spans import Span
 
 _SOURCES: Final = ("record",)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Person:
     """The words of one person's names, folded."""
 
@@ -31,6 +32,17 @@ class Person:
     initials: frozenset[str] = field(repr=False)
     particles: frozenset[str] = field(repr=False)  # of the names, as *de la*
     long: frozenset[str] = field(repr=False)  # names that are still themselves with one letter wrong
+
+    @cached_property
+    def initials_pattern(self) -> re.Pattern[str] | None:
+        """The pair of initials with full stops, as ``J.S.``; None where a pair would be a word or title."""
+        given = {word[0] for word in self.given}
+        family = {word[0] for word in self.family}
+        pairs = sorted(f"{g}{f}" for g in given for f in family if f"{g}{f}" not in _NO_INITIALS)
+        if not pairs:
+            return None
+        forms = "|".join(rf"{g}\.\s?(?:[A-Z]\.\s?)?{f}\." for g, f in (tuple(pair.upper()) for pair in pairs))
+        return re.compile(rf"(?<![\w.])(?:{forms})(?![\w])")
 
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*")
@@ -46,7 +58,7 @@ _LONGEST_GAP: Final = 9
 _SUFFIXES: Final = frozenset({"Jr", "Sr", "JR", "SR", "II", "III"})
 _NO_INITIALS: Final = frozenset(
     {
-        "md", "do", "pa", "np", "rn", "pt", "ot", "po", "pr", "iv", "im", "sq", "am", "pm", "us", "uk", "bp", "hr",
+        *credential_keys("not-initials"), "po", "pr", "iv", "im", "sq", "am", "pm", "us", "uk", "bp", "hr",
         "ob", "gi", "gu", "ed", "er", "or", "ct", "mr", "ms", "dr", "st",
     }
 )  # fmt: skip
@@ -257,19 +269,8 @@ def _judge(text: str, words: Sequence[_Word], person: Person) -> Span | None:
     return Span(start, end, "DOCTOR" if is_staff(text, start, end) else person.label, 1.0, _SOURCES)
 
 
-@lru_cache(maxsize=512)
-def _initials_pattern(person: Person) -> re.Pattern[str] | None:
-    given = {word[0] for word in person.given}
-    family = {word[0] for word in person.family}
-    pairs = sorted(f"{g}{f}" for g in given for f in family if f"{g}{f}" not in _NO_INITIALS)
-    if not pairs:
-        return None
-    forms = "|".join(rf"{g}\.\s?(?:[A-Z]\.\s?)?{f}\." for g, f in (tuple(pair.upper()) for pair in pairs))
-    return re.compile(rf"(?<![\w.])(?:{forms})(?![\w])")
-
-
 def _find_initials(text: str, person: Person) -> Iterator[Span]:
-    pattern = _initials_pattern(person)
+    pattern = person.initials_pattern
     if pattern is not None:
         for match in pattern.finditer(text):
             yield Span(match.start(), match.end(), person.label, 1.0, _SOURCES)

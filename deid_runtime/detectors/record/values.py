@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from deid_runtime.lexicon.calendar_words import MONTH_NAMES
 from deid_runtime.lexicon.name_cues import fold, is_eponym, is_ordinary
+from deid_runtime.lexicon.states import states
+from deid_runtime.lexicon.vocabulary import address_words
 from deid_runtime.records.birth_dates import date_of_birth
 from deid_runtime.records.fields import record_values
 from deid_runtime.spans import Span
@@ -55,38 +58,16 @@ _Builder = Callable[[str, str, Mapping[str, Sequence[str]]], Iterator[ValuePatte
 
 _DIGITS: Final = re.compile(r"\d+")
 _SEPARATORS: Final = r"[ .\-/()#]{0,3}"
-_MONTHS: Final = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
 #: The state alone, in capitals, is a word or a unit far too often (ME, OR, IN, PA); so it needs an address around it.
-_US_STATES: Final = (
-    "AL Alabama|AK Alaska|AZ Arizona|AR Arkansas|CA California|CO Colorado|CT Connecticut|DE Delaware|"
-    "DC District of Columbia|FL Florida|GA Georgia|HI Hawaii|ID Idaho|IL Illinois|IN Indiana|IA Iowa|KS Kansas|"
-    "KY Kentucky|LA Louisiana|ME Maine|MD Maryland|MA Massachusetts|MI Michigan|MN Minnesota|MS Mississippi|"
-    "MO Missouri|MT Montana|NE Nebraska|NV Nevada|NH New Hampshire|NJ New Jersey|NM New Mexico|NY New York|"
-    "NC North Carolina|ND North Dakota|OH Ohio|OK Oklahoma|OR Oregon|PA Pennsylvania|RI Rhode Island|"
-    "SC South Carolina|SD South Dakota|TN Tennessee|TX Texas|UT Utah|VT Vermont|VA Virginia|WA Washington|"
-    "WV West Virginia|WI Wisconsin|WY Wyoming|PR Puerto Rico|GU Guam|VI Virgin Islands|AB Alberta|"
-    "BC British Columbia|MB Manitoba|NB New Brunswick|NL Newfoundland and Labrador|NS Nova Scotia|ON Ontario|"
-    "PE Prince Edward Island|QC Quebec|SK Saskatchewan|NSW New South Wales|QLD Queensland|TAS Tasmania|VIC Victoria"
-)
-_STATE_NAMES: Final[dict[str, str]] = dict(entry.split(" ", 1) for entry in _US_STATES.split("|"))
+_STATE_NAMES: Final[dict[str, str]] = {state.code: state.name for state in states("record")}
 _STATE_CODES: Final[dict[str, str]] = {name.casefold(): code for code, name in _STATE_NAMES.items()}
 
-_CREDENTIALS: Final = frozenset({"MD", "PA", "MA", "MS", "DC"})  # codes of states that stand behind a name as often
+#: Codes of states that stand behind a name as often.
+_CREDENTIALS: Final = frozenset(state.code for state in states("credential"))
 
 _STREET_WORDS: Final[dict[str, str]] = {
-    form: "|".join(group.split())
-    for group in (
-        "street str st", "avenue ave av", "road rd", "drive dr", "lane ln", "court ct", "boulevard blvd", "place pl",
-        "terrace terr ter", "circle cir", "highway hwy", "parkway pkwy", "square sq", "trail trl tr", "crossing xing",
-        "route rte rt", "mount mt", "saint st", "fort ft", "north n", "south s", "east e", "west w", "northeast ne",
-        "northwest nw", "southeast se", "southwest sw", "apartment apt", "suite ste", "floor fl flr", "building bldg",
-        "room rm", "number no", "county co", "heights hts", "extension ext", "alley aly", "expressway expy", "point pt",
-    )
-    for form in group.split()
-}  # fmt: skip
+    form: "|".join((word, *short)) for word, short in address_words("record").items() for form in (word, *short)
+}
 _UNIT: Final = re.compile(
     r",|\s#|\s(?=(?:apt|apartment|unit|suite|ste|floor|fl|bldg|building|room|rm|lot|trlr)\b)", re.IGNORECASE
 )
@@ -109,7 +90,7 @@ def _birth(_kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iter
         return
     day, month = rf"0?{born.day}", rf"0?{born.month}"
     year = rf"(?:{born.year}|['\u2019]?{born.year % 100:02})"
-    name = _MONTHS[born.month - 1]
+    name = MONTH_NAMES[born.month - 1]
     month_name = rf"(?:{name}|{name[:3]}|{name[:4]})\.?"
     ordinal = rf"{day}(?:st|nd|rd|th)?"
     forms = (

@@ -20,7 +20,7 @@ from deid_runtime.annotations.read import annotated_files, read_annotated
 from deid_runtime.annotations.tagged import parse_header
 from deid_runtime.errors import DeidError
 from deid_runtime.labels import HEADS, LABELS
-from deid_runtime.records.patients import FIELDS
+from deid_runtime.records.fields import FIELD_NAMES, ID, RECORD_FIELDS
 from deid_runtime.text.words import split_words
 
 _TAG: Final = re.compile(r"<(/?)([A-Z][A-Z0-9_-]*)>")
@@ -30,7 +30,7 @@ _POSSESSIVE: Final = re.compile(r"['’]s$", re.IGNORECASE)
 _OPENING, _CLOSING = ",;:.)]", ",;:(["  # never the first, never the last character of a value
 
 _NAMES: Final = frozenset(HEADS["name"])
-_RECORD_FIELDS: Final = frozenset({"id", *FIELDS, *(alias for aliases in FIELDS.values() for alias in aliases)})
+_RECORD_FIELDS: Final = frozenset({ID, *(name for field in RECORD_FIELDS for name in (field.name, *field.aliases))})
 _UNSEARCHED_FIELDS: Final = frozenset({"id", "sex", "gender"})
 _UNSEARCHED_LABELS: Final = frozenset({"AGE", "DATE"})  # 67 and 2011 are also doses and counts
 _LEAST_CHARS: Final = 3  # of a value that is looked for where it is not marked
@@ -198,7 +198,7 @@ def _check_header(
     if kind == "patient":
         unknown = sorted(attributes.keys() - _RECORD_FIELDS)
         if unknown:
-            yield problem(f"unknown field {unknown[0][:40]!r}; known: {', '.join(FIELDS)}")
+            yield problem(f"unknown field {unknown[0][:40]!r}; known: {', '.join(FIELD_NAMES)}")
         if not f"{attributes.get('id', file.stem)}-".startswith(f"{file.stem}-"):
             yield problem("the file is named neither after the patient's id nor after its batch")
     else:

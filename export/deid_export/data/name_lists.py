@@ -26,6 +26,7 @@ from pathlib import Path
 from deid_export.data.subsets import batch_of
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
+from deid_runtime.lexicon.states import us_states
 from deid_runtime.lexicon.word_codes import EPONYM, FAMILY_SHIFT, PLACE, WORD_SHIFT, word_key
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -123,7 +124,7 @@ def places() -> set[str]:
     names = [row[0] for row in _own_rows("surrogates", "countries.tsv")]
     names += [town for row in _own_rows("surrogates", "countries.tsv") for town in row[2].split(",")]
     names += [row[1] for row in _own_rows("surrogates", "provinces.tsv")]
-    names += [row[1].split()[-1] for row in _own_rows("surrogates", "us_states.tsv")]  # Carolina
+    names += [us_states()[row[0]].name.split()[-1] for row in _own_rows("surrogates", "us_states.tsv")]  # Carolina
     for row in _own_rows("surrogates", "us_cities.tsv"):
         names += [town.rpartition(" ")[0] for town in row[1].split(",")]
     return {key for name in names for key in _keys(name)}

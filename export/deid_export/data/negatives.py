@@ -16,21 +16,19 @@ from typing import Final
 
 from deid_export.data.gazetteers import Gazetteers
 from deid_runtime.errors import SourceError
+from deid_runtime.lexicon.calendar_words import MONTH_NAMES, SHORT_MONTHS, WEEKDAY_NAMES
+from deid_runtime.lexicon.vocabulary import alternation, kin
 from deid_runtime.text.sentences import split_sentences
 
 _SUSPECT = re.compile(
     r"\b(?:Drs?|Mr|Mrs|Ms|Miss|Prof|MD|RN|aged?|year|yr|y/?o|sample|abc|xyz|street|avenue|hospital|clinic|cent(?:er|re)|university|"
-    r"january|february|march|april|may|june|july|august|september|october|november|december|"
-    r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|"
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|christmas|thanksgiving|easter|"
+    rf"{alternation({*MONTH_NAMES, *SHORT_MONTHS, 'sept'})}|"
+    rf"(?:{alternation(WEEKDAY_NAMES)})s?|christmas|thanksgiving|easter|"
     r"county|city|states?|named?|called|room|floor|ward)\b"
     r"|\d{4,}|\d+[/-]\d+[/-]\d+|[#@*_<>\[\]]|\bX{2,}|\d{3}-\d|years?[- ]old",
     re.IGNORECASE,
 )
-_KIN = (
-    r"mother|father|mom|mum|dad|parents?|brothers?|sisters?|siblings?|sons?|daughters?|child(?:ren)?|husband|wife|spouse|"
-    r"aunts?|uncles?|cousins?|grand\w+|nieces?|nephews?|twins?|paternal|maternal"
-)
+_KIN = alternation(kin("negative")) + r"|grand\w+"
 #: Ages of people, and dates of two numbers that stand where no fraction would: a model that learns them as clean text
 #: learns to miss them.
 _IDENTIFIES = re.compile(

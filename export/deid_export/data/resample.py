@@ -14,18 +14,17 @@ from dataclasses import dataclass, field
 
 from deid_export.data.gazetteers import Gazetteers
 from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.lexicon.calendar_words import ENGLISH_SHORT, WEEKDAYS
+from deid_runtime.lexicon.numbers import ONES, TEENS, TENS
+from deid_runtime.lexicon.states import states
+from deid_runtime.lexicon.vocabulary import particles
 from deid_runtime.spans import Span
 
-_KEPT_NAME_PARTS = frozenset(
-    (
-        "jr sr ii iii iv de la del los las da dos di du der den van von bin al el ibn y e st mc mac o ten ter le the "
-        "and"
-    ).split()
-)
+_KEPT_NAME_PARTS = frozenset(particles("train"))
 _MONTHS = [calendar.month_name[i] for i in range(1, 13)]
 _MONTH_SHORT = [m[:3] for m in _MONTHS]
 _DAYS = list(calendar.day_name)
-_DAY_SHORT = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Tues", "Weds", "Thurs"]
+_DAY_SHORT = list(dict.fromkeys((*WEEKDAYS[ENGLISH_SHORT], *WEEKDAYS["english short, weds"])))
 _HOLIDAYS = (
     "Christmas|Christmas Eve|Thanksgiving|Easter|Labor Day|Memorial Day|the Fourth of July|July 4th|New Year's|"
     "New Year's Eve|Halloween|Valentine's Day|Mother's Day|Father's Day|Veterans Day|Presidents' Day|MLK Day|"
@@ -33,25 +32,8 @@ _HOLIDAYS = (
     "Lunar New Year|Chinese New Year|Boxing Day|St. Patrick's Day|Mardi Gras|Ash Wednesday|Palm Sunday|"
     "Cinco de Mayo|Canada Day|ANZAC Day|Kwanzaa|Groundhog Day|xmas"
 ).split("|")
-_ONES = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_STATES = {
-    "AL": "Alabama", "AK": "Alaska", "AZ": "Arizona", "AR": "Arkansas", "CA": "California", "CO": "Colorado",
-    "CT": "Connecticut", "DE": "Delaware", "FL": "Florida", "GA": "Georgia", "HI": "Hawaii", "ID": "Idaho",
-    "IL": "Illinois", "IN": "Indiana", "IA": "Iowa", "KS": "Kansas", "KY": "Kentucky", "LA": "Louisiana", "ME": "Maine",
-    "MD": "Maryland", "MA": "Massachusetts", "MI": "Michigan", "MN": "Minnesota", "MS": "Mississippi", "MO": "Missouri",
-    "MT": "Montana", "NE": "Nebraska", "NV": "Nevada", "NH": "New Hampshire", "NJ": "New Jersey", "NM": "New Mexico",
-    "NY": "New York", "NC": "North Carolina", "ND": "North Dakota", "OH": "Ohio", "OK": "Oklahoma", "OR": "Oregon",
-    "PA": "Pennsylvania", "RI": "Rhode Island", "SC": "South Carolina", "SD": "South Dakota", "TN": "Tennessee",
-    "TX": "Texas", "UT": "Utah", "VT": "Vermont", "VA": "Virginia", "WA": "Washington", "WV": "West Virginia",
-    "WI": "Wisconsin", "WY": "Wyoming", "DC": "District of Columbia", "PR": "Puerto Rico", "ON": "Ontario",
-    "QC": "Quebec",
-    "BC": "British Columbia", "AB": "Alberta", "MB": "Manitoba", "NS": "Nova Scotia", "NB": "New Brunswick",
-    "SK": "Saskatchewan", "NSW": "New South Wales", "VIC": "Victoria", "QLD": "Queensland", "WA ": "Western Australia",
-}  # fmt: skip
+_ONES = ONES + TEENS
+_STATES = [(state.code, state.name) for state in states("train")]
 _STATE_DOTTED = (
     "Ala.|Ariz.|Ark.|Calif.|Colo.|Conn.|Del.|Fla.|Ga.|Ill.|Ind.|Kan.|Ky.|La.|Mass.|Md.|Mich.|Minn.|Miss.|Mo.|"
     "Mont.|Neb.|Nev.|N.H.|N.J.|N.M.|N.Y.|N.C.|N.D.|Okla.|Ore.|Pa.|R.I.|S.C.|S.D.|Tenn.|Tex.|Va.|Vt.|Wash.|W.Va.|"
@@ -251,8 +233,8 @@ class Resampler:
         if re.fullmatch(r"\d0'?s", value):
             return str(rng.randrange(2, 10) * 10) + value[2:]
         words = value.lower().split("-")
-        if words[0] in _ONES or words[0] in _TENS:
-            new = rng.choice(_TENS)
+        if words[0] in _ONES or words[0] in TENS:
+            new = rng.choice(TENS)
             if rng.random() < 0.6:
                 new += rng.choice("- ") + rng.choice(_ONES[:9])
             elif rng.random() < 0.4:
@@ -415,9 +397,9 @@ class Resampler:
         if value.endswith("."):
             return self._rng.choice(_STATE_DOTTED)
         if len(value) <= 3:
-            short = self._rng.choice(list(_STATES)).strip()
+            short = self._rng.choice(_STATES)[0]
             return short if value.isupper() else short.title() if value[0].isupper() else short.lower()
-        return _like(self._rng.choice(list(_STATES.values())), value)
+        return _like(self._rng.choice(_STATES)[1], value)
 
     def _country(self, value: str, memory: _NoteMemory) -> str:
         demonym = value.lower() in {d.lower() for d in self._lists.demonyms} or re.search(

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deid_runtime.dates.calendar_words import HOLIDAY, HOLIDAYS, MONTHS, easter, orthodox_easter
+from deid_runtime.dates.holiday_days import HOLIDAY, HOLIDAYS, easter, orthodox_easter
 from deid_runtime.dates.holidays import plain_letters
 from deid_runtime.dates.parts import DateStyle
-from deid_runtime.dates.shifting import replace_date
+from deid_runtime.dates.replace import replace_date
+from deid_runtime.lexicon.calendar_words import MONTHS
 from tests.deid_runtime.surrogates.marked import read, surrogates_of
 
 WORDS = DateStyle(2019)
@@ -17,7 +18,7 @@ FIGURES = DateStyle(2019, in_figures=True)
 
 
 def months_apart(made: str, day: date) -> int:
-    year, month = (int(made[-4:]), MONTHS[0].index(made.split()[0]) + 1)
+    year, month = (int(made[-4:]), MONTHS["english"].index(made.split()[0]) + 1)
     return abs(12 * (year - day.year) + month - day.month)
 
 

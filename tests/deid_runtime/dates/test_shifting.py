@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deid_runtime.dates.calendar_words import MONTHS, cardinal, ordinal, ordinal_ending
-from deid_runtime.dates.parts import DateStyle, read_style, shift_day
-from deid_runtime.dates.shifting import replace_date
+from deid_runtime.dates.forms import read_style
+from deid_runtime.dates.parts import DateStyle
+from deid_runtime.dates.replace import replace_date
+from deid_runtime.dates.shift import shift_day
+from deid_runtime.lexicon.calendar_words import MONTHS
+from deid_runtime.lexicon.numbers import cardinal, ordinal, ordinal_ending
 
 STYLE = DateStyle(2019)
 
@@ -183,7 +186,7 @@ FORMS = {
     "range": lambda day: f"{day:%m/%d/%Y} - {day + timedelta(days=5):%m/%d/%Y}",
     "two dates": lambda day: f"{day:%Y-%m-%d} and {day + timedelta(days=40):%Y-%m-%d}",
 }  # fmt: skip
-SPANISH, FRENCH = ([month.lower() for month in MONTHS[row]] for row in (3, 5))
+SPANISH, FRENCH = ([month.lower() for month in MONTHS[writing]] for writing in ("spanish", "french"))
 
 
 @pytest.mark.parametrize("form", FORMS)

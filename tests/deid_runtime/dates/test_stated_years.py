@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deid_runtime.dates.parts import DateStyle
-from deid_runtime.dates.stated_years import stated_decade, stated_years
+from deid_runtime.dates.stated import stated_decade, stated_years
 
 STYLE = DateStyle(2019)
 

@@ -8,7 +8,8 @@ import pytest
 from pyarrow import parquet
 
 from deid_runtime.errors import SettingsError
-from deid_runtime.records.patients import FIELDS, checked_records, read_patients
+from deid_runtime.records.fields import RECORD_FIELDS
+from deid_runtime.records.patients import checked_records, read_patients
 from deid_runtime.spans import PatientRecord
 
 
@@ -117,7 +118,7 @@ def test_errors_and_reprs_quote_no_values(tmp_path: Path) -> None:
 
 
 def test_every_name_stands_for_one_field() -> None:
-    names = [name for field, aliases in FIELDS.items() for name in (field, *aliases)]
+    names = [name for field in RECORD_FIELDS for name in (field.name, *field.aliases)]
 
     assert len(names) == len(set(names))
     assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in names)

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from deid_runtime.dates.parts import DateStyle
-from deid_runtime.dates.stated_years import stated_years
+from deid_runtime.dates.stated import stated_years
 from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.labels import LABELS
 from deid_runtime.spans import PatientRecord

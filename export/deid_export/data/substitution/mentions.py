@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from deid_runtime.lexicon.vocabulary import alternation, kin
+
 #: patient: the patient. staff: who provides care. kin: a relative or friend. titled: the name behind a title.
 Role = Literal["patient", "staff", "kin", "titled"]
 
@@ -36,10 +38,7 @@ _STAFF: Final = (
     "oncologist|radiologist|pathologist|pediatrician|urologist|pulmonologist|nephrologist|dietitian|technologist|"
     "technician|psychiatrist|internist|hospitalist|primary care physician|PCP|attending physician|referring physician"
 )
-_KIN: Final = (
-    "mother|father|mom|dad|wife|husband|spouse|daughter|son|sister|brother|grandmother|grandfather|aunt|uncle|girlfriend|"
-    "boyfriend|fiancee|caregiver|roommate|friend|cousin|niece|nephew|parent|guardian|caretaker|partner"
-)
+_KIN: Final = alternation(kin("mention"))
 _PATIENT: Final = "patient|infant|child|baby|boy|girl|gentleman|lady|woman|man|pt|client|newborn"
 _NOT_BEHIND: Final = r"(?![\w-]|[ ](?:population|care|safety|education|history|control|information|portal|list|years))"
 #: Words that may stand between a possessive pronoun and nothing of its own: `her was` is no possessive.

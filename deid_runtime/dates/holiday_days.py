@@ -1,96 +1,10 @@
-"""Words of the calendar: months and weekdays in the languages that turn up in notes, ordinals, seasons, holidays."""
+"""When each holiday is, and what it is called."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
-
-
-def _table(*rows: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(row.split()) for row in rows)
-
-
-#: Each row is one way of writing all twelve, or all seven from Monday on. The first row that has a word decides.
-MONTHS: Final = _table(
-    "January February March April May June July August September October November December",
-    "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec",
-    "Jan Feb Mar Apr May June July Aug Sept Oct Nov Dec",
-    "Enero Febrero Marzo Abril Mayo Junio Julio Agosto Septiembre Octubre Noviembre Diciembre",
-    "Ene Feb Mar Abr May Jun Jul Ago Sep Oct Nov Dic",
-    "Janvier Février Mars Avril Mai Juin Juillet Août Septembre Octobre Novembre Décembre",
-    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
-    "Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",
-    "Janeiro Fevereiro Março Abril Maio Junho Julho Agosto Setembro Outubro Novembro Dezembro",
-    "Gennaio Febbraio Marzo Aprile Maggio Giugno Luglio Agosto Settembre Ottobre Novembre Dicembre",
-    "Januari Februari Maart April Mei Juni Juli Augustus September Oktober November December",
-)
-WEEKDAYS: Final = _table(
-    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
-    "Mondays Tuesdays Wednesdays Thursdays Fridays Saturdays Sundays",
-    "Mon Tue Wed Thu Fri Sat Sun",
-    "Mon Tues Weds Thurs Fri Sat Sun",
-    "Mon Tues Wed Thur Fri Sat Sun",
-    "Mo Tu We Th Fr Sa Su",
-    "Lunes Martes Miércoles Jueves Viernes Sábado Domingo",
-    "Lunes Martes Miércoles Jueves Viernes Sábados Domingos",
-    "Lun Mart Mier Jue Vier Sab Dom",
-    "Lun Mar Mié Jue Vie Sáb Dom",
-    "Lundi Mardi Mercredi Jeudi Vendredi Samedi Dimanche",
-    "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag",
-    "Maandag Dinsdag Woensdag Donderdag Vrijdag Zaterdag Zondag",
-    "Maandag Dinsdag Woensdag Donderdag Vrydag Saterdag Sondag",
-    "Segunda Terça Quarta Quinta Sexta Sábado Domingo",
-    "Llun Mawrth Mercher Iau Gwener Sadwrn Sul",
-)
-WEEKDAY_LETTERS: Final = ("M", "T", "W", "Th", "F", "S", "Su")
-SEASONS: Final = ("winter", "spring", "summer", "fall")
-#: Words that say nothing by themselves and stay.
-PLAIN_WORDS: Final = frozenset(
-    """of the de del el la le du den der day days eve week weeks wknd weekend wkend night morning afternoon evening
-    noon am pm
-    to and in on at by from c ca circa early mid late end bank holiday season st nd rd th t z or through thru until
-    since before after around about last next this past every y year month date hrs hr h""".split()
-)
-
-_UNITS: Final = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()  # noqa: E501
-_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINAL_UNITS: Final = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split()  # noqa: E501
-DECADE_WORDS: Final = {
-    "twenties": 20, "thirties": 30, "forties": 40, "fifties": 50, "sixties": 60, "seventies": 70, "eighties": 80,
-    "nineties": 90,
-}  # fmt: skip
-
-NUMBER_WORDS: Final = {word: number for number, word in enumerate(_UNITS)} | {
-    word: 20 + 10 * number for number, word in enumerate(_TENS)
-}
-ORDINAL_WORDS: Final = {word: number for number, word in enumerate(_ORDINAL_UNITS) if number} | {
-    "twentieth": 20, "thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60, "seventieth": 70,
-    "eightieth": 80, "ninetieth": 90,
-}  # fmt: skip
-
-
-def cardinal(number: int, joint: str = "-") -> str:
-    """Return 0 to 99 in words, tens and units joined by ``joint``."""
-    if number < 20:
-        return _UNITS[number]
-    tens, unit = divmod(number, 10)
-    return _TENS[tens - 2] + (joint + _UNITS[unit] if unit else "")
-
-
-def ordinal(number: int, joint: str = "-") -> str:
-    """Return 1 to 99 as an ordinal in words."""
-    tens, unit = divmod(number, 10)
-    if number < 20:
-        return _ORDINAL_UNITS[number]
-    return _TENS[tens - 2] + joint + _ORDINAL_UNITS[unit] if unit else _TENS[tens - 2][:-1] + "ieth"
-
-
-def ordinal_ending(number: int) -> str:
-    """Return ``st``, ``nd``, ``rd`` or ``th``."""
-    if number % 100 in (11, 12, 13):
-        return "th"
-    return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
 
 
 def easter(year: int) -> date:
@@ -275,21 +189,4 @@ HOLIDAYS: Final = (
 HOLIDAY_OF: Final = {known: holiday for holiday in HOLIDAYS for known in holiday.known}
 HOLIDAY: Final = re.compile(
     r"(?<![^\W_])(?:" + "|".join(re.escape(k) for k in sorted(HOLIDAY_OF, key=len, reverse=True)) + r")(?![^\W_])"
-)
-
-
-def _index(rows: tuple[tuple[str, ...], ...]) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
-    for row, words in enumerate(rows):
-        for place, word in enumerate(words):
-            found.setdefault(word.lower(), (row, place))
-    return found
-
-
-#: Lower-case word to (row, place).
-MONTH_OF: Final = _index(MONTHS)
-WEEKDAY_OF: Final = (
-    _index(WEEKDAYS)
-    | {"miercoles": (6, 2), "sabado": (6, 5), "thur": (4, 3)}
-    | dict.fromkeys(("shabbos", "shabbat", "sabbath"), (0, 5))
 )

@@ -1,22 +1,31 @@
-"""The years that a date names, whatever its format: for Safe Harbor, and for dates that would tell an age over 89."""
+"""What a date names, whatever its format: its years and decade, its month, its day."""
 
 import re
+from datetime import date
 from typing import Final
 
-from deid_runtime.dates.calendar_words import MONTH_OF
-from deid_runtime.dates.parts import (
-    LONGEST_DATE_CHARS,
+from deid_runtime.dates.forms import (
+    COMPACT,
     NUMERIC,
+    QUARTER,
+    RANGE,
+    TIME,
     TOKEN,
-    DateStyle,
+    WEEK,
+    YEARS,
+    compact_parts,
     full_year,
     numbers_of,
+    repair_digits,
     roles_of,
+    years_of,
 )
-from deid_runtime.dates.shifting import RANGE, TIME, repair_digits
+from deid_runtime.dates.holidays import find_holiday
+from deid_runtime.dates.parts import LONGEST_DATE_CHARS, DateStyle
 from deid_runtime.dates.spoken import spoken_years
-from deid_runtime.dates.terse import COMPACT, QUARTER, WEEK, YEARS, compact_parts, years_of
+from deid_runtime.lexicon.calendar_words import MONTH_OF
 
+FULL_YEAR: Final = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _DECADE: Final = re.compile(
     r"(?<!\w)(?P<start>(?:18|19|20|21)\d0)['’]?s(?!\w)|(?<!\w)['’]?(?P<short>\d0)['’]?s(?!\w)", re.I
 )
@@ -69,3 +78,47 @@ def stated_decade(value: str, style: DateStyle) -> int | None:
     if not found:
         return None
     return int(found["start"]) if found["start"] else full_year(int(found["short"]), style.year)
+
+
+def month_of(value: str, style: DateStyle) -> tuple[int, int] | None:
+    """Return the (year, month) that a date names, for what follows it, or None."""
+    found = NUMERIC.search(value[:LONGEST_DATE_CHARS])
+    if found:
+        year, month, _ = numbers_of(found, style)
+        return (year or style.year, month) if month and 1 <= month <= 12 else None
+    for word in re.findall(r"[^\W\d_]+", value[:LONGEST_DATE_CHARS]):
+        if word.lower() in MONTH_OF:
+            four = FULL_YEAR.search(value)
+            return int(four[0]) if four else style.year, MONTH_OF[word.lower()][1] + 1
+    holiday = find_holiday(value[:LONGEST_DATE_CHARS])
+    if holiday:
+        four = FULL_YEAR.search(value)
+        year = int(four[0]) if four else style.year
+        return year, holiday.on(year).month
+    return None
+
+
+def day_named(text: str, style: DateStyle) -> date | None:
+    """Return the day that a date with a day and a month names, in the note's year where it has none; else None."""
+    found = NUMERIC.search(text)
+    tokens = TOKEN.findall(text)
+    lowered = [token.lower() for token in tokens]
+    months = [MONTH_OF[word][1] + 1 for word in lowered if word in MONTH_OF]
+    year: int | None
+    month: int | None
+    day: int | None
+    if months:
+        year_at, day_at, _ = roles_of(tokens, lowered, True)
+        digits = tokens[year_at].lstrip("'’") if year_at is not None else ""
+        year = None if not digits else int(digits) if len(digits) == 4 else full_year(int(digits), style.year)
+        month, day = months[0], int(re.sub(r"\D", "", tokens[day_at])) if day_at is not None else None
+    elif found:
+        year, month, day = numbers_of(found, style)
+    else:
+        return None
+    if month is None or day is None:
+        return None
+    try:
+        return date(year or style.year, month, day)
+    except ValueError:
+        return None

@@ -1,0 +1,25 @@
+"""Dates moved by the patient's offset, written the way they were.
+
+Dates that are known to the day move, holidays with them, by exactly the offset, so intervals between them hold. What is
+coarser moves from the middle of its stretch. Weekdays alone move by the offset modulo seven, which agrees with the
+dates. Dates that do not exist stay impossible in the same way.
+"""
+
+from deid_runtime.dates.parse import Hint, parse_date
+from deid_runtime.dates.parts import DateStyle
+from deid_runtime.dates.render import render
+from deid_runtime.dates.shift import shift
+
+
+def replace_date(value: str, offset: int, style: DateStyle, hint: Hint = None) -> str | None:
+    """Return ``value`` moved by ``offset`` days in its own format, or None when it is no date we can read.
+
+    ``hint`` is the (year, month) of the nearest date before it in the note, for ``the 29th``.
+    """
+    parts = parse_date(value, style, hint)
+    if parts is None:
+        return None
+    try:
+        return render(shift(parts, offset))
+    except (ValueError, OverflowError):  # a year outside the calendar
+        return None

@@ -1,0 +1,59 @@
+"""Move a date by days: the day it stands for, and the weekdays in it. What is written is not looked at."""
+
+from calendar import monthrange
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Final
+
+from deid_runtime.dates.parts import DateParts, Role
+
+_DAYS_IN_WEEK: Final = 7
+_WEEKDAYS: Final = frozenset({Role.WEEKDAY, Role.WEEKDAY_LETTER, Role.HOLIDAY_WEEKDAY})
+
+
+def shift(parts: DateParts, days: int) -> DateParts:
+    """Return ``parts`` moved by ``days``.
+
+    Raises ValueError or OverflowError outside the years 1 to 9999.
+    """
+    pieces = tuple(
+        shift(piece, days)
+        if isinstance(piece, DateParts)
+        else replace(piece, weekday=(piece.weekday + days) % _DAYS_IN_WEEK)
+        if piece.role in _WEEKDAYS
+        else piece
+        for piece in parts.pieces
+    )
+    if parts.year is None or parts.month is None or parts.day is None:
+        return replace(parts, pieces=pieces)
+    year, month, day = shift_day(parts.year, parts.month, parts.day, days)
+    return replace(parts, pieces=pieces, year=year, month=month, day=day)
+
+
+def shift_day(year: int, month: int, day: int, days: int) -> tuple[int, int, int]:
+    """Return the date ``days`` on; what is impossible stays so: day 0, the 31st of a month of 30, month 13.
+
+    Raises ValueError or OverflowError outside the years 1 to 9999.
+    """
+    if not 1 <= month <= 12:
+        moved = date(year, 7, 2) + timedelta(days=days)
+        other_month = 0 if month == 0 else _changed_number(month, 13, 99, days)
+        other_day = (
+            0 if day == 0 else _changed_number(day, 1, 31, days) if day <= 31 else _changed_number(day, 32, 99, days)
+        )
+        return moved.year, other_month, other_day
+    last = monthrange(year, month)[1]
+    moved = date(year, month, min(max(day, 1), last)) + timedelta(days=days)
+    if day == 0:
+        return moved.year, moved.month, 0
+    if day > 31:
+        return moved.year, moved.month, _changed_number(day, 32, 99, days)
+    if day > last:
+        return moved.year, moved.month, monthrange(moved.year, moved.month)[1] + day - last
+    return moved.year, moved.month, moved.day
+
+
+def _changed_number(number: int, low: int, high: int, days: int) -> int:
+    """Return another number in ``low..high``, for parts of dates that mean nothing."""
+    size = high - low + 1
+    return low + (number - low + (days % (size - 1) + 1)) % size

@@ -1,0 +1,37 @@
+"""States and provinces: their codes, names and traditional abbreviations."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Literal, NamedTuple
+
+from deid_runtime.lexicon.tables import table
+
+StateUse = Literal["find", "record", "train", "word", "credential", "ambiguous"]
+
+
+class StateName(NamedTuple):
+    """A state: ``code`` is the postal one, ``short`` the traditional abbreviation of a US state, else empty."""
+
+    code: str
+    name: str
+    short: str
+
+
+def states(use: StateUse | None = None) -> tuple[StateName, ...]:
+    """Return the states that have ``use``, or all, in the order of the table."""
+    return tuple(state for state, uses in _rows() if use is None or use in uses)
+
+
+@cache
+def us_states() -> Mapping[str, StateName]:
+    """Return the states of the United States, with the District of Columbia and territories, by code."""
+    return {row[0]: StateName(row[0], row[1], row[3]) for row in _table() if row[2] == "US"}
+
+
+@cache
+def _rows() -> tuple[tuple[StateName, frozenset[str]], ...]:
+    return tuple((StateName(code, name, short), frozenset(uses.split())) for code, name, _, short, uses in _table())
+
+
+def _table() -> tuple[tuple[str, ...], ...]:
+    return table("states", "code", "name", "country", "short", "uses")
