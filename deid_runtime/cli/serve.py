@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deid_runtime.cli import options as cli_options
-from deid_runtime.cli.exits import EXIT_ERROR
+from deid_runtime.cli.exits import ExitCode
 from deid_runtime.errors import DeidError, SettingsError
 from deid_runtime.settings import Engine, Operator, Profile
 from deid_runtime.system.cores import cores
@@ -182,7 +182,7 @@ def serve(
             supervise(installation, options, stop, _say_ready)
     except DeidError as error:
         click.echo(f"deid: {error}", err=True)
-        sys.exit(EXIT_ERROR)
+        sys.exit(ExitCode.WRONG_USE)
     click.echo("deid: the server is stopped", err=True)
 
 
