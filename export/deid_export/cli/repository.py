@@ -8,7 +8,7 @@ from deid_export.cli.errors import errors_in_one_line
 from deid_runtime.cli import options as cli_options
 from deid_runtime.serving.graph_models import GraphBackend, ServingOptions
 from deid_runtime.serving.note_models import NoteOptions
-from deid_runtime.settings import Operator, Profile
+from deid_runtime.settings import Operator, Profile, Settings
 
 _DEFAULT = ServingOptions()
 
@@ -90,6 +90,7 @@ def repository(
         queue_timeout_us=queue_timeout,
         is_ragged=ragged,
     )
+    notes = NoteOptions(settings=Settings(profile=profile, operator=operator))
     with errors_in_one_line():
-        write_full_repository(read_manifest(source), out, options, NoteOptions(profile=profile, operator=operator))
+        write_full_repository(read_manifest(source), out, options, notes)
     click.echo(out)
