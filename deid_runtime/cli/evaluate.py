@@ -6,6 +6,7 @@ import click
 import cloup
 
 from deid_runtime.cli import options as cli_options
+from deid_runtime.cli.config import config_option
 from deid_runtime.cli.exits import reported
 
 
@@ -47,6 +48,7 @@ from deid_runtime.cli.exits import reported
         help="Words on each side of an error in --errors. More tells more, also to whoever should not know.",
     ),
 )
+@config_option
 @reported
 def evaluate(
     gold: Path, found: Path, quarantine: Path | None, json: bool, errors: Path | None, context_words: int

@@ -14,6 +14,7 @@ import cloup
 
 from deid_runtime.cli.audit import audit
 from deid_runtime.cli.completion import completion
+from deid_runtime.cli.config import config_group
 from deid_runtime.cli.corpus import corpus
 from deid_runtime.cli.crosswalk import crosswalk_group
 from deid_runtime.cli.evaluate import evaluate
@@ -76,7 +77,8 @@ def _version_option(context: click.Context, parameter: click.Parameter, is_wante
 def main() -> None:
     """De-identify clinical notes: find every identifier and put a plausible stand-in in its place.
 
-    Every option can be given as an environment variable too: DEID_RUN_KEY for `deid run --key`, and so on. 
+    Every option can be given as an environment variable too: DEID_RUN_KEY for `deid run --key`, and so on. What a site
+    sets once can stand in a file: `deid config --help`.
     """
     keep_private()
 
@@ -90,6 +92,6 @@ def version() -> None:
 
 main.section("Notes", run, detect, evaluate, verify)
 main.section("Service", serve)
-main.section("Keys, models and settings", key_group, crosswalk_group, models_group)
+main.section("Keys, models and settings", key_group, crosswalk_group, models_group, config_group)
 main.section("Corpora and releases", corpus, audit)
 main.section("This program", completion, version)

@@ -9,6 +9,7 @@ import click
 import cloup
 
 from deid_runtime.cli import options as cli_options
+from deid_runtime.cli.config import config_option
 from deid_runtime.cli.exits import ExitCode, ignore_stop_signals, reported
 from deid_runtime.cli.remote import server_options, server_settings
 from deid_runtime.cli.surrogates import (
@@ -158,6 +159,7 @@ _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warn
 )
 @server_options
 @_SPEED_OPTIONS
+@config_option
 @reported
 def run(
     inputs: tuple[Path, ...],
@@ -237,6 +239,7 @@ def run(
 @server_options
 @_SPEED_OPTIONS
 @cli_options.allow_shared_key()
+@config_option
 @reported
 def detect(inputs: tuple[Path, ...], out: Path, patients: Path | None, **options: Any) -> None:
     """Find identifiers without replacing them.

@@ -12,6 +12,7 @@ import cloup
 from click.core import ParameterSource
 
 from deid_runtime.cli import options as cli_options
+from deid_runtime.cli.config import config_option
 from deid_runtime.cli.exits import reported
 from deid_runtime.cli.surrogates import check_safe_harbor, rewriting_options
 from deid_runtime.errors import SettingsError
@@ -113,6 +114,7 @@ _SETTLED: Final = (
         shown="cores available",
     ),
 )
+@config_option
 @reported
 def serve(
     repository: Path | None,
