@@ -1,6 +1,6 @@
 """A load of many users on a server of the models, for locust.
 
-    pip install 'deid-runtime[bench]'
+    pip install '.[bench]'
     locust --headless -u 64 -r 16 -t 30s -f benchmarks/locustfile.py --host grpc://127.0.0.1:8001 --notes notes.jsonl
 
 64 users come, 16 a second, and stay for the 30 seconds. Each has a connection of its own and asks again as soon as it

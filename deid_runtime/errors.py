@@ -7,8 +7,10 @@
     ├── SourceError       a whole input cannot be read: missing column, bad header, unreadable file
     ├── SettingsError     a setting, key file, list or template file is wrong
     ├── ModelError        models missing or mismatched, or a server that does not answer
-    │   └── EngineError   an inference engine failed or gave an impossible answer
+    │   ├── EngineError   an inference engine failed or gave an impossible answer
+    │   └── InstallationError   a file of the installation is missing
     └── OutputError       the output cannot be written
+        └── DefectError   this library contradicts itself
 
 Messages name the input by id, line or size, say what was expected and how to mend it. They never hold note text.
 """
@@ -45,5 +47,13 @@ class EngineError(ModelError):
     """
 
 
+class InstallationError(ModelError):
+    """A file that is installed with this library is missing: nothing that was asked for is wrong."""
+
+
 class OutputError(DeidError, RuntimeError):
     """The output cannot be written where it was asked for."""
+
+
+class DefectError(OutputError):
+    """This library contradicts itself, so nothing is put out."""

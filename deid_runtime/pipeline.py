@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from time import perf_counter
 from typing import Final, TypeVar
@@ -41,20 +42,15 @@ from deid_runtime.records.patients import checked_records
 from deid_runtime.rewrite import rewrite
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Sentence, Span, Tagger, covered
+from deid_runtime.stages import PIPELINE_STAGES
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.context import Context, read_context
 from deid_runtime.surrogates.line_breaks import unbroken
 from deid_runtime.system.closing import Closing
+from deid_runtime.system.installed_files import missing_file
 from deid_runtime.text.legibility import illegible
 from deid_runtime.text.reading.view import View, read_view
 from deid_runtime.text.sentences import split_sentences
-
-#: The stages in their order; keys of :attr:`Pipeline.stage_seconds` and values of :attr:`Quarantined.stage`.
-STAGES: Final = (
-    "read", "sentences", "inclusion", "templates", "patterns", "people", "record", "models", "clinical", "propagation",
-    "fusion",
-    "surrogates", "rewrite",
-)  # fmt: skip
 
 #: So many notes and characters of whole patients are searched at a time: it bounds memory and changes no answer.
 _CHUNK_NOTES: Final = 256
@@ -63,7 +59,7 @@ _CHUNK_CHARS: Final = 2**20
 #: After one of these no further answer of the engine is taken: what else went wrong in this process, nobody knows.
 _FAULTS: Final = (EngineError, MemoryError)
 
-_Outcome = TypeVar("_Outcome")
+_Done = TypeVar("_Done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +93,10 @@ class Quarantined:
     note_id: str
     stage: str
     reason: str
+
+
+#: What becomes of a note. One that is not quarantined is of the kind that was asked for.
+Outcome = Deidentified | Detected | Quarantined
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Pipeline(Closing):
         self._resources = resources
         self._stage_name = "read"
         self._faults: list[Fault] = []  # shared with the pipelines of with_surrogates; the first counts
-        self.stage_seconds: dict[str, float] = dict.fromkeys(STAGES, 0.0)
+        self.stage_seconds: dict[str, float] = dict.fromkeys(PIPELINE_STAGES, 0.0)
 
     @property
     def fault(self) -> Fault | None:
@@ -208,8 +208,8 @@ class Pipeline(Closing):
         return self._guarded(notes, lambda: work(notes, surrogates))
 
     def _guarded(
-        self, notes: Sequence[Note], work: Callable[[], list[_Outcome | Quarantined]]
-    ) -> list[_Outcome | Quarantined]:
+        self, notes: Sequence[Note], work: Callable[[], list[_Done | Quarantined]]
+    ) -> list[_Done | Quarantined]:
         """Return the outcomes of ``work``, or all ``notes`` as quarantined when there is a fault, now or before."""
         if self._faults:
             stage, reason = self._faults[0].stage, "the engine failed earlier; load a new pipeline"
@@ -408,6 +408,10 @@ class Pipeline(Closing):
             self.stage_seconds[name] += perf_counter() - started
 
     def _quarantined(self, note: Note, error: Exception) -> Quarantined:
+        """Return the note as held back. Raises InstallationError when a file of this package is missing for all."""
+        missing = missing_file(error) if isinstance(error, OSError) else None
+        if missing is not None:
+            raise missing from None
         # Our own errors hold no note text; a foreign one may (a UnicodeEncodeError does), so only its class is named.
         reason = str(error) if isinstance(error, DeidError) else f"unexpected {type(error).__name__}"
         return Quarantined(note.id, self._stage_name, reason)
@@ -434,21 +438,7 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
             server = settings.server
             model_tagger = resources.enter_context(server.connect(settings) if server else load_tagger(settings))
             tagger, models = model_tagger, dict(model_tagger.manifest)
-        surrogates = None
-        if key is not None:
-            surrogates = Surrogates(
-                key,
-                operator=settings.operator,
-                date_shift_days=settings.date_shift_days,
-                date_shift_whole_weeks=settings.date_shift_whole_weeks,
-                offsets=(
-                    read_offsets(settings.offsets, whole_weeks=settings.date_shift_whole_weeks)
-                    if settings.offsets
-                    else None
-                ),
-                dates=settings.dates,
-                safe_harbor=settings.safe_harbor,
-            )
+        surrogates = surrogate_maker(settings)(key) if key is not None else None
         return Pipeline(
             inclusion=inclusion,
             templates=templates,
@@ -475,6 +465,24 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
             packaged=packaged_lines(settings),
             hold_back_unreadable=settings.hold_back_unreadable,
         )
+
+
+def surrogate_maker(settings: Settings) -> Callable[[bytes], Surrogates]:
+    """Return what makes the surrogates of a key; the table of days by patient is read once, here.
+
+    Raises SettingsError for a wrong table; what is made raises it for settings that contradict each other.
+    """
+    return partial(
+        Surrogates,
+        operator=settings.operator,
+        date_shift_days=settings.date_shift_days,
+        date_shift_whole_weeks=settings.date_shift_whole_weeks,
+        offsets=(
+            read_offsets(settings.offsets, whole_weeks=settings.date_shift_whole_weeks) if settings.offsets else None
+        ),
+        dates=settings.dates,
+        safe_harbor=settings.safe_harbor,
+    )
 
 
 def _chunks(notes: Sequence[Note]) -> Iterator[list[Note]]:

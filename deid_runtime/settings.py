@@ -1,11 +1,13 @@
 """All that can be set about a pipeline, in one frozen record. Only the command line reads the environment."""
 
+import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Final, Literal, Protocol, get_args, get_type_hints
 
+from deid_runtime.errors import SettingsError
 from deid_runtime.spans import LoadedTagger
 
 Operator = Literal["surrogate", "tag", "redact"]
@@ -59,3 +61,65 @@ class Settings:
     dates: Dates = "shift"  # year: only the years of dates stay
     safe_harbor: bool = False  # as surrogates/safe_harbor.py says: years, ZIP to three digits, states kept
     hold_back_unreadable: bool = True  # False serves notes in forms that hide identifiers (legibility.py): not safe
+
+
+#: Fields that hold for one machine and one process, and files: they do not travel with the others.
+_LOCAL: Final = frozenset(
+    {"models", "models_key", "trust_models", "use_models", "server", "offsets", "inclusion", "templates"}
+)
+
+
+def to_parameters(settings: Settings) -> dict[str, str]:
+    """Return the settings that do not depend on the machine as texts, for the configuration of a served model.
+
+    Strings stand as they are, all else as JSON. Models, server and files are left out.
+    """
+    values = {each.name: getattr(settings, each.name) for each in fields(settings) if each.name not in _LOCAL}
+    return {name: value if isinstance(value, str) else json.dumps(_plain(value)) for name, value in values.items()}
+
+
+def from_parameters(parameters: Mapping[str, str], **local: Any) -> Settings:
+    """Return the settings that :func:`to_parameters` wrote; ``local`` are those of this machine.
+
+    One that is missing, as in what an earlier version wrote, has its default. Raises SettingsError, which names the
+    parameter, for a value of a wrong type.
+    """
+    hints = get_type_hints(Settings)
+    found = {
+        each.name: _parsed(each.name, parameters[each.name], hints[each.name])
+        for each in fields(Settings)
+        if each.name not in _LOCAL and each.name in parameters
+    }
+    return Settings(**found, **local)
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _parsed(name: str, text: str, kind: Any) -> Any:
+    """Return the value of one parameter, checked against the type of its field."""
+    choices = get_args(kind)
+    if choices and all(isinstance(choice, str) for choice in choices):
+        if text not in choices:
+            raise SettingsError(f"the parameter {name} of the model is {text!r}; expected one of {', '.join(choices)}")
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if kind is bool:
+        is_right, expected = isinstance(value, bool), "'true' or 'false'"
+    elif kind is int:
+        is_right, expected = isinstance(value, int) and not isinstance(value, bool), "a whole number"
+    else:
+        is_right, expected = _is_thresholds(value), "a JSON object of heads and numbers"
+    if not is_right:
+        raise SettingsError(f"the parameter {name} of the model is {text!r:.80}; expected {expected}")
+    return value
+
+
+def _is_thresholds(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(each, int | float) and not isinstance(each, bool) for each in value.values()
+    )

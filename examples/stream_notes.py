@@ -1,15 +1,21 @@
-"""De-identify a stream of notes with the models on a server. Start one first (`deid serve`), then run
+"""De-identify a stream of notes with the models on a server.
 
-python examples/stream_notes.py 127.0.0.1:8001
+Start one first (`deid serve`), install the extra [client] (in a clone: pip install '.[client]'), then run
+
+    python examples/stream_notes.py 127.0.0.1:8001
 """
 
 import asyncio
 import sys
 from collections.abc import AsyncIterator
 
-from deid_client.notes import DeidClient
-from deid_client.server import TritonServer
-from deid_runtime import Note, Quarantined, new_key
+from deid_runtime import DeidError, Note, Quarantined, new_key
+
+try:
+    from deid_client.notes import DeidClient
+    from deid_client.server import TritonServer
+except (ImportError, RuntimeError) as error:  # tritonclient turns the one into the other
+    sys.exit(f"the client needs more libraries ({error}); in a clone of deid-runtime: pip install '.[client]'")
 
 NOTES = [
     Note(id="1", patient="p7", text="Ms. Halvorsen, 87, seen 3/11/2019 by Dr. Lindqvist in Dundas. Call 507-555-0139."),
@@ -36,4 +42,7 @@ async def main(*endpoints: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*(sys.argv[1:] or ["127.0.0.1:8001"])))
+    try:
+        asyncio.run(main(*(sys.argv[1:] or ["127.0.0.1:8001"])))
+    except DeidError as error:
+        sys.exit(str(error))

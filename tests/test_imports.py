@@ -36,7 +36,7 @@ OWNED = {
 LADDERS = {
     "deid_runtime": (
         ("errors",),
-        ("labels",),
+        ("labels", "stages"),
         ("spans", "system"),
         ("settings", "lexicon", "text", "rewrite", "formats"),
         ("dates", "records", "annotations"),

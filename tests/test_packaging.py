@@ -96,6 +96,19 @@ def test_nothing_names_a_registry(path):
     assert "pypi" not in (ROOT / path).read_text(encoding="utf-8").lower()
 
 
+def test_hints_name_extras_that_can_be_installed_from_a_clone():
+    sources = [path for folder in ("deid_runtime", "client", "examples") for path in (ROOT / folder).rglob("*.py")]
+    hints = {path: path.read_text(encoding="utf-8") for path in sources}
+    named = {
+        extra
+        for text in hints.values()
+        for extra in re.findall(r"install_extra\([\"'](\w+)[\"']\)|'\.\[(\w+)\]'", text)
+    }
+
+    assert {a or b for a, b in named} == {"client", "crosswalk", "serve", "signing"}
+    assert {a or b for a, b in named} <= PROJECT["optional-dependencies"].keys()
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     pytest.importorskip("hatchling", reason="building needs hatchling (requirements/build.txt)")

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from deid_runtime.errors import SettingsError
+from deid_runtime.system.extras import install_extra
+
 _FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 _CALL_SECONDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
@@ -61,17 +64,24 @@ class ClientMetrics:
 def serving_metrics(port: int) -> Iterator[None]:
     """Serve the metrics of this process and of those it starts on ``port`` of the loopback interface.
 
-    To be entered before any process or :class:`ClientMetrics` is made.
+    To be entered before any process or :class:`ClientMetrics` is made. Raises SettingsError for a port that is taken.
     """
     with tempfile.TemporaryDirectory(prefix="deid-metrics-") as folder:
         os.environ[_FOLDER_VARIABLE] = folder
         try:
-            from prometheus_client import CollectorRegistry, start_http_server
-            from prometheus_client.multiprocess import MultiProcessCollector
-
+            try:
+                from prometheus_client import CollectorRegistry, start_http_server
+                from prometheus_client.multiprocess import MultiProcessCollector
+            except ImportError:
+                raise SettingsError(f"metrics need prometheus-client; {install_extra('client')}") from None
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-            server, thread = start_http_server(port, "127.0.0.1", registry)
+            try:
+                server, thread = start_http_server(port, "127.0.0.1", registry)
+            except OSError as error:
+                raise SettingsError(
+                    f"cannot listen on 127.0.0.1:{port} for metrics ({error.strerror}); name another --metrics-port"
+                ) from None
             try:
                 yield
             finally:

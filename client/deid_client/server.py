@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from deid_client.settings import ServerSettings
 from deid_runtime.errors import ModelError
 from deid_runtime.settings import Settings
+from deid_runtime.system.extras import install_extra
 
 if TYPE_CHECKING:
     from deid_client.tagger import TritonTagger
@@ -23,5 +24,5 @@ class TritonServer(ServerSettings):
         try:
             from deid_client.tagger import load_tagger
         except (ImportError, RuntimeError) as error:  # tritonclient turns the one into the other
-            raise ModelError(f"--server needs more libraries ({error}); pip install 'deid-runtime[client]'") from error
+            raise ModelError(f"--server needs more libraries ({error}); {install_extra('client')}") from error
         return load_tagger(settings, self)

@@ -4,58 +4,66 @@ import sys
 from pathlib import Path
 
 import click
+import cloup
 
 from deid_runtime.cli import options as cli_options
-from deid_runtime.cli.exits import reported
-
-_VIOLATED = 1
+from deid_runtime.cli.exits import ExitCode, reported
 
 
-@click.group()
+@cloup.group()
 def corpus() -> None:
     """Work with annotated notes."""
 
 
 @corpus.command()
-@click.argument("notes", metavar="NOTES...", nargs=-1, required=True, type=cli_options.EXISTING)
-@click.option(
-    "-o",
-    "--out",
-    type=cli_options.PATH,
-    required=True,
-    help="Folder for the new corpus. OUT.manifest.json with the checks is written beside it.",
+@cloup.argument("notes", metavar="NOTES...", nargs=-1, required=True, type=cli_options.EXISTING)
+@cli_options.section(
+    cli_options.OUTPUT,
+    click.option(
+        "-o",
+        "--out",
+        type=cli_options.PATH,
+        required=True,
+        help="Folder for the new corpus. OUT.manifest.json with the checks is written beside it.",
+    ),
+    click.option(
+        "--format",
+        "format",
+        type=click.Choice(["jsonl", "tagged", "i2b2", "brat"]),
+        default="jsonl",
+        show_default=True,
+        help="jsonl: one file, holds any note. tagged: one file a patient, spans in <LABEL> tags, with the patient's "
+        "record. i2b2: XML of 2014, named by number. brat: .txt with .ann, loses which patient a note is of.",
+    ),
+    cli_options.flag("--overwrite", "Replace an earlier output once the new one is complete."),
+    cli_options.flag("--keep-ids", "Keep note and patient ids. They identify people where they are known."),
+    cli_options.flag("--json", "Print the checks as JSON instead of a table."),
 )
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["jsonl", "tagged", "i2b2", "brat"]),
-    default="jsonl",
-    show_default=True,
-    help="jsonl: one file, holds any note. tagged: one file a patient, spans in <LABEL> tags, with the patient's "
-    "record. i2b2: XML of 2014, named by number. brat: .txt with .ann, loses which patient a note is of.",
+@cli_options.section(
+    cli_options.SURROGATES,
+    click.option(
+        "--key",
+        type=cli_options.FILE,
+        help="Key file, from `deid key new`. Whoever has it can tell which stand-in belongs to a guessed name: for a "
+        "corpus to share, leave it out. Default: a random key, thrown away.",
+    ),
+    cli_options.allow_shared_key(),
+    cli_options.date_shift(),
 )
-@click.option(
-    "--key",
-    type=cli_options.FILE,
-    help="Key file, from `deid key new`. Whoever has it can tell which stand-in belongs to a guessed name: for a "
-    "corpus to share, leave it out. Default: a random key, thrown away.",
+@cli_options.section(
+    "Review",
+    click.option(
+        "--ordinary-words",
+        type=cli_options.FILE,
+        help="Words, one a line, that a person has judged: family names in this corpus that stand outside the spans as "
+        "something else (eponyms, abbreviations). A real name on this list is LEFT IN wherever nobody marked it.",
+    ),
+    click.option(
+        "--review",
+        type=cli_options.PATH,
+        help="Write what of the originals is left, with the text around it, to this new file, which only you may read.",
+    ),
 )
-@cli_options.allow_shared_key()
-@cli_options.date_shift()
-@click.option(
-    "--ordinary-words",
-    type=cli_options.FILE,
-    help="Words, one a line, that a person has judged: family names in this corpus that stand outside the spans as "
-    "something else (eponyms, abbreviations). A real name on this list is LEFT IN wherever nobody marked it.",
-)
-@click.option(
-    "--review",
-    type=cli_options.PATH,
-    help="Write what of the originals is left, with the text around it, to this new file, which only you may read.",
-)
-@click.option("--keep-ids", is_flag=True, help="Keep note and patient ids. They identify people where they are known.")
-@click.option("--overwrite", is_flag=True, help="Replace an earlier output once the new one is complete.")
-@click.option("--json", is_flag=True, help="Print the checks as JSON instead of a table.")
 @reported
 def resynthesize(
     notes: tuple[Path, ...],
@@ -114,5 +122,5 @@ def resynthesize(
             "then mark them in the notes or list what is no name with --ordinary-words",
             err=True,
         )
-        sys.exit(_VIOLATED)
+        sys.exit(ExitCode.HELD_BACK)
     click.echo(f"{made.checks.notes:,} notes in {out}", err=True)

@@ -1,4 +1,4 @@
-"""``deid crosswalk read`` and ``deid key pair``: for the honest broker, who alone can go back to the originals."""
+"""``deid crosswalk``: for the honest broker, who alone can go back to the originals."""
 
 import contextlib
 import os
@@ -7,23 +7,21 @@ import sys
 from pathlib import Path
 
 import click
+import cloup
 
 from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.exits import reported
 from deid_runtime.errors import OutputError
 
-_PATH = click.Path(path_type=Path)
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-
-@click.group("crosswalk")
+@cloup.group("crosswalk")
 def crosswalk_group() -> None:
     """Read what `deid run --crosswalk` wrote."""
 
 
 @crosswalk_group.command("read")
-@click.argument("file", type=_FILE)
-@click.option("--key", type=_FILE, required=True, help="Private key, from `deid key pair`.")
+@cloup.argument("file", type=cli_options.FILE)
+@click.option("--key", type=cli_options.FILE, required=True, help="Private key, from `deid key pair`.")
 @click.option(
     "--id",
     metavar="ID",
@@ -33,7 +31,7 @@ def crosswalk_group() -> None:
 @click.option(
     "-o",
     "--out",
-    type=_PATH,
+    type=cli_options.PATH,
     help="New file to write to, which only you may read; it appears when all was read. Default: stdout, where lines "
     "come before the end of the crosswalk is checked.",
 )
@@ -78,17 +76,3 @@ def _read_to_file(file: Path, key: Path, ids: tuple[str, ...], out: Path, *, all
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
     return count
-
-
-@click.command("pair")
-@click.argument("file", type=_PATH)
-@reported
-def key_pair(file: Path) -> None:
-    """Write a new pair of keys for crosswalks: FILE, private, readable by you alone, and FILE.pub.
-
-    Give FILE.pub to whoever runs `deid run --crosswalk`. FILE stays with the honest broker: without it no crosswalk can
-    be read, and whoever has it and a crosswalk knows all originals. The format is that of age, X25519.
-    """
-    from deid_runtime.run.crosswalk import write_key_pair
-
-    click.echo(f"public key: {write_key_pair(file)}", err=True)

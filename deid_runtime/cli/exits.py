@@ -1,4 +1,4 @@
-"""How commands end: our exit codes, errors on one line and without text, and one clean stop on a stop signal.
+"""How commands end: one table of exit codes, errors on one line and without text, one clean stop on a stop signal.
 
 A stop signal ends a command with 128 plus its number, as shells say it: 130 for SIGINT (Ctrl-C), 143 for SIGTERM, 129
 for SIGHUP, 131 for SIGQUIT. SIGPIPE stops no command by itself: whoever writes to a stdout that is closed ends with
@@ -9,23 +9,50 @@ import functools
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
 from deid_runtime.cli.streams import drop_stdout, is_stdout_closed, lasting_streams
-from deid_runtime.errors import DeidError
+from deid_runtime.errors import DefectError, DeidError, EngineError, InstallationError
+from deid_runtime.system.installed_files import missing_file
 from deid_runtime.system.stop_signals import STOP_SIGNALS, Stopped
 
-EXIT_QUARANTINED: Final = 1
-EXIT_DIFFERS: Final = 1
-EXIT_ERROR: Final = 2
 _SIGNAL_BASE: Final = 128
-EXIT_STOPPED: Final = _SIGNAL_BASE + signal.SIGINT
-EXIT_PIPE_CLOSED: Final = _SIGNAL_BASE + signal.SIGPIPE
+
+
+class ExitCode(IntEnum):
+    """What a command says of itself when it ends."""
+
+    OK = 0
+    HELD_BACK = 1
+    WRONG_USE = 2
+    FAILURE = 3
+    STOPPED_BY_SIGHUP = _SIGNAL_BASE + signal.SIGHUP
+    STOPPED_BY_SIGINT = _SIGNAL_BASE + signal.SIGINT
+    STOPPED_BY_SIGQUIT = _SIGNAL_BASE + signal.SIGQUIT
+    STDOUT_CLOSED = _SIGNAL_BASE + signal.SIGPIPE
+    STOPPED_BY_SIGTERM = _SIGNAL_BASE + signal.SIGTERM
+
+
+#: What each code means. The help of `deid` shows this table.
+MEANINGS: Final[Mapping[ExitCode, str]] = {
+    ExitCode.OK: "Done.",
+    ExitCode.HELD_BACK: "Some notes were held back; `verify`: a difference; `corpus resynthesize`: originals are left.",
+    ExitCode.WRONG_USE: "Wrong use or input: an option, setting, file, model or server that will not do, a full disk.",
+    ExitCode.FAILURE: "Failure of deid: a defect, an engine that fails, a missing file of its installation.",
+    ExitCode.STOPPED_BY_SIGHUP: "Stopped by SIGHUP.",
+    ExitCode.STOPPED_BY_SIGINT: "Stopped by SIGINT (Ctrl-C).",
+    ExitCode.STOPPED_BY_SIGQUIT: "Stopped by SIGQUIT.",
+    ExitCode.STDOUT_CLOSED: "Nobody reads stdout any more.",
+    ExitCode.STOPPED_BY_SIGTERM: "Stopped by SIGTERM.",
+}
+#: Errors of the library that are no fault of whoever called; all others are ``WRONG_USE``.
+_OURS: Final = (InstallationError, EngineError, DefectError)
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -36,12 +63,13 @@ def reported(command: _Command) -> _Command:
     @functools.wraps(command)
     def run(*args: object, **kwargs: object) -> object:
         with lasting_streams(), _stop_signals():
-            return _run(command, *args, **kwargs)
+            return report(command, *args, **kwargs)
 
     return run  # type: ignore[return-value]
 
 
-def _run(command: Callable[..., object], *args: object, **kwargs: object) -> object:
+def report(command: Callable[..., object], /, *args: object, **kwargs: object) -> object:
+    """Call ``command``; end the process with one line on stderr and an exit code where it raises."""
     try:
         result = command(*args, **kwargs)
         if sys.stdout is not None:
@@ -49,31 +77,44 @@ def _run(command: Callable[..., object], *args: object, **kwargs: object) -> obj
         return result
     except DeidError as error:
         click.echo(f"deid: {error}", err=True)
-        sys.exit(EXIT_ERROR)
+        sys.exit(ExitCode.FAILURE if isinstance(error, _OURS) else ExitCode.WRONG_USE)
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except OSError as error:
         if is_stdout_closed():
             drop_stdout()
-            sys.exit(EXIT_PIPE_CLOSED)
+            sys.exit(ExitCode.STDOUT_CLOSED)
         drop_stdout()
+        missing = missing_file(error)
         # Of the system, not of a value: the message holds no text.
-        click.echo(f"deid: {error.strerror or type(error).__name__}, at {_place(error)}", err=True)
-        sys.exit(EXIT_ERROR)
+        told = missing or f"{error.strerror or type(error).__name__}, at {_place(error)}"
+        click.echo(f"deid: {told}", err=True)
+        sys.exit(ExitCode.FAILURE if missing else ExitCode.WRONG_USE)
+    except ModuleNotFoundError as error:
+        click.echo(f"deid: the module {error.name} is not installed; install deid-runtime again", err=True)
+        sys.exit(ExitCode.FAILURE)
     except Exception as error:  # noqa: BLE001 - the last resort
         # What a library says of a value may quote it, and so may a traceback of its own frames: no message.
         click.echo(f"deid: unexpected {type(error).__name__}, a defect of deid: {_place(error)}", err=True)
-        sys.exit(EXIT_ERROR)
+        sys.exit(ExitCode.FAILURE)
     except KeyboardInterrupt as error:
-        number = error.number if isinstance(error, Stopped) else signal.SIGINT
-        click.echo(f"deid: stopped by {signal.Signals(number).name}; nothing was written", err=True)
-        sys.exit(_SIGNAL_BASE + number)
+        _end_by_signal(error.number if isinstance(error, Stopped) else signal.SIGINT)
+
+
+def end_interrupted() -> NoReturn:
+    """End as for SIGINT: where Ctrl-C comes while the command line is still read."""
+    _end_by_signal(signal.SIGINT)
 
 
 def ignore_stop_signals() -> None:
     """Let no stop signal change how the command ends: its output is there."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+
+
+def _end_by_signal(number: int) -> NoReturn:
+    click.echo(f"deid: stopped by {signal.Signals(number).name}; nothing was written", err=True)
+    sys.exit(_SIGNAL_BASE + number)
 
 
 def _place(error: Exception) -> str:

@@ -1,20 +1,21 @@
-"""``deid models sign`` and ``deid key signing-pair``: for those who make models and vouch for them."""
+"""``deid models``: for those who make models and vouch for them."""
 
 from pathlib import Path
 
 import click
+import cloup
 
 from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.exits import reported
 
 
-@click.group("models")
+@cloup.group("models")
 def models_group() -> None:
     """Work with folders of models."""
 
 
 @models_group.command("sign")
-@click.argument("folder", type=cli_options.FOLDER)
+@cloup.argument("folder", type=cli_options.FOLDER)
 @click.option("--key", type=cli_options.FILE, required=True, help="Private key, from `deid key signing-pair`.")
 @cli_options.allow_shared_key()
 @reported
@@ -27,17 +28,3 @@ def sign(folder: Path, key: Path, allow_shared_key: bool) -> None:
     from deid_runtime.models.signature import sign_models
 
     click.echo(f"signature: {sign_models(folder, key, allow_shared_key=allow_shared_key)}", err=True)
-
-
-@click.command("signing-pair")
-@click.argument("file", type=cli_options.PATH)
-@reported
-def signing_pair(file: Path) -> None:
-    """Write a new pair of keys for signatures of models: FILE, private, readable by you alone, and FILE.pub.
-
-    FILE.pub goes to those who use the models. Whoever has FILE can make models that they take. Ed25519, PEM. Needs the
-    extra [signing].
-    """
-    from deid_runtime.models.signature import write_signing_pair
-
-    click.echo(f"public key: {write_signing_pair(file)}", err=True)

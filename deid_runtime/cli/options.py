@@ -5,13 +5,26 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
 
 import click
+import cloup
 
+from deid_runtime.labels import HEADS
 from deid_runtime.settings import Engine, Operator, Precision, Profile, Recall
 
 PATH: Final = click.Path(path_type=Path)
 EXISTING: Final = click.Path(exists=True, path_type=Path)
 FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER: Final = click.Path(exists=True, file_okay=False, path_type=Path)
+
+#: Sections of the help, called alike in every command.
+INPUT: Final = "Input"
+OUTPUT: Final = "Output"
+FINDING: Final = "Finding"
+SURROGATES: Final = "Surrogates"
+SERVER: Final = "Server"
+SPEED: Final = "Speed"
+
+#: How a value of ``--threshold`` is written; a configuration file has a table of these.
+THRESHOLD_METAVAR: Final = "HEAD=VALUE"
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -25,6 +38,16 @@ def together(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
         return command
 
     return decorate
+
+
+def section(title: str, *options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
+    """Return one decorator for several options that the help shows together under ``title``."""
+    return cloup.option_group(title, *options)
+
+
+def flag(name: str, text: str, *, off: str | None = None) -> Callable[[_Command], _Command]:
+    """Return an option without value. ``off``, by default ``--no-NAME``, undoes it where a file or variable sets it."""
+    return click.option(f"{name}/{off or name.replace('--', '--no-', 1)}", default=False, help=text)
 
 
 def chosen(name: str, of: Any, default: str, text: str) -> Callable[[_Command], _Command]:
@@ -58,12 +81,11 @@ def date_shift(of: str = "") -> Callable[[_Command], _Command]:
             "--date-shift-weeks prevents that.",
             metavar="DAYS",
         ),
-        click.option(
+        flag(
             "--date-shift-weeks",
-            is_flag=True,
-            help=f"{of}Move dates by whole weeks, up to --date-shift: weekdays stay as they are and tell nothing about "
-            "the number. Cost: 104 possible numbers in place of about 620 (for 365 days), and weekday habits stay in "
-            "the text.",
+            f"{of}Move dates by whole weeks, up to --date-shift: weekdays stay as they are and tell nothing about the "
+            "number. Cost: 104 possible numbers in place of about 620 (for 365 days), and weekday habits stay in the "
+            "text.",
         ),
     )
 
@@ -120,21 +142,77 @@ def models(kind: click.Path = EXISTING) -> Callable[[_Command], _Command]:
             help="Public key (PEM) of those who signed the models with `deid models sign`. Models that were changed "
             "since, or that others signed, are refused. Needs the extra [signing].",
         ),
-        click.option(
+        flag(
             "--trust-models",
-            is_flag=True,
-            help="Take the models without a signature. Only for models whose way to this folder you know: bad ones "
-            "leave every name in.",
+            "Take the models without a signature. Only for models whose way to this folder you know: bad ones leave "
+            "every name in.",
         ),
     )
 
 
 def allow_shared_key() -> Callable[[_Command], _Command]:
     """Return the option ``--allow-shared-key``."""
-    return click.option(
+    return flag(
         "--allow-shared-key",
-        is_flag=True,
-        help="Take also key files that other users can open or own, which are refused otherwise: for file systems "
+        "Take also key files that other users can open or own, which are refused otherwise: for file systems "
         "without modes, and for keys that a container platform mounts. Whoever can read a key can test guesses at the "
         "originals.",
     )
+
+
+def threshold(of: str = "") -> Callable[[_Command], _Command]:
+    """Return the option ``--threshold``, a mapping from head to number; ``of`` begins its help."""
+    return click.option(
+        "--threshold",
+        metavar=THRESHOLD_METAVAR,
+        callback=_thresholds,
+        multiple=True,
+        help=f"{of}How sure a model head must be that a word identifies somebody, 0 to 1; may be repeated. Too high "
+        f"and identifiers stay in, too low and clinical words go. Heads: {', '.join(HEADS)}. Default: as trained.",
+    )
+
+
+def site_lists() -> Callable[[_Command], _Command]:
+    """Return the options ``--inclusion`` and ``--templates``: what a site knows of its own sentences."""
+    return together(
+        click.option(
+            "--inclusion",
+            type=FILE,
+            help="List of sentences known to hold no identifier, one a line. The models are not asked of what is on "
+            "it: a wrong line leaks in every note that has it. Default: the list of the package.",
+        ),
+        click.option(
+            "--templates",
+            type=FILE,
+            help="Templates of sentences with known places for identifiers. A match is final for its sentence: too "
+            "wide a template hides what it does not name. Default: those of the package.",
+        ),
+    )
+
+
+def allow_unreadable_forms() -> Callable[[_Command], _Command]:
+    """Return the option ``--allow-unreadable-forms``."""
+    return flag(
+        "--allow-unreadable-forms",
+        "Also serve notes in a form that hides text from the detectors: invisible characters, HTML, wrongly decoded "
+        "characters, letters with gaps between them and others. NOT SAFE: in such notes up to nine of ten identifiers "
+        "are missed. Default: these notes are held back, with the form and the remedy.",
+    )
+
+
+def _thresholds(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """Turn ``HEAD=VALUE`` texts into thresholds by head."""
+    return dict(_threshold(value) for value in values)
+
+
+def _threshold(value: str) -> tuple[str, float]:
+    head, _, number = value.partition("=")
+    if head not in HEADS:
+        raise click.BadParameter(f"unknown head in {value!r}; expected HEAD=VALUE with one of {', '.join(HEADS)}")
+    try:
+        least = float(number)
+    except ValueError:
+        least = -1.0
+    if not 0.0 < least < 1.0:
+        raise click.BadParameter(f"{value!r}: expected HEAD=VALUE with a number between 0 and 1")
+    return head, least

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from deid_runtime.cli import options as cli_options
-from deid_runtime.cli.options import together
 
 if TYPE_CHECKING:
     from deid_client.server import TritonServer
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
 AUTHORIZATION_VARIABLE: Final = "DEID_AUTHORIZATION"
 
 #: The options of this module, as one decorator.
-server_options = together(
+server_options = cli_options.section(
+    cli_options.SERVER,
     click.option(
         "--server",
         metavar="HOST:PORT[,...]",
@@ -26,10 +26,9 @@ server_options = together(
         "that no server answers go to quarantine. A server on another machine needs --tls or --tls-ca. More --workers "
         "than cores keep a server busy. Needs the extra [client].",
     ),
-    click.option(
+    cli_options.flag(
         "--stream",
-        is_flag=True,
-        help="One stream to each server in place of one call a request. No faster as a rule, and Triton has crashed "
+        "One stream to each server in place of one call a request. No faster as a rule, and Triton has crashed "
         "under streams; they are opened again, and what was not answered is asked again.",
     ),
     click.option(
@@ -61,7 +60,7 @@ server_options = together(
         "that time, further notes go there at once, until a server answers a probe. Less than a server takes to "
         "restart, and every restart costs notes.",
     ),
-    click.option("--tls", is_flag=True, help="Encrypt, and trust the authorities that gRPC comes with."),
+    cli_options.flag("--tls", "Encrypt, and trust the authorities that gRPC comes with."),
     click.option("--tls-ca", type=cli_options.FILE, help="Encrypt, and trust the authorities in this PEM file alone."),
     click.option("--tls-cert", type=cli_options.FILE, help="Show the server this certificate (PEM); with --tls-key."),
     click.option("--tls-key", type=cli_options.FILE, help="Key of --tls-cert (PEM), which only you may read."),

@@ -2,89 +2,120 @@
 
 import logging
 import signal
-import sys
 import threading
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+import cloup
+from click.core import ParameterSource
 
 from deid_runtime.cli import options as cli_options
-from deid_runtime.cli.exits import EXIT_ERROR
-from deid_runtime.errors import DeidError, SettingsError
-from deid_runtime.settings import Engine, Operator, Profile
+from deid_runtime.cli.config import config_option
+from deid_runtime.cli.exits import reported
+from deid_runtime.cli.surrogates import check_safe_harbor, rewriting_options
+from deid_runtime.errors import SettingsError
+from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Recall, Settings
 from deid_runtime.system.cores import cores
 
 if TYPE_CHECKING:
+    from deid_runtime.models.manifest import Manifest
     from deid_runtime.serving.server import Server
+    from deid_runtime.serving.server_options import Tls
 
 _PORT = click.IntRange(1, 65535)
+_OF: Final = "Of `deidentify`. "
+#: What a repository was written with; another value here would have no effect.
+_SETTLED: Final = (
+    "models", "profile", "recall", "threshold", "inclusion", "templates", "allow_unreadable_forms", "operator",
+    "date_shift", "date_shift_weeks", "dates", "safe_harbor", "engine", "precision", "instances",
+)  # fmt: skip
 
 
-@click.command()
-@click.option(
-    "--repository",
-    type=cli_options.FOLDER,
-    help="Serve this folder, written by `deid-export models repository --backend python`. It settles --models, "
-    "--profile, --operator, --date-shift, --date-shift-weeks, --engine and --instances. The server runs the programs "
-    "in it; its models are checked as those of --models. Default: one made of the models, removed at the end.",
+@cloup.command()
+@cli_options.section(
+    "Service",
+    click.option(
+        "--repository",
+        type=cli_options.FOLDER,
+        help="Serve this folder, written by `deid-export repository --backend python`. It settles the models, and of "
+        "the sections below all but --offsets: they are refused beside it. The server runs the programs in it; its "
+        "models are checked as those of --models. Default: one made of the models, removed at the end.",
+    ),
+    click.option(
+        "--keys",
+        type=cli_options.FOLDER,
+        help="Folder of key files NAME.key, from `deid key new`. Requests to the model `deidentify` name one of them; "
+        "whoever reaches the server can use them all. Without it `deidentify` refuses every note.",
+    ),
+    cli_options.allow_shared_key(),
+    click.option(
+        "--patients",
+        type=cli_options.FILE,
+        help="Table of structured patient records for `deidentify`, as for `deid run`. Held in memory.",
+    ),
+    cli_options.flag("--verbose", "Show all that the server logs, not its errors alone."),
 )
-@cli_options.models(cli_options.FOLDER)
-@click.option(
-    "--keys",
-    type=cli_options.FOLDER,
-    help="Folder of key files NAME.key, from `deid key new`. Requests to the model `deidentify` name one of them; "
-    "whoever reaches the server can use them all. Without it `deidentify` refuses every note.",
+@cli_options.section(
+    "Network",
+    click.option(
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        help="IPv4 address for gRPC. One that other machines can reach needs --tls-cert, --tls-key and "
+        "--tls-client-ca.",
+    ),
+    click.option(
+        "--grpc-port", type=_PORT, default=8001, show_default=True, help="For `deid run --server` and others."
+    ),
+    click.option(
+        "--http-port",
+        type=_PORT,
+        help="Take requests in JSON too, on 127.0.0.1 alone, because HTTP has no TLS here: whole requests within 30 s, "
+        "of at most 64 MiB, neither packed nor in chunks. Default: no HTTP.",
+    ),
+    click.option(
+        "--metrics-port",
+        type=_PORT,
+        default=8002,
+        show_default=True,
+        help="Prometheus metrics at /metrics, on 127.0.0.1 alone.",
+    ),
+    click.option("--tls-cert", type=cli_options.FILE, help="Certificate (PEM) for gRPC, with --tls-key."),
+    click.option("--tls-key", type=cli_options.FILE, help="Private key (PEM) of --tls-cert."),
+    click.option(
+        "--tls-client-ca",
+        type=cli_options.FILE,
+        help="Take only clients with a certificate that this authority (PEM) has signed.",
+    ),
 )
-@cli_options.allow_shared_key()
-@click.option(
-    "--patients",
-    type=cli_options.FILE,
-    help="Table of structured patient records for `deidentify`, as for `deid run`. Held in memory.",
+@cli_options.section(
+    cli_options.FINDING,
+    cli_options.models(cli_options.FOLDER),
+    cli_options.profile(
+        "fast: one model head per kind of identifier. full: two versions of each; clients can ask for either then, and "
+        "the server takes memory and time for both."
+    ),
+    cli_options.recall(),
+    cli_options.threshold(_OF),
+    cli_options.site_lists(),
+    cli_options.allow_unreadable_forms(),
 )
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="IPv4 address for gRPC. One that other machines can reach needs --tls-cert, --tls-key and --tls-client-ca.",
+@cli_options.section(cli_options.SURROGATES, rewriting_options(_OF))
+@cli_options.section(
+    cli_options.SPEED,
+    cli_options.engine("Inference engine. Answers equal those of `deid run` with the same one."),
+    cli_options.precision(),
+    cli_options.counted(
+        "--instances",
+        cores,
+        "Processes for each model, one core and about 300 MB each. More than cores makes it slower.",
+        shown="cores available",
+    ),
 )
-@click.option("--grpc-port", type=_PORT, default=8001, show_default=True, help="For `deid run --server` and others.")
-@click.option(
-    "--http-port",
-    type=_PORT,
-    help="Take requests in JSON too, on 127.0.0.1 alone, because HTTP has no TLS here: whole requests within 30 s, of "
-    "at most 64 MiB, neither packed nor in chunks. Default: no HTTP.",
-)
-@click.option(
-    "--metrics-port",
-    type=_PORT,
-    default=8002,
-    show_default=True,
-    help="Prometheus metrics at /metrics, on 127.0.0.1 alone.",
-)
-@click.option(
-    "--tls-cert",
-    type=cli_options.FILE,
-    help="Certificate (PEM) for gRPC, with --tls-key.",
-)
-@click.option("--tls-key", type=cli_options.FILE, help="Private key (PEM) of --tls-cert.")
-@click.option(
-    "--tls-client-ca",
-    type=cli_options.FILE,
-    help="Take only clients with a certificate that this authority (PEM) has signed.",
-)
-@cli_options.profile("Of `deidentify`, as of `deid run`.")
-@cli_options.operator("Of `deidentify`, as of `deid run`.")
-@cli_options.date_shift("Of `deidentify`. ")
-@cli_options.engine("Inference engine. Answers equal those of `deid run` with the same one.")
-@cli_options.counted(
-    "--instances",
-    cores,
-    "Processes for each model, one core and about 300 MB each. More than cores makes it slower.",
-    shown="cores available",
-)
-@click.option("--verbose", is_flag=True, help="Show all that the server logs, not its errors alone.")
+@config_option
+@reported
 def serve(
     repository: Path | None,
     models: Path | None,
@@ -93,6 +124,7 @@ def serve(
     keys: Path | None,
     allow_shared_key: bool,
     patients: Path | None,
+    offsets: Path | None,
     host: str,
     grpc_port: int,
     http_port: int | None,
@@ -100,18 +132,17 @@ def serve(
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_client_ca: Path | None,
-    profile: Profile,
-    operator: Operator,
-    date_shift: int,
-    date_shift_weeks: bool,
     engine: Engine,
+    precision: Precision,
     instances: int,
     verbose: bool,
+    **options: Any,
 ) -> None:
-    """Serve the models on this machine until stopped (Ctrl-C or SIGTERM); needs `pip install 'deid-runtime[serve]'`.
+    """Serve the models on this machine until stopped (Ctrl-C or SIGTERM). Needs the extra [serve].
 
-    The server is Triton: any client of the KServe v2 protocol can use it, and `deid run --server HOST:PORT` does. A
-    crashed or hung server is started again. Nothing of what it is sent is logged or kept.
+    The server is Triton: any client of the KServe v2 protocol can use it, and `deid run --server HOST:PORT` does. Its
+    model `deidentify` takes whole notes and does with them what `deid run` does with the same options. A crashed or
+    hung server is started again. Nothing of what it is sent is logged or kept. Exit code 0 when it was stopped.
     """
     from tempfile import TemporaryDirectory
 
@@ -121,69 +152,135 @@ def serve(
     from deid_runtime.serving.keys import check_keys
     from deid_runtime.serving.note_models import NoteOptions
     from deid_runtime.serving.repository import write_repository
-    from deid_runtime.serving.server_options import ServerOptions, Tls, check_host
+    from deid_runtime.serving.server_options import ServerOptions, check_host
     from deid_runtime.serving.supervisor import supervise
-    from deid_runtime.surrogates import check_date_settings
     from deid_runtime.system.secret_files import check_secret_file
 
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="deid: %(message)s")
     stop = _stop_event()
-    try:
-        if (tls_cert is None) != (tls_key is None) or (tls_client_ca and not tls_cert):
-            raise SettingsError("--tls-cert and --tls-key go together, and --tls-client-ca with both")
-        if repository is not None and date_shift_weeks:
-            raise SettingsError(
-                "--repository settles how dates shift, so --date-shift-weeks has no effect; leave one of them out"
-            )
-        check_date_settings(operator=operator, date_shift_days=date_shift, date_shift_whole_weeks=date_shift_weeks)
-        tls = Tls(tls_cert, tls_key, tls_client_ca) if tls_cert and tls_key else None
-        check_host(host, tls)
-        if keys is not None:
-            check_keys(keys, allow_shared=allow_shared_key)
-        if tls_key is not None:
-            check_secret_file(tls_key, tls_key.stat(), allow_shared=allow_shared_key)
-        manifest = read_trusted(repository or models, key=models_key, trust=trust_models)
-        installation = find_installation()
-        with ExitStack() as resources:
-            environment = {
-                "DEID_SERVE_KEYS": keys,
-                "DEID_SERVE_PATIENTS": patients,
-                # A repository made here is not signed, and is of the models that were checked above.
-                "DEID_SERVE_MODELS_KEY": models_key if repository else None,
-            }
-            flags = {
-                "DEID_SERVE_ALLOW_SHARED_KEY": allow_shared_key,
-                "DEID_SERVE_TRUST_MODELS": trust_models or repository is None,
-            }
-            if repository is None:
-                repository = Path(resources.enter_context(TemporaryDirectory(prefix="deid-serve-"))) / "repository"
-                notes = NoteOptions(
-                    profile=profile,
-                    operator=operator,
-                    date_shift_days=date_shift,
-                    date_shift_whole_weeks=date_shift_weeks,
-                    engine=engine,
-                    instances=instances,
-                )
-                graphs = ServingOptions(instances=instances, engine=engine)
-                write_repository(manifest, repository, graphs, notes)
-            options = ServerOptions(
-                repository=repository,
-                host=host,
-                http_port=http_port,
-                grpc_port=grpc_port,
-                metrics_port=metrics_port,
-                tls=tls,
-                environment={
-                    **{name: str(path.resolve()) if path else "" for name, path in environment.items()},
-                    **{name: "1" if is_set else "" for name, is_set in flags.items()},
-                },
-            )
-            supervise(installation, options, stop, _say_ready)
-    except DeidError as error:
-        click.echo(f"deid: {error}", err=True)
-        sys.exit(EXIT_ERROR)
+    tls = _tls(tls_cert, tls_key, tls_client_ca)
+    if repository is not None:
+        _check_settled(click.get_current_context())
+    settings = _settings(
+        models=models,
+        models_key=models_key,
+        trust_models=trust_models,
+        engine=engine,
+        precision=precision,
+        offsets=offsets,
+        **options,
+    )
+    check_host(host, tls)
+    if keys is not None:
+        check_keys(keys, allow_shared=allow_shared_key)
+    if tls_key is not None:
+        check_secret_file(tls_key, tls_key.stat(), allow_shared=allow_shared_key)
+    manifest = read_trusted(repository, key=models_key, trust=trust_models) if repository else _checked_models(settings)
+    installation = find_installation()
+    with ExitStack() as resources:
+        environment = {
+            "DEID_SERVE_KEYS": keys,
+            "DEID_SERVE_PATIENTS": patients,
+            "DEID_SERVE_OFFSETS": offsets,
+            # A repository made here is not signed, and is of the models that were checked above.
+            "DEID_SERVE_MODELS_KEY": models_key if repository else None,
+        }
+        flags = {
+            "DEID_SERVE_ALLOW_SHARED_KEY": allow_shared_key,
+            "DEID_SERVE_TRUST_MODELS": trust_models or repository is None,
+        }
+        if repository is None:
+            repository = Path(resources.enter_context(TemporaryDirectory(prefix="deid-serve-"))) / "repository"
+            graphs = ServingOptions(instances=instances, engine=engine, precision=precision)
+            write_repository(manifest, repository, graphs, NoteOptions(settings=settings, instances=instances))
+        server = ServerOptions(
+            repository=repository,
+            host=host,
+            http_port=http_port,
+            grpc_port=grpc_port,
+            metrics_port=metrics_port,
+            tls=tls,
+            environment={
+                **{name: str(path.resolve()) if path else "" for name, path in environment.items()},
+                **{name: "1" if is_set else "" for name, is_set in flags.items()},
+            },
+        )
+        supervise(installation, server, stop, _say_ready)
     click.echo("deid: the server is stopped", err=True)
+
+
+def _tls(certificate: Path | None, key: Path | None, client_authority: Path | None) -> "Tls | None":
+    from deid_runtime.serving.server_options import Tls
+
+    if (certificate is None) != (key is None) or (client_authority and not certificate):
+        raise SettingsError("--tls-cert and --tls-key go together, and --tls-client-ca with both")
+    return Tls(certificate, key, client_authority) if certificate and key else None
+
+
+def _check_settled(context: click.Context) -> None:
+    """Raise SettingsError for an option that the repository has settled, and that was given all the same."""
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in _SETTLED
+        if context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
+    ]
+    if given:
+        raise SettingsError(
+            f"--repository settles {', '.join(given)}, so what is given here has no effect; leave one of them out"
+        )
+
+
+def _settings(
+    *,
+    operator: Operator,
+    date_shift: int,
+    date_shift_weeks: bool,
+    dates: Dates,
+    safe_harbor: bool,
+    allow_unreadable_forms: bool,
+    profile: Profile,
+    recall: Recall,
+    threshold: dict[str, float],
+    **same: Any,
+) -> Settings:
+    """Return the settings, checked as far as they can be without the models."""
+    from deid_runtime.pipeline import surrogate_maker
+    from deid_runtime.surrogates import new_key
+
+    check_safe_harbor(safe_harbor=safe_harbor, allow_unreadable_forms=allow_unreadable_forms)
+    if allow_unreadable_forms:
+        click.echo(
+            "deid: WARNING: --allow-unreadable-forms: identifiers in forms that hide them will be MISSED", err=True
+        )
+    settings = Settings(
+        operator=operator,
+        date_shift_days=date_shift,
+        date_shift_whole_weeks=date_shift_weeks,
+        dates=dates,
+        safe_harbor=safe_harbor,
+        hold_back_unreadable=not allow_unreadable_forms,
+        profile=profile,
+        recall=recall,
+        thresholds=threshold,
+        **same,
+    )
+    surrogate_maker(settings)(new_key())
+    return settings
+
+
+def _checked_models(settings: Settings) -> "Manifest":
+    """Return the manifest with the graphs of the profile, after thresholds and the lists of the site were checked."""
+    from deid_runtime.detectors.inclusion import load_inclusion
+    from deid_runtime.detectors.patterns import find_patterns
+    from deid_runtime.detectors.templates import load_templates
+    from deid_runtime.models.tagger import choose_profile
+
+    if settings.inclusion is not None:
+        load_inclusion(settings.inclusion, screen=find_patterns)
+    if settings.templates is not None:
+        load_templates(settings.templates)
+    manifest, _ = choose_profile(settings)
+    return manifest.only(settings.profile)
 
 
 def _stop_event() -> threading.Event:

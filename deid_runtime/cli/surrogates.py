@@ -1,60 +1,40 @@
-"""The options of ``deid run`` that say what becomes of what was found, beside the operator and the key."""
+"""The options that say what becomes of what was found, and checks of what goes together."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from deid_runtime.cli import options as cli_options
-from deid_runtime.cli.options import together
 from deid_runtime.errors import SettingsError
-from deid_runtime.run.batches import PATIENT_CHARS, PATIENT_RECORDS, PATIENTS_STAGE
+from deid_runtime.run.batches import PATIENT_CHARS, PATIENT_RECORDS
 from deid_runtime.settings import Dates
+from deid_runtime.stages import PATIENTS_STAGE
 
 if TYPE_CHECKING:
     from deid_runtime.run.report import Counts
 
-#: The options, as one decorator.
-surrogate_options = together(
-    click.option(
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+#: Of whole patients and of the way back, which only a run has.
+run_surrogate_options = cli_options.together(
+    cli_options.flag(
         "--whole-patients",
-        is_flag=True,
-        help="Take the surrogates of a note from all notes of its patient, so that all agree: initials follow a name, "
+        "Take the surrogates of a note from all notes of its patient, so that all agree: initials follow a name, "
         "abbreviations a facility, that only another note has in full. The notes of a patient must stand together in "
         "the input, as when it is sorted by patient; several files count as one, in the order given, those of a folder "
         "by name. Notes of a patient who comes again after others, or has more than "
-        f"{PATIENT_RECORDS:,} notes or {PATIENT_CHARS:,} characters, go to quarantine. A note held back adds nothing "
-        "to the others: once it is mended, run all notes of its patient again. Patients with many notes take memory. "
+        f"{PATIENT_RECORDS:,} notes or {PATIENT_CHARS:,} characters, are held back. A note held back adds nothing to "
+        "the others: once it is mended, run all notes of its patient again. Patients with many notes take memory. "
         "Default: note by note, in any order.",
-    ),
-    click.option(
-        "--offsets",
-        type=cli_options.FILE,
-        help="Table of days by patient (.jsonl, .jsonl.gz, .csv, .parquet; columns patient and days) to move "
-        "dates by, in place of --date-shift, so that notes agree with tables shifted before. Notes of "
-        "patients that are not in it go to quarantine. Whoever has it can undo the shift.",
-    ),
-    cli_options.chosen(
-        "--dates",
-        Dates,
-        "shift",
-        "shift: dates move, intervals hold. year: only the year stays, [DATE] where there is none, and years"
-        " of 90 years ago and more become 'YEAR or earlier': intervals are lost, and a full date that was "
-        "missed stands out.",
-    ),
-    click.option(
-        "--safe-harbor",
-        is_flag=True,
-        help="Keep of each identifier no more than HIPAA Safe Harbor, 45 CFR 164.514(b)(2), lets stay: years, "
-        "ages to 89, ZIP to three digits, states and countries as they are; all else as --operator says. Ids"
-        " are always replaced. What was missed is still there: the rule asks for no knowledge of that.",
     ),
     click.option(
         "--crosswalk",
         type=cli_options.PATH,
         help="Also write which surrogate stands for which original to this file, encrypted to --crosswalk-key. "
-        "`deid crosswalk read` reads it. Whoever has it and the private key has the originals. Needs "
-        "deid-runtime[crosswalk].",
+        "`deid crosswalk read` reads it. Whoever has it and the private key has the originals. Needs the extra "
+        "[crosswalk].",
     ),
     click.option(
         "--crosswalk-key",
@@ -66,8 +46,44 @@ surrogate_options = together(
 )
 
 
+def rewriting_options(of: str = "") -> Callable[[_Command], _Command]:
+    """Return the options that say by what identifiers are replaced; ``of`` begins the help of some."""
+    return cli_options.together(
+        cli_options.operator(
+            f"{of}surrogate: a plausible stand-in, so that what was missed hides among them. tag: [PATIENT] and the "
+            "like. redact: a mask. With tag and redact whatever was missed can be seen to be real."
+        ),
+        cli_options.date_shift(of),
+        click.option(
+            "--offsets",
+            type=cli_options.FILE,
+            help="Table of days by patient (.jsonl, .jsonl.gz, .csv, .parquet; columns patient and days) to move "
+            "dates by, in place of --date-shift, so that notes agree with tables shifted before. Notes of "
+            "patients that are not in it are held back. Whoever has it can undo the shift.",
+        ),
+        cli_options.chosen(
+            "--dates",
+            Dates,
+            "shift",
+            f"{of}shift: dates move, intervals hold. year: only the year stays, [DATE] where there is none, and years"
+            " of 90 years ago and more become 'YEAR or earlier': intervals are lost, and a full date that was "
+            "missed stands out.",
+        ),
+        cli_options.flag(
+            "--safe-harbor",
+            f"{of}Keep of each identifier no more than HIPAA Safe Harbor, 45 CFR 164.514(b)(2), lets stay: years, "
+            "ages to 89, ZIP to three digits, states and countries as they are; all else as --operator says. Ids"
+            " are always replaced. What was missed is still there: the rule asks for no knowledge of that.",
+        ),
+    )
+
+
 def check_safe_harbor(
-    *, safe_harbor: bool, keep_ids: bool, keep_column_unchecked: tuple[str, ...], allow_unreadable_forms: bool
+    *,
+    safe_harbor: bool,
+    allow_unreadable_forms: bool,
+    keep_ids: bool = False,
+    keep_column_unchecked: tuple[str, ...] = (),
 ) -> None:
     """Raise SettingsError for options that would let identifiers through, beside the text or in it."""
     if safe_harbor and allow_unreadable_forms:

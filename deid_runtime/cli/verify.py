@@ -4,13 +4,14 @@ import sys
 from pathlib import Path
 
 import click
+import cloup
 
 from deid_runtime.cli import options as cli_options
-from deid_runtime.cli.exits import EXIT_DIFFERS, reported
+from deid_runtime.cli.exits import ExitCode, reported
 
 
-@click.command()
-@click.argument("out", type=cli_options.PATH)
+@cloup.command()
+@cloup.argument("out", type=cli_options.PATH)
 @click.option(
     "--crosswalk",
     type=cli_options.PATH,
@@ -36,5 +37,5 @@ def verify(out: Path, crosswalk: Path | None) -> None:
         click.echo(difference)
     if found.differences:
         click.echo(f"deid: {out} is not what its manifest says", err=True)
-        sys.exit(EXIT_DIFFERS)
+        sys.exit(ExitCode.HELD_BACK)
     click.echo(f"{out}: {found.files:,} files, {found.size_bytes:,} bytes, as the manifest says")

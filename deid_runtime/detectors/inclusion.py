@@ -16,6 +16,7 @@ from typing import Final
 
 from deid_runtime.errors import SettingsError
 from deid_runtime.spans import Detector
+from deid_runtime.system.installed_files import missing_file
 
 #: Longer sentences are never looked up: they do not repeat, and a note of one line must cost nothing here.
 MAX_SENTENCE_CHARS: Final = 400
@@ -71,7 +72,7 @@ def load_inclusion(path: Path | None, *, screen: Detector) -> InclusionList:
         data = (path or files("deid_runtime") / "data" / "inclusion.txt").read_bytes()
         lines = data.decode("utf-8-sig").splitlines()
     except OSError as error:
-        raise SettingsError(
+        raise missing_file(error) or SettingsError(
             f"inclusion list {name}: {error.strerror or 'unreadable'}; expected a UTF-8 text file"
         ) from None
     except UnicodeDecodeError as error:

@@ -44,6 +44,7 @@ from deid_runtime.lexicon.calendar_words import (
 from deid_runtime.lexicon.name_cues import fold, is_listed_name, is_ordinary
 from deid_runtime.lexicon.vocabulary import alternation, dotted_credentials, kin, with_stops
 from deid_runtime.spans import Span
+from deid_runtime.system.installed_files import missing_file
 
 #: Longer sentences are never matched: a template describes a line.
 MAX_SENTENCE_CHARS: Final = 400
@@ -362,7 +363,7 @@ def load_templates(path: Path | None) -> Templates:
         data = (path or files("deid_runtime") / "data" / "templates.txt").read_bytes()
         lines = data.decode("utf-8-sig").splitlines()
     except OSError as error:
-        raise SettingsError(
+        raise missing_file(error) or SettingsError(
             f"template file {name}: {error.strerror or 'unreadable'}; expected a UTF-8 text file"
         ) from None
     except UnicodeDecodeError as error:

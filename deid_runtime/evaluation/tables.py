@@ -37,16 +37,19 @@ def render(report: Report) -> str:
 
 def _render_groups(report: Report) -> Iterator[str]:
     yield "Token-binary, 95 % intervals by bootstrap over patients; last column: recall in characters"
-    yield f"{'group':<6}{'gold':>7}{'missed':>7}{'wrong':>7}  {'precision':<24}{'recall':<24}{'F1':<8}{'chars':>8}"
+    yield f"{'group':<6}{'gold':>7}{'missed':>7}  {'precision':<24}{'recall':<24}{'F1':<8}{'chars':>8}"
     for name, group in report.groups.items():
         score = group.tokens
         precision = _with_interval(score.precision, group.intervals.get("precision"))
         recall = _with_interval(score.recall, group.intervals.get("recall"))
         yield (
             f"{name:<6}{score.true_positives + score.false_negatives:>7}{score.false_negatives:>7}"
-            f"{score.false_positives:>7}  {precision:<24}{recall:<24}{_figure(score.f1):<8}"
+            f"  {precision:<24}{recall:<24}{_figure(score.f1):<8}"
             f"{_figure(group.characters.recall):>8}"
         )
+    # A wrong token is gold of no label, so of no group.
+    wrong = max((group.tokens.false_positives for group in report.groups.values()), default=0)
+    yield f"Wrong: {wrong} found tokens are gold of no label; they count against the precision of every group"
 
 
 def _render_labels(report: Report) -> Iterator[str]:

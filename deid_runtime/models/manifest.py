@@ -6,11 +6,11 @@ import math
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from deid_runtime.errors import ModelError
+from deid_runtime.errors import InstallationError, ModelError, SettingsError
 from deid_runtime.labels import HEADS
 from deid_runtime.text.windows import WINDOW_TOKENS
 from deid_runtime.text.words import TYPE_COUNT
@@ -119,6 +119,29 @@ class Manifest:
         content: Any = self.content
         return str(content["tokenizer"]["sha256"])
 
+    def only(self, profile: str) -> "Manifest":
+        """Return the manifest with the graphs of ``profile`` alone, and the profiles that need no others.
+
+        Raises SettingsError when there is no such profile.
+        """
+        if profile not in self.profiles:
+            raise SettingsError(f"these models have no profile {profile!r}, only {', '.join(self.profiles)}")
+        names = {graph.name for graph in self.profiles[profile].graphs}
+        profiles = {
+            name: each for name, each in self.profiles.items() if {graph.name for graph in each.graphs} <= names
+        }
+        content: Any = self.content
+        return replace(
+            self,
+            graphs={name: graph for name, graph in self.graphs.items() if name in names},
+            profiles=profiles,
+            content={
+                **content,
+                "graphs": {name: entry for name, entry in content["graphs"].items() if name in names},
+                "profiles": {name: entry for name, entry in content["profiles"].items() if name in profiles},
+            },
+        )
+
     def check_unchanged(self) -> None:
         """Call this after the files were read again. Raises ModelError for one that is no longer what was checked."""
         for path, state in self.states.items():
@@ -133,14 +156,14 @@ class Manifest:
 def find_models(folder: Path | None) -> Path:
     """Return the folder of the models: the one given, the one installed with the package, or that of the checkout.
 
-    Raises ModelError when there is none.
+    Raises ModelError when there is none in ``folder``, InstallationError when none is installed.
     """
     package = Path(sys.modules["deid_runtime"].__path__[0])
     places = [folder] if folder is not None else [package / "model_repository", package.parent / "model_repository"]
     for place in places:
         if (place / MANIFEST).is_file():
             return place
-    raise ModelError(
+    raise (InstallationError if folder is None else ModelError)(
         f"no {MANIFEST} in {' or '.join(map(str, places))}; install the deid-runtime wheel, name a folder that "
         "`deid-export models onnx` wrote, or run without models"
     )

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from deid_runtime.errors import ModelError, OutputError, SettingsError
 from deid_runtime.models.manifest import MANIFEST, Manifest, read_manifest
+from deid_runtime.system.extras import install_extra
 from deid_runtime.system.secret_files import check_secret_file, is_guessable
 
 SIGNATURE: Final = f"{MANIFEST}.sig"
@@ -152,5 +153,5 @@ def _libraries() -> tuple[Any, Any]:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:
-        raise SettingsError("signatures of models need cryptography; install deid-runtime[signing]") from None
+        raise SettingsError(f"signatures of models need cryptography; {install_extra('signing')}") from None
     return serialization, ed25519

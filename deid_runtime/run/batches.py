@@ -13,6 +13,7 @@ from deid_runtime.formats import FORMATS, read_notes
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable
 from deid_runtime.run.seen_ids import SeenIds
 from deid_runtime.spans import Note
+from deid_runtime.stages import PATIENTS_STAGE
 
 #: A batch is closed when it holds this many characters, whatever the number of its notes.
 BATCH_CHARS = 2**20
@@ -20,8 +21,6 @@ BATCH_CHARS = 2**20
 PATIENT_RECORDS = 10_000
 PATIENT_CHARS = 2**24
 
-#: Where notes are held back because their patient cannot be served as a whole.
-PATIENTS_STAGE: Final = "patients"
 _TOO_MANY: Final = (
     f"its patient has more than {PATIENT_RECORDS:,} records or {PATIENT_CHARS:,} characters, too much to be held at a "
     "time; run all notes of the patient apart, under the same key, without --whole-patients"

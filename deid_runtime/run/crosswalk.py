@@ -18,15 +18,14 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
+from typing import Any, BinaryIO, Final, Self
 
 from deid_runtime.errors import OutputError, SettingsError, SourceError
+from deid_runtime.pipeline import Deidentified
 from deid_runtime.spans import Note
 from deid_runtime.system.digests import FileDigest, create_file
+from deid_runtime.system.extras import install_extra
 from deid_runtime.system.secret_files import check_secret_file, is_guessable
-
-if TYPE_CHECKING:
-    from deid_runtime.pipeline import Deidentified
 
 #: A line longer than this is no note of ours: input is limited to as much.
 _LINE_LIMIT_BYTES: Final = 2**29
@@ -37,7 +36,7 @@ _BECH32: Final = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"  # the digits of age keys, f
 _BECH32_CHECKSUM_DIGITS: Final = 6
 
 
-def crosswalk_line(note: Note, result: "Deidentified") -> bytes:
+def crosswalk_line(note: Note, result: Deidentified) -> bytes:
     """Return the crosswalk of one note, one line of JSON."""
     spans = [
         {
@@ -296,5 +295,5 @@ def _age() -> Any:
     try:
         import pyrage
     except ImportError:
-        raise SettingsError("crosswalks need pyrage; install deid-runtime[crosswalk]") from None
+        raise SettingsError(f"crosswalks need pyrage; {install_extra('crosswalk')}") from None
     return pyrage

@@ -4,6 +4,7 @@ Every record that is read ends in the output or in the quarantine, exactly once;
 output gets its name.
 """
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
@@ -16,10 +17,11 @@ from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.formats import FORMATS, format_of
 from deid_runtime.formats.records import Meter, ReadOptions, Source, Unreadable, Writer
 from deid_runtime.formats.sources import FileCount, Inputs, find_inputs
+from deid_runtime.pipeline import Deidentified, Detected, Outcome, Quarantined
 from deid_runtime.run.batches import Batch, make_batches
-from deid_runtime.run.crosswalk import CrosswalkWriter
+from deid_runtime.run.crosswalk import CrosswalkWriter, crosswalk_line
 from deid_runtime.run.kept_columns import KeptColumns, as_batch, check_kept_columns
-from deid_runtime.run.outcomes import Found, Outcome, Rejected, Rewritten, Task, Work
+from deid_runtime.run.outcomes import Task, Work, span_rows
 from deid_runtime.run.progress import progress
 from deid_runtime.run.quarantine import Quarantine
 from deid_runtime.run.report import Counts, describe_outputs, make_manifest
@@ -96,7 +98,6 @@ def deidentify_files(
         settings=settings,
         key=key,
         records=records or {},
-        with_crosswalk=options.crosswalk is not None,
         whole_patients=options.whole_patients,
     )
     return _run(inputs, files, out, work, options, is_folder=not inputs.is_single_file)
@@ -185,9 +186,10 @@ def _check_columns(inputs: Inputs, work: Work, options: RunOptions) -> KeptColum
 
 
 def _found_in_value(outcome: Outcome) -> str:
-    if isinstance(outcome, Rejected):
+    if isinstance(outcome, Quarantined):
         return f"a value that could not be searched (stage {outcome.stage})"
-    return f"a value that looks like {', '.join(sorted(outcome.labels))}" if outcome.labels else ""
+    labels = sorted({span.label for span in outcome.spans})
+    return f"a value that looks like {', '.join(labels)}" if labels else ""
 
 
 def _counted(
@@ -246,7 +248,7 @@ class _Rewriter:
         self._writer = FORMATS[source.format].write(named, self._options.read, path, create)
 
     def write(self, source: Source, note: Note, outcome: Outcome) -> None:
-        assert isinstance(outcome, Rewritten)  # the task decides the kind
+        assert isinstance(outcome, Deidentified)  # the task decides the kind
         if source is not self._source:
             self.begin(source)
         assert self._writer
@@ -274,8 +276,9 @@ class _SpanFile:
         pass
 
     def write(self, source: Source, note: Note, outcome: Outcome) -> None:
-        assert isinstance(outcome, Found)
-        self._file.write(outcome.line)
+        assert isinstance(outcome, Detected)
+        row = {"id": outcome.note_id, "spans": span_rows(outcome.spans)}
+        self._file.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8"))
 
     def close(self) -> None:
         self._file.close()
@@ -297,7 +300,7 @@ def _write(
             quarantine.add(item.id, item.stage, item.reason, item.position)
         else:
             outcome = next(remaining)
-            if isinstance(outcome, Rejected):
+            if isinstance(outcome, Quarantined):
                 quarantine.add(item.id, outcome.stage, outcome.reason, item.position)
             else:
                 try:
@@ -305,10 +308,10 @@ def _write(
                 except InputError as error:
                     quarantine.add(item.id, error.stage, str(error), item.position)
                     continue
-                if crosswalk and isinstance(outcome, Rewritten):
-                    crosswalk.add(outcome.crosswalk)
+                if crosswalk and isinstance(outcome, Deidentified):
+                    crosswalk.add(crosswalk_line(item, outcome))
                 counts.written += 1
-                counts.labels.update(outcome.labels)
+                counts.labels.update(span.label for span in outcome.spans)
 
 
 def _check_options(inputs: Inputs, files: Mapping[str, FileCount], options: RunOptions) -> None:

@@ -23,9 +23,8 @@ from deid_runtime.labels import HEADS
 from deid_runtime.lexicon.word_codes import FAMILY, FAMILY_SHIFT, GIVEN, load_lexicon, word_key
 from deid_runtime.run.batches import Batch
 from deid_runtime.spans import Note
+from deid_runtime.stages import COLUMNS_STAGE
 
-#: Stage of notes that are held back for such a value.
-COLUMNS_STAGE: Final = "columns"
 #: A column of categories has at most so many distinct values, and at most one for so many notes, but a few always.
 MOST_VALUES: Final = 200
 NOTES_PER_VALUE: Final = 5

@@ -1,18 +1,13 @@
-"""What becomes of a note in a run, as small records that travel between processes."""
+"""What a run does with each note, and how its outcome is written."""
 
-import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from deid_runtime.pipeline import Outcome, Pipeline
 from deid_runtime.run.batches import by_patient
-from deid_runtime.run.crosswalk import crosswalk_line
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
-
-if TYPE_CHECKING:
-    from deid_runtime.pipeline import Deidentified, Detected, Pipeline, Quarantined
 
 Task = Literal["deidentify", "detect"]
 
@@ -25,58 +20,14 @@ class Work:
     settings: Settings
     key: bytes | None = field(default=None, repr=False)
     records: Mapping[str, PatientRecord] = field(default_factory=dict, repr=False)
-    with_crosswalk: bool = False
     whole_patients: bool = False  # batches are of whole patients, and each is served as one
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """A note as it may be handed on."""
-
-    text: str = field(repr=False)
-    note_pseudonym: str
-    patient_pseudonym: str
-    labels: Mapping[str, int]
-    crosswalk: bytes = field(default=b"", repr=False)  # originals in clear: never to be written as it is
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The spans of a note as one line of JSON, which is made here to share the work among the workers."""
-
-    line: bytes
-    labels: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A note that goes to quarantine."""
-
-    stage: str
-    reason: str
-
-
-Outcome = Rewritten | Found | Rejected
-
-
-def process(pipeline: "Pipeline", work: Work, notes: Sequence[Note]) -> list[Outcome]:
+def process(pipeline: Pipeline, work: Work, notes: Sequence[Note]) -> list[Outcome]:
     """Return one outcome a note, in order."""
-    from deid_runtime.pipeline import Deidentified, Detected
-
-    def outcome_of(note: Note, result: "Deidentified | Detected | Quarantined") -> Outcome:
-        if isinstance(result, Deidentified):
-            line = crosswalk_line(note, result) if work.with_crosswalk else b""
-            return Rewritten(result.text, result.note_pseudonym, result.patient_pseudonym, _count(result.spans), line)
-        if isinstance(result, Detected):
-            return Found(_span_line(result.note_id, result.spans), _count(result.spans))
-        return Rejected(result.stage, result.reason)
-
-    results = (
-        pipeline.deidentify(notes, whole_patients=work.whole_patients)
-        if work.task == "deidentify"
-        else pipeline.detect(notes)
-    )
-    return [outcome_of(note, result) for note, result in zip(notes, results, strict=True)]
+    if work.task == "deidentify":
+        return [*pipeline.deidentify(notes, whole_patients=work.whole_patients)]
+    return [*pipeline.detect(notes)]
 
 
 def units(work: Work, notes: Sequence[Note]) -> list[range]:
@@ -90,12 +41,9 @@ def units(work: Work, notes: Sequence[Note]) -> list[range]:
     return rows
 
 
-def _count(spans: Sequence[Span]) -> dict[str, int]:
-    return dict(Counter(span.label for span in spans))
-
-
-def _span_line(note_id: str, spans: Sequence[Span]) -> bytes:
-    rows = [
+def span_rows(spans: Sequence[Span]) -> list[dict[str, object]]:
+    """Return spans as JSON values, without text: what `deid detect` and the model `deidentify` answer."""
+    return [
         {
             "start": span.start,
             "end": span.end,
@@ -105,4 +53,3 @@ def _span_line(note_id: str, spans: Sequence[Span]) -> bytes:
         }
         for span in spans
     ]
-    return (json.dumps({"id": note_id, "spans": rows}, ensure_ascii=False) + "\n").encode("utf-8")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
-from deid_runtime.errors import OutputError
+from deid_runtime.errors import DefectError
 from deid_runtime.system.digests import FileDigest
 
 _DISTRIBUTION = "deid-runtime"
@@ -27,9 +27,9 @@ class Counts:
     labels: Counter[str] = field(default_factory=Counter)  # spans, by label
 
     def check(self) -> None:
-        """Raise OutputError unless every record that was read is written or quarantined, and only once."""
+        """Raise DefectError unless every record that was read is written or quarantined, and only once."""
         if self.read != self.written + self.quarantined.total():
-            raise OutputError(
+            raise DefectError(
                 f"{self.read} records were read, but {self.written} written and {self.quarantined.total()} "
                 "quarantined; nothing was put out. This is a defect, please report it"
             )

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
 from typing import BinaryIO, Final, Generic, TypeVar, cast
 
-from deid_runtime.errors import DeidError, ModelError
+from deid_runtime.errors import DeidError, InstallationError, ModelError
+from deid_runtime.pipeline import Outcome, load_pipeline
 from deid_runtime.run.mailbox import Mailbox, receive, send
-from deid_runtime.run.outcomes import Outcome, Work, process
+from deid_runtime.run.outcomes import Work, process
 from deid_runtime.run.watchdog import Stopwatch
 from deid_runtime.spans import Note
+from deid_runtime.system.installed_files import missing_file
 from deid_runtime.system.process_privacy import keep_private
 
 #: How long to wait for a process that was killed to be gone.
@@ -35,7 +37,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class NotLoaded:
-    """A pipeline cannot be loaded, in no worker."""
+    """A pipeline, or what it loads when it first needs it, cannot be loaded, in no worker."""
 
     error: DeidError
 
@@ -46,14 +48,6 @@ class Answer:
 
     outcomes: list[Outcome]
     stage_seconds: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """The engine of a worker failed or its memory ran out on a job. Nothing that it says is taken any more."""
-
-    stage: str
-    reason: str
 
 
 class Worker(Generic[_Job]):
@@ -101,8 +95,6 @@ class Worker(Generic[_Job]):
 def _serve(connection: socket.socket) -> None:
     """Answer jobs until the parent closes the connection or dies. Runs in a process of its own."""
     keep_private()
-    from deid_runtime.pipeline import load_pipeline
-
     with connection, connection.makefile("rwb") as stream, suppress(EOFError, BrokenPipeError, ConnectionResetError):
         parent = cast(BinaryIO, stream)
         work = cast(Work, receive(parent))
@@ -111,13 +103,22 @@ def _serve(connection: socket.socket) -> None:
         except DeidError as error:
             send(parent, NotLoaded(error))
             return
+        except OSError as error:
+            if (missing := missing_file(error)) is None:
+                raise
+            send(parent, NotLoaded(missing))
+            return
         _silence()
         with pipeline:
             send(parent, Ready(pipeline.describe()))
             while True:
-                outcomes = process(pipeline, work, cast(list[Note], receive(parent)))
+                try:
+                    outcomes = process(pipeline, work, cast(list[Note], receive(parent)))
+                except InstallationError as error:
+                    send(parent, NotLoaded(error))
+                    return
                 if pipeline.fault is not None:
-                    send(parent, Broken(pipeline.fault.stage, pipeline.fault.reason))
+                    send(parent, pipeline.fault)  # nothing that this process says is taken any more
                     os._exit(1)  # an engine that failed may crash or hang when it is freed
                 send(parent, Answer(outcomes, dict(pipeline.stage_seconds)))
 

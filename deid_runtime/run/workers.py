@@ -17,11 +17,13 @@ from types import TracebackType
 from typing import Final, Self
 
 from deid_runtime.errors import EngineError, ModelError
+from deid_runtime.pipeline import Fault, Outcome, Quarantined, load_pipeline
 from deid_runtime.run.batches import Batch
-from deid_runtime.run.outcomes import Outcome, Rejected, Work, process, units
+from deid_runtime.run.outcomes import Work, process, units
 from deid_runtime.run.watchdog import STEP_S, Patience, Watchdog
-from deid_runtime.run.worker import Answer, Broken, NotLoaded, Ready, Worker
+from deid_runtime.run.worker import Answer, NotLoaded, Ready, Worker
 from deid_runtime.spans import Note
+from deid_runtime.stages import WORKER_STAGE
 
 #: Batches read but not yet written, for each worker: enough to keep all busy while one has a long note.
 _BATCHES_PER_WORKER: Final = 4
@@ -70,9 +72,6 @@ class InProcess:
         return _total([*self._past_seconds, self._pipeline.stage_seconds])
 
     def _load(self) -> None:
-        # Imported here rather than at the top: the parent of worker processes needs no engine.
-        from deid_runtime.pipeline import load_pipeline
-
         self._pipeline = load_pipeline(self._work.settings, key=self._work.key, records=self._work.records)
 
     def _process(self, notes: list[Note]) -> list[Outcome]:
@@ -250,8 +249,8 @@ class WorkerPool:
             if self._description is not None:
                 _check_same(self._description, message.description)
             self._description = dict(message.description)
-        elif isinstance(message, Broken):
-            self._retire(worker, rejected=Rejected(message.stage, message.reason))
+        elif isinstance(message, Fault):
+            self._retire(worker, told=message)
         elif isinstance(message, Answer) and worker.job:
             job, worker.job = worker.job, None
             worker.stage_seconds = message.stage_seconds
@@ -266,13 +265,13 @@ class WorkerPool:
         fault: str = "",
         *,
         error: EngineError | None = None,
-        rejected: Rejected | None = None,
+        told: Fault | None = None,
         grace_s: float = 0.0,
     ) -> None:
         """End a worker, and put its job back.
 
         ``fault`` says what it did wrong, as a verb; nothing for one that died. Where a worker has said more of itself,
-        ``error`` is why it could not load its engine, and ``rejected`` what becomes of notes on which workers fail.
+        ``error`` is why it could not load its engine, and ``told`` why notes are held back on which workers fail.
         """
         self._workers.remove(worker)
         self._past_seconds.append(worker.stage_seconds)
@@ -280,7 +279,7 @@ class WorkerPool:
         if not worker.is_ready:
             self._count_failed_start(fault or f"{ended} while loading", error)
         elif worker.job is not None:
-            self._put_back(worker.job, rejected, fault or ended)
+            self._put_back(worker.job, told, fault or ended)
 
     def _count_failed_start(self, fault: str, error: EngineError | None) -> None:
         self._failed_starts += 1
@@ -292,7 +291,7 @@ class WorkerPool:
             )
         self._next_start_s = monotonic() + self._patience.restart_pause_s * self._failed_starts
 
-    def _put_back(self, job: _Job, rejected: Rejected | None, fault: str) -> None:
+    def _put_back(self, job: _Job, told: Fault | None, fault: str) -> None:
         """Have a job done again, in pieces when too many workers failed on it; or give its notes up."""
         if job.failures + 1 < _ATTEMPTS:
             self._jobs.appendleft(_Job(job.task, job.indexes, job.failures + 1))
@@ -303,8 +302,9 @@ class WorkerPool:
             self._jobs.extendleft(_Job(job.task, row) for row in reversed(rows))
             return
         on = "the notes of this patient" if self._work.whole_patients else "this note"
+        why = told or Fault(WORKER_STAGE, f"the worker process {fault} on {on}")
         for index in job.indexes:
-            job.task.outcomes[index] = rejected or Rejected("worker", f"the worker process {fault} on {on}")
+            job.task.outcomes[index] = Quarantined(job.task.notes[index].id, why.stage, why.reason)
 
 
 def _new_task(batch: Batch) -> _Task:

@@ -31,6 +31,7 @@ from deid_runtime.serving.model_config import (
     WarmupInput,
 )
 from deid_runtime.serving.rows import WIDTHS
+from deid_runtime.settings import Precision
 from deid_runtime.text.windows import WINDOW_TOKENS, WordEncoder
 
 GraphBackend = Literal["python", "onnxruntime", "tensorrt"]
@@ -57,6 +58,7 @@ class ServingOptions:
     backend: GraphBackend = "python"
     instances: int = 1  # copies of each model; python: processes, more than cores make it slower
     engine: EngineKind = "auto"  # of the python backend
+    precision: Precision = "float32"  # of the python backend
     engine_threads: int = 1  # of each copy, python backend
     max_batch_size: int = 64  # rows the server joins at most, and rows of one request
     call_rows: int = 16  # rows an engine of the python backend is given at a time
@@ -166,6 +168,7 @@ class GraphModels:
         encoder = WordEncoder.from_file(self.manifest.tokenizer)
         return {
             "engine": self.options.engine,
+            "precision": self.options.precision,
             "engine_threads": str(self.options.engine_threads),
             "call_rows": str(self.options.call_rows),
             "pad_id": str(encoder.pad),

@@ -13,11 +13,12 @@ from typing import Final
 
 from deid_runtime.errors import SettingsError
 from deid_runtime.serving.triton_requests import VERSION_VARIABLE
+from deid_runtime.system.extras import install_extra
 
 #: Folders to import from, for the ``model.py`` of each model.
 PATH_VARIABLE: Final = "DEID_SERVE_PYTHONPATH"
 
-_INSTALL: Final = "pip install 'deid-runtime[serve]'"
+_INSTALL: Final = install_extra("serve")
 
 
 @dataclass(frozen=True)

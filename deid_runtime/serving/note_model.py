@@ -1,9 +1,10 @@
 """The python backend of Triton for whole notes: the pipeline of ``deid run``, one note a request.
 
-Keys and patient records come from the server's environment: ``DEID_SERVE_KEYS`` names a folder of key files,
-``DEID_SERVE_PATIENTS`` a table of patient records, ``DEID_SERVE_MODELS_KEY`` the public key that the models are signed
-with. ``DEID_SERVE_ALLOW_SHARED_KEY=1`` and ``DEID_SERVE_TRUST_MODELS=1`` stand for the options without a value. All are
-the options of ``deid serve``.
+The settings are parameters of the model's configuration, the lists of a site files beside it. Keys, patient records and
+date shifts come from the server's environment: ``DEID_SERVE_KEYS`` names a folder of key files,
+``DEID_SERVE_PATIENTS`` a table of patient records, ``DEID_SERVE_OFFSETS`` one of days by patient,
+``DEID_SERVE_MODELS_KEY`` the public key that the models are signed with. ``DEID_SERVE_ALLOW_SHARED_KEY=1`` and
+``DEID_SERVE_TRUST_MODELS=1`` stand for the options without a value. All are the options of ``deid serve``.
 """
 
 import json
@@ -17,18 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deid_runtime.errors import DeidError, InputError, SettingsError
-from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
+from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline, surrogate_maker
 from deid_runtime.records.patients import read_patients
+from deid_runtime.run.outcomes import span_rows
 from deid_runtime.serving.keys import KeyFolder, check_keys
-from deid_runtime.serving.note_models import CANARY, MAX_NAME_BYTES, NOTE_INPUTS, NOTE_OUTPUTS
+from deid_runtime.serving.note_models import CANARY, MAX_NAME_BYTES, NOTE_INPUTS, NOTE_OUTPUTS, NOTES, SITE_LISTS
 from deid_runtime.serving.triton_requests import check_request, check_version, request_parameters
-from deid_runtime.settings import Settings
+from deid_runtime.settings import from_parameters
 from deid_runtime.spans import Note
-from deid_runtime.surrogates import Surrogates, check_date_settings, new_key
+from deid_runtime.surrogates import Surrogates, new_key
 from deid_runtime.system.process_privacy import keep_private
 
 KEYS_VARIABLE: Final = "DEID_SERVE_KEYS"
 PATIENTS_VARIABLE: Final = "DEID_SERVE_PATIENTS"
+OFFSETS_VARIABLE: Final = "DEID_SERVE_OFFSETS"
 MODELS_KEY_VARIABLE: Final = "DEID_SERVE_MODELS_KEY"
 ALLOW_SHARED_KEY_VARIABLE: Final = "DEID_SERVE_ALLOW_SHARED_KEY"
 TRUST_MODELS_VARIABLE: Final = "DEID_SERVE_TRUST_MODELS"
@@ -82,18 +85,8 @@ class NoteService:
         [outcome] = self._pipeline.with_surrogates(surrogates).deidentify([note])
         if isinstance(outcome, Quarantined):
             raise InputError(outcome.reason, stage=outcome.stage)
-        spans = [
-            {
-                "start": span.start,
-                "end": span.end,
-                "label": span.label,
-                "score": round(span.score, 4),
-                "sources": span.sources,
-            }
-            for span in outcome.spans
-        ]
         pseudonyms = {"note": outcome.note_pseudonym, "patient": outcome.patient_pseudonym}
-        return Answer(outcome.text, json.dumps(spans), json.dumps(pseudonyms))
+        return Answer(outcome.text, json.dumps(span_rows(outcome.spans)), json.dumps(pseudonyms))
 
     def close(self) -> None:
         """Free the models."""
@@ -103,8 +96,8 @@ class NoteService:
 def load_note_service(parameters: Mapping[str, str], models: Path, environment: Mapping[str, str]) -> NoteService:
     """Load what the ``parameters`` of a model's configuration and the server's ``environment`` ask for.
 
-    Raises SettingsError for a missing key folder, a key that others can open or guess, or a wrong table of patients,
-    ModelError for models that do not fit or are not trusted.
+    Raises SettingsError for a wrong setting, a missing key folder, a key that others can open or guess, or a wrong
+    table of patients or offsets, ModelError for models that do not fit or are not trusted.
     """
     keys = environment.get(KEYS_VARIABLE)
     patients = environment.get(PATIENTS_VARIABLE)
@@ -114,36 +107,22 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
     if keys:
         check_keys(Path(keys), allow_shared=allow_shared)
     models_key = environment.get(MODELS_KEY_VARIABLE)
-    settings = Settings(
+    offsets = environment.get(OFFSETS_VARIABLE)
+    settings = from_parameters(
+        parameters,
         models=models,
         models_key=Path(models_key) if models_key else None,
         trust_models=_is_set(environment, TRUST_MODELS_VARIABLE),
-        profile=parameters["profile"],  # type: ignore[arg-type]
-        engine=parameters["engine"],  # type: ignore[arg-type]
-        engine_threads=int(parameters["engine_threads"]),
-        operator=parameters["operator"],  # type: ignore[arg-type]
-        date_shift_days=int(parameters["date_shift_days"]),
-        date_shift_whole_weeks=_is_true(parameters, "date_shift_whole_weeks"),
+        offsets=Path(offsets) if offsets else None,
+        **{name: _site_list(parameters, name, models) for name in SITE_LISTS},
     )
     # Surrogates are made with the first note of a key; settings that cannot be used must end the loading instead.
-    check_date_settings(
-        operator=settings.operator,
-        date_shift_days=settings.date_shift_days,
-        date_shift_whole_weeks=settings.date_shift_whole_weeks,
-    )
-
-    def make(key: bytes) -> Surrogates:
-        return Surrogates(
-            key,
-            operator=settings.operator,
-            date_shift_days=settings.date_shift_days,
-            date_shift_whole_weeks=settings.date_shift_whole_weeks,
-        )
-
+    make = surrogate_maker(settings)
+    nobodys = make(new_key())
     records = read_patients(Path(patients)) if patients else {}
     pipeline = load_pipeline(settings, key=None, records=records)
     folder = KeyFolder(Path(keys) if keys else None, make, allow_shared=allow_shared)
-    return NoteService(pipeline, folder, make(new_key()), int(parameters["max_note_bytes"]))
+    return NoteService(pipeline, folder, nobodys, int(parameters["max_note_bytes"]))
 
 
 def _is_set(environment: Mapping[str, str], name: str) -> bool:
@@ -154,12 +133,9 @@ def _is_set(environment: Mapping[str, str], name: str) -> bool:
     return value == "1"
 
 
-def _is_true(parameters: Mapping[str, str], name: str) -> bool:
-    """Return a parameter that is ``true`` or ``false``; false where a repository of an earlier version lacks it."""
-    value = parameters.get(name, "false")
-    if value not in ("true", "false"):
-        raise SettingsError(f"the parameter {name} of the model is {value!r}; expected 'true' or 'false'")
-    return value == "true"
+def _site_list(parameters: Mapping[str, str], name: str, models: Path) -> Path | None:
+    """Return the file of a site's list beside the model, None for that of the package."""
+    return models / NOTES / "1" / SITE_LISTS[name] if name in parameters else None
 
 
 def _decoded(name: str, value: bytes) -> str:

@@ -6,11 +6,12 @@ over gRPC streams alone. It holds no models, but hands the notes to ``deidentify
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from deid_runtime.serving.model_config import ANY, DynamicBatching, InstanceGroup, ModelConfig, QueuePolicy, Tensor
-from deid_runtime.settings import Engine, Operator, Profile
+from deid_runtime.settings import Settings, to_parameters
 
 NOTES: Final = "deidentify"
 NOTES_STREAM: Final = "deidentify_stream"
@@ -28,20 +29,25 @@ NOTE_INPUTS: Final = ("text", "note_id", "patient", "key")
 NOTE_OUTPUTS: Final = ("text", "spans", "pseudonyms")
 
 
+#: Names of a site's own lists in the version folder of ``deidentify``, by field of the settings.
+SITE_LISTS: Final = {"inclusion": "inclusion.txt", "templates": "templates.txt"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class NoteOptions:
     """How the server de-identifies whole notes."""
 
-    profile: Profile = "fast"
-    engine: Engine = "auto"
-    engine_threads: int = 1
-    operator: Operator = "surrogate"
-    date_shift_days: int = 365
-    date_shift_whole_weeks: bool = False
+    settings: Settings = field(default_factory=Settings)  # of models, server and offsets those of the server count
     instances: int = 1  # processes, each with models and patient records of its own
     max_note_bytes: int = 2**20  # of UTF-8; longer notes are refused
     max_queue_size: int = 256  # requests; more are refused at once
     queue_timeout_us: int = 30_000_000  # a request that waited this long is refused
+
+    @property
+    def site_lists(self) -> dict[str, Path]:
+        """The lists of the site by field of the settings, where there are any."""
+        named = {name: getattr(self.settings, name) for name in SITE_LISTS}
+        return {name: path for name, path in named.items() if path is not None}
 
 
 def note_models(options: NoteOptions) -> Iterator[ModelConfig]:
@@ -56,12 +62,8 @@ def note_models(options: NoteOptions) -> Iterator[ModelConfig]:
         batching=DynamicBatching((), 0, QueuePolicy(options.max_queue_size, options.queue_timeout_us)),
         instances=InstanceGroup(options.instances, "KIND_CPU"),
         parameters={
-            "profile": options.profile,
-            "engine": options.engine,
-            "engine_threads": str(options.engine_threads),
-            "operator": options.operator,
-            "date_shift_days": str(options.date_shift_days),
-            "date_shift_whole_weeks": "true" if options.date_shift_whole_weeks else "false",
+            **to_parameters(options.settings),
+            **{name: SITE_LISTS[name] for name in options.site_lists},
             "max_note_bytes": str(options.max_note_bytes),
         },
     )

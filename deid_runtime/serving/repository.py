@@ -18,7 +18,7 @@ from deid_runtime.models.manifest import Manifest
 from deid_runtime.serving.graph_models import MASK_FILE, GraphModels, ServingOptions
 from deid_runtime.serving.installation import PATH_VARIABLE
 from deid_runtime.serving.model_config import ModelConfig
-from deid_runtime.serving.note_models import NOTES, NOTES_STREAM, NoteOptions, note_models
+from deid_runtime.serving.note_models import NOTES, NOTES_STREAM, SITE_LISTS, NoteOptions, note_models
 from deid_runtime.serving.rows import WIDTHS
 
 GRAPH_FILE: Final = "model.onnx"
@@ -104,7 +104,11 @@ def write_graph_model(
 def write_note_models(out: Path, options: NoteOptions) -> None:
     """Write the folders of the models that serve whole notes."""
     for config in note_models(options):
-        (write_config(out, config) / "model.py").write_text(_NOTE_MODELS[config.name], encoding="utf-8")
+        folder = write_config(out, config)
+        (folder / "model.py").write_text(_NOTE_MODELS[config.name], encoding="utf-8")
+        if config.name == NOTES:
+            for name, path in options.site_lists.items():
+                shutil.copyfile(path, folder / SITE_LISTS[name])
 
 
 def write_config(out: Path, config: ModelConfig, *, variants: Mapping[str, ModelConfig] | None = None) -> Path:

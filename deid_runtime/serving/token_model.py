@@ -101,6 +101,7 @@ def load_token_graph(config: dict[str, Any], folder: Path) -> tuple[TokenGraph, 
             inputs,
             outputs,
             int(parameters["engine_threads"]),
+            parameters.get("precision", "float32"),  # not in what an earlier version wrote
         ),
         inputs,
         Limits(int(parameters["vocabulary"]), int(parameters["token_types"])),

@@ -9,9 +9,10 @@ from deid_runtime.detectors.inclusion import load_inclusion
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import load_templates
 from deid_runtime.errors import EngineError, ModelError, SettingsError
-from deid_runtime.pipeline import STAGES, Deidentified, Detected, Fault, Pipeline, Quarantined, load_pipeline
+from deid_runtime.pipeline import Deidentified, Detected, Fault, Pipeline, Quarantined, load_pipeline
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
+from deid_runtime.stages import PIPELINE_STAGES
 from deid_runtime.surrogates import Surrogates
 from tests.strategies import texts
 
@@ -222,7 +223,7 @@ def test_time_is_told_by_stage():
     with load_pipeline(Settings(use_models=False), key=KEY, records={}) as pipeline:
         pipeline.deidentify([Note("n1", "Seen 3/4/2031.")])
 
-        assert tuple(pipeline.stage_seconds) == STAGES
+        assert tuple(pipeline.stage_seconds) == PIPELINE_STAGES
         assert pipeline.stage_seconds["patterns"] > 0
         assert pipeline.stage_seconds["rewrite"] > 0
 

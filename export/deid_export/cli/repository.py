@@ -7,7 +7,7 @@ import click
 from deid_runtime.cli import options as cli_options
 from deid_runtime.serving.graph_models import GraphBackend, ServingOptions
 from deid_runtime.serving.note_models import NoteOptions
-from deid_runtime.settings import Operator, Profile
+from deid_runtime.settings import Operator, Profile, Settings
 
 _DEFAULT = ServingOptions()
 
@@ -89,5 +89,6 @@ def repository(
         queue_timeout_us=queue_timeout,
         is_ragged=ragged,
     )
-    write_full_repository(read_manifest(source), out, options, NoteOptions(profile=profile, operator=operator))
+    notes = NoteOptions(settings=Settings(profile=profile, operator=operator))
+    write_full_repository(read_manifest(source), out, options, notes)
     click.echo(out)

@@ -123,6 +123,16 @@ def test_text_report(report):
     assert text.endswith("\n")
 
 
+def test_wrong_tokens_are_told_once_since_they_are_of_no_group(report):
+    lines = render(report).splitlines()
+    wrong = {group.tokens.false_positives for group in report.groups.values()}
+
+    assert wrong == {1}
+    assert [line for line in lines if line.startswith("Wrong: 1 found tokens are gold of no label")]
+    header = next(line for line in lines if line.startswith("group "))
+    assert "wrong" not in header
+
+
 def test_no_note_text_in_any_form(report):
     shown = render(report) + json.dumps(report.to_json()) + repr(report) + repr(GOLD)
 

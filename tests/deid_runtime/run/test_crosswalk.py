@@ -204,6 +204,24 @@ def test_the_command_reads_to_stdout_or_to_a_private_file(notes: Path, keys: tup
     assert "exists" in again.stderr
 
 
+def test_a_reader_that_closes_stdout_ends_the_command_without_a_word(keys: tuple[Path, Path], tmp_path: Path) -> None:
+    row = json.dumps(dict.fromkeys(("note", "note_pseudonym", "patient", "patient_pseudonym"), "x" * 100)) + "\n"
+    with CrosswalkWriter(tmp_path / "x.age", [keys[1].read_text().strip()]) as crosswalk:
+        for _ in range(5_000):  # more than a pipe holds
+            crosswalk.add(row.encode())
+    command = [sys.executable, "-m", "deid_runtime", "crosswalk", "read", tmp_path / "x.age", "--key", keys[0]]
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        told = process.stderr.read()
+
+    assert first.decode() == row
+    assert (process.returncode, told) == (141, b"")
+
+
 def test_no_file_is_left_when_reading_fails_half_way(keys: tuple[Path, Path], tmp_path: Path) -> None:
     path = encrypted(tmp_path / "way.age", keys, [b'{"n": %d}\n' % number for number in range(20_000)])
     path.write_bytes(path.read_bytes()[:-1])

@@ -17,8 +17,9 @@ import pytest
 
 from deid_runtime.errors import EngineError, ModelError, SettingsError
 from deid_runtime.formats.records import Source
+from deid_runtime.pipeline import Detected, Quarantined
 from deid_runtime.run.batches import Batch
-from deid_runtime.run.outcomes import Found, Rejected, Work
+from deid_runtime.run.outcomes import Work
 from deid_runtime.run.watchdog import Patience
 from deid_runtime.run.worker import Worker
 from deid_runtime.run.workers import InProcess, WorkerPool, open_workers
@@ -105,7 +106,7 @@ def test_a_worker_killed_once_costs_nothing() -> None:
 
     assert len(killed) == 1
     assert [note_id for note_id, _ in found] == ["a", "b", "c", "d", "e"]
-    assert all(isinstance(outcome, Found) for _, outcome in found)
+    assert all(isinstance(outcome, Detected) for _, outcome in found)
 
 
 def test_a_note_that_kills_every_worker_is_given_up_alone() -> None:
@@ -115,8 +116,8 @@ def test_a_note_that_kills_every_worker_is_given_up_alone() -> None:
 
     assert len(killed) == 4  # the batch twice, the note alone twice
     assert [note_id for note_id, _ in found] == ["a", "bad", "c", "d"]
-    given_up = [(note_id, outcome) for note_id, outcome in found if not isinstance(outcome, Found)]
-    assert given_up == [("bad", Rejected("worker", "the worker process was ended by signal 9 on this note"))]
+    given_up = [(note_id, outcome) for note_id, outcome in found if not isinstance(outcome, Detected)]
+    assert given_up == [("bad", Quarantined("bad", "worker", "the worker process was ended by signal 9 on this note"))]
 
 
 def test_a_patient_that_kills_every_worker_is_given_up_alone_where_patients_are_whole() -> None:
@@ -127,9 +128,9 @@ def test_a_patient_that_kills_every_worker_is_given_up_alone_where_patients_are_
 
     assert len(killed) == 4  # the batch twice, the patient alone twice
     reason = "the worker process was ended by signal 9 on the notes of this patient"
-    assert [(note_id, outcome) for note_id, outcome in found if isinstance(outcome, Rejected)] == [
-        ("b", Rejected("worker", reason)),
-        ("bad", Rejected("worker", reason)),
+    assert [(note_id, outcome) for note_id, outcome in found if isinstance(outcome, Quarantined)] == [
+        ("b", Quarantined("b", "worker", reason)),
+        ("bad", Quarantined("bad", "worker", reason)),
     ]
     assert [note_id for note_id, _ in found] == ["a", "b", "bad", "c", "d"]
 
@@ -146,7 +147,7 @@ def test_an_idle_worker_that_dies_is_replaced() -> None:
     with WorkerPool(WORK, 1) as pool:
         found = [outcome for _, outcomes in pool.map(groups()) for outcome in outcomes]
 
-    assert [type(outcome) for outcome in found] == [Found, Found]
+    assert [type(outcome) for outcome in found] == [Detected, Detected]
 
 
 def test_what_loading_raises_in_a_worker_is_raised_here(tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ def test_a_worker_killed_while_loading_is_started_again() -> None:
         found = results(pool, [note("a")])
 
     assert len(hit) == 1
-    assert [type(outcome) for _, outcome in found] == [Found]
+    assert [type(outcome) for _, outcome in found] == [Detected]
 
 
 def test_more_starts_may_fail_once_a_worker_was_ready() -> None:
@@ -184,7 +185,7 @@ def test_more_starts_may_fail_once_a_worker_was_ready() -> None:
         found = results(pool, [note("a", SLOW_TEXT)])
 
     assert len(hit) == 4  # once at work, three times while loading
-    assert [type(outcome) for _, outcome in found] == [Found]
+    assert [type(outcome) for _, outcome in found] == [Detected]
 
 
 def test_a_worker_that_is_stopped_is_replaced() -> None:
@@ -196,7 +197,11 @@ def test_a_worker_that_is_stopped_is_replaced() -> None:
     assert len(stopped) == 1
     assert not psutil.pid_exists(stopped[0])
     assert stopped[0] not in processes
-    assert [(note_id, type(outcome)) for note_id, outcome in found] == [("a", Found), ("b", Found), ("c", Found)]
+    assert [(note_id, type(outcome)) for note_id, outcome in found] == [
+        ("a", Detected),
+        ("b", Detected),
+        ("c", Detected),
+    ]
 
 
 def test_a_note_that_stops_every_worker_is_given_up_alone() -> None:
@@ -205,8 +210,8 @@ def test_a_note_that_stops_every_worker_is_given_up_alone() -> None:
         found = results(pool, *groups)
 
     assert len(stopped) == 4  # the batch twice, the note alone twice
-    assert [type(outcome) for _, outcome in found] == [Found, Rejected, Found]
-    [rejected] = [outcome for _, outcome in found if isinstance(outcome, Rejected)]
+    assert [type(outcome) for _, outcome in found] == [Detected, Quarantined, Detected]
+    [rejected] = [outcome for _, outcome in found if isinstance(outcome, Quarantined)]
     assert rejected.stage == "worker"
     assert re.fullmatch(r"the worker process did nothing for \d+ s on this note", rejected.reason)
 
@@ -216,7 +221,7 @@ def test_a_note_that_takes_too_much_processor_time_is_given_up() -> None:
     with WorkerPool(WORK, 1, patience) as pool:
         found = results(pool, [note("a"), note("endless", SLOW_TEXT * 20)])
 
-    assert [type(outcome) for _, outcome in found] == [Found, Rejected]
+    assert [type(outcome) for _, outcome in found] == [Detected, Quarantined]
     assert "of processor time on this note" in found[1][1].reason  # type: ignore[attr-defined]
 
 
@@ -229,7 +234,7 @@ def test_a_worker_that_is_stopped_while_it_loads_is_replaced() -> None:
         found = results(pool, [note("a")])
 
     assert len(stopped) == 1
-    assert [type(outcome) for _, outcome in found] == [Found]
+    assert [type(outcome) for _, outcome in found] == [Detected]
 
 
 def test_a_large_job_for_a_stopped_worker_does_not_stop_the_parent() -> None:
@@ -245,7 +250,7 @@ def test_a_large_job_for_a_stopped_worker_does_not_stop_the_parent() -> None:
     with WorkerPool(WORK, 1, HASTY) as pool:
         found = [type(outcome) for _, outcomes in pool.map(groups()) for outcome in outcomes]
 
-    assert found == [Found, Found]
+    assert found == [Detected, Detected]
 
 
 def test_time_in_which_the_parent_does_not_look_is_not_held_against_a_worker() -> None:
@@ -264,7 +269,7 @@ def test_time_in_which_the_parent_does_not_look_is_not_held_against_a_worker() -
         found = [type(outcome) for _, outcomes in pool.map(groups()) for outcome in outcomes]
         assert [worker.process.pid for worker in pool._workers] == pids
 
-    assert found == [Found, Found]
+    assert found == [Detected, Detected]
 
 
 @dataclass(frozen=True)
@@ -328,7 +333,7 @@ def test_a_job_of_an_engine_that_failed_is_done_again_by_another(
     expected = found("sound", 0)
     assert found("thrice", 3) == expected
 
-    given_up = ("quist", Rejected("models", reason))
+    given_up = ("quist", Quarantined("quist", "models", reason))
     assert found("always", 4) == [given_up if each[0] == "quist" else each for each in expected]
 
 
@@ -341,7 +346,7 @@ def test_an_engine_that_cannot_be_loaded_is_tried_again_and_then_told(tmp_path: 
         with WorkerPool(work, 1, HASTY) as pool:
             return results(pool, [note("a")])
 
-    assert [type(outcome) for _, outcome in found(1)] == [Found]
+    assert [type(outcome) for _, outcome in found(1)] == [Detected]
     with pytest.raises(EngineError, match="known answer"):
         found(2)
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from deid_runtime.formats.records import Source
+from deid_runtime.pipeline import Outcome
 from deid_runtime.run.batches import Batch
-from deid_runtime.run.outcomes import Outcome, Work
+from deid_runtime.run.outcomes import Work
 from deid_runtime.run.watchdog import Patience
 from deid_runtime.run.workers import InProcess, WorkerPool
 from deid_runtime.settings import Settings

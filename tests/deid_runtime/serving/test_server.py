@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -24,8 +25,18 @@ from deid_runtime.serving.grpc_probe import answers_grpc
 from deid_runtime.serving.server import Server
 from deid_runtime.serving.server_options import Tls
 from deid_runtime.serving.supervisor import RestartPolicy
+from deid_runtime.surrogates import write_key
 from tests.deid_runtime.serving.requests import grpc, note_inputs, token_inputs, tokens, windows
-from tests.running_server import KEY_NAME, ServedFolder, installation, processes, shared_memory, started, supervised
+from tests.running_server import (
+    KEY_NAME,
+    ServedFolder,
+    free_ports,
+    installation,
+    processes,
+    shared_memory,
+    started,
+    supervised,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -204,6 +215,107 @@ def test_the_command_serves_until_it_is_told_to_stop(small_folder: ServedFolder)
     assert held
     assert not [child for child in family if child.is_running()]
     assert not shared_memory(process.pid)
+
+
+def test_the_command_serves_notes_as_a_run_with_the_same_options_does(tmp_path: Path) -> None:
+    installation()
+    (tmp_path / "keys").mkdir()
+    write_key(tmp_path / "keys" / f"{KEY_NAME}.key")
+    (tmp_path / "inclusion.txt").write_text("The clinic of Wexley is open today.\n")
+    text = "Ms. Halvorsen, 02139, was seen on March 4, 2014.\nThe clinic of Wexley is open today.\n"
+    (tmp_path / "notes.jsonl").write_text(json.dumps({"id": "n1", "patient": "p1", "text": text}) + "\n")
+    _, grpc_port, metrics_port = free_ports(3)
+    deid = [sys.executable, "-m", "deid_runtime"]
+    same = ["--safe-harbor", "--recall", "high", "--threshold", "name=0.3", "--operator", "tag"]
+    same += ["--inclusion", str(tmp_path / "inclusion.txt")]
+    ports = ["--grpc-port", str(grpc_port), "--metrics-port", str(metrics_port)]
+    serve = [*deid, "serve", "--keys", str(tmp_path / "keys"), *ports, "--instances", "1", *same]
+
+    with subprocess.Popen(serve, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stderr is not None
+        assert "ready" in process.stderr.readline()
+        with grpc.InferenceServerClient(f"127.0.0.1:{grpc_port}") as client:
+            served = {name: client.is_model_ready(name) for name in ("v0", "v1")}
+            values = {"text": [text], "note_id": ["n1"], "patient": ["p1"], "key": [KEY_NAME]}
+            answer = client.infer("deidentify", note_inputs(**values)).as_numpy("text").item().decode()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    key = str(tmp_path / "keys" / f"{KEY_NAME}.key")
+    run = [*deid, "run", str(tmp_path / "notes.jsonl"), "-o", str(tmp_path / "out.jsonl"), "--key", key, *same]
+    subprocess.run([*run, "--workers", "1"], check=True, cwd=ROOT, capture_output=True)
+
+    assert process.returncode == 0
+    assert served == {"v0": True, "v1": False}  # the graphs of the profile, no others
+    assert answer == json.loads((tmp_path / "out.jsonl").read_text())["text"]
+    assert "2014" in answer
+    assert "Wexley" in answer
+    assert "Halvorsen" not in answer
+
+
+@pytest.mark.parametrize(
+    "option",
+    [["--safe-harbor"], ["--dates", "year"], ["--profile", "full"], ["--threshold", "name=0.2"], ["--recall", "high"]],
+)
+def test_an_option_that_the_repository_settles_is_refused_beside_it(option: list[str], tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["serve", "--repository", str(tmp_path), *option])
+
+    assert result.exit_code == 2
+    assert f"--repository settles {option[0]}" in result.stderr
+
+
+def test_serve_takes_what_run_takes_of_finding_surrogates_and_speed() -> None:
+    def options_of(command: str) -> set[str]:
+        groups = main.commands[command].option_groups  # type: ignore[attr-defined]
+        return {
+            option.name
+            for group in groups
+            for option in group.options
+            if group.title in ("Finding", "Surrogates", "Speed")
+        }
+
+    # One note at a time has no other notes of its patient, no batches, and no file beside the answer.
+    of_a_run = {"no_models", "key", "allow_shared_key", "whole_patients", "crosswalk", "crosswalk_key", "workers",
+        "batch_size"}  # fmt: skip
+    assert options_of("run") - of_a_run == options_of("serve") - {"instances"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--models", "{folder}"], "no manifest.json", id="models"),
+        pytest.param(["--models", "{damaged}", "--trust-models"], "cannot be read as JSON", id="damaged-models"),
+        pytest.param(["--repository", "{folder}"], "no manifest.json", id="repository"),
+        pytest.param(["--keys", "{keys}"], "keys", id="keys"),
+        pytest.param(["--patients", "{file}", "--grpc-port", "{port}"], "--grpc-port", id="port"),
+        pytest.param(["--offsets", "{file}"], "expected the columns patient and days", id="offsets"),
+        pytest.param(["--inclusion", "{short}"], "inclusion list", id="inclusion"),
+        pytest.param(["--safe-harbor", "--allow-unreadable-forms"], "Safe Harbor does not allow", id="together"),
+    ],
+)
+def test_what_cannot_be_served_is_told_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    installation()
+    for name in ("keys", "damaged"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "keys" / "a.key").write_text("no key")
+    (tmp_path / "damaged" / "manifest.json").write_text("{")
+    (tmp_path / "file.csv").write_text("a,b\n")
+    (tmp_path / "short.txt").write_text("x\n")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        names = {
+            "folder": tmp_path, "damaged": tmp_path / "damaged", "keys": tmp_path / "keys",
+            "file": tmp_path / "file.csv", "short": tmp_path / "short.txt", "port": taken.getsockname()[1],
+        }  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "deid_runtime", "serve", *(each.format(**names) for each in arguments)],
+            capture_output=True, text=True, check=False, cwd=ROOT, timeout=120,
+        )  # fmt: skip
+
+    assert done.returncode == 2
+    [line] = [line for line in done.stderr.splitlines() if "WARNING" not in line]
+    assert line.startswith("deid: ")
+    assert message in line
 
 
 def test_the_server_ends_with_a_command_that_is_killed(small_folder: ServedFolder) -> None:

@@ -1,0 +1,143 @@
+"""The option ``--config``, and ``deid config``: what a file sets, and what holds after all."""
+
+import copy
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import click
+import cloup
+from click.core import ParameterSource
+
+from deid_runtime.cli import options as cli_options
+from deid_runtime.cli.config_file import COMMANDS, options_of, read_config
+from deid_runtime.cli.exits import reported
+from deid_runtime.cli.remote import AUTHORIZATION_VARIABLE
+
+#: One file for all commands; that of a command, as DEID_RUN_CONFIG, is asked for after it.
+CONFIG_VARIABLE: Final = "DEID_CONFIG"
+
+_SOURCES: Final = {
+    ParameterSource.COMMANDLINE: "command line",
+    ParameterSource.ENVIRONMENT: "environment",
+    ParameterSource.DEFAULT_MAP: "file",
+}
+#: Private keys of age, and keys of surrogates, should anybody write one where a file or a name is asked for.
+_SECRET: Final = re.compile(r"AGE-SECRET-KEY|[0-9A-Fa-f]{64}")
+
+
+def _load(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
+    """Take what the file sets for the command of ``context`` as its defaults."""
+    if path is None or context.resilient_parsing:
+        return
+    values = read_config(path, _commands(context))
+    context.default_map = {**(context.default_map or {}), **values[str(context.command.name)]}
+
+
+#: The option ``--config``. Eager: what it reads is needed for all other options.
+config_option = click.option(
+    "--config",
+    type=cli_options.FILE,
+    is_eager=True,
+    expose_value=False,
+    callback=_load,
+    envvar=CONFIG_VARIABLE,
+    help='TOML file with options that a site sets once: `profile = "full"` for all commands, `[run]` for one; see '
+    f"`deid config --help`. Environment variables and the command line go before it. Or set {CONFIG_VARIABLE}.",
+)
+
+
+@cloup.group("config")
+def config_group() -> None:
+    """Check a configuration file, and show which settings hold.
+
+    `deid run`, `detect`, `evaluate` and `serve` take `--config FILE`, a TOML file of their options without the dashes:
+
+    \b
+        profile = "full"             # for every command that has the option
+        models = "models"            # paths begin at the folder of the file
+        [run]                        # for one command; goes before what is above
+        key = "site.key"
+        safe-harbor = true           # an option without value; --no-safe-harbor undoes it
+        keep-column = ["ward"]       # an option that may be repeated
+        threshold = {name = 0.2}
+        [serve]
+        keys = "keys"
+
+    The command line goes before environment variables, these before the file, the file before the defaults. An unknown
+    name, or a value of a wrong type, is an error.
+    """
+
+
+@config_group.command("check")
+@cloup.argument("file", type=cli_options.FILE)
+@reported
+def check(file: Path) -> None:
+    """Check FILE: are all names options of a command, and all values of their type?
+
+    Files that it names must be there. Exit code 2 when anything is wrong; all of it is told.
+    """
+    found = read_config(file, _commands(click.get_current_context()))
+    for command, values in found.items():
+        if values:
+            click.echo(f"deid {command}: {', '.join(name.replace('_', '-') for name in values)}")
+    click.echo(f"{file}: nothing is wrong")
+
+
+@config_group.command("show", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@cloup.argument("command", type=click.Choice(COMMANDS))
+@cloup.argument("options", metavar="[OPTIONS OF COMMAND]...", nargs=-1, type=click.UNPROCESSED)
+@reported
+def show(command: str, options: tuple[str, ...]) -> None:
+    """Print the settings of COMMAND that hold, and where each comes from: default, file, environment, command line.
+
+    Example: `deid config show run --config site.toml --profile full`. What is printed is a table of a configuration
+    file. Secrets are not shown.
+    """
+    root = click.get_current_context().find_root()
+    context = _without_required(_commands(root)[command]).make_context(command, list(options), parent=root)
+    with context:
+        click.echo(f"[{command}]")
+        for name, option in options_of(context.command).items():
+            source = context.get_parameter_source(str(option.name))
+            click.echo(_line(name, context.params.get(str(option.name)), _SOURCES.get(source, "default")))  # type: ignore[arg-type]
+        if os.environ.get(AUTHORIZATION_VARIABLE):
+            click.echo(f"# {AUTHORIZATION_VARIABLE} is set, from environment; not shown")
+
+
+def _line(name: str, value: object, source: str) -> str:
+    """Return one setting as a line of TOML with its source; as a comment where there is no value, or a secret."""
+    if value is None or value in ((), {}):
+        return f"# {name} is not set  # {source}"
+    if _SECRET.search(str(value)):
+        return f"# {name} is set, not shown: it looks like a key; give a file  # {source}"
+    return f"{name} = {_toml(value)}  # {source}"
+
+
+def _toml(value: object) -> str:
+    """Return a value as TOML, whose strings, numbers and booleans are those of JSON here."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name} = {_toml(each)}' for name, each in value.items())}}}"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, Path):
+        value = str(value)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _commands(context: click.Context) -> Mapping[str, click.Command]:
+    root = context.find_root().command
+    assert isinstance(root, click.Group)
+    return root.commands
+
+
+def _without_required(command: click.Command) -> click.Command:
+    """Return a copy of a command that can be parsed without its inputs and outputs."""
+    same = copy.copy(command)
+    same.params = [copy.copy(parameter) for parameter in command.params]
+    for parameter in same.params:
+        parameter.required = False
+    return same

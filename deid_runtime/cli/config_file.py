@@ -1,0 +1,204 @@
+"""The configuration file: read a TOML file and check every key in it against the options of the commands.
+
+::
+
+    profile = "full"            # of every command that has the option
+    [run]                       # of `deid run` alone; goes before what stands above
+    safe-harbor = true
+    threshold = {name = 0.2}
+    [serve]
+    keys = "keys"               # paths begin at the folder of this file
+
+Keys are the options without the dashes in front; an option without value is ``true`` or ``false``, one that may be
+repeated is a list. All faults are told together, by file, key and what was expected; values are never repeated, since
+one may be a secret in the wrong place.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from deid_runtime.cli.options import THRESHOLD_METAVAR
+from deid_runtime.errors import SettingsError
+
+#: The commands that take a configuration file; each may have a table in it.
+COMMANDS: Final = ("run", "detect", "evaluate", "serve")
+#: Options that mean another thing in `serve` than in the others, so that they stand in the table of a command.
+AMBIGUOUS: Final = ("metrics-port", "tls-cert", "tls-key")
+
+_LIMIT_BYTES: Final = 2**20
+#: Options that choose the file or end the command.
+_NOT_IN_A_FILE: Final = ("config", "help")
+
+
+@dataclass
+class _Check:
+    """One pass over a file: the values by command and parameter, and all faults."""
+
+    path: Path
+    options: Mapping[str, Mapping[str, click.Option]]  # command to option name to option
+    faults: list[str] = field(default_factory=list)
+
+    def fault(self, key: str, expected: str) -> None:
+        """Note that ``key`` is not what was ``expected``."""
+        self.faults.append(f"{self.path}: {key}: {expected}")
+
+    def values(self, content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return the values of every command, by the names of its parameters."""
+        found: dict[str, dict[str, Any]] = {command: {} for command in COMMANDS}
+        for name, value in content.items():
+            if name not in COMMANDS:
+                self._common(name, value, found)
+        for command in COMMANDS:
+            table = content.get(command, {})
+            if isinstance(table, dict):
+                for name, value in table.items():
+                    self._one(f"{command}.{name}", name, value, [command], found)
+            else:
+                self.fault(command, f"expected a table, [{command}]")
+        return found
+
+    def _common(self, name: str, value: object, found: dict[str, dict[str, Any]]) -> None:
+        owners = [command for command in COMMANDS if name in self.options[command]]
+        if owners and name in AMBIGUOUS:
+            self.fault(name, f"means another thing in `serve`; put it into a table: {_tables(owners)}")
+        elif isinstance(value, dict) and not owners:
+            self.fault(name, f"unknown table; expected one of {_tables(COMMANDS)}{_suggestion(name, COMMANDS)}")
+        else:
+            self._one(name, name, value, owners, found)
+
+    def _one(self, key: str, name: str, value: object, owners: list[str], found: dict[str, dict[str, Any]]) -> None:
+        """Check one value and give it to the commands ``owners``."""
+        known = [option for command in (owners or COMMANDS) for option in self.options[command]]
+        if not owners or name not in self.options[owners[0]]:
+            where = f"`deid {owners[0]}`" if owners else "any command"
+            self.fault(key, f"no option of {where}{_suggestion(name, known)}")
+            return
+        for command in owners:
+            option = self.options[command][name]
+            checked, expected = _checked(option, value, self.path.parent)
+            if expected:
+                self.fault(key, f"expected {expected}")
+                return  # the same in every command
+            found[command][str(option.name)] = checked
+
+
+def read_config(path: Path, commands: Mapping[str, click.Command]) -> dict[str, dict[str, Any]]:
+    """Return what a file sets: command to parameter to value, as click takes it from a ``default_map``.
+
+    ``commands`` are those of `deid`, by name. Raises SettingsError that names file, key and expectation of every fault.
+    """
+    options = {command: options_of(commands[command]) for command in COMMANDS}
+    check = _Check(path, options)
+    found = check.values(_content(path))
+    if check.faults:
+        raise SettingsError("\ndeid: ".join(check.faults))
+    return found
+
+
+def options_of(command: click.Command) -> dict[str, click.Option]:
+    """Return the options of a command that a file may set, by their names without dashes."""
+    found = {}
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            name = file_name(parameter)
+            if name not in _NOT_IN_A_FILE:
+                found[name] = parameter
+    return found
+
+
+def file_name(option: click.Option) -> str:
+    """Return how a file calls an option."""
+    return next(name for name in option.opts if name.startswith("--")).removeprefix("--")
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LIMIT_BYTES + 1)
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read ({error.strerror})") from None
+    if len(data) > _LIMIT_BYTES:
+        raise SettingsError(f"{path}: more than {_LIMIT_BYTES:,} bytes; this is no configuration")
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path}: bad bytes at offset {error.start}; expected TOML in UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        place = str(error).rpartition("(")[2].rstrip(")") or "unknown place"
+        raise SettingsError(f'{path}: not TOML, {place}; expected lines like `profile = "full"`') from None
+
+
+def _checked(option: click.Option, value: object, folder: Path) -> tuple[Any, str]:
+    """Return the value as click takes it, or what was expected in its place."""
+    if option.is_flag:
+        return value, "" if isinstance(value, bool) else "true or false"
+    if not option.multiple:
+        return _single(option, value, folder)
+    if option.metavar == THRESHOLD_METAVAR and isinstance(value, dict):
+        value = [f"{head}={number}" for head, number in value.items()]
+    if not isinstance(value, list):
+        return None, "a table of heads and numbers" if option.metavar == THRESHOLD_METAVAR else "a list of strings"
+    if option.metavar == THRESHOLD_METAVAR:
+        return _thresholds(option, value)
+    each = [_single(option, entry, folder) for entry in value]
+    return [made for made, _ in each], next((f"a list, each {expected}" for _, expected in each if expected), "")
+
+
+def _thresholds(option: click.Option, value: list[object]) -> tuple[Any, str]:
+    assert option.callback is not None
+    try:
+        option.callback(click.Context(click.Command("check")), option, tuple(map(str, value)))
+    except click.BadParameter:
+        return None, "heads of the models, each with a number between 0 and 1"
+    return [str(entry) for entry in value], ""
+
+
+def _single(option: click.Option, value: object, folder: Path) -> tuple[Any, str]:
+    kind = option.type
+    expected = _expectation(kind)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(kind, click.types.IntParamType):  # a range of them is one
+        is_right = is_number and isinstance(value, int)
+    elif isinstance(kind, click.types.FloatParamType):
+        is_right = is_number
+    else:
+        is_right = isinstance(value, str) and bool(value)
+    if not is_right:
+        return None, expected
+    if isinstance(kind, click.Path):
+        value = str(folder / str(value))
+    try:
+        kind.convert(value, option, None)
+    except click.BadParameter:
+        return None, expected
+    return value, ""
+
+
+def _expectation(kind: click.ParamType[Any]) -> str:
+    if isinstance(kind, click.Choice):
+        return f"one of {', '.join(map(str, kind.choices))}"
+    if isinstance(kind, click.IntRange | click.FloatRange):
+        number = "a whole number" if isinstance(kind, click.IntRange) else "a number"
+        low = "" if kind.min is None else f" {'over' if kind.min_open else 'from'} {kind.min}"
+        return f"{number}{low}" + ("" if kind.max is None else f" to {kind.max}")
+    if isinstance(kind, click.Path) and kind.exists:
+        what = "folder" if not kind.file_okay else "file" if not kind.dir_okay else "file or folder"
+        return f"the path of a {what} that exists, from the folder of this file"
+    if isinstance(kind, click.Path):
+        return "a path, from the folder of this file"
+    return "a string that is not empty"
+
+
+def _tables(commands: Iterable[str]) -> str:
+    return ", ".join(f"[{command}]" for command in commands)
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name.replace("_", "-"), list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""

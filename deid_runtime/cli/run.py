@@ -1,0 +1,376 @@
+"""``deid run`` and ``deid detect``: parse, build settings, call one function."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+import cloup
+
+from deid_runtime.cli import options as cli_options
+from deid_runtime.cli.config import config_option
+from deid_runtime.cli.exits import ExitCode, ignore_stop_signals, reported
+from deid_runtime.cli.remote import server_options, server_settings
+from deid_runtime.cli.surrogates import (
+    check_safe_harbor,
+    crosswalk_options,
+    rewriting_options,
+    run_surrogate_options,
+    warn_of_patients,
+)
+from deid_runtime.run.kept_columns import FEW_VALUES, LONGEST_VALUE_CHARS, MOST_VALUES, NOTES_PER_VALUE
+from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Recall, Settings
+from deid_runtime.system.cores import cores
+
+if TYPE_CHECKING:
+    from deid_runtime.run.job import RunOptions, Summary
+
+_FORMATS = ("jsonl", "csv", "parquet", "txt", "i2b2", "brat")
+
+_INPUTS = cloup.argument("inputs", metavar="IN...", nargs=-1, required=True, type=cli_options.EXISTING)
+
+_INPUT_OPTIONS = cli_options.section(
+    cli_options.INPUT,
+    click.option(
+        "--format",
+        type=click.Choice(_FORMATS),
+        help="Read every input as this, whatever its suffix. A wrong one puts all notes into quarantine, or reads "
+        "markup as text. Default: by suffix.",
+    ),
+    click.option("--id-column", default="id", show_default=True, help="Column with the note id; ids must be unique."),
+    click.option("--text-column", default="text", show_default=True, help="Column with the text to search."),
+    click.option(
+        "--patient-column",
+        default="patient",
+        show_default=True,
+        help="Column with the patient id. Without it every note is a patient of its own: the same person gets other "
+        "stand-ins in each note, dates move by other days, and --patients finds nothing.",
+    ),
+    click.option(
+        "--patients",
+        type=cli_options.FILE,
+        help="Table of structured patient records (.jsonl, .jsonl.gz, .csv, .parquet): column id and any of given, "
+        "family, dob, mrn, phone, street ... What it holds is found in that patient's notes in all forms. Held in "
+        "memory in every worker, about 2 kB a patient.",
+    ),
+)
+
+_FINDING_OPTIONS = cli_options.section(
+    cli_options.FINDING,
+    cli_options.models(),
+    cli_options.flag(
+        "--no-models",
+        "Work with patterns, lists and records alone. Fast, and NOT SAFE: most names are missed.",
+        off="--use-models",
+    ),
+    cli_options.profile(
+        "fast: one model head per kind of identifier. full: two versions of each, the second in a larger model, "
+        "together; finds more, and takes about two times as long."
+    ),
+    cli_options.recall(),
+    cli_options.threshold(),
+    cli_options.site_lists(),
+    cli_options.allow_unreadable_forms(),
+)
+
+_SPEED_OPTIONS = cli_options.section(
+    cli_options.SPEED,
+    cli_options.counted(
+        "--workers",
+        cores,
+        "Processes that search notes, beside one that reads and writes. Each holds its own models and patient records: "
+        "more than cores, or than memory has room for, makes it slower or gets workers killed. One that crashes or "
+        "hangs is replaced, and its notes are done again. The output is the same for any number.",
+        shown="cores available",
+    ),
+    cli_options.counted(
+        "--batch-size",
+        32,
+        "Notes handed to a worker at a time. Under 8 wastes time, in the thousands memory. The output is the same for "
+        "any number.",
+    ),
+    cli_options.engine(
+        "Inference engine. Engines differ by rounding: to compare runs byte for byte, use the same one. auto takes the "
+        "faster one for this processor; the manifest names it."
+    ),
+    cli_options.precision(),
+)
+
+_OVERWRITE = cli_options.flag(
+    "--overwrite", "Replace an earlier output, its manifest and quarantine, once the new one is complete."
+)
+_QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warnings and errors remain.")
+
+
+@cloup.command()
+@_INPUTS
+@_INPUT_OPTIONS
+@cli_options.section(
+    cli_options.OUTPUT,
+    click.option(
+        "-o",
+        "--out",
+        type=cli_options.PATH,
+        required=True,
+        help="Where to write: a file when there is one input and it is a file, else a folder. OUT.manifest.json and "
+        "OUT.quarantine.jsonl are written beside it.",
+    ),
+    _OVERWRITE,
+    cli_options.flag(
+        "--keep-ids",
+        "Keep note and patient ids, and file names made of them. They identify people wherever the source is known.",
+    ),
+    click.option(
+        "--type-column",
+        metavar="NAME",
+        help="Pass the column with the note type on, as --keep-column does. Default: it is dropped.",
+    ),
+    click.option(
+        "--keep-column",
+        multiple=True,
+        metavar="NAME",
+        help="Pass this column of categories on; may be repeated. Tables are read twice for it. It is an error when it "
+        f"has more than {MOST_VALUES} values, or more than {FEW_VALUES} and one for fewer than {NOTES_PER_VALUE} "
+        f"notes. A note is held back when its value has digits or more than {LONGEST_VALUE_CHARS} characters, or when "
+        "an identifier stands in it. Other columns are dropped.",
+    ),
+    click.option(
+        "--keep-column-unchecked",
+        multiple=True,
+        metavar="NAME",
+        help="Pass this column on as it is, whatever it holds; may be repeated. For measurements and the like. NOBODY "
+        "looks for identifiers there: one that is there goes out.",
+    ),
+    _QUIET,
+)
+@_FINDING_OPTIONS
+@cli_options.section(
+    cli_options.SURROGATES,
+    click.option(
+        "--key",
+        type=cli_options.FILE,
+        help="Key file, from `deid key new`. The same key gives the same stand-ins in every run; whoever has it can "
+        "tell which stand-in belongs to a guessed name. Default: a random key, thrown away after the run.",
+    ),
+    cli_options.allow_shared_key(),
+    rewriting_options(),
+    run_surrogate_options,
+)
+@server_options
+@_SPEED_OPTIONS
+@config_option
+@reported
+def run(
+    inputs: tuple[Path, ...],
+    out: Path,
+    key: Path | None,
+    operator: Operator,
+    date_shift: int,
+    date_shift_weeks: bool,
+    keep_ids: bool,
+    keep_column_unchecked: tuple[str, ...],
+    patients: Path | None,
+    crosswalk: Path | None,
+    crosswalk_key: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """De-identify notes.
+
+    IN is one or more files or folders of .jsonl, .jsonl.gz, .csv, .parquet, .txt or i2b2 2014 .xml. OUT has the format
+    of the input with the text replaced, note and patient ids as pseudonyms, and no other columns but those to keep.
+
+    OUT appears when all of it is there, or not at all. Notes that could not be processed are listed in
+    OUT.quarantine.jsonl with their original ids and a reason; then the exit code is 1. OUT.manifest.json says what the
+    run did and holds digests of what it wrote, which `deid verify OUT` compares.
+
+    Exit codes: 0; 1 when notes were held back; 2 for wrong use and input; 3 for a failure of deid; 128 plus the number
+    of the signal when one stops the run: 129 SIGHUP, 130 Ctrl-C, 131 SIGQUIT, 143 SIGTERM. With 2 and more nothing is
+    written.
+
+    While it works, the run holds the lock .OUT.lock and writes to .OUT.partial-*, which only you can enter. What a
+    killed run left of these is removed by the next run to the same OUT.
+    """
+    from deid_runtime.run.job import deidentify_files
+    from deid_runtime.surrogates import load_key, new_key
+
+    if key is None:
+        click.echo(
+            "deid: no --key: a random one is used and forgotten, so no other run will give the same stand-ins", err=True
+        )
+    check_safe_harbor(
+        safe_harbor=options["safe_harbor"],
+        keep_ids=keep_ids,
+        keep_column_unchecked=keep_column_unchecked,
+        allow_unreadable_forms=options["allow_unreadable_forms"],
+    )
+    settings = _settings(
+        operator=operator, date_shift_days=date_shift, date_shift_whole_weeks=date_shift_weeks, **options
+    )
+    to_crosswalk = crosswalk_options(crosswalk, crosswalk_key)
+    summary = deidentify_files(
+        inputs,
+        out,
+        settings,
+        replace(
+            _run_options(keep_ids=keep_ids, keep_column_unchecked=keep_column_unchecked, **options), **to_crosswalk
+        ),
+        key=load_key(key, allow_shared=options["allow_shared_key"]) if key else new_key(),
+        records=_records(patients),
+    )
+    ignore_stop_signals()
+    if options["whole_patients"]:
+        warn_of_patients(summary.counts)
+    _conclude(summary, "written", has_records=patients is not None, quiet=options["quiet"])
+
+
+@cloup.command()
+@_INPUTS
+@_INPUT_OPTIONS
+@cli_options.section(
+    cli_options.OUTPUT,
+    click.option(
+        "-o", "--out", type=cli_options.PATH, required=True, help="JSON Lines file to write, one object a note."
+    ),
+    _OVERWRITE,
+    _QUIET,
+)
+@_FINDING_OPTIONS
+@server_options
+@_SPEED_OPTIONS
+@cli_options.allow_shared_key()
+@config_option
+@reported
+def detect(inputs: tuple[Path, ...], out: Path, patients: Path | None, **options: Any) -> None:
+    """Find identifiers without replacing them.
+
+    Writes {"id", "spans": [{"start", "end", "label", "score", "sources"}]} for each note: the original ids, half-open
+    offsets in code points of the original text, no text. Exit codes are those of `deid run`.
+    """
+    from deid_runtime.run.job import detect_files
+
+    settings = _settings(**options)
+    summary = detect_files(inputs, out, settings, _run_options(**options), records=_records(patients))
+    ignore_stop_signals()
+    _conclude(summary, "searched", has_records=patients is not None, quiet=options["quiet"])
+
+
+def _settings(
+    *,
+    models: Path | None,
+    models_key: Path | None,
+    trust_models: bool,
+    no_models: bool,
+    profile: Profile,
+    recall: Recall,
+    engine: Engine,
+    precision: Precision,
+    threshold: dict[str, float],
+    inclusion: Path | None,
+    templates: Path | None,
+    operator: Operator = "surrogate",
+    date_shift_days: int = 365,
+    date_shift_whole_weeks: bool = False,
+    offsets: Path | None = None,
+    dates: Dates = "shift",
+    safe_harbor: bool = False,
+    allow_unreadable_forms: bool = False,
+    **others: Any,
+) -> Settings:
+    if no_models:
+        click.echo("deid: WARNING: --no-models: most names and places will be MISSED; not for real notes", err=True)
+    if allow_unreadable_forms:
+        click.echo(
+            "deid: WARNING: --allow-unreadable-forms: identifiers in forms that hide them will be MISSED", err=True
+        )
+    return Settings(
+        models=models,
+        models_key=models_key,
+        trust_models=trust_models,
+        use_models=not no_models,
+        server=server_settings(no_models=no_models, engine=engine, precision=precision, **others),
+        profile=profile,
+        recall=recall,
+        engine=engine,
+        precision=precision,
+        thresholds=threshold,
+        inclusion=inclusion,
+        templates=templates,
+        operator=operator,
+        date_shift_days=date_shift_days,
+        date_shift_whole_weeks=date_shift_whole_weeks,
+        offsets=offsets,
+        dates=dates,
+        safe_harbor=safe_harbor,
+        hold_back_unreadable=not allow_unreadable_forms,
+    )
+
+
+def _run_options(
+    *,
+    id_column: str,
+    text_column: str,
+    patient_column: str,
+    workers: int,
+    batch_size: int,
+    overwrite: bool,
+    quiet: bool,
+    whole_patients: bool = False,
+    keep_ids: bool = False,
+    type_column: str | None = None,
+    keep_column: tuple[str, ...] = (),
+    keep_column_unchecked: tuple[str, ...] = (),
+    **others: Any,
+) -> "RunOptions":
+    from deid_runtime.formats.records import ReadOptions
+    from deid_runtime.run.job import RunOptions
+
+    asked_for = (type_column, *keep_column)
+    read = ReadOptions(
+        id_column=id_column,
+        text_column=text_column,
+        patient_column=patient_column,
+        type_column=type_column or "type",
+        keep_columns=tuple(
+            column for column in dict.fromkeys(asked_for) if column and column not in keep_column_unchecked
+        ),
+        unchecked_columns=tuple(dict.fromkeys(keep_column_unchecked)),
+    )
+    return RunOptions(
+        read=read,
+        format=others["format"],
+        workers=workers,
+        in_process=False,  # only a process of its own can be replaced when it crashes or hangs
+        batch_size=batch_size,
+        whole_patients=whole_patients,
+        keep_ids=keep_ids,
+        overwrite=overwrite,
+        quiet=quiet,
+    )
+
+
+def _records(patients: Path | None) -> Any:
+    from deid_runtime.records.patients import read_patients
+
+    return read_patients(patients) if patients else {}
+
+
+def _conclude(summary: "Summary", verb: Literal["written", "searched"], *, has_records: bool, quiet: bool) -> None:
+    """Say what came of the run, and exit with 1 when notes were held back."""
+    counts = summary.counts
+    held_back = counts.quarantined.total()
+    if has_records and counts.read and not counts.with_record:
+        click.echo(
+            "deid: WARNING: no note belongs to a patient of --patients; are --patient-column and the ids right?",
+            err=True,
+        )
+    if summary.special_files:
+        click.echo(
+            f"deid: NOTICE: {summary.special_files:,} pipes, sockets or devices in the input folders were not read",
+            err=True,
+        )
+    if not quiet:
+        click.echo(f"{counts.written:,} notes {verb}, {held_back:,} quarantined; see {summary.manifest}", err=True)
+    if held_back:
+        click.echo(f"deid: {held_back:,} notes were held back: {summary.quarantine}", err=True)
+        sys.exit(ExitCode.HELD_BACK)
