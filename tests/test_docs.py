@@ -227,7 +227,7 @@ def test_adapting_to_a_site_ends_with_the_better_models(commands: dict[str, str]
         "MODELS": str(tmp_path / "models"),
         "BASE": str(base),
         "LAYERS": "1",
-        "TOKENS": "20000",
+        "TOKENS": "40000",
         "THREADS": "1",
         "RECALL": "0.9",
         "ITERATE": "--learning-rate 6e-3",
