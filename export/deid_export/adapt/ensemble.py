@@ -7,7 +7,7 @@ not exported yet.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +27,7 @@ from deid_runtime.pipeline import Pipeline, Quarantined
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Sentence, Span
 from deid_runtime.system.closing import Closing
+from deid_runtime.text.reading.view import View, read_view
 from deid_runtime.text.windows import Window, WordEncoder, make_windows
 
 _BATCH_WINDOWS: Final = 16
@@ -52,6 +53,14 @@ class Words:
     def offsets(self) -> Offsets:
         """Starts and ends as int64 (words, 2)."""
         return np.stack([self.starts, self.ends], axis=1)
+
+    def located(self, view: View) -> "Words":
+        """Return the words of the text of ``view`` with their places in the original."""
+        if not view.layers:
+            return self
+        places = [view.original(int(start), int(end)) for start, end in self.offsets]
+        starts, ends = np.array(places, dtype=np.int64).reshape(-1, 2).T
+        return replace(self, starts=starts, ends=ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +137,9 @@ class Ensemble(Closing):
             elif isinstance(by_rules, Quarantined):
                 outcomes.append(by_rules)
             else:
-                outcomes.append(Seen(note.id, self._words[note.text], all_of_it.spans, by_rules.spans))
+                view = read_view(note.text)
+                words = self._words[view.text].located(view)
+                outcomes.append(Seen(note.id, words, all_of_it.spans, by_rules.spans))
         return outcomes
 
     def words(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[Words]:

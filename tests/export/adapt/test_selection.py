@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from deid_export.adapt.ensemble import Seen
 from deid_export.adapt.selection import Scored, is_in_share, score_notes, select, signature
 from deid_runtime.pipeline import Quarantined
 from deid_runtime.spans import Note
@@ -68,6 +69,17 @@ def test_long_notes_are_not_better_for_being_long() -> None:
 def test_a_note_without_words_has_no_score() -> None:
     assert score("", {}).score == 0
     assert score("\n \n", {}).words == 0
+
+
+def test_words_of_a_note_that_is_read_through_stand_at_its_own_offsets() -> None:
+    text = f"seen&nbsp;by quist, {CALM}"
+    with letter_ensemble({"name@v0": {"q": 0.999}}) as ensemble:
+        [seen] = ensemble.run([Note("n1", text)])
+
+    assert isinstance(seen, Seen)
+    words = [text[start:end] for start, end in seen.words.offsets]
+    assert words[words.index("by") :][:2] == ["by", "quist"]
+    assert seen.words.scores["name"][words.index("quist")] > 0.9
 
 
 def test_a_bad_note_costs_only_itself() -> None:

@@ -1,0 +1,110 @@
+"""Write the table of figures of the README from the committed results.
+
+python scripts/figures.py
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import render_tables  # noqa: E402
+
+BEGIN: Final = "<!-- FIGURES: by scripts/figures.py from benchmarks/results; a test compares them. -->"
+END: Final = "<!-- END OF FIGURES -->"
+PROFILES: Final = ("fast", "full")
+
+#: Results of the throughput benchmark, and the processor that each was measured on.
+PROCESSORS: Final = {
+    "throughput": ("fast", "Intel Xeon with AMX"),
+    "throughput_avx512": ("fast", "AMD EPYC (Zen 4) with AVX-512, no AMX"),
+    "throughput_avx2": ("fast", "AMD EPYC with AVX2 alone"),
+    "throughput_full": ("full", "Intel Xeon, two threads of one core, no AMX"),
+}
+
+
+def main() -> None:
+    """Put the table between its marks."""
+    page = ROOT / "README.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        raise SystemExit(f"{page}: the marks {BEGIN} and {END} are missing; put them where the table belongs")
+    page.write_text(f"{before}{BEGIN}\n\n{readme_table()}\n\n{END}{after}", encoding="utf-8")
+
+
+def tables() -> dict[str, str]:
+    """Return every table that a page of the documentation can name, by mark."""
+    return {**render_tables.tables(), "SPEED": speed_table(), "SUMMARY": readme_table()}
+
+
+def readme_table() -> str:
+    """Return the figures that can be read without an explanation of groups."""
+    rows = ["| question | `fast` | `full` |", "| --- | ---: | ---: |"]
+    tests = {profile: _read(f"accuracy_{profile}_test")["report"] for profile in PROFILES}
+    groups = {profile: report["groups"]["C"]["tokens"] for profile, report in tests.items()}
+    notes = tests["fast"]["notes"]
+    rows.append(
+        f"| Of 100 identifying words, how many are found? ({notes:,} invented test notes) "
+        f"| {_cells(100 * groups[profile]['recall'] for profile in PROFILES)} |"
+    )
+    rows.append(
+        f"| Of 100 words found, how many identify? (the same notes) "
+        f"| {_cells(100 * groups[profile]['precision'] for profile in PROFILES)} |"
+    )
+    outside = {profile: _read(f"outside_{profile}")["report"]["forms"] for profile in PROFILES}
+    for form, question in (
+        ("full", "one full name in public clinical prose"),
+        ("lower case", "the same name in lower case"),
+        ("family alone", "the family name alone"),
+    ):
+        rows.append(
+            f"| In how many of 100 notes is {question} found? "
+            f"| {_cells(100 * outside[profile][form]['share'] for profile in PROFILES)} |"
+        )
+    facts = _read("clinical_facts")["profiles"]
+    changed = (
+        100 * facts[profile]["files"]["lines_test.tsv"]["single"]["all"]["lines_changed_share"] for profile in PROFILES
+    )
+    rows.append(f"| Of 100 clinical lines made to mislead, how many are changed? | {_cells(changed)} |")
+    return "\n".join(rows)
+
+
+def speed_table() -> str:
+    """Return notes per second and memory of the largest run on each processor, and whether its models still ship."""
+    shipped = {graph["sha256"] for graph in _manifest()["graphs"].values()}
+    rows = [
+        "| profile | two cores of | notes | notes / s | distinct sentences / s | memory, MiB | measured | models |",
+        "| --- | --- | ---: | ---: | ---: | ---: | --- | --- |",
+    ]
+    for name, (profile, processor) in PROCESSORS.items():
+        result = _read(name)
+        size = max(result["sizes"], key=lambda each: each["notes"])
+        used = {graph["sha256"] for graph in result["run"]["pipeline"]["models"]["graphs"].values()}
+        rows.append(
+            f"| `{profile}` | {processor} | {size['notes']:,} | {size['notes_per_second']:.0f} "
+            f"| {size['distinct_sentences_per_second']:,.0f} | {size['peak_memory_bytes'] / 2**20:,.0f} "
+            f"| {result['machine']['measured']} | {'those that ship' if used <= shipped else 'earlier ones'} |"
+        )
+    return "\n".join(rows)
+
+
+def _cells(values: Any) -> str:
+    return " | ".join(f"{value:.1f}" for value in values)
+
+
+def _read(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((ROOT / "benchmarks/results" / f"{name}.json").read_text(encoding="utf-8"))
+    return content
+
+
+def _manifest() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((ROOT / "model_repository/manifest.json").read_text(encoding="utf-8"))
+    return content
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+"""The documentation: its code runs, its site builds without a warning and asks no other host for anything."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from deid_runtime.labels import LABELS, group_of
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+#: A block of code, with the mark before it that says why it is not run.
+_BLOCK = re.compile(
+    r"^(?P<mark>[ ]*<!-- not run: (?P<reason>[^>]+) -->\n)?"
+    r"(?P<indent>[ ]*)```(?P<language>\w*)\n(?P<code>.*?)^(?P=indent)```$",
+    re.MULTILINE | re.DOTALL,
+)
+_SHOWN_ONLY = ("text", "")
+
+has_models = pytest.mark.skipif(
+    not (ROOT / "model_repository" / "manifest.json").exists(), reason="this checkout has no models"
+)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Return language and code of each block that runs."""
+    found = []
+    for match in _BLOCK.finditer(page.read_text(encoding="utf-8")):
+        if not match["mark"] and match["language"] not in _SHOWN_ONLY:
+            found.append((match["language"], textwrap.dedent(match["code"])))
+    return found
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return an environment in which ``deid``, ``deid-export`` and ``python`` are those of this checkout."""
+    folder = tmp_path_factory.mktemp("bin")
+    for name, module in (
+        ("deid", "deid_runtime"),
+        ("deid-export", "deid_export.cli.main"),
+        ("python", ""),
+        ("python3", ""),
+    ):
+        script = folder / name
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {f"-m {module}" if module else ""} "$@"\n')
+        script.chmod(0o755)
+    path = os.pathsep.join(str(each) for each in (ROOT, ROOT / "export", ROOT / "client"))
+    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": path}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """Return a folder that looks like a clone: what pages read is there, and what they write goes nowhere else."""
+    for name in ("examples", "model_repository", "export", "benchmarks"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
+
+
+@has_models
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: str(page.relative_to(DOCS)))
+def test_the_code_of_a_page_runs_in_order(page: Path, commands: dict[str, str], workspace: Path) -> None:
+    if any("deid-export" in code for _, code in blocks(page)):
+        pytest.importorskip("torch", reason="deid-export needs torch")
+    for number, (language, code) in enumerate(blocks(page)):
+        assert language in ("bash", "python"), (
+            f"{page}: mark blocks of {language} as text or teach this test to run them"
+        )
+        if language == "python":
+            (workspace / f"block{number}.py").write_text(code, encoding="utf-8")
+            arguments = ["python", f"block{number}.py"]
+        else:
+            arguments = ["bash", "-euo", "pipefail", "-c", code]
+        done = subprocess.run(
+            arguments,
+            cwd=workspace,
+            env=commands,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.returncode == 0, (
+            f"{page.name}, block {number}:\n{code}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        )
+
+
+def test_what_is_not_run_says_why_and_is_rare() -> None:
+    marks = [match["reason"] for page in PAGES for match in _BLOCK.finditer(page.read_text()) if match["mark"]]
+
+    assert all(len(reason.split()) >= 2 for reason in marks)
+    assert len(marks) < sum(len(blocks(page)) for page in PAGES)
+
+
+def test_the_first_example_names_no_original_as_a_surrogate() -> None:
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    before, after = re.findall(r"^\| (Ms\. [^|]+) \| (Ms\. [^|]+) \|$", text, re.MULTILINE)[0]
+
+    assert not [
+        word for word in ("Halvorsen", "3/11/2019", "Lindqvist", "Dundas") if word in after or word not in before
+    ]
+
+
+def test_the_page_of_labels_is_that_of_the_code() -> None:
+    text = (DOCS / "concepts" / "labels.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([A-Z-]+) \| ([ABC])", text, re.MULTILINE)
+
+    assert rows == [(label, group_of(label)) for label in LABELS]
+
+
+class Resources(HTMLParser):
+    """Collects what a browser would fetch for a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.classes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = {name: value or "" for name, value in attrs}
+        self.classes |= set(named.get("class", "").split())
+        if tag == "link" and named.get("rel") in ("next", "prev", "canonical"):
+            return  # says where, fetches nothing
+        if tag in ("link", "script", "img", "iframe", "source", "video", "audio", "object", "embed"):
+            self.fetched += [named[name] for name in ("href", "src", "srcset", "data") if named.get(name)]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("material", reason="needs requirements/docs.txt")
+    folder = tmp_path_factory.mktemp("site") / "site"
+    done = subprocess.run(
+        ["bash", str(ROOT / "scripts" / "docs.sh"), "--site-dir", str(folder)],
+        env={**os.environ, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_the_site_builds_without_a_warning(site: Path) -> None:
+    built = {str(page.relative_to(site)) for page in site.rglob("*.html")}
+
+    assert {str(page.relative_to(DOCS).with_suffix(".html")) for page in PAGES} <= built
+    assert {"reference/deid.html", "reference/deid-export.html", "reference/python.html"} <= built
+
+
+def test_the_site_asks_no_other_host_for_anything(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        resources = Resources()
+        resources.feed(page.read_text(encoding="utf-8"))
+        assert resources.fetched
+        for target in resources.fetched:
+            assert not re.match(r"(?:\w+:)?//", target), f"{page.name} fetches {target}"
+            there = (page.parent / target.partition("?")[0].partition("#")[0]).resolve()
+            assert target.startswith("data:") or page.name == "404.html" or there.exists(), f"{page.name}: no {target}"
+        assert "mermaid" not in resources.classes  # the theme would fetch a script for it
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"url\(['\"]?(?:https?:)?//|@import", sheet.read_text(encoding="utf-8"))
+
+
+def test_the_command_reference_has_every_command_and_option(site: Path) -> None:
+    from deid_runtime.cli.main import main
+
+    text = (site / "reference" / "deid.html").read_text(encoding="utf-8")
+    assert {f'id="deid-{name}"' for name in main.commands if f'id="deid-{name}"' not in text} == set()
+    options = {name for parameter in main.commands["run"].params for name in parameter.opts if name.startswith("--")}
+    assert {name for name in options if name not in text} == set()
+
+
+def test_tables_of_figures_are_filled_in(site: Path) -> None:
+    text = (site / "benchmarks.html").read_text(encoding="utf-8")
+
+    assert "TABLE:" not in text
+    assert len(re.findall("<table>", text)) == 5
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_a_page_begins_with_what_it_is_for(page: Path) -> None:
+    title, _, rest = page.read_text(encoding="utf-8").partition("\n")
+
+    assert title.startswith("# ")
+    assert rest.strip().startswith(("After this page you", "What was tried")) or page.name == "decisions.md"
+
+
+def annotated_lines(first: int, count: int) -> str:
+    """Return annotated notes of the tiny model's corpus as JSON Lines."""
+    from tests.export.tiny_model import annotated
+
+    return "".join(
+        json.dumps(
+            {
+                "id": note.id,
+                "patient": note.patient,
+                "type": note.type,
+                "text": note.text,
+                "spans": [{"start": span.start, "end": span.end, "label": span.label} for span in note.spans],
+            }
+        )
+        + "\n"
+        for note in annotated(count, first=first)
+    )
+
+
+def test_adapting_to_a_site_ends_with_the_better_models(commands: dict[str, str], tmp_path: Path) -> None:
+    """The script of the site lead's tutorial with 30 notes and a very small model."""
+    pytest.importorskip("torch", reason="training needs torch")
+    from deid_export.onnx.assemble import assemble
+    from tests.export.lists import write_lists
+    from tests.export.onnx.test_restore import shaken
+    from tests.export.tiny_model import annotated, write_base, write_trained
+
+    (tmp_path / "base").mkdir()
+    base = write_base(tmp_path / "base")
+    trained = shaken(write_trained(tmp_path / "joint.pt", base, joint=True))
+    assemble([trained], base / "tokenizer.json", annotated(4), tmp_path / "models", int8=False)
+    for name, first in (("learn", 0), ("choose", 10), ("measure", 20)):
+        (tmp_path / f"{name}.jsonl").write_text(annotated_lines(first, 10), encoding="utf-8")
+    settings = {
+        "MODELS": str(tmp_path / "models"),
+        "BASE": str(base),
+        "LAYERS": "1",
+        "TOKENS": "40000",
+        "THREADS": "1",
+        "RECALL": "0.9",
+        "ITERATE": "--learning-rate 6e-3",
+        "ONNX": "--float32",
+    }
+    inputs = [str(tmp_path / f"{name}.jsonl") for name in ("learn", "choose", "measure")]
+    done = subprocess.run(
+        ["bash", str(ROOT / "examples" / "adapt_to_site.sh"), *inputs, str(write_lists(tmp_path / "lists")), "site"],
+        cwd=tmp_path,
+        env={**commands, **settings},
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    reached = {
+        name: float(f2) for name, f2 in re.findall(r"^(\d-\w+): F2, recall, precision (\S+)", done.stdout, re.MULTILINE)
+    }
+    assert list(reached) == ["0-before", "1-threshold", "2-heads"]
+    assert os.readlink(tmp_path / "site" / "current") == max(reached, key=lambda name: reached[name])
+    assert reached["2-heads"] > reached["0-before"]  # it learnt something
+    registry = json.loads((tmp_path / "site" / "registry" / "registry.json").read_text(encoding="utf-8"))
+    assert {version["name"] for version in registry["versions"]} == {"v0", "v1"}  # what was before can be had again
+
+
+def test_the_lock_of_the_documentation_fits_into_the_environment_of_all() -> None:
+    pin = re.compile(r"^([a-z0-9.-]+)==(\S+)", re.MULTILINE)
+    docs, everything = (
+        dict(pin.findall((ROOT / "requirements" / name).read_text(encoding="utf-8")))
+        for name in ("docs.txt", "export.txt")
+    )
+
+    assert "mkdocs-material" in docs
+    assert {name: version for name, version in docs.items() if everything.get(name, version) != version} == {}
