@@ -67,7 +67,7 @@ NUMBERS: Cases = {
     "plan-medicare-old": (("HIC on card «900-55-0172A»",), ("900-55-0172", "900-55-0172X1")),
     "account": (
         ("Acct: «8881492066»", "account no. «E2231140»", "accts «4400178-61»", "accounts «4400178-61»"),
-        ("account of the fall", "Acct: none"),
+        ("account of the fall", "Acct: none", "Patient Accounts, 814-600-9090"),
     ),
     "account-acc": (("Acc: «M8814402»", "accession no «US-19-40417»"), ("ACC 2", "access 2 cm above")),
     "account-encounter": (("CSN «330019274»", "FIN: «63300184471»"), ("encounter 3/14/2017", "fin 12")),
@@ -113,7 +113,7 @@ NUMBERS: Cases = {
     "device-ref": (("REF «1217-32-052»",), ("REF 12", "ref range 135-145")),
     "device-asset": (("asset tag «WC-1188»", "loaner #«LP-0417»"), ("asset to the team", "loaner chair")),
     "biometric": (
-        ("fingerprint ID «FS-2207-R»", "palm scan «PV-2207-884»"),
+        ("fingerprint ID «FS-2207-R»", "palm scan «PV-2207-884»", "IRISID-«20417-OD»"),
         ("fingerprint negative", "hand scan 2 views"),
     ),
     "id-case": (
