@@ -16,6 +16,14 @@ from deid_runtime.errors import SettingsError
 
 PARTS_FILE: Final = "parts.tsv"
 _COLUMNS: Final = ("name", "kind", "value", "notes")
+_ONES: Final = "one two three four five six seven eight nine".split()
+_TEENS: Final = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ORDINALS_TO_NINE: Final = "first second third fourth fifth sixth seventh eighth ninth".split()
+_LATER_ORDINALS: Final = (
+    "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth "
+    "thirtieth".split()
+)
 _REFERENCE: Final = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -38,6 +46,11 @@ def word_parts() -> dict[str, str]:
         "months": either(MONTHS),
         "weekdays": either(WEEKDAYS),
         "seasons": either(SEASONS),
+        "ones": "|".join(_ONES),
+        "teens": "|".join(_TEENS),
+        "tens": "|".join(_TENS),
+        "ordinals_to_nine": "|".join(_ORDINALS_TO_NINE),
+        "later_ordinals": "|".join(_LATER_ORDINALS),
         "kin": either(KIN_WORDS),
         "street_words": _as_names(SUFFIXES),
         "soft_street_words": _as_names(SOFT_SUFFIXES),
