@@ -5,39 +5,16 @@ is only likely reports as ``"pattern:weak"`` and gives way to every other finder
 """
 
 from collections.abc import Sequence
-from typing import Final
 
-from deid_runtime.detectors.patterns import (
-    ages,
-    contacts,
-    countries,
-    dates_named,
-    dates_numeric,
-    numbers,
-    places,
-    usernames,
-)
-from deid_runtime.detectors.patterns.rows import Table
+from deid_runtime.detectors.patterns.table import load_table
 from deid_runtime.spans import Span
-
-#: Of two rows that are as sure and find as much, the earlier wins: a telephone number is also a long number.
-TABLE: Final = Table(
-    (
-        *contacts.ROWS,
-        *dates_numeric.ROWS,
-        *dates_named.ROWS,
-        *places.ROWS,
-        *countries.ROWS,
-        *ages.ROWS,
-        *usernames.ROWS,
-        *numbers.ROWS,
-    )
-)
 
 
 def find_patterns(texts: Sequence[str]) -> list[list[Span]]:
     """Return the identifiers of each text (a whole note), sorted and disjoint, one row per text, in order.
 
-    Time is linear in the length of a text whatever it holds.
+    Time is linear in the length of a text whatever it holds. Raises InputError for a text that takes too long all the
+    same, SettingsError when the table is wrong.
     """
-    return [TABLE.find(text) for text in texts]
+    table = load_table()
+    return [table.find(text) for text in texts]

@@ -2,30 +2,13 @@
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from typing import Final
 
-from deid_runtime.detectors.patterns.rows import Row
+from deid_runtime.detectors.patterns.rows import Check
 from deid_runtime.detectors.patterns.validators import is_ipv4
 
 # --- telephone -----------------------------------------------------------------------------------------------------
-
-#: Ten digits as North America writes them, with or without the country code. The area never begins with 0 or 1.
-_NORTH_AMERICA: Final = r"(?:\+?1[-. /]{0,2})?(?:\([2-9]\d\d\)[-. /]{0,2}|[2-9]\d\d[-. /]{1,2})\d{3}[-. ]{0,2}\d{4}"
-#: What a label such as "tel" makes into a number: groups of digits with single separators, seven digits or more.
-_ANY_NUMBER: Final = r"\d{7,12}|(?:\+[ ]?)?\(?\d{1,5}\)?(?:[-./ ]{0,2}\(?\d{2,6}\)?){1,5}"
-#: Four to six digits: extensions, pagers, bleeps.
-_SHORT: Final = r"\d{1,2}-\d{3,5}|\d{3}-\d{4}|\d{2,7}"
-_END: Final = r"(?!\w|[-./]\d)"
-_PHONE_LABEL: Final = (
-    r"(?:tele?(?:phone)?s?|phones?|ph|cell(?:ular|[ ]?phone)?|mobile|mob|home|work|office|direct[ ]dial|call(?:ed|s|"
-    r"ing)?|cb|call[ ]?back|callback|reached?(?:[ ]at)?|"
-    r"contact|hotline|voicemail|vm|text(?:ed)?|msg|sms|toll[ ]free|line|desk|switchboard|answering[ ]service|number|"
-    r"ring|rang|dial(?:ed)?)"
-)
-_TAIL: Final = (
-    r"(?:[ \t]?(?:no|nos|num|number|nbr|phone|cell|ph|is|at|to|on|(?:her|his|me|him|them|us)"
-    r"(?:[ ]at)?)\b\.?){0,2}[ \t]{0,8}[#:=.]{0,2}[ \t]{0,8}\(?"
-)
 
 
 def _digits(text: str) -> str:
@@ -75,6 +58,11 @@ def _is_seven_digits(match: re.Match[str]) -> bool:
     return _CALL_BEFORE.search(before) is not None and _NUMBER_LABEL_BEFORE.search(before[-24:]) is None
 
 
+def _is_no_round_range(match: re.Match[str]) -> bool:
+    """``500-4000`` is a range."""
+    return not match["value"].endswith("00") or match["value"][1:3] != "00"
+
+
 _CALL_BEFORE: Final = re.compile(
     r"(?i)\b(?:tel|telephone|phone|ph|cell|mobile|call(?:ed|s)?|cb#?|pager?|paged|pgr|beeper|bleep|ext|fax|office|"
     r"home|work|via|or|desk|line|at)\b[^\d\n]{0,16}$"
@@ -100,12 +88,6 @@ def _is_spelled_extension(match: re.Match[str]) -> bool:
     return len(match["value"]) >= 3 or len(match["label"]) > 4 or _PHONE_NEAR.search(before) is not None
 
 
-_NOT_COUNT: Final = (
-    r"(?![ \t]?(?:min|mins|minutes|h\b|hr|hrs|hours|d\b|days?|wks?|weeks?|mos?|months?|y\b|yrs?|"
-    r"years?|doses?|mg|ml|cm|mm|in\b|ft|tabs?|times|%))"
-)
-
-
 def _is_after_phone(match: re.Match[str]) -> bool:
     return _PHONE_NEAR.search(match.string, max(0, match.start() - 16), match.start() + 1) is not None
 
@@ -113,13 +95,6 @@ def _is_after_phone(match: re.Match[str]) -> bool:
 _PHONE_NEAR: Final = re.compile(r"\d{3}[-. ]?\d{4}\)?,?[ \t]?$")
 
 # --- e-mail, web ---------------------------------------------------------------------------------------------------
-
-_LOCAL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9._%+\-']{0,62}[A-Za-z0-9_])?"
-_HOST: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?){0,5}"
-_PATH: Final = r"(?:[/?#](?:[^\s<>\"'()\[\],;]{0,300}[^\s<>\"'()\[\],;.:!?])?)?"
-#: The rest of a long address: tokens of hundreds of characters are usual.
-_URL_REST: Final = re.compile(r"[^\s<>\"'()\[\],;]*(?<![.:!?])")
-_PORT: Final = r"(?::\d{2,5})?"
 
 
 def _is_host(match: re.Match[str]) -> bool:
@@ -196,317 +171,21 @@ def _is_ip(match: re.Match[str]) -> bool:
     return is_ipv4(value) and re.search(r"(?i)\b(?:v|ver|version|section|sec|rev)[. ]{0,2}$", before) is None
 
 
-ROWS: Final[tuple[Row, ...]] = (
-    Row(
-        name="fax-labelled",
-        label="FAX",
-        pattern=re.compile(
-            r"(?:fax(?:ed|es)?|facsimile|fx|télécopie|telefax)(?![^\W\d_])(?:[ \t]?(?:no|num|number|nbr|line|to|at|"
-            r"is|attn|on)\b\.?){0,2}[ \t]{0,8}[#:=.|]{0,2}[ \t]{0,8}"
-            rf"(?P<value>{_NORTH_AMERICA}|{_ANY_NUMBER}){_END}",
-            re.IGNORECASE,
-        ),
-        words=frozenset("fax faxed faxes facsimile fx télécopie telefax".split()),
-        check=_is_labelled_phone,
-        labelled=True,
-    ),
-    Row(
-        name="fax-letter",
-        label="FAX",
-        pattern=re.compile(rf"(?<![\w.])[Ff](?:\.|:|[ ])[ \t]{{0,3}}(?P<value>{_NORTH_AMERICA}){_END}"),
-        words=frozenset("f"),
-        labelled=True,
-    ),
-    Row(
-        name="fax-nearby",
-        label="FAX",
-        pattern=re.compile(
-            rf"fax(?:ed)?\b[^\d\n]{{1,28}}?\b(?:to|at)[ ](?P<value>{_NORTH_AMERICA}){_END}", re.IGNORECASE
-        ),
-        words=frozenset({"fax", "faxed"}),
-        labelled=True,
-    ),
-    Row(
-        name="phone-labelled",
-        label="PHONE",
-        pattern=re.compile(
-            rf"{_PHONE_LABEL}(?![^\W\d_]){_TAIL}(?P<value>{_NORTH_AMERICA}|{_ANY_NUMBER}){_END}", re.IGNORECASE
-        ),
-        words=frozenset(
-            "tel telephone tele phone phones ph cell cellular mobile mob home work office direct call called calls "
-            "calling cb callback "
-            "reach reached contact hotline voicemail vm text texted msg sms toll line desk switchboard answering "
-            "number ring rang dial dialed".split()
-        ),
-        check=_is_labelled_phone,
-    ),
-    Row(
-        name="phone-north-america",
-        label="PHONE",
-        pattern=re.compile(rf"(?<![\w+/])(?<![\w][-.])(?P<value>{_NORTH_AMERICA}){_END}"),
-        digits=frozenset({3}),
-        after="-. /",
-        then="0",
-        first="23456789",
-        check=_is_unlabelled_phone,
-    ),
-    Row(
-        name="phone-north-america-one",
-        label="PHONE",
-        pattern=re.compile(rf"(?<![\w+/])(?<![\w][-.])(?P<value>{_NORTH_AMERICA}){_END}"),
-        digits=frozenset({1}),
-        first="1",
-        after="-. /",
-        then="0(",
-        check=_is_unlabelled_phone,
-    ),
-    Row(
-        name="phone-parenthesised",
-        label="PHONE",
-        pattern=re.compile(
-            r"(?<![\w(])(?P<value>(?:\+?\d{1,3}[-. ]?)?\((?:[2-9]\d\d|0\d{1,4}|"
-            rf"0)\)[-. /]{{0,2}}\d{{3,4}}[-. ]{{0,2}}\d{{3,4}}(?:[ ]?\d{{2,4}})?){_END}"
-        ),
-        chars="(",
-        check=_is_unlabelled_phone,
-    ),
-    Row(
-        name="phone-glued",
-        label="PHONE",
-        pattern=re.compile(r"(?<=[a-z])(?P<value>[2-9]\d\d[-. ]\d{3}[-. ]?\d{4})(?!\d)"),
-        digits=frozenset({3}),
-        after="-. ",
-        then="0",
-        before="abcdefghijklmnopqrstuvwxyz",
-    ),
-    Row(
-        name="phone-ten-digits",
-        label="PHONE",
-        pattern=re.compile(r"(?<![\w+/#.\-])(?P<value>[2-9]\d\d[ ]?[2-9]?\d{2,3}-?\d{4})(?![\w/]|[-.]\d)"),
-        digits=frozenset({3, 6, 10}),
-        first="23456789",
-        then="0-",
-        check=_is_seven_digits,
-        weak=True,
-    ),
-    Row(
-        name="phone-international",
-        label="PHONE",
-        pattern=re.compile(rf"(?<![\w+])(?P<value>\+[ ]?[1-9]\d{{0,2}}(?:[-. ]{{0,2}}\(?\d{{1,5}}\)?){{1,6}}){_END}"),
-        chars="+",
-        check=_is_international,
-    ),
-    Row(
-        name="phone-double-zero",
-        label="PHONE",
-        pattern=re.compile(rf"(?<![\w+./\-])(?P<value>00[1-9]\d{{0,2}}(?:[ ]\d{{2,5}}){{2,4}}){_END}"),
-        digits=frozenset({4, 5}),
-        first="0",
-        after=" ",
-        then="0",
-        check=_is_international,
-        weak=True,
-    ),
-    Row(
-        name="phone-trunk",
-        label="PHONE",
-        pattern=re.compile(
-            r"(?<![\w+./\-])(?P<value>0\d{2}[ ]\d{4}[ ]\d{4}|0\d{3,4}[ ]\d{3}[ ]?\d{3,4}|"
-            r"0\d{4}[ ]\d{5,6}|0\d{2}[ ]\d{3}[ ]?\d{4}|0\d[ ]\d{3,4}[ ]\d{4}|"
-            r"07\d{9}|04\d{2}[ ]\d{3}[ ]\d{3}|08\d[ ]\d{3}[ ]\d{4}|"
-            rf"0\d{{2,4}}-\d{{3,4}}[ ]?\d{{3,4}}){_END}"
-        ),
-        digits=frozenset({2, 3, 4, 5, 11}),
-        first="0",
-        check=_is_trunk_number,
-    ),
-    Row(
-        name="phone-seven-digits",
-        label="PHONE",
-        pattern=re.compile(rf"(?<![\w+./#\-])(?P<value>[2-9]\d\d[-.][0-9]\d{{3}}){_END}"),
-        digits=frozenset({3}),
-        after="-.",
-        check=_is_seven_digits,
-    ),
-    Row(
-        name="phone-seven-digits-weak",
-        label="PHONE",
-        pattern=re.compile(
-            rf"(?<![\w+./#\-])(?P<value>\d{{3}}-\d{{4}}){_END}(?![ \t]?(?:Hz|k|ms|mg|mL|cells|kcal|cal|cc|steps)\b)"
-        ),
-        digits=frozenset({3}),
-        after="-",
-        check=lambda match: not match["value"].endswith("00") or match["value"][1:3] != "00",
-        weak=True,
-    ),
-    Row(
-        name="pager",
-        label="PHONE",
-        pattern=re.compile(
-            r"(?P<label>pager?s?|paged|pgr|beeper|beep|bleep(?:ed)?|vocera|spectralink)(?![^\W\d_])(?:[ \t]?(?:no|"
-            r"num|number|id|is|at|to|on|me|him|her)\b\.?){0,2}[ \t]{0,3}[#:]{0,2}[ \t]{0,3}[(]?"
-            rf"(?P<value>{_NORTH_AMERICA}|{_SHORT}){_END}(?!\s?(?:of|pages?)\b){_NOT_COUNT}",
-            re.IGNORECASE,
-        ),
-        words=frozenset("pager pagers paged pgr beeper beep bleep bleeped vocera spectralink".split()),
-        check=_is_pager,
-        labelled=True,
-    ),
-    Row(
-        name="page-number",
-        label="PHONE",
-        pattern=re.compile(
-            rf"page[ \t](?:(?:me|him|her|at)[ \t]){{0,2}}(?P<value>{_NORTH_AMERICA}|\d{{4,5}}|"
-            rf"\d{{3}}-\d{{4}}){_END}",
-            re.IGNORECASE,
-        ),
-        words=frozenset({"page"}),
-        labelled=True,
-    ),
-    Row(
-        name="pager-letter",
-        label="PHONE",
-        pattern=re.compile(
-            rf"(?<![\w.])[pP](?:[:#][ ]?)?(?P<value>\d{{4,5}}|\d{{3}}-\d{{4}}|[2-9]\d\d[-. ]\d{{3}}[-. ]\d{{4}}){_END}"
-        ),
-        words=frozenset("p"),
-        weak=True,
-    ),
-    Row(
-        name="extension",
-        label="PHONE",
-        pattern=re.compile(
-            r"(?P<label>ext(?:ension|n)?)(?![^\W\d_])\.?[ \t]{0,2}[#:]?[ \t]{0,2}(?P<value>\d{1,2}-\d{3,5}|"
-            rf"\d{{2,6}}){_END}(?![ \t]?(?:deg|°|lag|rot|fix|cm|mm|hip|[0-9]))",
-            re.IGNORECASE,
-        ),
-        words=frozenset({"ext", "extension", "extn"}),
-        check=_is_spelled_extension,
-        labelled=True,
-    ),
-    Row(
-        name="extension-letter",
-        label="PHONE",
-        pattern=re.compile(rf"(?<![\w.])(?P<label>[xX])(?P<value>\d{{1,2}}-\d{{3,5}}|\d{{4,6}}){_END}{_NOT_COUNT}"),
-        words=frozenset("x"),
-        check=_is_extension,
-    ),
-    Row(
-        name="extension-letter-spaced",
-        label="PHONE",
-        pattern=re.compile(
-            rf"(?<![\w.])x[ ](?P<value>\d[- ]\d{{4}}|\d{{4,5}}){_END}(?![ \t]?(?:mg|mcg|units?|iu|ml|days?|hz)\b)"
-        ),
-        words=frozenset("x"),
-        weak=True,
-    ),
-    Row(
-        name="pager-after-rank",
-        label="PHONE",
-        pattern=re.compile(
-            r"(?:pgy|fy|sho|ct)[- ]?\d?,?[ \t]{1,3}(?:#|p|x|p\.[ ]?)(?P<value>\d{3,5}|\d{3}-\d{4})(?![\w/]|[-.]\d)",
-            re.IGNORECASE,
-        ),
-        words=frozenset({"pgy", "fy", "sho"}),
-    ),
-    Row(
-        name="extension-after-phone",
-        label="PHONE",
-        pattern=re.compile(
-            rf"(?<=\d)[ \t]{{0,2}}(?:x|ext\.?|opt(?:ion)?|poste|local|anexo)[ \t]{{0,2}}#?(?P<value>\d{{1,6}}){_END}",
-            re.IGNORECASE,
-        ),
-        words=frozenset({"x", "ext", "poste", "local"}),
-        lookback=4,
-        probe=re.compile(r"[A-Za-z.]{1,8}[ \t]{0,2}#?\d"),
-        check=_is_after_phone,
-    ),
-    Row(
-        name="email",
-        label="EMAIL",
-        pattern=re.compile(rf"(?<![\w.%+\-])(?P<value>{_LOCAL}[ ]?@[ ]?{_HOST.replace('{0,5}', '{1,5}')})(?![\w@])"),
-        chars="@",
-        probe=re.compile(r"@[ ]?[A-Za-z0-9]"),
-        lookback=66,
-        check=_is_mail,
-        labelled=True,
-    ),
-    Row(
-        name="email-obfuscated",
-        label="EMAIL",
-        pattern=re.compile(
-            rf"(?<![\w.%+\-])(?P<value>{_LOCAL}[ ]?(?:\(at\)|\[at\]|[ ]at[ ])[ ]?"
-            rf"(?:{_HOST.replace('{0,5}', '{1,5}')}|[A-Za-z0-9-]{{2,40}}[ ]?(?:\(dot\)|\[dot\]|"
-            r"[ ]dot[ ])[ ]?[A-Za-z]{2,10}))(?!\w)",
-            re.IGNORECASE,
-        ),
-        words=frozenset({"at"}),
-        lookback=66,
-        before=" ([",
-        probe=re.compile(r"at[)\]]?[ ]?[A-Za-z0-9-]{1,60}(?:\.[A-Za-z]|[ ]?[(\[ ]dot)", re.IGNORECASE),
-        check=_is_spelled_mail,
-        labelled=True,
-    ),
-    Row(
-        name="url-scheme",
-        label="URL",
-        pattern=re.compile(r"(?<!\w)(?P<value>(?:https?|ftps?)://[^\s<>\"'()\[\],;]{2,300}(?<![.:!?]))", re.IGNORECASE),
-        words=frozenset("http https ftp ftps".split()),
-        rest=_URL_REST,
-        labelled=True,
-    ),
-    Row(
-        name="url-www",
-        label="URL",
-        pattern=re.compile(rf"(?<![\w.@])(?P<value>www\.{_HOST}{_PORT}(?P<path>{_PATH}))", re.IGNORECASE),
-        words=frozenset({"www"}),
-        rest=_URL_REST,
-        labelled=True,
-    ),
-    Row(
-        name="url-bare",
-        label="URL",
-        pattern=re.compile(
-            r"(?<![\w.@/\-])(?P<value>(?P<host>[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-            rf"(?:\.[A-Za-z0-9-]{{1,63}}){{0,4}}\.[A-Za-z]{{2,12}}){_PORT}(?P<path>{_PATH}))(?![\w@])"
-        ),
-        words=_SAFE_ENDINGS | _COUNTRY_ENDINGS | frozenset({"tv", "me", "app", "live", "care"}),
-        rest=_URL_REST,
-        lookback=64,
-        before=".",
-        check=_is_host,
-        labelled=True,
-    ),
-    Row(
-        name="ip-v4",
-        label="IPADDR",
-        pattern=re.compile(r"(?<![\w.\-])(?P<value>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})(?![\w\-]|\.\d)"),
-        digits=frozenset({1, 2, 3}),
-        after=".",
-        then="0",
-        check=_is_ip,
-        labelled=True,
-    ),
-    Row(
-        name="ip-v6",
-        label="IPADDR",
-        pattern=re.compile(
-            r"(?<![\w:.])(?P<value>(?:[0-9A-Fa-f]{1,4}:){1,7}(?::?[0-9A-Fa-f]{1,4}){0,6}|::"
-            r"(?:[0-9A-Fa-f]{1,4}:){0,6}[0-9A-Fa-f]{1,4})(?![\w:])"
-        ),
-        chars=":",
-        lookback=5,
-        probe=re.compile(r":[0-9A-Fa-f]{0,4}:"),
-        check=_is_ipv6,
-        labelled=True,
-    ),
-    Row(
-        name="mac-address",
-        label="DEVICE",
-        pattern=re.compile(r"(?<![\w:.])(?P<value>[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5})(?![\w:])"),
-        chars=":",
-        lookback=2,
-        probe=re.compile(r":[0-9A-Fa-f]{2}:"),
-        labelled=True,
-    ),
-)
+#: By their names in the table.
+CHECKS: Final[Mapping[str, Check]] = {
+    "is_after_phone": _is_after_phone,
+    "is_extension": _is_extension,
+    "is_host": _is_host,
+    "is_international": _is_international,
+    "is_ip": _is_ip,
+    "is_ipv6": _is_ipv6,
+    "is_labelled_phone": _is_labelled_phone,
+    "is_mail": _is_mail,
+    "is_no_round_range": _is_no_round_range,
+    "is_pager": _is_pager,
+    "is_seven_digits": _is_seven_digits,
+    "is_spelled_extension": _is_spelled_extension,
+    "is_spelled_mail": _is_spelled_mail,
+    "is_trunk_number": _is_trunk_number,
+    "is_unlabelled_phone": _is_unlabelled_phone,
+}

@@ -5,34 +5,15 @@ around the word as the word is ambiguous.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from deid_runtime.detectors.patterns.context import Context, context_of
-from deid_runtime.detectors.patterns.rows import Grade, Row
+from deid_runtime.detectors.patterns.rows import Check, Grade
 from deid_runtime.detectors.patterns.validators import is_day_of_year, is_month_day
-from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, YEAR, YEAR2, either
+from deid_runtime.detectors.patterns.words import MONTHS, WEEKDAYS, either
 from deid_runtime.lexicon.calendar_words import MONTH_NAMES, month_words
-from deid_runtime.lexicon.numbers import ONES, TEENS, TENS, ordinal
 from deid_runtime.lexicon.vocabulary import alternation, credentials
-
-#: The dot of an abbreviation belongs to it, the dot that ends a sentence does not.
-_DOT: Final = r"(?:\.(?=[,);:/]|,?[ \t]{0,2}['’\d]))?"
-_MONTH: Final = rf"(?:{either(MONTHS)})(?![^\W\d_]){_DOT}"
-_ORDINAL: Final = r"(?:st|nd|rd|th)"
-_UNIT: Final = (
-    r"(?:mg|mcg|ug|µg|g|kg|ml|cc|cm|mm|units?|u|iu|tabs?|tablets?|caps?|puffs?|drops?|gtts?|x|times?|hrs?|hours?|"
-    r"min(?:ute)?s?|weeks?|wks?|days?|months?|mos?|years?|yrs?|am|pm|a\.m|p\.m|mmol|meq|bpm|lbs?|pounds?|oz|percent)"
-)
-#: After two digits that shall be a year: not more of a number, no unit.
-_NOT_AMOUNT: Final = rf"(?![\w%°]|[.,:/]\d|[ ]?{_UNIT}\b)"
-_DAY_FIRST: Final = (
-    rf"\d{{1,2}}{_ORDINAL}?(?:[ \t\-/]|[ \t]de[ \t]|[ \t]of[ \t]|\.)?(?P<month>{_MONTH})"
-    rf"(?P<rest>(?:[ \t\-./,]|,[ \t]|[ \t]de[ \t])?(?:{YEAR}(?!\d)|{YEAR2}(?<!,.\d\d){_NOT_AMOUNT}))?"
-)
-_MONTH_FIRST_YEAR: Final = (
-    rf"(?:,[ \t]{{0,2}}{YEAR}(?!\d)|[ \t\-/]{{0,2}}(?:1[89]|20)\d\d(?!\d)|,?[ \t]['’‘]\d\d(?!\d)|"
-    rf"(?:[ \t/]|(?<=-\d)-|(?<=-\d\d)-)\d\d{_NOT_AMOUNT})"
-)
 
 #: Months that are English words or names too, and abbreviations that are medical ones (MAR, OCT, "dec." for decreased).
 _AMBIGUOUS_MONTHS: Final = frozenset(month_words("ambiguous"))
@@ -208,40 +189,7 @@ def _grade_weekday(match: re.Match[str]) -> Grade:
 
 # --- holidays ------------------------------------------------------------------------------------------------------
 
-#: Holidays that stand on their own; ``Eve``, ``Day``, ``week`` may follow.
-_HOLIDAYS: Final = (
-    r"christmas|x-?mas|thanks ?giving|t['’]?-?giving|halloween|hallowe['’]en|easter|ash wednesday|good friday|"
-    r"palm sunday|"
-    r"holy (?:week|thursday)|mlk|juneteenth|cinco de mayo|mardi gras|kwanzaa|pentecost|whitsun|michaelmas|candlemas|"
-    r"hogmanay|"
-    r"hanukkah|chanukah|passover|pesach|purim|rosh hashanah?|yom kippur|shavuot|sukkot|shabbos|shabbat|"
-    r"ramadan|eid(?: al-(?:fitr|adha))?|ashura|mawlid|diwali|deepavali|holi|lohri|navratri|vaisakhi|onam|pongal|"
-    r"losar|vesak|"
-    r"(?:lunar|chinese) new year|nowruz|norouz|songkran|obon|chuseok|seollal|matariki|naadam|tsagaan sar|"
-    r"navidad|semana santa|día de (?:los )?(?:muertos|reyes|la independencia)|black friday|cyber monday|d-day|"
-    r"new year['’]s|valentine['’]s|st\.? patrick['’]s|all saints['’]?|all souls['’]?|st\.? stephen['’]?s|three kings|"
-    r"april fools?['’]?s?"
-)
-#: Those that are something else without ``Day`` after them.
-_HOLIDAYS_WITH_DAY: Final = (
-    r"new year|mother['’]?s['’]?|father['’]?s['’]?|valentine['’]?s?|(?:st|saint)\.? patrick['’]?s?|martin luther king"
-    r"(?:,? jr\.?)?|"
-    r"presidents?['’]?s?|memorial|mem\.?|labou?r|veterans?['’]?s?['’]?|columbus|indigenous peoples?['’]?s?|"
-    r"independence|election|"
-    r"earth|groundhog|boxing|canada|australia|anzac|waitangi|bastille|victoria|victory|flag|family|remembrance|"
-    r"armistice|"
-    r"guy fawkes|bonfire|epiphany|assumption|republic|children['’]s|derby|marathon"
-)
 _LOWER_IS_WORD: Final = frozenset({"easter", "holi", "eid", "mlk", "lohri", "onam"})
-_HOLIDAY_FIRST_WORDS: Final = frozenset(
-    re.findall(
-        r"[^\W\d_]+",
-        re.sub(r"\(\?:|\)|\[[^\]]*\]|\?", " ", _HOLIDAYS + "|" + _HOLIDAYS_WITH_DAY).lower(),
-    )
-) | frozenset(
-    "xmas labour labor saint thanksgiving halloween hallowe mothers fathers valentines presidents veterans veteran "
-    "president april".split()
-)
 
 
 def _is_holiday(match: re.Match[str]) -> bool:
@@ -270,175 +218,19 @@ def _is_ordinal_day(match: re.Match[str]) -> bool:
     return _AFTER_ORDINAL_DAY.match(context_of(match).after) is not None
 
 
-_ONES: Final = "|".join(ONES)
-_SPELLED_DAY: Final = (
-    rf"(?:(?:twenty|thirty)[ -](?:{'|'.join(map(ordinal, range(1, 10)))})|"
-    rf"{'|'.join(map(ordinal, [*range(1, 21), 30]))})"
-)
-_SPELLED_UNIT: Final = rf"(?:{_ONES})"
-_SPELLED_YEAR: Final = (
-    rf"(?:(?:nineteen|twenty)[ -](?:(?:{'|'.join(TENS)})(?:[ -]{_SPELLED_UNIT})?|{'|'.join(TEENS)}|"
-    rf"oh[ -]{_SPELLED_UNIT})|two thousand(?:[ -](?:and )?(?:{_SPELLED_UNIT}|{'|'.join(TEENS)}))?)"
-)
-
-
 def _is_spelled_day(match: re.Match[str]) -> bool:
     """``May first`` is a date, ``may first try`` is not, and nobody's May is ``the second`` to do something."""
     after = match.string[match.end() : match.end() + 8]
     return match["month"] not in ("may", "march") and not re.match(r"(?i)[ ](?:be|week|time|try)", after)
 
 
-_MONTH_NAMES: Final = frozenset(MONTHS)
-
-ROWS: Final[tuple[Row, ...]] = (
-    Row(
-        name="date-day-month",
-        label="DATE",
-        pattern=re.compile(rf"(?<![\d/x×.])(?P<value>{_DAY_FIRST})", re.IGNORECASE),
-        digits=frozenset({1, 2}),
-        after=" \t-./x",
-        then="jfmasondeJFMASONDEtrTR",
-        check=_is_day_month,
-    ),
-    Row(
-        name="date-day-range-month",
-        label="DATE",
-        pattern=re.compile(
-            rf"(?<![\w/.\-])(?P<value>\d{{1,2}}{_ORDINAL}?)[ \t]?(?:-|–|—|&|to|and|,)[ \t]?"
-            rf"(?P<value2>\d{{1,2}}{_ORDINAL}?[ \t](?:of )?"
-            rf"(?P<month>{_MONTH})(?P<rest>,?[ \t]{YEAR}(?!\d))?)",
-            re.IGNORECASE,
-        ),
-        digits=frozenset({1, 2}),
-        after=" -–—&,x",
-        then="0-–—&,tasnr",
-        check=_is_day_month,
-    ),
-    Row(
-        name="date-month-day",
-        label="DATE",
-        pattern=re.compile(
-            rf"(?<![^\W\d_])(?P<value>(?P<month>{_MONTH})[ \t\-/]{{0,2}}(?:the )?(?P<day>\d{{1,2}})(?!\d)"
-            rf"(?:{_ORDINAL}(?!\w))?"
-            rf"(?P<year>{_MONTH_FIRST_YEAR})?)(?![\d%]|[.:/]\d|[ \t]?(?:mg|mm|cm|mcg|ml|mos?|weeks?|days?|years?)\b)"
-            rf"(?:[ \t]?(?:-|–|&|and)[ \t]?(?P<value2>(?P<day2>\d{{1,2}})(?:{_ORDINAL})?(?!\w|[.:/]\d)"
-            rf"(?:,?[ \t]{YEAR}(?!\d))?"
-            rf"(?![ \t]?{_UNIT}\b|[ \t]?[a-z]{{0,6}}[/%])))?",
-            re.IGNORECASE,
-        ),
-        words=_MONTH_NAMES,
-        check=_is_month_day_named,
-    ),
-    Row(
-        name="date-month-year",
-        label="DATE",
-        pattern=re.compile(
-            rf"(?<![^\W\d_])(?P<value>{_MONTH}[ \t]?(?:[,/\-]|of|de)?[ \t]?(?:(?:1[89]|20)\d\d(?!\d)|['’‘]\d\d(?!\d)))",
-            re.IGNORECASE,
-        ),
-        words=_MONTH_NAMES,
-    ),
-    Row(
-        name="date-year-month-day",
-        label="DATE",
-        pattern=re.compile(rf"(?<![\w/.\-])(?P<value>{YEAR}[ \-]{_MONTH}[ \-]\d{{1,2}})(?!\w)", re.IGNORECASE),
-        digits=frozenset({4}),
-        first="12",
-        after=" -",
-        then="JFMASONDjfmasond",
-    ),
-    Row(
-        name="date-month-only",
-        label="DATE",
-        pattern=re.compile(rf"(?<!\w)(?P<value>{_MONTH})(?!\w|[ \t]?\d)", re.IGNORECASE),
-        words=_MONTH_NAMES,
-        check=_grade_month,
-    ),
-    Row(
-        name="date-spelled",
-        label="DATE",
-        pattern=re.compile(
-            rf"(?<!\w)(?P<value>(?P<month>{_MONTH})[ \t](?:the[ \t])?{_SPELLED_DAY}(?:,?[ \t](?:{YEAR}|"
-            rf"{_SPELLED_YEAR}))?)(?!\w)",
-            re.IGNORECASE,
-        ),
-        words=_MONTH_NAMES,
-        check=_is_spelled_day,
-    ),
-    Row(
-        name="date-weekday",
-        label="DATE",
-        pattern=re.compile(
-            rf"(?<!\w)(?P<value>(?P<day>(?:{either(WEEKDAYS)})s?(?!\w){_DOT})"
-            rf"(?P<rest>,?[ \t]{{0,2}}(?:the )?(?:\d{{1,2}}(?P<s>[/\-.])\d{{1,2}}(?:(?P=s)(?:{YEAR}|{YEAR2}))?"
-            r"(?![\d/])|"
-            rf"{YEAR}[\-/]\d{{1,2}}[\-/]\d{{1,2}}(?!\d)|{_MONTH}[ \t\-/]{{0,2}}\d{{1,2}}(?!\d)"
-            rf"(?:{_ORDINAL}\b)?{_MONTH_FIRST_YEAR}?(?!\d)|"
-            rf"{re.sub('[?]P<[a-z]+>', '?:', _DAY_FIRST)}|\d{{1,2}}{_ORDINAL}(?!\w)))?)",
-            re.IGNORECASE,
-        ),
-        words=WEEKDAYS | frozenset(f"{day}s" for day in WEEKDAYS),
-        check=_grade_weekday,
-    ),
-    Row(
-        name="date-weekday-letters",
-        label="DATE",
-        pattern=re.compile(
-            r"(?<![\w/\-.])(?P<value>MTW(?:Th|R)F|M/Tu?/W/Th/F|M/W/F|M-W-F|M/W/Th|T/Th/Sa?|Tu/Th/Sa|Tu/W/F|MWF|TTS|"
-            r"TT[hH]S|TuThSa|"
-            r"TTh|TuTh|Tu/Th|T/Th|Tu/F|Tu/Sa|T/F|T/R|M/Th|M/F|M/W|W/F|W/Sa|M/T)(?![\w/]|-\w)"
-        ),
-        words=frozenset("m mwf tts tths t tth tu tuthsa tuth mtwthf mtwrf w".split()),
-    ),
-    Row(
-        name="date-holiday",
-        label="DATE",
-        pattern=re.compile(
-            rf"(?<!\w)(?P<value>(?:the )?(?:(?P<name>{_HOLIDAYS})(?:['’]?[ \t](?:day|eve))?|"
-            rf"(?:{_HOLIDAYS_WITH_DAY})['’]?[ \t](?:day|eve|monday))"
-            rf"(?:,?[ \t](?:{YEAR}(?!\d)|['’]\d\d(?!\d)))?)(?!\w)",
-            re.IGNORECASE,
-        ),
-        words=_HOLIDAY_FIRST_WORDS,
-        check=_is_holiday,
-    ),
-    Row(
-        name="date-fourth-of-july",
-        label="DATE",
-        pattern=re.compile(
-            rf"(?<!\w)(?P<value>(?:the[ \t])?(?:fourth|4th)[ \t]of[ \t]july(?:,?[ \t](?:{YEAR}|['’]\d\d))?)(?!\w)",
-            re.IGNORECASE,
-        ),
-        words=frozenset({"july"}),
-        lookback=16,
-        labelled=True,
-    ),
-    Row(
-        name="date-ordinal",
-        label="DATE",
-        pattern=re.compile(rf"(?<!\w)(?P<value>the[ \t](?P<n>\d{{1,2}}){_ORDINAL})(?!\w)", re.IGNORECASE),
-        words=frozenset({"the"}),
-        check=_is_ordinal_day,
-    ),
-    Row(
-        name="date-ordinal-bare",
-        label="DATE",
-        pattern=re.compile(
-            r"(?:on|by|til|till|until|since|due|before|from|next|out|rtc|back)[ \t](?P<value>"
-            rf"(?P<n>\d{{1,2}}){_ORDINAL})(?!\w)",
-            re.IGNORECASE,
-        ),
-        words=frozenset("on by til till until since due before from next out rtc back".split()),
-        check=_is_ordinal_day,
-        weak=True,
-    ),
-    Row(
-        name="date-season-year",
-        label="DATE",
-        pattern=re.compile(
-            rf"(?<!\w)(?P<value>(?:{either(SEASONS)})(?:[ \t]of)?[ \t,/]{{1,2}}(?:{YEAR}|['’]\d\d))(?!\w)",
-            re.IGNORECASE,
-        ),
-        words=SEASONS,
-    ),
-)
+#: By their names in the table.
+CHECKS: Final[Mapping[str, Check]] = {
+    "grade_month": _grade_month,
+    "grade_weekday": _grade_weekday,
+    "is_day_month": _is_day_month,
+    "is_holiday": _is_holiday,
+    "is_month_day_named": _is_month_day_named,
+    "is_ordinal_day": _is_ordinal_day,
+    "is_spelled_day": _is_spelled_day,
+}

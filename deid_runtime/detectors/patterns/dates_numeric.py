@@ -5,13 +5,14 @@ weighed by points for their own form and for what stands around them; the points
 """
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from deid_runtime.detectors.patterns.context import Context, context_of
 from deid_runtime.detectors.patterns.fractions import COUNTED, GRADED, is_counted
-from deid_runtime.detectors.patterns.rows import Grade, Row
+from deid_runtime.detectors.patterns.rows import Check, Grade
 from deid_runtime.detectors.patterns.validators import is_day_of_year, is_month_day
-from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, YEAR, YEAR2, either
+from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, either
 from deid_runtime.lexicon.vocabulary import alternation, credential_keys, street_kinds
 
 # --- whole dates ---------------------------------------------------------------------------------------------------
@@ -306,160 +307,15 @@ def _is_year_range(match: re.Match[str]) -> bool:
     return 0 < second - first <= 75
 
 
-_ONE_TWO: Final = frozenset({1, 2})
-_FOUR: Final = frozenset({4})
-
-ROWS: Final[tuple[Row, ...]] = (
-    Row(
-        name="date-numeric",
-        label="DATE",
-        # Letters may touch it on both sides, as may a time of four digits: "seen02/20/2087NA", "07/18/21511722".
-        pattern=re.compile(
-            rf"(?<![\d/])(?<!\d\.)(?P<value>(?P<a>\d{{1,2}})(?P<sep>/)(?P<b>\d{{1,2}})/(?P<y>{YEAR}|{YEAR2}))"
-            r"(?:(?![\d/])|(?=\d{4}(?!\d)))"
-        ),
-        digits=_ONE_TWO,
-        after="/",
-        check=_is_full,
-    ),
-    Row(
-        name="date-numeric-dashed",
-        label="DATE",
-        pattern=re.compile(
-            rf"(?<![\w/])(?<!\w[.\-])(?P<value>(?P<a>\d{{1,2}})(?P<sep>[\-.])(?P<b>\d{{1,2}})(?P=sep)(?P<y>{YEAR}|"
-            rf"{YEAR2}))"
-            r"(?![\d/]|[\-.]\w)"
-        ),
-        digits=_ONE_TWO,
-        after="-.",
-        then="0",
-        check=_is_full,
-    ),
-    Row(
-        name="date-iso",
-        label="DATE",
-        pattern=re.compile(
-            rf"(?<![\d/\-])(?<!\d\.)(?P<value>{YEAR}(?P<sep>[/\-.])(?P<m>\d{{1,2}})(?P=sep)(?P<d>\d{{1,2}}))(?!\d|[/\-]\d)"
-        ),
-        digits=_FOUR,
-        after="/-.",
-        then="0",
-        check=_is_iso,
-    ),
-    Row(
-        name="date-compact",
-        label="DATE",
-        pattern=re.compile(r"(?<![\w#/.\-])(?<![#:] )(?P<value>\d{8})(?:(?![\w/\-]|[.,]\d)|(?=T\d{4}))"),
-        digits=frozenset({8}),
-        check=_is_compact,
-    ),
-    Row(
-        name="date-spaced-after-label",
-        label="DATE",
-        pattern=re.compile(
-            r"(?i:dob|d\.?o\.?b|date|dated|birth|visit)\b[ \t_:]{0,4}(?P<value>(?P<a>\d{1,2})(?P<sep>[ ])"
-            rf"(?P<b>\d{{1,2}})[ ](?P<y>{YEAR}|\d\d))(?!\d)"
-        ),
-        words=frozenset({"dob", "date", "dated", "birth", "visit", "d"}),
-        check=_is_full,
-    ),
-    Row(
-        name="date-birth-compact",
-        label="DATE",
-        pattern=re.compile(r"(?i:dob|d\.o\.b\.?)[ \t:#]{0,3}(?P<value>\d{8}|\d{6})(?!\w)"),
-        words=frozenset({"dob", "d"}),
-        labelled=True,
-    ),
-    Row(
-        name="date-month-slash-year",
-        label="DATE",
-        pattern=re.compile(rf"(?<![\d/.\-])(?P<value>(?:0?[1-9]|1[0-2])[/\-](?:{YEAR}|['’]\d\d))(?![\w/]|[\-.]\d)"),
-        digits=_ONE_TWO,
-        after="/-",
-        then="0'’",
-    ),
-    Row(
-        name="date-year-month",
-        label="DATE",
-        pattern=re.compile(rf"(?<![\w/.\-])(?P<value>{YEAR}[/\-](?:0[1-9]|1[0-2]))(?![\w/]|[\-.]\w)"),
-        digits=_FOUR,
-        after="/-",
-        then="0",
-    ),
-    Row(
-        name="date-month-slash-day",
-        label="DATE",
-        pattern=re.compile(
-            r"(?<![\d/%.])(?:(?<![^\W\d_])|(?<=[a-z]{2}))(?P<value>(?P<a>\d{1,2})/(?P<b>\d{1,2}))(?![\d/%+]|[.,]\d)"
-        ),
-        digits=_ONE_TWO,
-        after="/",
-        check=_grade_month_day,
-    ),
-    Row(
-        name="date-month-dash-day",
-        label="DATE",
-        pattern=re.compile(r"(?<![\w/.\-#])(?P<value>(?P<a>\d{1,2})-(?P<b>\d{1,2}))(?![\w/\-]|[.]\d)"),
-        digits=_ONE_TWO,
-        after="-",
-        then="0",
-        check=_is_month_dash_day,
-        weak=True,
-    ),
-    Row(
-        name="date-weekday-letter-numeric",
-        label="DATE",
-        pattern=re.compile(
-            r"(?<![^\n])(?P<value>(?:M|Tu?|W|T[hH]|R|F|Sa|Su)[ \t]{1,2}(?P<a>\d{1,2})/(?P<b>\d{1,2})(?:/\d{2,4})?)"
-            r"(?![\d/])"
-        ),
-        words=frozenset("m t tu w th r f sa su".split()),
-        check=_is_pair,
-    ),
-    Row(
-        name="date-year",
-        label="DATE",
-        pattern=re.compile(rf"(?<![\w/.:\-])(?P<value>{YEAR})(?!\w|[/.:,]\d|-\d\d?\b(?!\d))"),
-        digits=_FOUR,
-        first="12",
-        check=_grade_year,
-    ),
-    Row(
-        name="date-year-range",
-        label="DATE",
-        pattern=re.compile(
-            rf"(?<![\w/.:\-])(?P<value>{YEAR})[ \t]?[-–—][ \t]?(?P<value2>{YEAR}|(?<=[-–])\d\d(?=[),;. \n]))"
-            r"(?![\w/:\-]|\.\d)"
-        ),
-        digits=_FOUR,
-        first="12",
-        after="-–— ",
-        then="0-–— ",
-        check=_is_year_range,
-    ),
-    Row(
-        name="date-apostrophe-year",
-        label="DATE",
-        pattern=re.compile(r"(?<![\w'’])(?P<value>['’‘]\d\d(?:s\b)?)(?![\w'’]|[.:]\d)"),
-        chars="'’‘",
-    ),
-    Row(
-        name="date-decade",
-        label="DATE",
-        pattern=re.compile(r"(?<![\w/.\-])(?P<value>(?:1[89]|20)\d0['’]?s)(?!\w)"),
-        digits=_FOUR,
-        first="12",
-        after="x'’",
-        then="s",
-    ),
-    Row(
-        name="date-decade-short",
-        label="DATE",
-        pattern=re.compile(r"(?<=\bthe )(?P<value>[2-9]0['’]?s)(?!\w)"),
-        digits=frozenset({2}),
-        after="x'’",
-        then="s",
-        check=_is_calendar_decade,
-        weak=True,
-    ),
-)
+#: By their names in the table.
+CHECKS: Final[Mapping[str, Check]] = {
+    "grade_month_day": _grade_month_day,
+    "grade_year": _grade_year,
+    "is_calendar_decade": _is_calendar_decade,
+    "is_compact": _is_compact,
+    "is_full": _is_full,
+    "is_iso": _is_iso,
+    "is_month_dash_day": _is_month_dash_day,
+    "is_pair": _is_pair,
+    "is_year_range": _is_year_range,
+}

@@ -4,15 +4,18 @@ No row scans a note on its own. Each says what its matches hang on: a word (``MR
 length with certain characters after it, a code (capitals, then a digit), or a single character (``@``). One pass over
 the words, one over the digit runs and one over the codes find all such places and try only the rows that belong there,
 with ``pattern.match`` at that place (or ``search`` in a short stretch before it). As every pattern has bounded repeats,
-the work per place is bounded too.
+the work per place is bounded too; should a row take very long all the same, the note is stopped.
 """
 
 import enum
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from time import thread_time
 from typing import Final
 
+from deid_runtime.detectors.patterns.anchors import WORD, Offsets, anchor_words
+from deid_runtime.errors import InputError
 from deid_runtime.spans import Span
 
 
@@ -38,12 +41,11 @@ Check = Callable[[re.Match[str]], bool | Grade]
 class Row:
     """One kind of identifier.
 
-    Groups of ``pattern`` whose names begin with ``value`` are the spans. Exactly one anchor says where it is tried:
+    Groups of ``pattern`` whose names begin with ``value`` are the spans. A row is tried at the words that its pattern
+    cannot do without (:func:`~deid_runtime.detectors.patterns.anchors.anchor_words`), or, where one of these is given:
 
-    - ``words``: at these words, lower case;
-    - ``digits``: at runs of digits of these lengths, if the character after the run is in ``after`` (``x`` for any
-      letter) and, where that is a letter, a blank or a hyphen, the letter or next character in ``then`` (``0`` for any
-      digit); empty means any. ``first`` limits the first digit to these;
+    - ``digits``: at runs of digits of these lengths, if ``first`` is empty or has the first digit, and if the two
+      characters after the run begin with ``next``;
     - ``codes``: at one to eight capitals followed by a digit, perhaps with a blank or hyphen between;
     - ``chars``: at each of these characters.
 
@@ -51,16 +53,16 @@ class Row:
     ``lookback`` lets the match begin up to that many code points earlier; it must still reach the place. ``check``
     may refuse. ``weak`` rows report as ``"pattern:weak"``. ``labelled`` rows win over those that go by form. Repeats in
     ``pattern`` are bounded; a hit so long that a bound may have cut it goes on over what ``rest`` matches behind it.
+
+    Raises ValueError for a row that cannot be tried.
     """
 
     name: str
     label: str
     pattern: re.Pattern[str]
-    words: frozenset[str] = frozenset()
     digits: frozenset[int] = frozenset()
     first: str = ""
-    after: str = ""
-    then: str = ""
+    next: re.Pattern[str] | None = None
     codes: bool = False
     chars: str = ""
     before: str = ""
@@ -70,13 +72,23 @@ class Row:
     weak: bool = False
     labelled: bool = False
     rest: re.Pattern[str] | None = None
+    words: Mapping[str, Offsets] = field(init=False)
     groups: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         groups = tuple(name for name in self.pattern.groupindex if name.startswith("value"))
-        if not groups or bool(self.words) + bool(self.digits) + bool(self.chars) + self.codes != 1:
-            raise ValueError(f"row {self.name}: expected a group 'value' and exactly one kind of anchor")
+        if not groups:
+            raise ValueError("the pattern has no group for what it finds; write it as (?P<value>...)")
+        places = bool(self.digits) + bool(self.chars) + self.codes
+        if places > 1:
+            raise ValueError("a row is tried at digits, codes or characters; choose one")
+        words = {} if places else anchor_words(self.pattern)
+        if not places and self.lookback:
+            raise ValueError("how far before a word a match begins is read from the pattern; leave `back` out")
+        if not places and not words:
+            raise ValueError("no word stands in every match; say at which digits, codes or characters it is tried")
         object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "words", words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +110,7 @@ class Hit:
         return Span(self.start, self.end, self.row.label, 1.0, ("pattern",))
 
 
-# Runs of letters; a mixed one such as "ArrDt" or "SexAge" is tried whole first, then by its parts.
-_WORD = re.compile(r"[^\W\d_]+")
+# A run of letters in mixed case such as "ArrDt" or "SexAge" is tried whole and by its parts.
 _PART = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _LONGEST_MIXED_WORD = 40
 _DIGITS = re.compile(r"\d+")
@@ -107,6 +118,7 @@ _LONGEST_RUN = 30  # longer runs of digits are no identifier; they are tried as 
 _CODE = re.compile(r"(?<![\w\-/.@#])[A-Z]{1,8}[ -]?(?=\d)")
 _LONG_HIT = 60  # the least length of a hit that a bound may have cut
 _REACH = 120  # how far past its place a row with lookback may search
+_PLACES_BETWEEN_LOOKS = 256  # at the clock
 _MOST_RUN_KINDS = 20_000  # the memory of which rows belong to which surroundings starts anew at this size
 
 
@@ -115,19 +127,24 @@ _Try = Callable[[str, int], re.Match[str] | None]
 _Tries = tuple[tuple[_Try, Row], ...]
 
 
-def _try_of(row: Row) -> _Try:
-    """Return how a row is tried: most are the bare ``match`` of their pattern, which saves a call for each place."""
-    if not (row.before or row.probe or row.lookback):
+def _try_of(row: Row, offsets: Offsets) -> _Try:
+    """Return how a row is tried at a place that has so much of the match before it.
+
+    Most are the bare ``match`` of their pattern, which saves a call for each place.
+    """
+    if not (row.before or row.probe or offsets.most):
         return row.pattern.match
 
+    before, probe, most, is_fixed = row.before, row.probe, offsets.most, offsets.least == offsets.most
+
     def attempt(text: str, place: int) -> re.Match[str] | None:
-        if row.before and text[place - 1 : place] not in row.before:
+        if before and text[place - 1 : place] not in before:
             return None
-        if row.probe is not None and row.probe.match(text, place) is None:
+        if probe is not None and probe.match(text, place) is None:
             return None
-        if not row.lookback:
-            return row.pattern.match(text, place)
-        match = row.pattern.search(text, max(0, place - row.lookback), place + _REACH)
+        if is_fixed:
+            return row.pattern.match(text, place - most) if place >= most else None
+        match = row.pattern.search(text, max(0, place - most), place + _REACH)
         while match is not None and match.end() <= place:  # lies before the place; the next may reach it
             match = row.pattern.search(text, match.end(), place + _REACH)
         return match
@@ -138,7 +155,12 @@ def _try_of(row: Row) -> _Try:
 class Table:
     """The rows, indexed by what they hang on."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Row], *, seconds_least: float = 20.0, seconds_per_char: float = 1e-4) -> None:
+        """A text may take ``seconds_least`` of processor time and ``seconds_per_char`` more for each character.
+
+        That is a hundred times what real notes take. Raises ValueError for two rows of one name.
+        """
+        self._seconds_least, self._seconds_per_char = seconds_least, seconds_per_char
         names = [row.name for row in rows]
         if len(set(names)) != len(names):
             raise ValueError(f"row names must differ: {sorted({name for name in names if names.count(name) > 1})}")
@@ -146,13 +168,14 @@ class Table:
         self._rank = {row.name: rank for rank, row in enumerate(rows)}
         self._words: dict[str, _Tries] = {}
         for row in rows:
-            for word in row.words:
-                self._words[word] = (*self._words.get(word, ()), (_try_of(row), row))
-        self._digit_tries = tuple((_try_of(row), row) for row in rows if row.digits)
+            for word, offsets in row.words.items():
+                self._words[word] = (*self._words.get(word, ()), (_try_of(row, offsets), row))
+        tries = [(_try_of(row, Offsets(0, row.lookback)), row) for row in rows]
+        self._digit_tries = tuple((attempt, row) for attempt, row in tries if row.digits)
         self._run_kinds: dict[tuple[int, str, str], _Tries] = {}
-        self._code_tries = tuple((_try_of(row), row) for row in rows if row.codes)
+        self._code_tries = tuple((attempt, row) for attempt, row in tries if row.codes)
         chars = sorted({char for row in rows for char in row.chars})
-        self._chars = tuple((char, tuple((_try_of(row), row) for row in rows if char in row.chars)) for char in chars)
+        self._chars = tuple((char, tuple(each for each in tries if char in each[1].chars)) for char in chars)
 
     def find(self, text: str) -> list[Span]:
         """Return the spans of one note, sorted and disjoint."""
@@ -161,7 +184,14 @@ class Table:
     def hits(self, text: str) -> list[Hit]:
         """Return what :meth:`find` does, with the rows that found it: for tests and for measuring row by row."""
         found = []
-        for tries, place in self._places(text):
+        latest = thread_time() + self._seconds_least + self._seconds_per_char * len(text)
+        for count, (tries, place) in enumerate(self._places(text)):
+            if count % _PLACES_BETWEEN_LOOKS == 0 and thread_time() > latest:
+                raise InputError(
+                    f"the patterns took too long at offset {place} of {len(text)} characters; look for a long run of "
+                    "one form there, and split or mend the note",
+                    stage="patterns",
+                )
             for attempt, row in tries:
                 match = attempt(text, place)
                 if match is None:
@@ -193,13 +223,18 @@ class Table:
 
     def _places(self, text: str) -> Iterator[tuple[_Tries, int]]:
         words = self._words
-        for word in _WORD.finditer(text):
+        for word in WORD.finditer(text):
             letters = word.group()
             lower = letters.lower()
             tries = words.get(lower)
             if tries is not None:
                 yield tries, word.start()
-            elif lower[1:] != letters[1:] and not letters.isupper() and len(letters) <= _LONGEST_MIXED_WORD:
+            if (
+                lower != letters
+                and lower[1:] != letters[1:]
+                and not letters.isupper()
+                and len(letters) <= _LONGEST_MIXED_WORD
+            ):
                 for part in _PART.finditer(letters):
                     tries = words.get(part.group().lower())
                     if tries is not None:
@@ -224,19 +259,12 @@ class Table:
                 place = text.find(char, place + 1)
 
     def _tries_for_run(self, length: int, first: str, following: str) -> _Tries:
-        after, then = following[:1], following[1:]
-        if after.isalpha():
-            after, then = "x", after
-        elif after not in " \t-":
-            then = ""
-        then = "0" if then.isdigit() else then
         return tuple(
             (attempt, row)
             for attempt, row in self._digit_tries
             if min(length, _LONGEST_RUN) in row.digits
             and (not row.first or first in row.first)
-            and (not row.after or (after != "" and after in row.after))
-            and (not row.then or after not in ("x", " ", "\t", "-") or (then != "" and then in row.then))
+            and (row.next is None or row.next.match(following) is not None)
         )
 
 

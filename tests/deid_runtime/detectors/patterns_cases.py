@@ -30,18 +30,25 @@ NUMBERS: Cases = {
         ),
         ("MRN pending", "MRN: 3/14/2017", "MRN on chart", "from MRN. PHQ-2 zero", "MRN 31-year-old"),
     ),
-    "record-mr": (("MR#: «44-17-92»", "MR: «B-015533»"), ("MR: mild", "mild MR, no AS")),
+    "record-mr": (("MR#: «44-17-92»", "MR: «B-015533»", "m.r. #«44-17-92»"), ("MR: mild", "mild MR, no AS")),
     "record-mr-bare": (("MR «12-34-3917»",), ("mild MR. EF 60", "MR 2/4")),
     "record-medical": (
         ("Medical record number: «7719348»", "Hosp no «W1209917»"),
         ("medical record reviewed", "hospital day 4"),
     ),
     "record-chart": (("Chart # «HT-22081»", "chart «7710093»."), ("chart reviewed", "obs chart 2-hourly")),
-    "record-patient-number": (("Patient # «00772210»", "Pt ID: «OTP-2207»"), ("patient 45 years old", "Pt: Doe, 45")),
+    "record-patient-number": (
+        ("Patient # «00772210»", "Pt ID: «OTP-2207»", "pt id «OTP-2207»"),
+        ("patient 45 years old", "Pt: Doe, 45"),
+    ),
+    "record-patient-id": (
+        ("patientid: «00772210»", "ptid «OTP-2207»", "PatientID: «00772210»", "patno=«44178»"),
+        ("patient 45 years old", "ptid pending", "ptid 3/14/2017"),
+    ),
     "record-uk": (("NHS no. «485 777 3456»", "UR: «0206233»"), ("NHS trust", "NHS 111 called")),
     "record-nhs-number": (("letter for «110 076 2108» sent",), ("letter for 110 076 2109 sent",)),
     "plan-member": (
-        ("Member ID: «YRP884M20417»", "subscriber # «QTZ 30944 1701-03»"),
+        ("Member ID: «YRP884M20417»", "subscriber # «QTZ 30944 1701-03»", "Membership no. «YRP88420417»"),
         ("member of the choir", "family members 4"),
     ),
     "plan-policy": (("Policy no. «GM 5520-118-04»",), ("policy of 2 visitors", "visitor policy 2")),
@@ -52,12 +59,15 @@ NUMBERS: Cases = {
         ("Medicare pays 80%", "on Medicaid since 2014"),
     ),
     "plan-insurance": (("Insurance ID: «ZEX3380447»", "plan no. «77120338»"), ("insurance pending", "ins $1,500")),
-    "plan-name-id": (("Aetna ID «W221704418»", "Blue Cross «XEC830117442»"), ("Aetna denied", "Blue Cross covers 12")),
+    "plan-name-id": (
+        ("Aetna ID «W221704418»", "Blue Cross «XEC830117442»", "BCBSNM «YQB108287»"),
+        ("Aetna denied", "Blue Cross covers 12"),
+    ),
     "plan-medicare-mbi": (("card reads «1EG4TE5MK73» today",), ("1EG4TE5MKAA", "0EG4TE5MK73")),
     "plan-medicare-old": (("HIC on card «900-55-0172A»",), ("900-55-0172", "900-55-0172X1")),
     "account": (
-        ("Acct: «8881492066»", "account no. «E2231140»", "accts «4400178-61»"),
-        ("account of the fall", "Acct: none"),
+        ("Acct: «8881492066»", "account no. «E2231140»", "accts «4400178-61»", "accounts «4400178-61»"),
+        ("account of the fall", "Acct: none", "Patient Accounts, 814-600-9090"),
     ),
     "account-acc": (("Acc: «M8814402»", "accession no «US-19-40417»"), ("ACC 2", "access 2 cm above")),
     "account-encounter": (("CSN «330019274»", "FIN: «63300184471»"), ("encounter 3/14/2017", "fin 12")),
@@ -72,8 +82,8 @@ NUMBERS: Cases = {
     "license-npi-valid": (("signed «1234567893» below",), ("signed 1234567890 below", "order 9234567893")),
     "license-npi": (("NPI «1992004471»", "DEA: «FM7700413»", "CLIA «34D0991822»"), ("NPI pending", "no DEA")),
     "license": (
-        ("license no. «7710-20»", "lic# «PT02977»", "License: «H13077214»"),
-        ("licensed in 2 states", "lic. pending"),
+        ("license no. «7710-20»", "lic# «PT02977»", "License: «H13077214»", "driver's licenses «H13077214»"),
+        ("licensed in 2 states", "lic. pending", "lice 2044 eggs", "licensing 77104"),
     ),
     "license-driver": (("DL «D424520790060»", "CDL «904417228»"), ("2.4 mg/dL, ESR 4417", "DL: none")),
     "license-certificate": (("cert no. «CA-100927»", "Regn: «TVM-2009-114»"), ("certified 3 years", "cert: 6 weeks")),
@@ -87,7 +97,7 @@ NUMBERS: Cases = {
         ("plate «PWL 7731»", "license plate: «7BX 2214»", "tag «KDR-5348»", "tail «N417NS»"),
         ("plate and 6 screws", "growth plate 3 mm", "tag removed"),
     ),
-    "vehicle-plate-car": (("in a car, «ABC-1234»,",), ("car 2 of 3", "van at 0930")),
+    "vehicle-plate-car": (("in a car, «ABC-1234»,", "Unit «N123AB»"), ("car 2 of 3", "van at 0930", "unit ICU 12")),
     "vehicle-plate-uk": (("a Corsa «YK08 WTR» stood there",), ("a Corsa YK08 stood there", "QK08 WTR")),
     "device-serial": (
         ("serial «AS-7706-923»", "SN «40718822»", "serial nos. «V2211», «V2212» & «V2213»"),
@@ -103,22 +113,28 @@ NUMBERS: Cases = {
     "device-ref": (("REF «1217-32-052»",), ("REF 12", "ref range 135-145")),
     "device-asset": (("asset tag «WC-1188»", "loaner #«LP-0417»"), ("asset to the team", "loaner chair")),
     "biometric": (
-        ("fingerprint ID «FS-2207-R»", "palm scan «PV-2207-884»"),
+        ("fingerprint ID «FS-2207-R»", "palm scan «PV-2207-884»", "IRISID-«20417-OD»"),
         ("fingerprint negative", "hand scan 2 views"),
     ),
     "id-case": (
-        ("Case # «24-110933»", "claim no. «489 00 4810»", "Incident #: «220731884»"),
-        ("case: 3 mg", "2 cases"),
+        ("Case # «24-110933»", "claim no. «489 00 4810»", "Incident #: «220731884»", "tickets #«24-110933»"),
+        ("case: 3 mg", "2 cases", "she reports no 120 mL loss"),
     ),
     "id-case-bare": (("claim «WC-2409-5521»", "case «190604-07»"), ("case 4", "report 12 hours")),
-    "id-authorization": (("auth «G17-0044820»", "Authorization: «A118820447»"), ("auth 12 visits", "auth pending")),
+    "id-authorization": (
+        ("auth «G17-0044820»", "Authorization: «A118820447»", "preauthorization «G17-0044820»"),
+        ("auth 12 visits", "auth pending"),
+    ),
     "id-reference": (("Ref «I-2109160388»", "confirmation #«77120-41»"), ("ref 4", "referred 3/14/2017")),
     "id-order": (("Order #: «98430827»", "req no. «DI-7781»"), ("order: 2 tabs", "orders 3")),
     "id-order-bare": (("order «98430827»", "requisition «7719003314»"), ("order 500 mg", "in order 2 weeks")),
     "id-specimen": (("specimen «YH0514-2207»", "block «SP20-00771»"), ("specimen 2 cm", "block PR 238")),
     "id-job": (("Job #: «449931»", "doc no. «1965-87274»"), ("job: welder", "doc: 2/3")),
-    "id-job-bare": (("job «338127»",), ("job 12 hours", "doc 2")),
-    "id-study": (("Study: «301»", "subject no. «044-0117»"), ("study: 2 mg", "subject: 3/4")),
+    "id-job-bare": (("job «338127»", "jobid «338127»"), ("job 12 hours", "doc 2")),
+    "id-study": (
+        ("Study: «301»", "subject no. «044-0117»", "randomisation no «3117»"),
+        ("study: 2 mg", "subject: 3/4"),
+    ),
     "id-study-bare": (("protocol «NVX-207-03»", "subj «847691»"), ("study 12 weeks", "protocol 2 mg")),
     "id-prescription": (("Rx# «7731902»", "Rx no. «0771829»"), ("Rx: 10 mg", "rx# 2")),
     "id-prescription-bare": (("rx «3301774» renewed",), ("rx 10 mg", "Rx 42.56/16")),
@@ -149,11 +165,11 @@ CONTACTS: Cases = {
     "fax-letter": (("F «617.555.0161»", "f. «617-555-0161»"), ("F 617", "F 98.6")),
     "fax-nearby": (("fax the form to «312-555-0143»",), ("fax the form to Dr. Lee", "called 312-555-0143")),
     "phone-labelled": (
-        ("Tel «0471 2555140»", "cell «2072555014»", "call «555-0143» after noon"),
+        ("Tel «0471 2555140»", "cell «2072555014»", "call «555-0143» after noon", "reach at «2072555014»"),
         ("called 3/14/2017", "tel 2 times", "work 20 hours 30 min"),
     ),
     "phone-north-america": (
-        ("reach us on «312-555-0143»", "«312.555.0143», ask", "«312 555 0143»"),
+        ("write or ask «312-555-0143»", "«312.555.0143», ask", "«312 555 0143»"),
         ("MRN 312-555-0143", "312-555-014", "9312-555-0143"),
     ),
     "phone-north-america-one": (("toll free «1-800-555-0143»",), ("1-800-555", "1-2 tabs")),
@@ -175,7 +191,10 @@ CONTACTS: Cases = {
     "extension-letter": (("x«5512»", "x«2-5517»"), ("x2", "x10 days", "x1000 mg")),
     "extension-letter-spaced": (("S. Wade x «5217»",), ("x 2", "x 500 mg", "4 x 5000 units")),
     "pager-after-rank": (("Lee PGY2 #«6117»",), ("PGY2 12", "PGY-3")),
-    "extension-after-phone": (("312-555-0143 x «305»",), ("3 x 30", "12 x 305")),
+    "extension-after-phone": (
+        ("312-555-0143 x «305»", "312-555-0143 anexo «305»"),
+        ("3 x 30", "12 x 305", "312-555-0143 opt 3"),
+    ),
     "email": (("write to «jo.lee@clinic.org».", "«jo @uni.edu»"), ("5 @ 1200", "@0930", "seen @ 100 mmHg")),
     "email-obfuscated": (
         ("«jo.lee (at) site.net»", "mail «jlee at site.org»"),
@@ -327,7 +346,10 @@ PLACES: Cases = {
         ("on St Mary", "by Grace Dr Lopez", "Packard St"),
     ),
     "street-ordinal": (("on «E 29th St»", "from «North 48th»"), ("the 29th", "5 North 48", "E 29")),
-    "street-box": (("«P.O. Box 1108»", "«PO BOX 12A», Reno", "«HC 61 Box 30»"), ("box 12", "rt 2 mg", "po 5 mg")),
+    "street-box": (
+        ("«P.O. Box 1108»", "«PO BOX 12A», Reno", "«HC 61 Box 30»", "«pobox 1108»"),
+        ("box 12", "rt 2 mg", "po 5 mg"),
+    ),
     "street-apartment": (("the tower «Apt 1904»", "«apt. 3B»"), ("apt to fall", "apartment below")),
     "state-name": (
         ("in «Ohio».", "moved to «North Carolina» in May", "Reno, «Washington»"),
@@ -400,14 +422,14 @@ COUNTRIES: Cases = {
 
 AGES: Cases = {
     "age-years-old": (
-        ("a «39»-year-old man", "«39» yo", "«4.5» years old", "«67» y/o", "«59» years of age"),
+        ("a «39»-year-old man", "«39» yo", "«4.5» years old", "«67» y/o", "«59» years of age", "«4 1/2» years old"),
         ("over 65 years old", "> 18 yo", "39 years ago"),
     ),
     "age-years-old-glued": (("pt«54»yo",), ("54 yo", "a54 x")),
     "age-years-sex": (("«46» yrs F", "«5» y girl"), ("5 yrs ago", "46 yrs smoking")),
     "age-years-months": (("«4» y «2» mo", "«7»-year «3»-month-old"), ("4 y ago", "4 years")),
     "age-spelled-years-old": (
-        ("a «ninety-two» year old", "«three and a half» years old"),
+        ("a «ninety-two» year old", "«three and a half» years old", "«ninetytwo» year old"),
         ("two years ago", "one year later"),
     ),
     "age-months-old": (("a «7» month old", "«3»-week-old girl"), ("7 months ago", "3 weeks out")),
@@ -439,11 +461,11 @@ AGES: Cases = {
         ("sinus at 64", "positive at 20", "seen at 10 am", "died at 10:30"),
     ),
     "age-family-history": (
-        ("uncle d. «61», CWP", "menopause «51».", "mat aunt dx «52»,"),
+        ("uncle d. «61», CWP", "menopause «51».", "mat aunt dx «52»,", "father A&W «71»,"),
         ("vit D 19,", "died 2 days", "onset 3/14"),
     ),
     "age-turning": (
-        ("turned «five» in May", "he turns «94» on", "will be «63» soon"),
+        ("turned «five» in May", "he turns «94» on", "will be «63» soon", "she'll be «93» in May"),
         ("turned 30 degrees", "turns 2 times", "will be 2 weeks"),
     ),
     "age-predicate": (
@@ -454,16 +476,31 @@ AGES: Cases = {
 
 USERNAMES: Cases = {
     "user-name-labelled": (
-        ("User ID: «kstarling»", "login = «pt.ruiz7»", "Dictator ID: «0418»", "her user id is «tchance22» ."),
+        (
+            "User ID: «kstarling»",
+            "login = «pt.ruiz7»",
+            "log-in: «pt.ruiz7»",
+            "Dictator ID: «0418»",
+            "her user id is «tchance22» .",
+        ),
         ("user reports pain", "login failed", "operator ID pending"),
     ),
     "user-code-after-role": (
         ("Entered by «epruitt_044» from", "scribe «hpatel09»", "Operator: «mb77»", "e-sig «dburr5»", "COLL: «YCHO2»"),
-        ("signed 3/14", "collected by RN", "tech: vit D25", "released by CD4", "op note 2"),
+        (
+            "signed 3/14",
+            "collected12/05",
+            "signed7/26/19",
+            "collected by RN",
+            "tech: vit D25",
+            "released by CD4",
+            "op note 2",
+        ),
     ),
     "user-code-after-clerk": (
         (
             "closed by «spet3»",
+            "Logged by «towens3»",
             "Nurse «jkl2207»",
             "trans. «tbrsv03»",
             "Routed to «ract14»",

@@ -6,8 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from deid_runtime.detectors.patterns import TABLE, find_patterns
-from deid_runtime.detectors.patterns.rows import Row, Table
+from deid_runtime.detectors.patterns import find_patterns
 
 
 def found(text: str) -> list[tuple[str, str]]:
@@ -152,15 +151,6 @@ def test_letters_that_count_as_others_where_case_does_not_are_no_error():
     [spans] = find_patterns(["seen 4 Apr\u0131l 2019, \u017feptember 4, 2019"])
 
     assert [span.label for span in spans] == ["DATE", "DATE"]
-
-
-def test_a_table_wants_distinct_names_and_one_anchor_a_row():
-    row = TABLE.rows[0]
-
-    with pytest.raises(ValueError, match="row names must differ"):
-        Table([row, row])
-    with pytest.raises(ValueError, match="exactly one kind of anchor"):
-        Row(name="nowhere", label="DATE", pattern=row.pattern)
 
 
 @pytest.mark.parametrize(

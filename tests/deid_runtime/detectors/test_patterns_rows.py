@@ -4,8 +4,10 @@ import re
 
 import pytest
 
-from deid_runtime.detectors.patterns import TABLE
+from deid_runtime.detectors.patterns.table import load_table
 from tests.deid_runtime.detectors.patterns_cases import CASES
+
+TABLE = load_table()
 
 
 def marked(text: str) -> tuple[str, list[tuple[int, int]]]:

@@ -1,0 +1,336 @@
+"""The words at which a row is tried, read from its parsed pattern.
+
+A pattern such as ``(?:pre-?)?auth(?:ori[sz]ation)?`` begins with one of a few words: ``auth``, ``authorization``,
+``pre``, ``preauth`` ... Where a pattern begins otherwise, a later place of it may have such a set of words. A text
+without any of them cannot match, so a row is tried at these words alone, and nobody has to list them by hand.
+
+A word is what :data:`WORD` matches, the longest run of letters, or such a run up to a change of case. The parser
+is the private one of the module ``re``; an operation of it that is unknown here makes a pattern one without such a set.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Final
+
+_parser: Final[Any] = import_module("re._parser")
+_ops: Final[Any] = import_module("re._constants")
+
+#: A run of letters, as texts are cut into words.
+WORD: Final = re.compile(r"[^\W\d_]+")
+#: A set of more words than this is no help.
+_MOST_WORDS: Final = 1_000
+_MOST_STEPS: Final = 4_000
+_LONGEST_WORD: Final = 40
+
+_Node = tuple[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """How many code points of a match stand before a word: at least, and at most."""
+
+    least: int
+    most: int
+
+
+class _NoSetError(Exception):
+    """From here on a pattern has no finite set of words."""
+
+
+def anchor_words(pattern: re.Pattern[str]) -> Mapping[str, Offsets]:
+    """Return words, in lower case, of which at least one stands in every match; empty when there is no such set.
+
+    Of several sets, one at the very beginning of the matches wins, then the one whose shortest word is longest.
+    """
+    nodes = _resolved(_parsed(pattern), bool(pattern.flags & re.IGNORECASE))
+    best = _words_from(nodes)
+    if best and all(offsets.most == 0 for offsets in best.values()):
+        return best
+    best_length = _shortest(best)
+    least = most = 0  # the width of the nodes before
+    for index, node in enumerate(nodes[:-1], start=1):
+        low, high = _width(node)
+        least, most = least + low, most + high
+        words = _words_from(nodes[index:])
+        if _may_end_in_letter(nodes[:index]) and any(offsets.least == 0 for offsets in words.values()):
+            continue  # the word may have begun before
+        if _shortest(words) > best_length:
+            best_length = _shortest(words)
+            best = {word: Offsets(least + each.least, most + each.most) for word, each in words.items()}
+    return best
+
+
+def _shortest(words: Mapping[str, Offsets]) -> int:
+    return min(map(len, words), default=0)
+
+
+def characters(char_class: str) -> str:
+    """Return the characters of a class without categories, as ``[a-z_]`` has them. Raises ValueError for others."""
+    nodes: Sequence[_Node] = _parser.parse(char_class)
+    if len(nodes) == 1 and nodes[0][0] is _ops.LITERAL:
+        return chr(nodes[0][1])
+    if len(nodes) != 1 or nodes[0][0] is not _ops.IN:
+        raise ValueError(f"expected one class of characters such as [a-z], not {char_class!r}")
+    chars = []
+    for op, argument in nodes[0][1]:
+        if op is _ops.LITERAL:
+            chars.append(chr(argument))
+        elif op is _ops.RANGE:
+            chars.extend(map(chr, range(argument[0], argument[1] + 1)))
+        else:
+            raise ValueError(f"expected single characters and ranges alone in {char_class!r}")
+    return "".join(chars)
+
+
+def has_unbounded_repeat(pattern: re.Pattern[str]) -> bool:
+    """Say whether a pattern has a repeat without an upper bound (``*``, ``+``, ``{2,}``)."""
+    return any(op in _REPEATS and argument[1] == _ops.MAXREPEAT for op, argument in _all_nodes(_parsed(pattern)))
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+_REPEATS: Final = frozenset({_ops.MAX_REPEAT, _ops.MIN_REPEAT, _ops.POSSESSIVE_REPEAT})
+_ANY_LETTERS: Final = None  # a class with more letters than can be listed
+_CASE_CHANGE: Final = "a change of case ahead"
+_CAPITAL: Final = (_ops.IN, [(_ops.RANGE, (ord("A"), ord("Z")))])
+_SMALL: Final = (_ops.IN, [(_ops.RANGE, (ord("a"), ord("z")))])
+_CASE_CHANGES: Final = ([_CAPITAL], [_CAPITAL, _SMALL], [_SMALL])
+
+
+#: What is still to come: nodes, then another such pair, or None at the end of the pattern.
+_Rest = tuple[Sequence[_Node], Any] | None
+
+
+def _words_from(nodes: Sequence[_Node]) -> dict[str, Offsets]:
+    """Return the first words of the texts that ``nodes`` match, and how much stands before them; {} for no such set."""
+    words: dict[str, Offsets] = {}
+    pending: list[tuple[str, int, _Rest]] = [("", 0, (nodes, None))]
+    count = 0
+    try:
+        while pending:
+            count += 1
+            prefix, offset, rest = pending.pop()
+            for step in _steps(prefix, offset, rest):
+                if isinstance(step, str):
+                    known = words.get(step, Offsets(offset, offset))
+                    words[step] = Offsets(min(known.least, offset), max(known.most, offset))
+                else:
+                    pending.append(step)
+            if len(words) > _MOST_WORDS or len(prefix) > _LONGEST_WORD or count > _MOST_STEPS:
+                return {}
+    except _NoSetError:
+        return {}
+    return words
+
+
+def _steps(prefix: str, offset: int, rest: _Rest) -> Iterator[str | tuple[str, int, _Rest]]:
+    """Yield what one node more leads to: a word that is complete, or a longer beginning and what is to come."""
+    while rest is not None and not rest[0]:
+        rest = rest[1]
+    if rest is None:
+        raise _NoSetError  # the word may go on behind the match, or there is none
+    (op, argument), following = rest[0][0], (rest[0][1:], rest[1])
+    if op is _ops.BRANCH:
+        for branch in argument[1]:
+            yield prefix, offset, (branch, following)
+    elif op in _REPEATS:
+        least, most, body = argument
+        if least == 0:
+            yield prefix, offset, following
+        if most:
+            again = [(op, (max(0, least - 1), most if most == _ops.MAXREPEAT else most - 1, body))]
+            if most == _ops.MAXREPEAT and least == 0:
+                raise _NoSetError
+            yield prefix, offset, (body, (again, following) if again[0][1][1] else following)
+    elif op is _ops.AT:
+        if prefix and argument in _ENDS:
+            yield prefix
+        else:
+            yield prefix, offset, following
+    elif op in (_ops.ASSERT, _ops.ASSERT_NOT):
+        direction, body = argument
+        if prefix and direction > 0 and (_keeps_letters_off if op is _ops.ASSERT_NOT else _wants_no_letter)(body):
+            yield prefix
+        else:
+            yield prefix, offset, following
+    elif op in (_ops.LITERAL, _ops.NOT_LITERAL, _ops.IN, _ops.ANY):
+        letters, has_others = _split(op, argument)
+        if letters is _ANY_LETTERS:
+            raise _NoSetError
+        if has_others:
+            if prefix:
+                yield prefix
+            else:
+                yield prefix, offset + 1, following
+        for letter in letters:
+            yield prefix + letter, offset, following
+    else:
+        raise _NoSetError  # a reference to a group
+
+
+_ENDS: Final = frozenset({_ops.AT_BOUNDARY, _ops.AT_END, _ops.AT_END_STRING, _CASE_CHANGE})
+
+
+def _keeps_letters_off(body: Sequence[_Node]) -> bool:
+    """Say whether ``(?!body)`` refuses every letter, as ``(?!\\w|-\\d)`` does."""
+    nodes = body
+    if len(nodes) == 1 and nodes[0][0] is _ops.BRANCH:
+        return any(_keeps_letters_off(branch) for branch in nodes[0][1][1])
+    return len(nodes) == 1 and nodes[0][0] is _ops.IN and _has_every_letter(nodes[0][1])
+
+
+def _wants_no_letter(body: Sequence[_Node]) -> bool:
+    """Say whether ``(?=body)`` takes no letter first, as ``(?=[ :#])`` does."""
+    if not body:
+        return False
+    op, argument = body[0]
+    if op is _ops.BRANCH:
+        return all(_wants_no_letter(branch) for branch in argument[1])
+    if op in _REPEATS and argument[0]:
+        return _wants_no_letter(argument[2])
+    if op is _ops.AT:
+        return argument in _ENDS
+    return op in (_ops.LITERAL, _ops.IN) and _split(op, argument)[0] == frozenset()
+
+
+@lru_cache(maxsize=4096)
+def _letter(code: int) -> str:
+    """Return a letter in lower case, an empty string for any other character."""
+    char = chr(code)
+    return char.lower() if WORD.fullmatch(char) else ""
+
+
+def _split(op: Any, argument: Any) -> tuple[frozenset[str] | None, bool]:
+    """Return the letters that a node takes, None for any letter, and whether it takes other characters."""
+    if op is _ops.LITERAL:
+        letter = _letter(argument)
+        return frozenset({letter} - {""}), not letter
+    if op is not _ops.IN:
+        return _ANY_LETTERS, True
+    if argument[0][0] is _ops.NEGATE:
+        if _has_every_letter(argument[1:]):
+            return frozenset(), True
+        # [^\W\d_] and its like take letters alone; to say that they take others as well does no harm
+        return _ANY_LETTERS, True
+    letters: set[str] = set()
+    has_others = False
+    for kind, value in argument:
+        if kind is _ops.CATEGORY:
+            if value in (_ops.CATEGORY_WORD, _ops.CATEGORY_NOT_DIGIT, _ops.CATEGORY_NOT_SPACE):
+                return _ANY_LETTERS, True
+            has_others = True
+            continue
+        for code in [value] if kind is _ops.LITERAL else range(value[0], value[1] + 1):
+            letter = _letter(code)
+            letters.update({letter} - {""})
+            has_others = has_others or not letter
+    return frozenset(letters), has_others
+
+
+def _has_every_letter(items: Sequence[Any]) -> bool:
+    """Say whether a class has every letter: ``\\w`` or ``[^\\W\\d_]`` is in it."""
+    if items and items[0][0] is _ops.NEGATE:
+        return all(
+            item in ((_ops.CATEGORY, _ops.CATEGORY_NOT_WORD), (_ops.CATEGORY, _ops.CATEGORY_DIGIT))
+            or (item[0] is _ops.LITERAL and not _letter(item[1]))
+            for item in items[1:]
+        )
+    return (_ops.CATEGORY, _ops.CATEGORY_WORD) in items
+
+
+# --- the shape of a pattern ------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _parsed(pattern: re.Pattern[str]) -> Sequence[_Node]:
+    nodes: Sequence[_Node] = _parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
+    return nodes
+
+
+def _resolved(nodes: Sequence[_Node], ignores_case: bool) -> list[_Node]:
+    """Return the nodes without groups.
+
+    Where case counts, ``(?=[A-Z])``, ``(?=[A-Z][a-z])`` and ``(?=[a-z])`` become an end of words, as in the part
+    ``{word_end}``.
+    """
+    resolved: list[_Node] = []
+    for op, argument in nodes:
+        if op is _ops.SUBPATTERN:
+            _, added, removed, body = argument
+            inner = (ignores_case or bool(added & re.IGNORECASE)) and not removed & re.IGNORECASE
+            resolved.extend(_resolved(body, inner))
+        elif op is _ops.ATOMIC_GROUP:
+            resolved.extend(_resolved(argument, ignores_case))
+        elif op is _ops.BRANCH:
+            resolved.append((op, (None, [_resolved(branch, ignores_case) for branch in argument[1]])))
+        elif op in _REPEATS:
+            resolved.append((op, (*argument[:2], _resolved(argument[2], ignores_case))))
+        elif op in (_ops.ASSERT, _ops.ASSERT_NOT):
+            direction, body = argument
+            if op is _ops.ASSERT and direction > 0 and not ignores_case and list(body) in _CASE_CHANGES:
+                resolved.append((_ops.AT, _CASE_CHANGE))
+            else:
+                resolved.append((op, (direction, _resolved(body, ignores_case))))
+        else:
+            resolved.append((op, argument))
+    return resolved
+
+
+def _all_nodes(nodes: Sequence[_Node]) -> Iterator[_Node]:
+    for op, argument in nodes:
+        yield op, argument
+        if op is _ops.SUBPATTERN:
+            yield from _all_nodes(argument[-1])
+        elif op is _ops.ATOMIC_GROUP:
+            yield from _all_nodes(argument)
+        elif op is _ops.BRANCH:
+            for branch in argument[1]:
+                yield from _all_nodes(branch)
+        elif op in _REPEATS:
+            yield from _all_nodes(argument[2])
+        elif op in (_ops.ASSERT, _ops.ASSERT_NOT):
+            yield from _all_nodes(argument[1])
+
+
+def _width(node: _Node) -> tuple[int, int]:
+    """Return how many code points a node matches, at least and at most."""
+    op, argument = node
+    if op in (_ops.AT, _ops.ASSERT, _ops.ASSERT_NOT):
+        return 0, 0
+    if op is _ops.BRANCH:
+        widths = [_widths(branch) for branch in argument[1]]
+        return min(low for low, _ in widths), max(high for _, high in widths)
+    if op in _REPEATS:
+        low, high = _widths(argument[2])
+        return low * argument[0], high * int(argument[1])
+    if op is _ops.GROUPREF:
+        return 0, 8  # separators; long ones would make a search begin too late
+    return 1, 1
+
+
+def _widths(nodes: Sequence[_Node]) -> tuple[int, int]:
+    widths = [_width(node) for node in nodes]
+    return sum(low for low, _ in widths), sum(high for _, high in widths)
+
+
+def _may_end_in_letter(nodes: Sequence[_Node]) -> bool:
+    """Say whether the last character of what ``nodes`` match may be a letter, so that a word may have begun in it."""
+    for op, argument in reversed(nodes):
+        if op in (_ops.AT, _ops.ASSERT, _ops.ASSERT_NOT):
+            continue
+        if op is _ops.BRANCH:
+            if any(_may_end_in_letter(branch) for branch in argument[1]):
+                return True
+            if all(_widths(branch)[0] for branch in argument[1]):
+                return False
+        elif op in _REPEATS:
+            if _may_end_in_letter(argument[2]):
+                return True
+            if argument[0]:
+                return False
+        else:
+            return op is _ops.GROUPREF or _split(op, argument)[0] != frozenset()
+    return False

@@ -1,0 +1,134 @@
+"""The named parts that patterns share: ``{month}``, ``{street_words}``, ``{phone_end}``.
+
+Patterns name words and nothing else here, so this is the only module to change where a list of words moves.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+
+from deid_runtime.detectors.patterns.ages import KIN_WORDS
+from deid_runtime.detectors.patterns.places import LIKELY_SUFFIXES, SOFT_SUFFIXES, SUFFIXES, SURE_SUFFIXES
+from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, US_STATES, WEEKDAYS, YEAR, YEAR2, either
+from deid_runtime.errors import SettingsError
+from deid_runtime.lexicon.numbers import ONES, TEENS, TENS, ordinal
+
+PARTS_FILE: Final = "parts.tsv"
+_COLUMNS: Final = ("name", "kind", "value", "notes")
+_REFERENCE: Final = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def _as_names(words: Sequence[str]) -> str:
+    """Return an alternation of the words as Title and as UPPER: in lower case they are words like any other."""
+    return either([word.title() for word in words] + [word.upper() for word in words])
+
+
+def _titled(words: Sequence[str]) -> str:
+    return either(word.title() for word in words)
+
+
+def word_parts() -> dict[str, str]:
+    """Return the parts that are made from lists of words which the checks of patterns read as well."""
+    return {
+        "letter": r"[^\W\d_]",
+        "year": YEAR,
+        "year2": YEAR2,
+        "months": either(MONTHS),
+        "weekdays": either(WEEKDAYS),
+        "seasons": either(SEASONS),
+        "ones": "|".join(ONES),
+        "teens": "|".join(TEENS),
+        "tens": "|".join(TENS),
+        "ordinals_to_nine": "|".join(map(ordinal, range(1, 10))),
+        "later_ordinals": "|".join(map(ordinal, [*range(10, 21), 30])),
+        "kin": either(KIN_WORDS),
+        "street_words": _as_names(SUFFIXES),
+        "soft_street_words": _as_names(SOFT_SUFFIXES),
+        "sure_street_words": _titled(SURE_SUFFIXES),
+        "likely_street_words": _titled(LIKELY_SUFFIXES),
+        "state_names": _as_names(list(US_STATES.values())),
+        "state_codes": "|".join(US_STATES),
+    }
+
+
+@lru_cache(maxsize=1)
+def load_parts() -> Mapping[str, str]:
+    """Return all parts by name, with the parts within them in their place. Raises SettingsError for a wrong row."""
+    text = (files("deid_runtime") / "data" / "patterns" / PARTS_FILE).read_text(encoding="utf-8-sig")
+    return read_parts(text, word_parts())
+
+
+def read_parts(text: str, known: Mapping[str, str]) -> dict[str, str]:
+    """Return the parts of a table and those already ``known``; a row may name parts that are known or above it.
+
+    Raises SettingsError, which names the line, for a row that is not as the table wants it.
+    """
+    parts = dict(known)
+    for where, row in table_rows(PARTS_FILE, text, _COLUMNS):
+        name = row["name"]
+        if not _NAME.fullmatch(name) or name in parts:
+            raise SettingsError(f"{where}: the name must be new and of a-z, 0-9 and _; write another one")
+        make = _KINDS.get(row["kind"])
+        if make is None:
+            raise SettingsError(f"{where}: unknown kind {row['kind']!r}; write one of {', '.join(_KINDS)}")
+        part = make(expand(row["value"], parts, where))
+        try:
+            re.compile(f"(?:{part})")
+        except re.error as error:
+            raise SettingsError(f"{where}: the value is no pattern ({error}); mend it there") from None
+        parts[name] = part
+    return parts
+
+
+def expand(pattern: str, parts: Mapping[str, str], where: str) -> str:
+    """Return a pattern with each ``{name}`` replaced. Raises SettingsError, which begins with ``where``."""
+
+    def part(match: re.Match[str]) -> str:
+        try:
+            return parts[match[1]]
+        except KeyError:
+            raise SettingsError(
+                f"{where}: no part is called {{{match[1]}}}; write it into {PARTS_FILE}, above the rows that name it"
+            ) from None
+
+    return _REFERENCE.sub(part, pattern)
+
+
+def table_rows(name: str, text: str, columns: tuple[str, ...]) -> list[tuple[str, dict[str, str]]]:
+    """Return the rows of a table in tabs, each with where it stands (file, line and first field), for messages.
+
+    The first line names the columns. Lines that begin with ``#`` and empty ones are comments. Cells at the end of a
+    line may be missing. Raises SettingsError for other columns and for a row with too many cells.
+    """
+    lines = text.splitlines()
+    if not lines or tuple(lines[0].split("\t")) != columns:
+        raise SettingsError(f"{name}, line 1: expected the columns {' '.join(columns)}, with a tab between two")
+    rows = []
+    for number, line in enumerate(lines[1:], start=2):
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = line.split("\t")
+        where = f"{name}, line {number}, row {cells[0]}"
+        if len(cells) > len(columns):
+            raise SettingsError(
+                f"{where}: {len(cells)} cells for {len(columns)} columns; a tab within a cell is written as \\t"
+            )
+        if any(len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in cells[:-1]):
+            raise SettingsError(f"{where}: a cell in quotes; save the table as text without quotes around cells")
+        rows.append((where, dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=True))))
+    return rows
+
+
+def _with_wide_blanks(value: str) -> str:
+    return value.replace(r"\ ", " ").replace(" ", "[ ]{1,2}")
+
+
+#: How a value is read: as a pattern, as a pattern with one or two blanks for each blank, as words between commas.
+_KINDS: Final[Mapping[str, Callable[[str], str]]] = {
+    "pattern": str,
+    "phrase": _with_wide_blanks,
+    "words": lambda value: either(value.split(",")),
+}
