@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from deid_runtime.errors import DeidError, EngineError
+from deid_runtime.errors import DeidError, DefectError, EngineError, InstallationError
 
 HELD_BACK: Final = 1  # some notes were left out, or a check found something
 WRONG_USE: Final = 2
@@ -28,7 +28,7 @@ class ReportingGroup(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except DeidError as error:
-            _end(str(error), FAILURE if isinstance(error, EngineError) else WRONG_USE)
+            _end(str(error), FAILURE if isinstance(error, (EngineError, InstallationError, DefectError)) else WRONG_USE)
         except ModuleNotFoundError as error:
             # `packaged_base` says how to get the base; other libraries are those of the extra.
             told = f"the module {error.name} is not installed: pip install 'deid-runtime[export]'"
