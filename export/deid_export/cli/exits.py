@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from deid_runtime.errors import DeidError, DefectError, EngineError, InstallationError
+from deid_runtime.errors import DefectError, DeidError, EngineError, InstallationError
 
 HELD_BACK: Final = 1  # some notes were left out, or a check found something
 WRONG_USE: Final = 2
