@@ -367,10 +367,13 @@ PLACES: Cases = {
     "postcode-ireland": (("Dublin «D02 X285»",), ("D02 2850", "B12 X285")),
     "postcode-australia": (("Perth WA «6000»", "Echuca VIC «3564»"), ("WA 60", "ACT 250")),
     "postcode-india": (("Chennai - «600017»",), ("Hb - 9", "Chennai 600017")),
-    "room-label": (("Room: «412»", "Bed: «G-19»", "RM: «214-B»"), ("room: large", "ward: 1 now", "bed 6")),
+    "room-label": (
+        ("Room: «412»", "Bed: «G-19»", "RM: «214-B»"),
+        ("room: large", "ward: 1 now", "bed 6", "Bed: 85% granulation, dull", "bed: 20 inches high"),
+    ),
     "room-running": (
         ("in «rm 318» now", "«bed 6» by the door", "«OR 3», on call", "«Ward 28 bed 11»"),
-        ("or 2 tabs", "OR 1230", "POD 4", "bed 3x", "chair 158/94"),
+        ("or 2 tabs", "OR 1230", "POD 4", "bed 3x", "chair 158/94", "bed 80% red", "Bed 20 inches"),
     ),
     "room-glued": (("to «rm318» at noon",), ("rm31805", "bedrest")),
     "ward-direction": (("on «3 West»", "«6 North» staff"), ("3 West Oak St", "walked 2 North Avenue")),

@@ -132,6 +132,8 @@ def test_a_very_sure_model_outvotes_the_grammar(text: str) -> None:
         ("gave [3] of them", "DATE", 0.5),
         ("form [96-11] sent", "DATE", 0.3),
         ("then [41] more", "AGE", 0.25),
+        ("raised on the [first] evening", "DATE", 0.2),
+        ("slept from [nine] to five", "AGE", 0.6),
     ],
 )
 def test_a_bare_figure_wants_a_cue_or_a_model_that_means_it(text: str, label: str, least: float) -> None:
@@ -140,7 +142,13 @@ def test_a_bare_figure_wants_a_cue_or_a_model_that_means_it(text: str, label: st
 
 
 @pytest.mark.parametrize(
-    ("text", "label"), [("seen on [6/12] again", "DATE"), ("moved in [1996] again", "DATE"), ("she is [41] now", "AGE")]
+    ("text", "label"),
+    [
+        ("seen on [6/12] again", "DATE"),
+        ("moved in [1996] again", "DATE"),
+        ("since [early march] again", "DATE"),
+        ("she is [41] now", "AGE"),
+    ],
 )
 def test_a_cue_or_a_year_needs_no_sure_model(text: str, label: str) -> None:
     assert stays(text, label, score=0.1)
