@@ -34,7 +34,11 @@ def is_plain(text: str, span: Span) -> bool:
     codes = [lexicon.get(word_key(word), 0) for word in words]
     if any(code & _NAME or not code & WORD for code in codes):
         return False
-    is_lower = words[0].islower() or _SENTENCE_START.search(text, max(0, span.start - _BEFORE_CHARS), span.start)
+    is_lower = (
+        words[0].islower()
+        or all(map(str.isupper, words))
+        or _SENTENCE_START.search(text, max(0, span.start - _BEFORE_CHARS), span.start)
+    )
     if span.score >= (_SURE_OF_LOWER if is_lower else _SURE_OF_CAPITAL):
         return False
     return not is_introduced(text, span)

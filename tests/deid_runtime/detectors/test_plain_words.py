@@ -42,6 +42,11 @@ def test_what_may_be_a_name_stays(text: str, value: str, score: float) -> None:
     assert without_clinical(text, [span]) == [span]
 
 
+def test_capitals_throughout_count_as_lower_case() -> None:
+    assert without_clinical("CALL FOR OOZING 11:35", [person("CALL FOR OOZING 11:35", "OOZING", 0.9)]) == []
+    assert without_clinical("CALL TO KOWALCZYK 11:35", [person("CALL TO KOWALCZYK 11:35", "KOWALCZYK", 0.3)]) != []
+
+
 @pytest.mark.parametrize("text", ["Dictated by: Ann Holm, MD", "Signed by Maria Chen, RN at 0900"])
 def test_a_credential_behind_a_comma_is_no_part_of_a_name(text: str) -> None:
     [[span]] = find_people([text])
