@@ -134,7 +134,7 @@ def _search_values(values: Sequence[str], search: Search) -> dict[str, str]:
     plain = [value.replace("_", " ") for value in looked_at]
     alone, led_in = search(plain), search([_LEAD_IN + value for value in plain])
     found = {value: first or second for value, first, second in zip(looked_at, alone, led_in, strict=True)}
-    # `Brown` is a colour among colours and a name among names: where one value names a person, names of lists do, too.
+    # `White` is a colour among colours and a name among names: where one value names a person, names of lists do, too.
     suspicion = next((fault for fault in found.values() if any(label in fault for label in HEADS["name"])), "")
     return {value: found.get(value) or (suspicion if suspicion and _is_name(value) else "") for value in values}
 

@@ -21,6 +21,7 @@ from deid_runtime.run.watchdog import Stopwatch
 from deid_runtime.spans import Note
 from deid_runtime.system.installed_files import missing_file
 from deid_runtime.system.process_privacy import keep_private
+from deid_runtime.system.stop_signals import signals_deferred
 
 #: How long to wait for a process that was killed to be gone.
 _END_S: Final = 10.0
@@ -61,15 +62,19 @@ class Worker(Generic[_Job]):
         self.process = context.Process(target=_serve, args=(theirs,), daemon=True, name="deid-worker")
         # What a terminal sends goes to all its processes; the parent alone decides. The mask is inherited, so there is
         # no moment at which a signal could hit the child, or make it dump its memory.
-        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
-        try:
-            self.process.start()
-        except OSError as error:
-            ours.close()
-            raise ModelError(f"a worker process cannot be started: {error.strerror}; use fewer --workers") from error
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, held)
-            theirs.close()
+        # A parent that stops between starting the child and telling it what to run leaves a traceback of the child.
+        with signals_deferred():
+            held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
+            try:
+                self.process.start()
+            except OSError as error:
+                ours.close()
+                raise ModelError(
+                    f"a worker process cannot be started: {error.strerror}; use fewer --workers"
+                ) from error
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, held)
+                theirs.close()
         self.mailbox = Mailbox(ours)
         self.watch = Stopwatch(self.process.pid or 0)
         self.is_ready = False

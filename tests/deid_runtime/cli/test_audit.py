@@ -1,6 +1,7 @@
 import json
 import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_a_release_is_searched_for_candidates(notes: Path, tmp_path: Path) -> No
     release = annotated(24)
     # One surrogate of every eighth note is taken for a leak.
     leaks = {note.id: note.spans[0] for note in release[::8]}
-    marked = [type(n)(n.id, n.text, n.spans[1:] if n.id in leaks else n.spans, n.patient) for n in release]
+    marked = [replace(n, spans=n.spans[1:] if n.id in leaks else n.spans) for n in release]
     path, known = write_notes(tmp_path / "release.jsonl", marked), tmp_path / "known.jsonl"
     known.write_text(
         "".join(
