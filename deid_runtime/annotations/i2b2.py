@@ -63,7 +63,12 @@ def _parse(path: Path) -> Element:
     try:
         parser.feed(content)
         root: Element = parser.close()
-    except (ParseError, _DoctypeError, LookupError, ValueError) as error:  # the last two: an unknown encoding
+    except (
+        ParseError,
+        _DoctypeError,
+        LookupError,
+        ValueError,
+    ) as error:  # an unknown encoding raises one of the last two
         raise SourceError(f"{path}: not well-formed XML without a document type: {error}") from None
     return root
 

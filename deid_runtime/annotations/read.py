@@ -23,9 +23,15 @@ _IN_FOLDERS: Final = (_TEXT, ".jsonl", ".jsonl.gz", *_STANDOFF)
 def read_annotated(paths: Sequence[Path]) -> list[AnnotatedNote]:
     """Read annotated files, or folders of them, in the order of their names.
 
-    Formats are tagged ``.txt`` (a ``%%`` line starts each patient and note), ``.jsonl`` and ``.jsonl.gz``, i2b2 2014
-    ``.xml``, and brat ``.ann`` with its ``.txt`` in the same folder. With one note per file, the id of the note is its
-    path below the folder. The spans of a note are sorted and disjoint; equal spans are merged into one.
+    The formats are:
+
+    - tagged ``.txt``, in which a ``%%`` line starts each patient and note;
+    - ``.jsonl`` and ``.jsonl.gz``;
+    - i2b2 2014 ``.xml``;
+    - brat ``.ann`` with its ``.txt`` in the same folder.
+
+    In formats with one note per file, the id of the note is its path below the folder, without suffix. The spans of a
+    note are sorted and disjoint; equal spans are merged into one.
 
     Raises SourceError when a path has no annotated note or a line cannot be read. Raises InputError for a note whose
     spans overlap or end after its text.

@@ -62,8 +62,8 @@ def parse_header(line: str) -> tuple[str, dict[str, str]]:
 def read_tagged(path: Path) -> Iterator[AnnotatedNote]:
     """Yield the notes of one file.
 
-    Raises SourceError, with the line, for a ``%%`` line that cannot be read, for what is left of a tag, and for text
-    before the first ``%% note`` line of a patient: an identifier could stand there that nobody would look for.
+    Raises SourceError for a ``%%`` line that cannot be read, for the rest of a broken tag, and for text before the
+    first ``%% note`` line of a patient. Such text belongs to no note, so an identifier in it would not be found.
     """
     patient: dict[str, str] = {}
     note: dict[str, str] | None = None
@@ -128,8 +128,8 @@ def render_tagged(patient: str, record: Mapping[str, str], notes: Sequence[Annot
     """Return the notes of one patient as tagged text, with ``record`` (field to value) in the first line.
 
     To write several patients, concatenate their texts. Raises InputError for a note that would be read back
-    differently: a span over several line ends, tags in its text, lines that begin with ``%%``, line ends other than LF,
-    or empty lines at its start or end.
+    differently. Such a note has a span over several line ends, tags or lines with ``%%`` in its text, line ends other
+    than LF, or empty lines at its start or end.
     """
     lines = [_header_line("patient", {"id": patient, **record})]
     for note in notes:

@@ -25,7 +25,7 @@ _NUMBERED = re.compile(r"(\d+)-\d+")
 
 
 def read_i2b2(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
-    """Yield the one note of a file."""
+    """Yield the only note of a file, or an Unreadable."""
     note_id = file_note_id(source, SUFFIX)
     try:
         text = parse_text(read_bounded(source, options.record_limit_bytes, meter))

@@ -36,8 +36,8 @@ _GROUP_CHARS = 16 * 2**20
 def read_parquet(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
     """Yield the notes of a file. Positions count rows from 1.
 
-    Raises SourceError for a file that is not Parquet or is damaged, for pages that are too large to decompress, and for
-    columns that are missing or of a wrong type.
+    Raises SourceError for a file that is not Parquet or is damaged, and for pages that are too large to decompress.
+    Raises it also for columns that are missing or of a wrong type.
     """
     for number, row in read_rows(source, meter, options):
         position = f"{source.name}:{number}"

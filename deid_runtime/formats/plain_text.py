@@ -17,7 +17,7 @@ SUFFIX: Final = ".txt"
 
 
 def read_text(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
-    """Yield the one note of a file."""
+    """Yield the only note of a file, or an Unreadable."""
     note_id = file_note_id(source, SUFFIX)
     try:
         text = decode(read_bounded(source, options.record_limit_bytes, meter))

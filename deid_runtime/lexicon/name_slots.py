@@ -229,8 +229,9 @@ def _is_beside_capital(text: str, word: NameWord) -> bool:
 def meant_words(text: str, run: Sequence[Word], order: Callable[[Sequence[Word]], bool | None]) -> Sequence[Word]:
     """Return the words of ``run`` that are used as a name, or an empty sequence.
 
-    ``run`` has parts of names that are next to each other. ``order`` returns True when several parts are in the order
-    of the name (given name first), False when they are in another order, and None when they belong to different names.
+    ``run`` has parts of names that are next to each other. ``order`` takes several parts. It returns True when they are
+    in the order of the name (given name first) and False when they are in another order. It returns None when they are
+    not parts of one name.
     """
     run = _trimmed(text, run)
     if not run or is_title_before(text, run[0]):

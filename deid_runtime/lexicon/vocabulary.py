@@ -44,7 +44,7 @@ def kin(use: KinUse) -> tuple[str, ...]:
 
 
 def titles(use: TitleUse) -> tuple[str, ...]:
-    """Return titles that stand before a name, in lower case."""
+    """Return titles before a name, in lower case."""
     return words_for("titles", use)
 
 

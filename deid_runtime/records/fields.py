@@ -13,8 +13,8 @@ Holds = Literal["given", "family", "former", "person", "provider", "birth", "las
 class RecordField:
     """One field of a record.
 
-    ``aliases`` are other names of its column. ``label`` is the label of its values in notes, or empty when they have
-    none.
+    ``aliases`` are other names of its column. ``label`` is the label of its values in notes; it is empty when they have
+    no label.
     """
 
     name: str

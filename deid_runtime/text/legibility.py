@@ -1,7 +1,8 @@
 """Detect forms of writing that hide text from the detectors. A note with too much of one form is quarantined.
 
-A person easily reads ``JosÃ©``, ``n h o J`` after a mark that reverses it, or a name in capitals and underscores, but
-patterns and models miss them. The pipeline must quarantine a note in such a form as long as it cannot read the form.
+Examples are ``JosÃ©``, ``n h o J`` after a mark that reverses it, or a name in capitals and underscores. A person
+easily reads them, but patterns and models miss them. The pipeline must quarantine a note in such a form as long as it
+cannot read the form.
 
 The check reads the view of a note (:mod:`deid_runtime.text.reading.view`). A form that the view resolves leaves no sign
 there; the remaining forms are counted. Every :class:`Sign` counts one form. Its thresholds are as strict as clean notes

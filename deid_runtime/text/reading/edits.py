@@ -19,8 +19,9 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The offsets of each edit of one pass: in the old text (``starts``, ``ends``), in the new (``new_starts``, ...).
+    """The offsets of each edit of one pass, in the old and in the new text.
 
+    ``starts`` and ``ends`` are offsets of the old text, ``new_starts`` and ``new_ends`` of the new text.
     When an edit keeps the length, old and new characters correspond one to one. In any other edit, every new character
     comes from the whole old stretch.
     """

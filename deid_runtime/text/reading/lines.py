@@ -7,9 +7,9 @@ A line end is read as a space when it is inside a wrapped paragraph. There are t
    lines of a block, agree on one ``w``, each agreeing line is joined with the next line.
 2. **An open end.** A long enough line that ends with *the*, *of* or *by* continues on the next line. So does a line
    that ends with *Dr.*
-3. **A sentence.** A long line without a closing mark continues when the next line begins with a lower-case letter,
-   unless lines of this text begin in lower case anyway. The longest line of a text continues when the next line ends
-   the sentence.
+3. **A sentence.** A long line without a closing mark continues when the next line begins in lower case. This does not
+   apply when other lines of the text also begin in lower case. The longest line of a text continues when the next line
+   ends the sentence.
 
 When a hyphen at a line end splits a word, the hyphen is removed together with the line end.
 

@@ -1,9 +1,13 @@
 """Join words and numbers that are written with gaps between their characters, when the form is certain.
 
-Certain forms are words in title case (``J o h n``, ``J.o.h.n``), rows of capitals or of lower-case letters with spaces,
-and digits in the form of a telephone number, a date or a social security number. Three forms stay unchanged: rows of
-digits that count up (a pain scale), rows of one letter (a grid of answers), and rows with hyphens. People write spelled
-names with hyphens, and the models know this form.
+These forms are certain:
+
+- words in title case (``J o h n``, ``J.o.h.n``);
+- rows of capitals or of lower-case letters with spaces;
+- digits in the form of a telephone number, a date or a social security number.
+
+These forms stay unchanged: rows of digits that count up (a pain scale), rows of one letter (a grid of answers), and
+rows with hyphens. People write spelled names with hyphens, and the models know this form.
 """
 
 import re

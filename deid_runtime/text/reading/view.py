@@ -1,8 +1,8 @@
 """The view of a note: its text as a person reads it, with an exact map back to the original offsets.
 
 The view joins wrapped paragraphs, removes HTML, replaces unusual letters and digits by the usual ones, and closes the
-gaps in spelled-out words. Each of these forms has its own module in this folder and its own pass. A text with none of
-these forms equals its view.
+gaps in spelled-out words. Each of these forms has its own pass; the modules of this folder define the passes. A text
+with none of these forms equals its view.
 
 Training uses the same view: :func:`read_marked` also converts the spans of an annotated note.
 """
