@@ -29,7 +29,10 @@ class Server(Protocol):
         """Return how many seconds :meth:`connect` waits for the server before it raises ModelError."""
 
     def longest_s(self, notes: int, chars: int) -> float:
-        """Return the most seconds that a tagger waits for the answers on ``notes`` notes of ``chars`` characters."""
+        """Return the most seconds that a tagger waits for the answers on ``notes`` notes of ``chars`` characters.
+
+        After that time, the tagger gives up all of these notes.
+        """
 
     def connect(self, settings: "Settings") -> AbstractContextManager[LoadedTagger]:
         """Return a tagger that sends requests to the server.
@@ -40,7 +43,7 @@ class Server(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How notes are searched and rewritten. The defaults use all models, lists and templates of the package."""
+    """How notes are searched and rewritten. The defaults use the models, lists and templates of the package."""
 
     models: Path | None = None  # folder with manifest.json; None: the models installed with the package
     models_key: Path | None = None  # public key (PEM) that verifies the signature of ``models``, see trust.py
@@ -54,9 +57,8 @@ class Settings:
     profile: Profile = "fast"  # fast: one head per entity
     recall: Recall = "balanced"  # high: lower thresholds, so more identifiers and more false positives
     engine_threads: int = 1  # one engine with one thread per worker is faster than one engine with many threads
-    batch_windows: int = (
-        8  # model windows per engine call; never changes an answer. More windows: more cache, more padding
-    )
+    # Model windows per engine call. It never changes an answer. More windows take more CPU cache and more padding.
+    batch_windows: int = 8
     thresholds: Mapping[str, float] = field(
         default_factory=dict
     )  # head -> lowest accepted 1 - P(O); empty: those of the model manifest
@@ -68,9 +70,7 @@ class Settings:
     offsets: Path | None = None  # table of date shifts in days by patient; None: date shifts are derived from the key
     dates: Dates = "shift"  # year: keep only the years of dates
     safe_harbor: bool = False  # rules of surrogates/safe_harbor.py: years, ZIP to three digits, states kept
-    hold_back_unreadable: bool = (
-        True  # False: also process notes whose form hides identifiers (legibility.py); not safe
-    )
+    hold_back_unreadable: bool = True  # False: accept notes whose form hides identifiers (legibility.py); not safe
 
 
 #: Fields that are valid on one machine only, and files. They are not sent with the other fields.
