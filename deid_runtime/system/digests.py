@@ -87,9 +87,8 @@ class BodyDigests:
     def add(self, path: Path, digest: FileDigest, format_name: str, *, is_table: bool) -> None:
         """Record the digest of the file at ``path``, which is the body or lies below it."""
         row = {"format": format_name, **digest.to_json()}
-        name = (
-            os.fspath(path).removeprefix(self._body).lstrip("/")
-        )  # pathlib would take most of the time of this method
+        # Not with pathlib, which would take most of the time of this method.
+        name = os.fspath(path).removeprefix(self._body).lstrip("/")
         if not name:
             self._file = {"kind": "file", **row}
         elif is_table:
