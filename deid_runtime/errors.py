@@ -1,27 +1,27 @@
-"""Everything this library raises on purpose.
+"""The exceptions that this library raises on purpose.
 
 ::
 
     DeidError
-    ├── InputError        one record is bad: it is quarantined, the run goes on
+    ├── InputError        one record is bad: it is quarantined, the run continues
     ├── SourceError       a whole input cannot be read: missing column, bad header, unreadable file
     ├── SettingsError     a setting, key file, list or template file is wrong
     ├── ModelError        models missing or mismatched, or a server that does not answer
     │   ├── EngineError   an inference engine failed or gave an impossible answer
     │   └── InstallationError   a file of the installation is missing
     └── OutputError       the output cannot be written
-        └── DefectError   this library contradicts itself
+        └── DefectError   a check of this library's own result failed: a bug
 
-Messages name the input by id, line or size, say what was expected and how to mend it. They never hold note text.
+Messages name the input by id, line or size, and say what was expected and how to fix it. They never hold note text.
 """
 
 
 class DeidError(Exception):
-    """Any error of this library; the command line turns it into one line and an exit code."""
+    """Base of all errors of this library. The command line prints it as one line and exits with an exit code."""
 
 
 class InputError(DeidError, ValueError):
-    """One record that cannot be processed. ``stage`` names where, for the quarantine file."""
+    """One record cannot be processed. ``stage`` names the stage that failed, for the quarantine file."""
 
     def __init__(self, message: str, *, stage: str = "read") -> None:
         super().__init__(message)
@@ -29,31 +29,31 @@ class InputError(DeidError, ValueError):
 
 
 class SourceError(DeidError, ValueError):
-    """An input file or folder that cannot be read as the format it claims."""
+    """An input file or folder cannot be read in its declared format."""
 
 
 class SettingsError(DeidError, ValueError):
-    """A setting, key, word list or template file that is wrong."""
+    """A setting, key, word list or template file is wrong."""
 
 
 class ModelError(DeidError, RuntimeError):
-    """Models that are missing or do not fit this version, or a server that does not answer."""
+    """Models are missing or do not fit this version, or a server does not answer."""
 
 
 class EngineError(ModelError):
-    """An inference engine failed or gave an impossible answer; its process is not trusted any more.
+    """An inference engine failed or gave an impossible answer; its process is no longer trusted.
 
-    The answers of other calls may be wrong without a sign of it, so the note is done again in a fresh process.
+    Its other answers may be wrong without any visible error, so the note is processed again in a new process.
     """
 
 
 class InstallationError(ModelError):
-    """A file that is installed with this library is missing: nothing that was asked for is wrong."""
+    """A file that is installed with this library is missing; the user's input and settings are not the cause."""
 
 
 class OutputError(DeidError, RuntimeError):
-    """The output cannot be written where it was asked for."""
+    """The output cannot be written at the requested place."""
 
 
 class DefectError(OutputError):
-    """This library contradicts itself, so nothing is put out."""
+    """A check of this library's own result failed, so no output is written. This is a bug of the library."""

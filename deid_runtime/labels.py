@@ -1,7 +1,7 @@
-"""The 27 labels, their groups, the model heads they belong to, and who wins when finders disagree.
+"""The 27 labels, their groups, their model heads, and which source wins when sources disagree.
 
 Groups follow Murugadoss et al., Patterns 2021, Table 1: A is HIPAA Safe Harbor, B adds providers, C adds facilities,
-states and countries. AGE belongs to A over 89 and to C below.
+states and countries. An AGE over 89 is in group A, any other AGE in group C.
 """
 
 from typing import Final
@@ -42,8 +42,8 @@ def group_of(label: str, *, age_years: float | None = None) -> str:
     return "B" if label in _GROUP_B else "A"
 
 
-#: Finder to rank; the lowest wins a conflict. ``model:<head>`` ranks by head (Murugadoss et al., Supplementary Table 1,
-#: extended).
+#: Source to rank; the lowest rank wins a conflict. The ranks of ``model:<head>`` follow Murugadoss et al.,
+#: Supplementary Table 1, extended.
 SOURCE_RANK: Final[dict[str, int]] = {
     "template": 0,
     "pattern": 1,

@@ -1,4 +1,4 @@
-"""The way of a note through all stages; the only file that knows their order.
+"""The pipeline: it runs a note through all stages. Only this file defines their order.
 
 ::
 
@@ -6,15 +6,15 @@
         -> clinical -> propagation -> fusion -> surrogates -> rewrite
 
 All stages up to fusion read the view of a note (:mod:`deid_runtime.text.reading.view`), and their offsets are those of
-the view. :meth:`Pipeline._fused` alone turns them into offsets of the note.
+the view. Only :meth:`Pipeline._fused` turns them into offsets of the note.
 
-A sentence of the inclusion list or one that a template explains is not shown to the models; patterns and the record
-always see whole notes. Nothing a stage found is ever dropped, but for a weak pattern that all models deny
-(:mod:`deid_runtime.models.doubts`) and for clinical facts (:mod:`deid_runtime.detectors.clinical`).
+The models do not score a sentence that is in the inclusion list or that a template matches. The pattern and record
+detectors always read whole notes. The pipeline drops a found span in two cases only: a weak pattern match that all
+models deny (:mod:`deid_runtime.models.doubts`), and a clinical fact (:mod:`deid_runtime.detectors.clinical`).
 
-Fail closed: whatever goes wrong with a note in any stage, that note comes back as :class:`Quarantined`, with the stage
-and a reason that holds no note text, and every other note of the batch is served as if alone. An engine that fails in
-this process, or memory that runs out, stops all of them: see :attr:`Pipeline.fault`.
+The pipeline fails closed: when any stage fails on a note, that note comes back as :class:`Quarantined`. It names the
+stage and a reason that holds no note text. Every other note of the batch gets the same result as if it came alone.
+When an engine fails in this process or memory runs out, all notes are quarantined: see :attr:`Pipeline.fault`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,11 +52,12 @@ from deid_runtime.text.legibility import illegible
 from deid_runtime.text.reading.view import View, read_view
 from deid_runtime.text.sentences import split_sentences
 
-#: So many notes and characters of whole patients are searched at a time: it bounds memory and changes no answer.
+#: Most notes and characters that one step searches when whole patients are processed. It limits memory and changes no
+#: result.
 _CHUNK_NOTES: Final = 256
 _CHUNK_CHARS: Final = 2**20
 
-#: After one of these no further answer of the engine is taken: what else went wrong in this process, nobody knows.
+#: After one of these errors the pipeline uses no further answer of the engine: other errors may have gone unnoticed.
 _FAULTS: Final = (EngineError, MemoryError)
 
 _Done = TypeVar("_Done")
@@ -66,8 +67,8 @@ _Done = TypeVar("_Done")
 class Deidentified:
     """One note with every identifier replaced.
 
-    ``spans`` are in offsets of the original text; ``replacements`` gives, in the same order, the half-open offsets in
-    ``text`` of what stands there now.
+    ``spans`` have offsets of the original text. ``replacements`` has, in the same order, the half-open offsets in
+    ``text`` of what replaced each span.
     """
 
     note_id: str
@@ -95,13 +96,13 @@ class Quarantined:
     reason: str
 
 
-#: What becomes of a note. One that is not quarantined is of the kind that was asked for.
+#: The result for one note: Detected from ``detect``, Deidentified from ``deidentify``, or Quarantined from both.
 Outcome = Deidentified | Detected | Quarantined
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a pipeline serves no more: the stage that failed, and a reason that holds no note text."""
+    """Why a pipeline has stopped: the stage that failed, and a reason that holds no note text."""
 
     stage: str
     reason: str
@@ -109,8 +110,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The identifiers of one note: ``spans`` in offsets of the note, and in the same order ``read_spans`` in those of
-    ``read``, which is the note with what was read of its text.
+    """The identifiers of one note.
+
+    ``spans`` have offsets of the note. ``read_spans`` are the same spans in the same order, with offsets of ``read``:
+    the note with the text that the detectors read.
     """
 
     read: Note
@@ -119,13 +122,13 @@ class _Found:
 
 
 class Pipeline(Closing):
-    """All stages, loaded once, for many batches; made by :func:`load_pipeline`. Not for use by several threads.
+    """All stages, loaded once for many batches. Create it with :func:`load_pipeline`. It is not thread-safe.
 
-    A context manager: leaving it frees the models.
+    It is a context manager: leaving it frees the models.
 
-    When the engine fails or memory runs out, all notes of that call are quarantined, and so is every note after them:
-    an engine that failed once may have answered wrongly before it did. :attr:`fault` tells it. Load a new pipeline
-    then, best in a new process, as the command line does.
+    When the engine fails or memory runs out, all notes of that call and of all later calls are quarantined. The reason:
+    an engine that failed once may have given wrong answers before. :attr:`fault` then says why. Load a new pipeline,
+    preferably in a new process, as the command line does.
     """
 
     def __init__(
@@ -141,9 +144,10 @@ class Pipeline(Closing):
         packaged: KnownLines | None = None,
         hold_back_unreadable: bool = True,
     ) -> None:
-        """``packaged``: the lines of the package, where ``inclusion`` or ``templates`` are not those.
+        """Keep the loaded stages.
 
-        ``hold_back_unreadable``: quarantine notes in a form that hides text from the detectors
+        ``packaged`` has the known-clean lines of the package when ``inclusion`` or ``templates`` are the user's own.
+        ``hold_back_unreadable`` quarantines notes in a form that hides text from the detectors
         (:mod:`deid_runtime.text.legibility`).
         """
         self._packaged = packaged
@@ -162,7 +166,7 @@ class Pipeline(Closing):
 
     @property
     def fault(self) -> Fault | None:
-        """Return why this pipeline serves no more, None while it does."""
+        """Return why this pipeline has stopped, or None while it works."""
         return self._faults[0] if self._faults else None
 
     def close(self) -> None:
@@ -170,18 +174,21 @@ class Pipeline(Closing):
         self._resources.close()
 
     def with_surrogates(self, surrogates: Surrogates) -> "Pipeline":
-        """Return a pipeline with these ``surrogates``. It shares all else with this one, which must outlive it."""
+        """Return a pipeline with these ``surrogates``.
+
+        It shares everything else with this one, so this one must stay open while the new one is in use.
+        """
         other = copy(self)
         other._surrogates = surrogates
         other._resources = ExitStack()
         return other
 
     def describe(self) -> dict[str, object]:
-        """Return what this pipeline is made of, for a manifest: digests and settings, no secret, ready for JSON."""
+        """Return the digests and settings of this pipeline for a run report: without secrets, ready for JSON."""
         return dict(self._description)
 
     def detect(self, notes: Sequence[Note]) -> list[Detected | Quarantined]:
-        """Find the identifiers of every note: one outcome per note, in order, none depending on another note."""
+        """Find the identifiers of every note. Return one outcome per note, in order; none depends on another note."""
         return self._guarded(notes, lambda: self._detect(notes))
 
     def _detect(self, notes: Sequence[Note]) -> list[Detected | Quarantined]:
@@ -191,13 +198,16 @@ class Pipeline(Closing):
         ]
 
     def deidentify(self, notes: Sequence[Note], *, whole_patients: bool = False) -> list[Deidentified | Quarantined]:
-        """Find and replace the identifiers of every note: one outcome per note, in order.
+        """Find and replace the identifiers of every note. Return one outcome per note, in order.
 
-        An outcome depends on no other note, unless ``whole_patients`` says that ``notes`` has all notes of each of its
-        patients, in any order. Then their surrogates are taken from all of them: initials follow a name and
-        abbreviations a facility that only another note has in full, and no surrogate is an original of any. A note
-        whose identifiers could not be found adds nothing to that; once it is mended, all notes of its patient should
-        be done again. Notes without patient id are each a patient of their own.
+        By default an outcome depends on no other note. With ``whole_patients``, ``notes`` must contain all notes of
+        each patient, in any order. Then the surrogates of a patient are chosen from all of the patient's notes:
+
+        - initials agree with a name, and abbreviations with a facility, that only another note spells out;
+        - no surrogate equals an original of any of these notes.
+
+        A note whose identifiers could not be found adds nothing to this choice. When it is fixed, process all notes of
+        its patient again. Each note without patient id counts as a patient of its own.
 
         Raises SettingsError when the pipeline was loaded without a key.
         """
@@ -210,7 +220,7 @@ class Pipeline(Closing):
     def _guarded(
         self, notes: Sequence[Note], work: Callable[[], list[_Done | Quarantined]]
     ) -> list[_Done | Quarantined]:
-        """Return the outcomes of ``work``, or all ``notes`` as quarantined when there is a fault, now or before."""
+        """Return the outcomes of ``work``. When there is a fault, now or earlier, quarantine all ``notes``."""
         if self._faults:
             stage, reason = self._faults[0].stage, "the engine failed earlier; load a new pipeline"
         else:
@@ -246,10 +256,10 @@ class Pipeline(Closing):
         return [outcomes[index] for index in range(len(notes))]
 
     def _read_context(self, rows: Sequence[tuple[Note, list[Span]]]) -> Context | Exception:
-        """Return the context of all notes of a patient, or why there is none."""
+        """Return the context of all notes of a patient, or the exception when it cannot be read."""
         try:
             with self._stage("surrogates"):
-                # What is read first counts where notes differ, so it must not be the order in which they come.
+                # Where notes differ, the first one read wins. Sort them, so that the input order has no effect.
                 return read_context(sorted(rows, key=lambda row: (row[0].id, row[0].text)))
         except _FAULTS:
             raise
@@ -257,7 +267,7 @@ class Pipeline(Closing):
             return error
 
     def _find_all(self, notes: Sequence[Note]) -> list[_Found | Quarantined]:
-        """Return the fused spans of every note, or why there are none."""
+        """Return the fused spans of every note, or the note as quarantined."""
         outcomes: list[Quarantined | None] = []
         readable: list[tuple[Note, View]] = []
         with self._stage("read"):
@@ -272,13 +282,13 @@ class Pipeline(Closing):
         return [next(found) if outcome is None else outcome for outcome in outcomes]
 
     def _read(self, note: Note) -> View | Quarantined:
-        """Return what detectors read of a note, or why they cannot."""
+        """Return the view of a note that the detectors read, or the note as quarantined."""
         fault = _fault(note)
         if fault:
             return Quarantined(_printable(note.id), "read", fault)
         try:
             view = read_view(note.text)
-            # What the view makes plain hides nothing; what it leaves of such forms does.
+            # Check the view, not the note: forms that the view resolves hide nothing; only the remaining forms do.
             fault = illegible(view.text) if self._hold_back_unreadable else ""
         except _FAULTS:
             raise
@@ -293,14 +303,14 @@ class Pipeline(Closing):
             rows = self._found([view.text for _, view in notes], [note.patient for note, _ in notes])
         except _FAULTS:
             raise
-        except Exception as error:  # noqa: BLE001 - any failure, also one nobody foresaw, stops its note
+        except Exception as error:  # noqa: BLE001 - any failure, also an unexpected one, must stop its note
             if len(notes) == 1:
                 return [self._quarantined(notes[0][0], error)]
             return [outcome for each in notes for outcome in self._find_readable([each])]
         return [self._fused(note, view, row) for (note, view), row in zip(notes, rows, strict=True)]
 
     def _found(self, texts: Sequence[str], patients: Sequence[str]) -> list[list[Span]]:
-        """Return everything the detectors find, one row per text, in its offsets, overlapping as it comes.
+        """Return all spans that the detectors find, one row per text, in offsets of that text. Spans can overlap.
 
         ``texts`` are views of notes; ``patients`` are the ids of their patients.
         """
@@ -340,7 +350,7 @@ class Pipeline(Closing):
     def _apply_templates(
         self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]
     ) -> tuple[list[list[Span]], list[list[Sentence]]]:
-        """Return what the templates find in each text, and the sentences that none of them explains."""
+        """Return the spans that the templates find in each text, and the sentences that no template matches."""
         rows: list[list[Span]] = []
         unexplained: list[list[Sentence]] = []
         for text, candidates in zip(texts, sentences, strict=True):
@@ -357,7 +367,7 @@ class Pipeline(Closing):
         return rows, unexplained
 
     def _fused(self, note: Note, view: View, found: list[Span]) -> _Found | Quarantined:
-        """Return what was found in a note as sorted, disjoint spans, of the view and of the note itself."""
+        """Return the found spans of a note, sorted and disjoint, with offsets of the view and of the note."""
         try:
             with self._stage("propagation"):
                 found = found + propagate(view.text, found)
@@ -399,7 +409,7 @@ class Pipeline(Closing):
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
-        """Time a stage, and remember its name for the quarantine."""
+        """Measure the time of a stage, and keep its name for the quarantine."""
         self._stage_name = name
         started = perf_counter()
         try:
@@ -408,22 +418,25 @@ class Pipeline(Closing):
             self.stage_seconds[name] += perf_counter() - started
 
     def _quarantined(self, note: Note, error: Exception) -> Quarantined:
-        """Return the note as held back. Raises InstallationError when a file of this package is missing for all."""
+        """Return the note as quarantined.
+
+        Raises InstallationError when a file of this package is missing, because then every note fails.
+        """
         missing = missing_file(error) if isinstance(error, OSError) else None
         if missing is not None:
             raise missing from None
-        # Our own errors hold no note text; a foreign one may (a UnicodeEncodeError does), so only its class is named.
+        # Our own errors hold no note text. Other errors can (a UnicodeEncodeError does), so name only their class.
         reason = str(error) if isinstance(error, DeidError) else f"unexpected {type(error).__name__}"
         return Quarantined(note.id, self._stage_name, reason)
 
 
 def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str, PatientRecord]) -> Pipeline:
-    """Load lists, templates and models. Without ``key`` the pipeline can detect, not de-identify.
+    """Load lists, templates and models. Without ``key`` the pipeline can detect, but not de-identify.
 
-    ``records`` maps the patient id of a note to the patient's record; patients without one are served all the same.
+    ``records`` maps patient ids to patient records. Notes of patients without a record are processed as well.
 
-    Raises SettingsError for a record with an unknown field or an unreadable date of birth and for a wrong list,
-    template or setting, ModelError for models that are missing or do not fit.
+    Raises SettingsError for a record with an unknown field or an unreadable date of birth, and for a wrong list,
+    template or setting. Raises ModelError for models that are missing or do not fit.
     """
     records = checked_records(records)
     with ExitStack() as resources:
@@ -432,7 +445,7 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
         tagger: Tagger | None = None
         models: object = None
         if settings.use_models:
-            # The engines are heavy to import, and a pipeline of rules alone must run without them.
+            # The engines are slow to import, and a pipeline without models must run without them.
             from deid_runtime.models.tagger import load_tagger
 
             server = settings.server
@@ -468,9 +481,9 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
 
 
 def surrogate_maker(settings: Settings) -> Callable[[bytes], Surrogates]:
-    """Return what makes the surrogates of a key; the table of days by patient is read once, here.
+    """Return a function that builds the Surrogates of a key. The table of date shifts by patient is read here, once.
 
-    Raises SettingsError for a wrong table; what is made raises it for settings that contradict each other.
+    Raises SettingsError for a wrong table. The returned function raises it for settings that contradict each other.
     """
     return partial(
         Surrogates,
@@ -499,7 +512,7 @@ def _chunks(notes: Sequence[Note]) -> Iterator[list[Note]]:
 
 
 def _fault(note: Note) -> str:
-    """Say why a note cannot be read, or nothing."""
+    """Return why a note cannot be read, or an empty string."""
     for name, value in (("id", note.id), ("text", note.text), ("patient id", note.patient)):
         if not isinstance(value, str):
             return f"the {name} is of type {type(value).__name__}, expected str"
@@ -515,7 +528,7 @@ def _fault(note: Note) -> str:
             "the id is empty, expected one of its own: the pseudonym of the note, and of a note's patient, hang on it"
         )
     if "\0" in note.text:
-        # A null byte mostly means UTF-16 read as UTF-8 or a damaged file; words fall apart at it and would be missed.
+        # A null character mostly means UTF-16 read as UTF-8, or a damaged file. It splits words: detectors miss them.
         return (
             f"the text holds a null character at offset {note.text.index(chr(0))}, as damaged or wrongly decoded files "
             "do; decode the source again, or remove null characters before"
@@ -528,14 +541,14 @@ def _printable(note_id: object) -> str:
 
 
 def _check_fusion(found: Sequence[Span], fused: Sequence[Span]) -> None:
-    """Raise InputError unless ``fused`` is sorted and disjoint and covers just what ``found`` covers."""
+    """Raise InputError unless ``fused`` is sorted and disjoint and covers the same code points as ``found``."""
     disjoint = all(left.end <= right.start for left, right in pairwise(fused))
     if not disjoint or covered(fused) != covered(found):
         raise InputError("fusion changed what is covered; this is a defect, please report it", stage="fusion")
 
 
 def _check_rewrite(before: str, spans: Sequence[Span], after: str, offsets: Sequence[tuple[int, int]]) -> None:
-    """Raise InputError unless the text between the spans, and nothing else, is the same ``before`` and ``after``."""
+    """Raise InputError unless the text outside the spans is the same in ``before`` and ``after``."""
     if len(spans) != len(offsets):
         raise InputError(f"{len(spans)} spans but {len(offsets)} replacements", stage="rewrite")
     old = new = 0

@@ -1,4 +1,4 @@
-"""The last step: replacements put into the text, everything else untouched."""
+"""The last step: put the replacements into the text and copy everything else unchanged."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,12 @@ from deid_runtime.spans import Span
 
 
 def rewrite(text: str, spans: Sequence[Span], replacements: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return ``text`` with each span replaced, and where each replacement is in the new text, ``[start, end)``.
+    """Return ``text`` with each span replaced, and the offsets ``[start, end)`` of each replacement in the new text.
 
-    ``spans`` are sorted, disjoint and inside ``text``; ``replacements`` has one string for each, in the same order.
-    What
-    is outside the spans is copied code point by code point, line ends included.
+    ``spans`` must be sorted, disjoint and inside ``text``. ``replacements`` has one string per span, in the same order.
+    The text outside the spans is copied unchanged, line ends included.
 
-    Raises InputError otherwise: a span that cannot be placed must stop the note, not leave its text in the output.
+    Raises InputError otherwise: a span with wrong offsets must stop the note, or its text stays in the output.
     """
     if len(spans) != len(replacements):
         raise InputError(

@@ -1,4 +1,4 @@
-"""All that can be set about a pipeline, in one frozen record. Only the command line reads the environment."""
+"""All settings of a pipeline, in one frozen record. Only the command line reads environment variables."""
 
 import json
 from collections.abc import Mapping
@@ -19,70 +19,80 @@ Recall = Literal["balanced", "high"]
 
 
 class Server(Protocol):
-    """A server that runs the models: :class:`deid_client.server.TritonServer`. Picklable, for workers."""
+    """A server that runs the models, such as :class:`deid_client.server.TritonServer`.
+
+    It must be picklable, because worker processes receive it.
+    """
 
     @property
     def connect_seconds(self) -> float:
-        """Return how long :meth:`connect` waits for the server before it raises ModelError."""
+        """Return how many seconds :meth:`connect` waits for the server before it raises ModelError."""
 
     def longest_s(self, notes: int, chars: int) -> float:
-        """Return how long a tagger may wait for answers on ``notes`` of ``chars`` characters before it gives all up."""
+        """Return the most seconds that a tagger waits for the answers on ``notes`` notes of ``chars`` characters.
+
+        After that time, the tagger gives up all of these notes.
+        """
 
     def connect(self, settings: "Settings") -> AbstractContextManager[LoadedTagger]:
-        """Return a tagger that asks the server. Raises ModelError when the server or its models will not do."""
+        """Return a tagger that sends requests to the server.
+
+        Raises ModelError when the server cannot be used or its models do not fit.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How notes are searched and rewritten. The defaults de-identify with everything that ships with the package."""
+    """How notes are searched and rewritten. The defaults use the models, lists and templates of the package."""
 
     models: Path | None = None  # folder with manifest.json; None: the models installed with the package
-    models_key: Path | None = None  # public key (PEM) that ``models`` are signed with, see trust.py
-    trust_models: bool = False  # take ``models`` from anywhere; they can be made to find nothing
-    use_models: bool = True  # False leaves patterns, lists and records alone: fast, and not safe on its own
-    server: Server | None = None  # who runs the models; None: an engine in this process
-    engine: Engine = "auto"  # auto: the faster, by processor (engines.fastest_engine)
-    # Of what models do not compute in int8. Every processor has float32. bfloat16 is faster where there are units for
-    # it (AMX, AVX-512 BF16) and gives other scores, so other bytes here and there.
+    models_key: Path | None = None  # public key (PEM) that verifies the signature of ``models``, see trust.py
+    trust_models: bool = False  # accept unverified ``models``; an attacker can make such models find nothing
+    use_models: bool = True  # False: only patterns, lists and records; fast, but not safe on its own
+    server: Server | None = None  # server that runs the models; None: an engine in this process
+    engine: Engine = "auto"  # auto: the faster engine for this processor (engines.fastest_engine)
+    # Precision of the operations that do not run in int8. Every processor supports float32. bfloat16 is faster on
+    # processors with units for it (AMX, AVX-512 BF16), but it gives other scores, so some output bytes differ.
     precision: Precision = "float32"
     profile: Profile = "fast"  # fast: one head per entity
-    recall: Recall = "balanced"  # high: lower thresholds; more is found, and more that is none
-    engine_threads: int = 1  # one engine with one thread per worker beats one engine with many threads
-    batch_windows: int = 8  # model windows per engine call; never changes an answer. More fill caches and pad more rows
+    recall: Recall = "balanced"  # high: lower thresholds, so more identifiers and more false positives
+    engine_threads: int = 1  # one engine with one thread per worker is faster than one engine with many threads
+    # Model windows per engine call. It never changes an answer. More windows take more CPU cache and more padding.
+    batch_windows: int = 8
     thresholds: Mapping[str, float] = field(
         default_factory=dict
-    )  # head -> least 1 - P(O); empty: those of the manifest
+    )  # head -> lowest accepted 1 - P(O); empty: those of the model manifest
     inclusion: Path | None = None  # list of known-clean sentences; None: the packaged one
     templates: Path | None = None  # harvested templates; None: the packaged ones
     operator: Operator = "surrogate"
     date_shift_days: int = 365  # dates move by -n..n days, never 0
-    date_shift_whole_weeks: bool = False  # dates move by whole weeks: weekdays stay, and tell nothing of the offset
-    offsets: Path | None = None  # table of days by patient, in place of offsets that follow from the key
-    dates: Dates = "shift"  # year: only the years of dates stay
-    safe_harbor: bool = False  # as surrogates/safe_harbor.py says: years, ZIP to three digits, states kept
-    hold_back_unreadable: bool = True  # False serves notes in forms that hide identifiers (legibility.py): not safe
+    date_shift_whole_weeks: bool = False  # dates move by whole weeks: weekdays stay and reveal nothing of the shift
+    offsets: Path | None = None  # table of date shifts in days by patient; None: date shifts are derived from the key
+    dates: Dates = "shift"  # year: keep only the years of dates
+    safe_harbor: bool = False  # rules of surrogates/safe_harbor.py: years, ZIP to three digits, states kept
+    hold_back_unreadable: bool = True  # False: accept notes whose form hides identifiers (legibility.py); not safe
 
 
-#: Fields that hold for one machine and one process, and files: they do not travel with the others.
+#: Fields that are valid on one machine only, and files. They are not sent with the other fields.
 _LOCAL: Final = frozenset(
     {"models", "models_key", "trust_models", "use_models", "server", "offsets", "inclusion", "templates"}
 )
 
 
 def to_parameters(settings: Settings) -> dict[str, str]:
-    """Return the settings that do not depend on the machine as texts, for the configuration of a served model.
+    """Return the settings that do not depend on the machine as strings, for the configuration of a served model.
 
-    Strings stand as they are, all else as JSON. Models, server and files are left out.
+    Strings stay unchanged; other values become JSON. Models, server and files are left out.
     """
     values = {each.name: getattr(settings, each.name) for each in fields(settings) if each.name not in _LOCAL}
     return {name: value if isinstance(value, str) else json.dumps(_plain(value)) for name, value in values.items()}
 
 
 def from_parameters(parameters: Mapping[str, str], **local: Any) -> Settings:
-    """Return the settings that :func:`to_parameters` wrote; ``local`` are those of this machine.
+    """Return the settings that :func:`to_parameters` wrote; ``local`` are the settings of this machine.
 
-    One that is missing, as in what an earlier version wrote, has its default. Raises SettingsError, which names the
-    parameter, for a value of a wrong type.
+    A missing parameter gets its default, since an earlier version may not have written it. Raises SettingsError, which
+    names the parameter, for a value of a wrong type.
     """
     hints = get_type_hints(Settings)
     found = {
@@ -98,7 +108,7 @@ def _plain(value: Any) -> Any:
 
 
 def _parsed(name: str, text: str, kind: Any) -> Any:
-    """Return the value of one parameter, checked against the type of its field."""
+    """Return the value of one parameter, checked against the type of its field. Raises SettingsError."""
     choices = get_args(kind)
     if choices and all(isinstance(choice, str) for choice in choices):
         if text not in choices:

@@ -1,4 +1,4 @@
-"""The records every stage hands on: notes, sentences, spans. Only this module does arithmetic on offsets.
+"""The records that all stages share: notes, sentences and spans. Only this module does arithmetic on offsets.
 
 All offsets are half-open code points of a Python ``str``. No ``repr`` here shows note text.
 """
@@ -16,10 +16,11 @@ _LABEL_LIKE: Final = re.compile(r"[A-Z][A-Z0-9_-]{1,30}")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One clinical note. ``patient`` is the id under which surrogates and date shifts stay the same; empty: none known.
+    """One clinical note.
 
-    ``extra`` carries the record's other columns, which are dropped from the output unless asked for. ``position`` says
-    where the note stands in its input (``notes.jsonl:17``), empty for notes that come from no file.
+    ``patient`` is the patient id, empty when unknown. All notes with one patient id get the same surrogates and the
+    same date shift. ``extra`` holds the other columns of the record; the output has them only on request. ``position``
+    is the place of the note in its input (``notes.jsonl:17``); it is empty for notes that come from no file.
     """
 
     id: str
@@ -32,7 +33,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class PatientRecord:
-    """What the hospital's tables say of one patient: field name (``given``, ``dob``, ``mrn`` ...) to value."""
+    """The data of one patient in the hospital's tables: field name (``given``, ``dob``, ``mrn`` ...) to value."""
 
     id: str = field(repr=False)
     fields: Mapping[str, str] = field(repr=False)
@@ -42,8 +43,8 @@ class PatientRecord:
 class Span:
     """A labelled stretch ``[start, end)`` of one text, in code points.
 
-    ``label`` is one of :data:`deid_runtime.labels.LABELS`; ``score`` is in [0, 1]; ``sources`` names who found it, as
-    ``"pattern"``, ``"record"``, ``"model:name"`` ..., several after fusion.
+    ``label`` is one of :data:`deid_runtime.labels.LABELS`; ``score`` is in [0, 1]; ``sources`` names the detectors that
+    found it (``"pattern"``, ``"record"``, ``"model:name"`` ...). After fusion a span can have several sources.
     """
 
     start: int
@@ -59,7 +60,7 @@ class Span:
                 "expected 0 <= start < end"
             )
         if self.label not in LABELS:
-            # Only what looks like a label is quoted: columns mixed up may bring a stretch of text here.
+            # Quote the value only when it looks like a label: if columns are mixed up, it can be note text.
             shown = repr(self.label) if _LABEL_LIKE.fullmatch(self.label) else f"of {len(self.label)} characters"
             raise InputError(f"unknown label {shown}; expected one of deid_runtime.labels.LABELS")
 
@@ -68,15 +69,15 @@ class Span:
         return replace(self, start=self.start + by, end=self.end + by)
 
     def overlaps(self, other: "Span") -> bool:
-        """Say whether the two share a code point."""
+        """Return whether the two spans share a code point."""
         return self.start < other.end and other.start < self.end
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A stretch ``[start, end)`` of a note; the sentences of a note tile it.
+    """A stretch ``[start, end)`` of a note, in code points. The sentences of a note cover it without gap or overlap.
 
-    What is in one that ``is_known`` is known already: models see it beside its neighbours, and are not asked of it.
+    ``is_known`` marks a context sentence: models read it as context for its neighbours only; its words are not scored.
     """
 
     start: int
@@ -85,7 +86,7 @@ class Sentence:
 
 
 def covered(spans: Iterable[Span | Sentence]) -> list[tuple[int, int]]:
-    """Return the stretches of code points that ``spans`` cover, ``(start, end)``, sorted, none touching another."""
+    """Return the code points that ``spans`` cover, as sorted half-open ``(start, end)`` that do not touch."""
     stretches: list[tuple[int, int]] = []
     for start, end in sorted((span.start, span.end) for span in spans):
         if stretches and start <= stretches[-1][1]:
@@ -96,17 +97,18 @@ def covered(spans: Iterable[Span | Sentence]) -> list[tuple[int, int]]:
     return stretches
 
 
-#: One row of spans per text, in order, in the offsets of that text. Rows never depend on each other.
+#: Returns one row of spans per text, in order. Offsets are those of that text. Rows never depend on each other.
 Detector = Callable[[Sequence[str]], list[list[Span]]]
 
-#: As :data:`Detector`, for finders that need the sentences: texts, the sentences of each text; one row each.
+#: A detector that also needs the sentences. Takes the texts and one row of sentences per text; returns the same rows
+#: as :data:`Detector`.
 Tagger = Callable[[Sequence[str], Sequence[Sequence[Sentence]]], list[list[Span]]]
 
 
 class LoadedTagger(Protocol):
-    """A :data:`Tagger` with its models, wherever they run.
+    """A :data:`Tagger` with loaded models, in this process or on a server.
 
-    ``manifest`` is that of the models with what was chosen of them, ready for JSON; no restart changes it.
+    ``manifest`` is the model manifest with the selected options, ready for JSON. A restart does not change it.
     """
 
     manifest: Mapping[str, object]
@@ -116,5 +118,5 @@ class LoadedTagger(Protocol):
 
         Raises ModelError when a server does not answer, EngineError when an engine of this process fails.
 
-        A trace (:data:`~deid_runtime.models.doubts.TRACE`) is no finding: the pipeline uses it up.
+        A trace (:data:`~deid_runtime.models.doubts.TRACE`) is not a finding. The pipeline uses it and removes it.
         """

@@ -1,4 +1,4 @@
-"""The one list of stages: where a note can be held back, and what a pipeline times."""
+"""The list of all stages: a stage can quarantine a note, and a pipeline measures the time of each of its stages."""
 
 from typing import Final
 
@@ -8,15 +8,15 @@ PIPELINE_STAGES: Final = (
     "fusion", "surrogates", "rewrite",
 )  # fmt: skip
 
-#: A column to keep holds what must not be passed on.
+#: A column to keep holds a value that must not reach the output.
 COLUMNS_STAGE: Final = "columns"
-#: The patient of a note cannot be served as a whole.
+#: The notes of one patient cannot be processed together.
 PATIENTS_STAGE: Final = "patients"
 #: The worker processes failed on a note.
 WORKER_STAGE: Final = "worker"
 #: The format of the output cannot hold a note.
 WRITE_STAGE: Final = "write"
-#: An annotated note contradicts itself. Only evaluation and corpora read such.
+#: An annotated note contradicts itself. Only evaluation and corpora read annotated notes.
 EVALUATE_STAGE: Final = "evaluate"
 
 #: All stages that an error or a quarantine may name.

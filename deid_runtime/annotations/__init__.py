@@ -1,1 +1,1 @@
-"""Annotated notes: one class, and one module for each format that they are read from and written as."""
+"""Annotated notes: one class for them, and one module per format that reads and writes them."""

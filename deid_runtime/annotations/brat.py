@@ -1,4 +1,4 @@
-"""Annotated notes in brat stand-off: the text in ``name.txt``, the annotations beside it in ``name.ann``."""
+"""Annotated notes in brat stand-off: the text in ``name.txt``, the annotations in ``name.ann`` in the same folder."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,24 +12,24 @@ from deid_runtime.labels import LABELS
 from deid_runtime.spans import Span
 
 SUFFIX: Final = ".ann"
-#: What brat must find beside the notes to show our labels.
+#: Content of ``annotation.conf``, which brat needs in the folder of the notes to show our labels.
 BRAT_CONFIGURATION: Final = (
     "[entities]\n" + "".join(f"{label}\n" for label in LABELS) + "[relations]\n[events]\n[attributes]\n"
 )
 
 
 def read_brat(path: Path, note_id: str) -> AnnotatedNote:
-    """Return the note whose annotations are in the ``.ann`` file ``path``; brat tells no patient and no type.
+    """Return the note whose annotations are in the ``.ann`` file ``path``. Patient and type are empty in brat.
 
-    Raises SourceError when the text is missing, for lines that are no annotation of brat and for unknown types,
-    InputError for a span that cannot be in its note.
+    Raises SourceError when the text is missing, for malformed annotations and for unknown types. Raises InputError for
+    a span that cannot be in its note.
     """
     beside = path.with_suffix(".txt")
     if not beside.exists() and path.exists():
         raise SourceError(f"{path}: its text {beside.name} is missing; brat keeps the text beside the annotations")
     try:
         with reading(str(path)):
-            # Not read_text: it would turn \r\n into \n and so move every offset behind it.
+            # Not read_text: it would turn \r\n into \n and so move every later offset.
             text = beside.read_bytes().decode("utf-8")
             lines = path.read_bytes().decode("utf-8").splitlines()
     except UnicodeDecodeError as error:
@@ -38,7 +38,7 @@ def read_brat(path: Path, note_id: str) -> AnnotatedNote:
         ) from None
     spans: list[Span] = []
     for number, line in enumerate(lines, start=1):
-        if line.startswith("T"):  # the others are relations, events, notes
+        if line.startswith("T"):  # other lines are relations, events and notes
             spans += _spans_of_line(f"{path}:{number}", line, text)
     with errors_in(str(path)):
         return AnnotatedNote(note_id, "", "", text, tuple(sorted(spans)))
@@ -48,7 +48,7 @@ def _spans_of_line(place: str, line: str, text: str) -> Iterator[Span]:
     try:
         _, body, *_ = line.split("\t")
         name, offsets = body.split(" ", 1)
-        # "12 20;24 28" is one entity in pieces: each piece has to be found.
+        # "12 20;24 28" is one entity in several pieces: each piece becomes a span.
         pieces = [(int(start), int(end)) for start, end in (piece.split() for piece in offsets.split(";"))]
     except ValueError:
         raise SourceError(f"{place}: expected 'T1<tab>LABEL start end<tab>text'") from None
@@ -61,7 +61,7 @@ def _spans_of_line(place: str, line: str, text: str) -> Iterator[Span]:
 
 
 def _joined(text: str, pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the pieces of an entity, those joined that only a line end parts: brat marks a value line by line."""
+    """Return the pieces of an entity. Join pieces with only a line end between them: brat marks values line by line."""
     joined: list[tuple[int, int]] = []
     for start, end in pieces:
         between = text[joined[-1][1] : start] if joined else ""
@@ -73,12 +73,12 @@ def _joined(text: str, pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int
 
 
 def render_brat(text: str, spans: Sequence[Span]) -> bytes:
-    """Return a ``.ann`` file, whose text lies beside it as it is."""
+    """Return the content of the ``.ann`` file for the spans of ``text``."""
     lines = []
     for number, span in enumerate(spans, start=1):
         pieces = list(line_pieces(text, span))
         if not pieces:
-            continue  # white space, which brat cannot mark
+            continue  # brat cannot mark white space
         offsets = ";".join(f"{start} {end}" for start, end in pieces)
         shown = " ".join(text[start:end] for start, end in pieces)
         lines.append(f"T{number}\t{span.label} {offsets}\t{shown}\n")
@@ -86,7 +86,7 @@ def render_brat(text: str, spans: Sequence[Span]) -> bytes:
 
 
 def line_pieces(text: str, span: Span) -> Iterator[tuple[int, int]]:
-    """Yield the half-open offsets of each line of a span, without the blanks at its ends: brat cuts it so."""
+    """Yield the half-open offsets of each line of a span, without white space at both ends, as brat requires."""
     start = span.start
     for line in text[span.start : span.end].splitlines(keepends=True):
         kept = line.strip()

@@ -1,4 +1,4 @@
-"""Spans that a system found, by note: what ``deid detect`` writes, or the annotations of annotated notes."""
+"""Read the spans that a system found, by note: the output of ``deid detect``, or the spans of annotated notes."""
 
 import re
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ _SOURCE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,39}")
 
 
 def read_found(path: Path) -> dict[str, list[Span]]:
-    """Return found spans, sorted, by note id, from what ``deid detect`` writes or from any format that
-    :func:`~deid_runtime.annotations.read.read_gold` takes.
+    """Return the found spans, sorted, by note id.
 
-    Sources are read from JSON Lines alone, scores are not read. Raises SourceError or InputError for what cannot be
-    read.
+    ``path`` is the output of ``deid detect``, or any format that :func:`~deid_runtime.annotations.read.read_gold`
+    reads. Sources are read from JSON Lines only; scores are not read. Raises SourceError or InputError for a file that
+    cannot be read.
     """
     if not path.name.endswith(jsonl.SUFFIXES):
         return {note.id: list(note.spans) for note in read_gold(path)}
@@ -39,9 +39,9 @@ def _found_in(place: str, row: Mapping[str, Any]) -> tuple[str, list[Span]]:
 
 
 def _sources(named: str, told: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return who found a span; systems other than ours may not say it."""
+    """Return the sources of a span; other systems may not give any. Raises SourceError."""
     sources = told.get("sources") or []
-    # They end in reports, where free text would be a leak.
+    # Reports show the sources, so free text in them would be a leak.
     if not isinstance(sources, list) or not all(isinstance(name, str) and _SOURCE.fullmatch(name) for name in sources):
         raise SourceError(f"{named}: 'sources' must be a list of names of finders, letters and digits with - _ . :")
     return tuple(sources)

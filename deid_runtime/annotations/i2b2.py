@@ -1,4 +1,4 @@
-"""Annotated notes in i2b2 2014 XML, one note a file: ``<deIdi2b2><TEXT>...</TEXT><TAGS>...</TAGS></deIdi2b2>``."""
+"""Annotated notes in i2b2 2014 XML, one note per file: ``<deIdi2b2><TEXT>...</TEXT><TAGS>...</TAGS></deIdi2b2>``."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ from deid_runtime.labels import HEADS
 from deid_runtime.spans import Span
 
 SUFFIX: Final = ".xml"
-#: Elements of the 2014 heart disease track, which may stand in the same file.
+#: Elements of the 2014 heart disease track, which can be in the same file.
 _NOT_IDENTIFIERS: Final = frozenset(
     {"CAD", "DIABETES", "FAMILY_HIST", "HYPERLIPIDEMIA", "HYPERTENSION", "MEDICATION", "OBESE", "SMOKER"}
 )
-#: Label to the element that it is a TYPE of; all others are an ID.
+#: Label to the element that has it as TYPE. All other labels are in an ID element.
 _ELEMENTS: Final[Mapping[str, str]] = {
     **dict.fromkeys(HEADS["name"], "NAME"),
     **dict.fromkeys((*HEADS["location"], *HEADS["organization"]), "LOCATION"),
@@ -35,17 +35,17 @@ class _DoctypeError(Exception):
 
 
 class _NoDoctype(TreeBuilder):
-    """Stops at a document type: it could define entities that grow without bound. No i2b2 file has one."""
+    """Stops at a document type, because it could define entities that expand without limit. No i2b2 file has one."""
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
         raise _DoctypeError("remove the document type")
 
 
 def read_i2b2(path: Path, note_id: str) -> AnnotatedNote:
-    """Return the note of a file; the patient of ``123-04.xml`` is ``123``, other names tell none.
+    """Return the note of a file. The patient of ``123-04.xml`` is ``123``; other file names give no patient.
 
-    Raises SourceError for other XML, for unknown types and for tags without offsets, InputError for a span that cannot
-    be in its note.
+    Raises SourceError for other XML, for unknown types and for tags without offsets. Raises InputError for a span that
+    cannot be in its note.
     """
     root = _parse(path)
     text = root.findtext("TEXT")
@@ -63,22 +63,27 @@ def _parse(path: Path) -> Element:
     try:
         parser.feed(content)
         root: Element = parser.close()
-    except (ParseError, _DoctypeError, LookupError, ValueError) as error:  # the last two: an unknown encoding
+    except (
+        ParseError,
+        _DoctypeError,
+        LookupError,
+        ValueError,
+    ) as error:  # an unknown encoding raises one of the last two
         raise SourceError(f"{path}: not well-formed XML without a document type: {error}") from None
     return root
 
 
 def _span(path: Path, tag: Element) -> Span | None:
-    """Return the span of a tag, None for a tag that does not identify."""
+    """Return the span of a tag, or None for a tag that marks no identifier. Raises SourceError."""
     if tag.tag in _NOT_IDENTIFIERS:
         return None
-    # TYPE may be missing on elements with one type alone, as <AGE> and <DATE>.
+    # TYPE may be missing on elements with only one type, such as <AGE> and <DATE>.
     label = label_of_type(f"{path}: {tag.tag}", tag.get("TYPE") or tag.tag, tag.tag)
     if label is None:
         return None
     try:
         start, end = int(tag.attrib["start"]), int(tag.attrib["end"])
-    except (KeyError, ValueError):  # int() quotes what it was given
+    except (KeyError, ValueError):  # the message of int() quotes its input
         start = end = 0
     if not 0 <= start < end:
         raise SourceError(f"{path}: a {tag.tag} tag lacks whole numbers 'start' < 'end'")
@@ -86,7 +91,7 @@ def _span(path: Path, tag: Element) -> Span | None:
 
 
 def render_i2b2(text: str, spans: Sequence[Span]) -> bytes:
-    """Return a file. Raises InputError for a text that XML cannot hold."""
+    """Return the content of an i2b2 file. Raises InputError for a text with characters that XML cannot hold."""
     for at, char in enumerate(text):
         if unicodedata.category(char) == "Cc" and char not in "\t\n\r":
             raise InputError(f"XML cannot hold the control character at offset {at}; give out jsonl or brat")

@@ -1,6 +1,7 @@
-"""Annotated notes in JSON Lines, plain or gzip: ``{"id", "text", "spans": [{"start", "end", "label"}]}`` a line.
+"""Annotated notes in JSON Lines, plain or gzip: one ``{"id", "text", "spans": [{"start", "end", "label"}]}`` per line.
 
-``patient`` and ``type`` may be there. A span may carry its value as ``text``, which must then stand at its offsets.
+``patient`` and ``type`` are optional. A span can have its value as ``text``, which must then equal the text at its
+offsets.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,14 +15,14 @@ from deid_runtime.formats.records import RECORD_LIMIT_BYTES, Meter, Source
 from deid_runtime.spans import Span
 from deid_runtime.system.shown_ids import shown_id
 
-#: How names of such files end.
+#: File name suffixes of this format.
 SUFFIXES: Final = (".jsonl", ".jsonl.gz", ".json", ".ndjson")
 
 
 def read_jsonl(path: Path) -> Iterator[AnnotatedNote]:
-    """Yield the notes of a file, their spans sorted; blank lines are skipped.
+    """Yield the notes of a file with sorted spans. Blank lines are skipped.
 
-    Raises SourceError for a line that holds no annotated note, InputError for a span that cannot be in its note.
+    Raises SourceError for a line without an annotated note, and InputError for a span that cannot be in its note.
     """
     for place, row in read_rows(path):
         note_id = row_id(place, row)
@@ -42,7 +43,7 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedNote]:
 
 
 def read_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield ``(file:line, object)`` for each line that is not blank. Raises SourceError for other lines."""
+    """Yield ``(file:line, object)`` for each line that is not blank. Raises SourceError for a line with no object."""
     for number, row in read_objects(Source(path, str(path), "jsonl", 0), RECORD_LIMIT_BYTES, Meter()):
         place = f"{path}:{number}"
         if isinstance(row, str):
@@ -56,9 +57,9 @@ def row_id(place: str, row: Mapping[str, Any]) -> str:
 
 
 def spans_of_rows(place: str, rows: object) -> list[Span]:
-    """Return the spans of a note's ``spans``, in their order.
+    """Return the spans of the ``spans`` field of a note, in its order.
 
-    Raises SourceError for what is no list of spans, InputError for impossible offsets and unknown labels.
+    Raises SourceError when it is not a list of spans, and InputError for impossible offsets and unknown labels.
     """
     if not isinstance(rows, list):
         raise SourceError(f"{place}: no list 'spans'; an empty list says that nothing was found")
@@ -80,13 +81,13 @@ def _string(place: str, row: Mapping[str, Any], name: str, default: str | None =
 
 
 def _name(place: str, row: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    """Return an id, which tables may hold as a number."""
+    """Return an id as a string; it may be an integer in the file. Raises SourceError for other types."""
     found = row.get(name, default)
     return str(found) if type(found) is int else _string(place, row, name, default)
 
 
 def render_jsonl(note: AnnotatedNote, *, with_values: bool = False) -> bytes:
-    """Return a note as one line; ``with_values`` adds the value of each span, for people who correct the file.
+    """Return a note as one line. ``with_values`` adds the text of each span, for people who correct the file.
 
     Raises InputError for a text that UTF-8 cannot hold.
     """

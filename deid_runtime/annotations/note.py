@@ -1,4 +1,4 @@
-"""A note with the identifiers that are marked in it, and what is required of its spans."""
+"""A note with its annotated identifiers, and the checks of its spans."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,12 +12,12 @@ from deid_runtime.system.shown_ids import shown_id
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedNote:
-    """A note with its marked spans, sorted, in half-open code points of ``text``.
+    """A note with its annotated spans, sorted, with half-open offsets of ``text`` in code points.
 
-    ``patient`` and ``type`` are empty where they are not known. Spans may overlap where annotators let them; training
-    and most writers need disjoint ones (:func:`require_disjoint`).
+    ``patient`` and ``type`` are empty when unknown. Spans of some annotators overlap; training and most writers need
+    disjoint spans (:func:`require_disjoint`).
 
-    Raises InputError when a span ends behind the text.
+    Raises InputError when a span ends after the text.
     """
 
     id: str
@@ -31,9 +31,9 @@ class AnnotatedNote:
 
 
 def require_inside(note_id: str, text: str, spans: Sequence[Span], side: str) -> None:
-    """Raise InputError when a span ends behind the text: its offsets then belong to another text or another unit.
+    """Raise InputError when a span ends after the text: its offsets then belong to another text or use another unit.
 
-    ``side`` says whose spans they are: ``"gold"`` or ``"found"``.
+    ``side`` says which spans are checked: ``"gold"`` or ``"found"``.
     """
     for span in spans:
         if span.end > len(text):
@@ -55,7 +55,7 @@ def require_disjoint(note: AnnotatedNote) -> None:
 
 @contextmanager
 def errors_in(place: str) -> Iterator[None]:
-    """Put ``place``, a file with its line or note, in front of the message of an InputError."""
+    """Add ``place``, a file with its line or note, to the start of the message of an InputError."""
     try:
         yield
     except InputError as error:

@@ -1,6 +1,6 @@
-"""Reads annotated files and folders of them, in the format that their names tell.
+"""Read annotated files and folders of them. The file names determine the format.
 
-Files are read whole: annotated sets are small.
+Each file is read completely into memory, because annotated sets are small.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,12 +23,18 @@ _IN_FOLDERS: Final = (_TEXT, ".jsonl", ".jsonl.gz", *_STANDOFF)
 def read_annotated(paths: Sequence[Path]) -> list[AnnotatedNote]:
     """Read annotated files, or folders of them, in the order of their names.
 
-    Tagged ``.txt`` (a ``%%`` line opens each patient and note), ``.jsonl`` and ``.jsonl.gz``, i2b2 2014 ``.xml``, and
-    brat ``.ann`` with its ``.txt`` beside it. The id of a note that is a file is its path below the folder. The spans
-    of a note are sorted and disjoint; what is marked twice with one label is one span.
+    The formats are:
 
-    Raises SourceError when a path holds no annotated note or a line cannot be read, InputError for a note whose spans
-    overlap or end behind its text.
+    - tagged ``.txt``, in which a ``%%`` line starts each patient and note;
+    - ``.jsonl`` and ``.jsonl.gz``;
+    - i2b2 2014 ``.xml``;
+    - brat ``.ann`` with its ``.txt`` in the same folder.
+
+    In formats with one note per file, the id of the note is its path below the folder, without suffix. The spans of a
+    note are sorted and disjoint; equal spans are merged into one.
+
+    Raises SourceError when a path has no annotated note or a line cannot be read. Raises InputError for a note whose
+    spans overlap or end after its text.
     """
     notes: list[AnnotatedNote] = []
     for path in paths:
@@ -43,12 +49,13 @@ def read_annotated(paths: Sequence[Path]) -> list[AnnotatedNote]:
 
 
 def read_gold(path: Path) -> list[AnnotatedNote]:
-    """Read annotated notes to score against, in the order of the file or by file name. Spans may overlap.
+    """Read the annotated notes to score against, in the order of the file or by file name. Spans can overlap.
 
     ``path`` is a file of JSON Lines, an i2b2 ``.xml``, a brat ``.ann``, or a folder of the latter two. Tagged text is
-    not read: it could be any text.
+    not read, because a ``.txt`` file can be any text.
 
-    Raises SourceError when the path cannot be read as any of these or an id comes twice, InputError for a bad note.
+    Raises SourceError when the path cannot be read as any of these or an id occurs twice, and InputError for a bad
+    note.
     """
     files = sorted(file for suffix in _STANDOFF for file in path.rglob(f"*{suffix}")) if path.is_dir() else [path]
     notes: list[AnnotatedNote] = []
@@ -65,7 +72,7 @@ def read_gold(path: Path) -> list[AnnotatedNote]:
 
 
 def require_unique_ids(path: Path, ids: Iterable[str]) -> None:
-    """Raise SourceError when an id comes twice in what was read from ``path``."""
+    """Raise SourceError when one of the ids that were read from ``path`` occurs twice."""
     seen: set[str] = set()
     for note_id in ids:
         if note_id in seen:
@@ -76,10 +83,10 @@ def require_unique_ids(path: Path, ids: Iterable[str]) -> None:
 
 
 def read_records(paths: Sequence[Path]) -> dict[str, PatientRecord]:
-    """Return, by patient id, the structured records in the tagged files among ``paths``; other files hold none.
+    """Return, by patient id, the structured records in the tagged files of ``paths``. Other formats have no records.
 
-    Records of one patient are joined. Raises SourceError for a line that cannot be read and for records of one patient
-    that contradict each other.
+    Records of one patient are merged. Raises SourceError for a line that cannot be read, and when records of one
+    patient contradict each other.
     """
     records: dict[str, PatientRecord] = {}
     files = [file for path in paths for file in annotated_files(path) if file.suffix == _TEXT]
@@ -105,8 +112,8 @@ def annotated_files(path: Path) -> list[Path]:
 
 
 def _read_file(file: Path, given: Path) -> Iterator[AnnotatedNote]:
-    """Yield the notes of a file below the folder ``given``, or of ``given`` itself."""
-    # The id that `deid detect` gives to a note that is a file: its path below the folder, without suffix.
+    """Yield the notes of ``file``, which is below the folder ``given`` or is ``given`` itself."""
+    # `deid detect` uses the same id for a note that is a file: its path below the folder, without suffix.
     below = file.relative_to(given) if given.is_dir() else Path(file.name)
     note_id = below.with_suffix("").as_posix()
     if file.name.endswith(jsonl.SUFFIXES):

@@ -1,4 +1,4 @@
-"""Tagged text: the notes of one or several patients in a file, each span between ``<LABEL>`` and ``</LABEL>``.
+"""Tagged text: a file with the notes of one or more patients, and each span between ``<LABEL>`` and ``</LABEL>``.
 
 ::
 
@@ -6,8 +6,8 @@
     %% note id=P1-1 type="Phone note"
     <PATIENT>Alma Orr</PATIENT> called on <DATE>3/14/2019</DATE>.
 
-Spans never nest, and a value may be broken over one line end, not over a blank line. Line ends are LF; empty lines at
-either end of a note are not part of it.
+Spans never nest. A span can contain one line end, but no blank line. Line ends are LF. Empty lines at the start and end
+of a note are not part of it.
 """
 
 import re
@@ -23,11 +23,11 @@ from deid_runtime.labels import LABELS
 from deid_runtime.spans import PatientRecord, Span
 from deid_runtime.system.shown_ids import shown_id
 
-_IN_BROKEN: Final = r"(?:(?!</?[A-Z])[^\n])"  # of a value over two lines, in which no other tag stands
+_IN_BROKEN: Final = r"(?:(?!</?[A-Z])[^\n])"  # a character of a span over two lines; no other tag can be in it
 _TAG: Final = re.compile(
     rf"<({'|'.join(map(re.escape, LABELS))})>([^\n]*?|{_IN_BROKEN}*\n(?![ \t]*\n){_IN_BROKEN}*)</\1>"
 )
-#: What is left of a tag that was not closed, misspelt or broken over lines.
+#: The rest of a tag that was not closed, is misspelt or is split between lines.
 _TAG_LIKE: Final = re.compile(
     rf"<[ \t]*/[ \t]*[A-Z][A-Z-]+|<(?:{'|'.join(map(re.escape, LABELS))})[ \t]*>|<[A-Z][A-Z-]{{3,}}>"
 )
@@ -35,7 +35,7 @@ _SAFE_ATTRIBUTE: Final = re.compile(r"[\w@%+:,./~&-]+")
 
 
 def parse_tagged(marked: str) -> tuple[str, tuple[Span, ...]]:
-    """Return the text without its ``<LABEL>...</LABEL>`` tags, and the spans they stood around."""
+    """Return the text without its ``<LABEL>...</LABEL>`` tags, and the spans that they marked."""
     parts: list[str] = []
     spans: list[Span] = []
     at = length = 0
@@ -62,8 +62,8 @@ def parse_header(line: str) -> tuple[str, dict[str, str]]:
 def read_tagged(path: Path) -> Iterator[AnnotatedNote]:
     """Yield the notes of one file.
 
-    Raises SourceError, with the line, for a ``%%`` line that cannot be read, for what is left of a tag, and for text
-    before the first ``%% note`` line of a patient: an identifier could stand there that nobody would look for.
+    Raises SourceError for a ``%%`` line that cannot be read, for the rest of a broken tag, and for text before the
+    first ``%% note`` line of a patient. Such text belongs to no note, so an identifier in it would not be found.
     """
     patient: dict[str, str] = {}
     note: dict[str, str] | None = None
@@ -100,7 +100,7 @@ def read_tagged(path: Path) -> Iterator[AnnotatedNote]:
 
 
 def read_tagged_records(path: Path) -> Iterator[PatientRecord]:
-    """Yield the structured records that the ``%% patient`` lines of one file hold."""
+    """Yield the structured record of every ``%% patient`` line of a file. Raises SourceError."""
     for number, line in enumerate(_lines(path), start=1):
         if line.startswith("%%"):
             kind, attributes = _header(path, number, line)
@@ -120,15 +120,16 @@ def _lines(path: Path) -> list[str]:
 def _header(path: Path, number: int, line: str) -> tuple[str, dict[str, str]]:
     try:
         return parse_header(line)
-    except ValueError:  # from None: shlex's error carries part of the line
+    except ValueError:  # from None: the error of shlex contains part of the line
         raise SourceError(f"{path}:{number}: unbalanced quotes in a %% line; close each quote") from None
 
 
 def render_tagged(patient: str, record: Mapping[str, str], notes: Sequence[AnnotatedNote]) -> str:
-    """Return one patient's notes, ``record`` (field to value) in the first line; texts of several make one file.
+    """Return the notes of one patient as tagged text, with ``record`` (field to value) in the first line.
 
-    Raises InputError for a note that would not come back as it is: a span over several line ends, tags in its text,
-    lines that begin with ``%%``, line ends other than LF, empty lines at either end.
+    To write several patients, concatenate their texts. Raises InputError for a note that would be read back
+    differently. Such a note has a span over several line ends, tags or lines with ``%%`` in its text, line ends other
+    than LF, or empty lines at its start or end.
     """
     lines = [_header_line("patient", {"id": patient, **record})]
     for note in notes:
@@ -161,7 +162,7 @@ def _header_line(kind: str, attributes: Mapping[str, str]) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Return ``value`` as :func:`parse_header` reads it; line ends, which a header cannot hold, become blanks."""
+    """Return ``value`` in the form that :func:`parse_header` reads. Line ends and other white space become spaces."""
     value = " ".join(value.split())
     if _SAFE_ATTRIBUTE.fullmatch(value):
         return value

@@ -1,4 +1,4 @@
-"""How i2b2 2014 and brat projects that follow it name the types of identifiers, and the labels of this library."""
+"""Map the type names of i2b2 2014, and of brat projects that use them, to the labels of this library."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -6,11 +6,11 @@ from typing import Final
 from deid_runtime.errors import SourceError
 from deid_runtime.labels import LABELS
 
-#: i2b2 2014 TYPE to our label, where the names differ; None: not an identifier in our scheme, the tag is skipped.
+#: i2b2 2014 TYPE to our label. None: not an identifier in our scheme, so the tag is skipped.
 I2B2_TYPES: Final[Mapping[str, str | None]] = {
     **{label: label for label in LABELS},
     "PROFESSION": None,
-    "OTHER": None,  # <LOCATION TYPE="OTHER"> is settled by its element
+    "OTHER": None,  # label_of_type handles <LOCATION TYPE="OTHER"> before
     "ROOM": "LOCATION-OTHER",
     "DEPARTMENT": "LOCATION-OTHER",
     "LOCATION_OTHER": "LOCATION-OTHER",
@@ -18,9 +18,9 @@ I2B2_TYPES: Final[Mapping[str, str | None]] = {
 
 
 def label_of_type(place: str, name: str, element: str = "") -> str | None:
-    """Return the label for a type, in any case, or None for a type that does not identify.
+    """Return the label for a type, in any letter case, or None for a type that is not an identifier.
 
-    ``element`` is the XML element that carries the type. Raises SourceError, which names ``place``, for other types.
+    ``element`` is the XML element that has the type. Raises SourceError, which names ``place``, for unknown types.
     """
     key = name.strip().upper()
     if element == "LOCATION" and key == "OTHER":

@@ -1,4 +1,4 @@
-"""One file per input and output format, and the table that finds them by name or suffix."""
+"""Input and output formats: one module per format, and the table of formats by name and suffix."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from deid_runtime.formats.records import Item, Meter, Reader, ReadOptions, Sourc
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How one format is read and written. ``is_table`` formats hold many notes a file, the others one."""
+    """How one format is read and written. ``is_table`` formats have many notes per file, the others one."""
 
     suffixes: tuple[str, ...]
     is_table: bool
@@ -30,14 +30,14 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "parquet": Format((".parquet",), True, read_parquet, write_parquet),
         "txt": Format((".txt",), False, read_text, write_text),
         "i2b2": Format((".xml",), False, read_i2b2, write_i2b2),
-        # The same texts; the annotations beside them are those of the original and are not passed on.
+        # Only the texts: the annotations in the folder describe the original text, so they are not written.
         "brat": Format((), False, read_text, write_text, ignored_suffixes=(".ann", ".conf")),
     }
 )
 
 
 def format_of(name: str) -> str | None:
-    """Return the format that a file name's suffix stands for, or None."""
+    """Return the name of the format with the suffix of a file name, or None."""
     lowered = name.lower()
     for format_name, format_ in FORMATS.items():
         if lowered.endswith(format_.suffixes):
@@ -46,13 +46,13 @@ def format_of(name: str) -> str | None:
 
 
 def is_table(name: str) -> bool:
-    """Say whether the suffix of a file name is that of a format with many notes a file."""
+    """Return whether the suffix of a file name belongs to a format with many notes per file."""
     format_name = format_of(name)
     return format_name is not None and FORMATS[format_name].is_table
 
 
 def read_notes(source: Source, options: ReadOptions, meter: Meter | None = None) -> Iterator[Item]:
-    """Yield every record of one file, as a note or as unreadable, in order.
+    """Yield every record of one file in order, as a Note or as Unreadable.
 
     Raises SourceError when the file as a whole cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Lines of a binary file, plain or gzip, in bounded memory."""
+"""Read the lines of a binary file, plain or gzip, with limited memory."""
 
 import gzip
 import zlib
@@ -12,19 +12,19 @@ from deid_runtime.formats.records import Meter, Source
 BOM = b"\xef\xbb\xbf"
 _GZIP_MAGIC = b"\x1f\x8b"
 _SKIP_BYTES = 2**20
-#: A record of JSON or CSV that has more commas and brackets than this is not parsed. A parsed part takes some hundred
-#: bytes of memory, so that a record of two-byte parts would grow thirty-fold.
+#: A JSON or CSV record with more commas and brackets than this is not parsed. Each parsed part takes about a hundred
+#: bytes of memory, so a record of two-byte parts would grow about thirty times.
 MOST_PARTS = 2**21
 
 
 def has_too_many_parts(record: bytes) -> bool:
-    """Say whether a record has more commas and opening brackets than :data:`MOST_PARTS`."""
+    """Return whether a record has more commas and opening brackets than :data:`MOST_PARTS`."""
     return len(record) > MOST_PARTS and sum(map(record.count, (b",", b"[", b"{"))) > MOST_PARTS
 
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Turn what the system says of a file that cannot be read on into a SourceError naming it."""
+    """Turn a read error inside the ``with`` block into a SourceError. ``name`` is the file name in the message."""
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -37,14 +37,14 @@ def reading(name: str) -> Iterator[None]:
 
 
 def read_lines(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tuple[int, bytes | None]]:
-    """Yield ``(line number from 1, line with its end)``, a byte order mark removed; None for a line over the limit.
+    """Yield ``(line number from 1, line with its line end)``. The line is None when it is over the limit.
 
-    Lines end at ``\\n`` only. Raises SourceError when the file cannot be read to its end.
+    Lines end at ``\\n`` only. A byte order mark is removed. Raises SourceError when the file cannot be read to its end.
     """
     with reading(source.name), source.path.open("rb") as stored:
         is_gzip = source.path.suffix.lower() == ".gz" or stored.peek(2)[:2] == _GZIP_MAGIC
         file = cast("IO[bytes]", gzip.GzipFile(fileobj=stored, mode="rb")) if is_gzip else stored
-        # A pipe has no position; nobody knows either how much is still to come.
+        # A pipe has no position, and its size is unknown, so the meter stays unchanged.
         has_position = stored.seekable()
         number, before = 0, 0
         while line := file.readline(limit_bytes + 1):

@@ -1,7 +1,7 @@
-"""Comma-separated values with a header line, quoted as RFC 4180 has it, in UTF-8.
+"""Comma-separated values in UTF-8 with a header line, quoted as in RFC 4180.
 
-Quoted fields may hold line ends. Where quoting is broken nobody can tell where the next record begins, and the pieces
-of a note could pass for ids or types; so broken quoting stops the run instead of costing one record.
+Quoted fields can contain line ends. After broken quoting, the start of the next record is unknown, and parts of a note
+could be read as ids or types. So broken quoting stops the run instead of quarantining one record.
 """
 
 import csv
@@ -18,7 +18,7 @@ from deid_runtime.system.digests import Create, new_file
 
 
 def read_delimited(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
-    """Yield the notes of a file; a row with too few or too many fields is unreadable, so is one with bad bytes.
+    """Yield the notes of a file. A row with a wrong number of fields, or with bytes that are not UTF-8, is unreadable.
 
     Raises SourceError for a missing column, for broken quoting and for a record over the limit.
     """
@@ -35,7 +35,7 @@ def read_delimited(source: Source, options: ReadOptions, meter: Meter) -> Iterat
 
 
 def check_columns(name: str, header: Sequence[str], options: ReadOptions) -> None:
-    """Raise SourceError unless the columns that are needed are there, once each."""
+    """Raise SourceError when a needed column is missing, or when a used column occurs twice."""
     needed = (*options.needed_columns, *options.kept_columns)
     missing = [column for column in needed if column not in header]
     if missing:
@@ -47,9 +47,10 @@ def check_columns(name: str, header: Sequence[str], options: ReadOptions) -> Non
 
 
 def read_rows(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tuple[int, list[str]]]:
-    """Yield ``(number of the first line, fields)`` of every row that is not blank, the header first.
+    """Yield ``(number of its first line, fields)`` for every row that is not blank, starting with the header.
 
-    Bytes that are not UTF-8 come out as lone surrogates, so that they spoil their own row only.
+    Bytes that are not UTF-8 become lone surrogate code points, so that only their own row is unreadable. Raises
+    SourceError for broken quoting and for a record over ``limit_bytes``.
     """
     csv.field_size_limit(limit_bytes)
     lines = _RecordLines(source, limit_bytes, meter)
@@ -71,7 +72,7 @@ def read_rows(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tuple[
 
 
 class _RecordLines:
-    """Decoded lines for the parser, with a bound on what one record may take."""
+    """Decoded lines for the CSV parser, with limits for one record. Raises SourceError when a record exceeds them."""
 
     def __init__(self, source: Source, limit_bytes: int, meter: Meter) -> None:
         self.number = 0
@@ -113,13 +114,13 @@ def _header(source: Source, rows: Iterator[tuple[int, list[str]]]) -> list[str]:
 
 
 class DelimitedWriter:
-    """A header and one row a note: the input's own columns among id, patient, text and the kept ones."""
+    """Writes a header and one row per note: id, patient, text and kept columns, as far as the input has them."""
 
     def __init__(self, columns: Sequence[str], options: ReadOptions, path: Path, create: Create) -> None:
         self._columns = columns
         self._options = options
         self._file = io.TextIOWrapper(create(path), encoding="utf-8", newline="")
-        # CR and LF both end lines here, so the writer quotes every field that holds either.
+        # With CR and LF in the line terminator, the writer quotes every field that contains one of them.
         self._rows = csv.writer(self._file, lineterminator="\r\n")
         self._rows.writerow(columns)
 
@@ -138,11 +139,11 @@ class DelimitedWriter:
 
 
 def write_delimited(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> DelimitedWriter:
-    """Open a writer with the columns of ``source`` that are passed on, in its order."""
+    """Open a writer with the columns of ``source`` that the output keeps, in the order of ``source``."""
     header = _header(source, read_rows(source, options.record_limit_bytes, Meter()))
     return DelimitedWriter([column for column in header if column in passed_on(options)], options, path, create)
 
 
 def passed_on(options: ReadOptions) -> frozenset[str]:
-    """Return the columns that a table may have in the output."""
+    """Return the columns that an output table can have."""
     return frozenset({options.id_column, options.patient_column, options.text_column, *options.kept_columns})

@@ -1,10 +1,10 @@
-"""i2b2/UTHealth 2014 XML: ``<deIdi2b2><TEXT>...</TEXT><TAGS>...</TAGS></deIdi2b2>``, one note a file.
+"""i2b2/UTHealth 2014 XML: ``<deIdi2b2><TEXT>...</TEXT><TAGS>...</TAGS></deIdi2b2>``, one note per file.
 
-The TAGS of the input are somebody's annotation of the original and are never written. Files of that corpus are named
-``110-01.xml``, patient and record, so the number before the dash is the patient; other names give none.
-TEXT holds characters alone. Elements, comments or processing instructions in it, and text beside TEXT and TAGS, would
-be lost: such a note is unreadable.
-XML turns CRLF into LF when it is read (XML 1.0, 2.11); offsets count the text after that, as the corpus's own do.
+The TAGS of the input annotate the original text, so they are never written. Files of that corpus have names such as
+``110-01.xml``: the number before the dash is the patient, the number after it the record. Other names give no patient.
+TEXT must contain only characters. Elements, comments or processing instructions in it, and text outside TEXT and TAGS,
+would be lost, so such a note is unreadable. An XML parser turns CRLF into LF (XML 1.0, 2.11). Offsets count the text
+after that, as in the corpus.
 """
 
 import re
@@ -25,7 +25,7 @@ _NUMBERED = re.compile(r"(\d+)-\d+")
 
 
 def read_i2b2(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
-    """Yield the one note of a file."""
+    """Yield the only note of a file, or an Unreadable."""
     note_id = file_note_id(source, SUFFIX)
     try:
         text = parse_text(read_bounded(source, options.record_limit_bytes, meter))
@@ -36,10 +36,10 @@ def read_i2b2(source: Source, options: ReadOptions, meter: Meter) -> Iterator[It
 
 
 def parse_text(data: bytes) -> str:
-    """Return what the TEXT element holds.
+    """Return the content of the TEXT element.
 
-    Raises InputError for other XML, for no XML, for text that would be lost, and for a document type. A document type
-    could define entities that expand without bound or name other files; no i2b2 file has one.
+    Raises InputError for other XML, for malformed XML, for text that would be lost, and for a document type. A document
+    type could define entities that expand without limit or name other files; no i2b2 file has one.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -86,7 +86,7 @@ def parse_text(data: bytes) -> str:
         raise InputError(f"not well-formed XML on line {error.lineno} ({expat.ErrorString(error.code)})") from None
     except InputError:
         raise
-    except (LookupError, ValueError):  # an encoding that is unknown, or of several bytes a character
+    except (LookupError, ValueError):  # an unknown encoding, or one with several bytes per character
         raise InputError("the XML is in an encoding that cannot be read; convert it to UTF-8") from None
     if texts != 1:
         raise InputError(f"the XML has {texts} TEXT elements; expected one")
@@ -94,16 +94,16 @@ def parse_text(data: bytes) -> str:
 
 
 def patient_of_file(name: str) -> str:
-    """Return the patient of a file by its name: ``110`` of ``110-01.xml``, empty for other names."""
+    """Return the patient id in a file name: ``110`` for ``110-01.xml``, empty for other names."""
     numbered = _NUMBERED.fullmatch(PurePosixPath(name).stem)
     return numbered[1] if numbered else ""
 
 
 class I2b2Writer(FileWriter):
-    """Writes TEXT alone: the tags of the input described the original."""
+    """Writes only TEXT, because the tags of the input describe the original."""
 
     def render(self, text: str) -> bytes:
-        # A reader of CDATA would turn a carriage return into a line feed; a character reference survives.
+        # In CDATA, an XML parser would turn a carriage return into a line feed. A character reference stays unchanged.
         body = escape(text, {"\r": "&#13;"}) if "\r" in text else _cdata(text)
         return f'<?xml version="1.0" encoding="UTF-8" ?>\n<{_ROOT}>\n<TEXT>{body}</TEXT>\n</{_ROOT}>\n'.encode()
 
@@ -113,5 +113,5 @@ def _cdata(text: str) -> str:
 
 
 def write_i2b2(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> I2b2Writer:
-    """Open a writer into the folder or the file ``path``."""
+    """Open a writer to the folder or file ``path``."""
     return I2b2Writer(path, suffix_like(source.name, SUFFIX), create, is_folder=path.is_dir())

@@ -1,4 +1,4 @@
-"""JSON Lines, plain or gzip: one object a line, in UTF-8."""
+"""JSON Lines, plain or gzip: one object per line, in UTF-8."""
 
 import gzip
 import json
@@ -12,15 +12,15 @@ from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unrea
 from deid_runtime.spans import Note
 from deid_runtime.system.digests import Create, new_file
 
-#: A column that none of this many first objects has is taken for a wrong column name.
+#: When none of this many first objects has a column, the column name is considered wrong.
 _PROBE_OBJECTS = 100
 _GZIP_LEVEL = 6
 
 
 def read_jsonl(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
-    """Yield the notes of a file. A bad line costs that line only; blank lines are skipped.
+    """Yield the notes of a file. A bad line affects only itself; blank lines are skipped.
 
-    Raises SourceError when the file cannot be read, or when none of its first objects has a column that is needed.
+    Raises SourceError when the file cannot be read, or when none of its first objects has a needed column.
     """
     keys = _KeyProbe(source.name, options.needed_columns)
     for number, row in read_objects(source, options.record_limit_bytes, meter):
@@ -34,7 +34,7 @@ def read_jsonl(source: Source, options: ReadOptions, meter: Meter) -> Iterator[I
 
 
 def read_objects(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tuple[int, dict[str, object] | str]]:
-    """Yield ``(line number, object)`` for every line that is not blank, or the reason why it holds no object."""
+    """Yield ``(line number, object)`` for every line that is not blank, with a reason in place of a bad object."""
     for number, line in read_lines(source, limit_bytes, meter):
         if line is None:
             yield number, f"the line is longer than {limit_bytes} bytes; split the note"
@@ -53,7 +53,7 @@ def _parse(line: bytes) -> dict[str, object] | str:
         return f"byte {error.start + 1} of the line is not UTF-8; convert the file to UTF-8"
     except json.JSONDecodeError as error:
         return f"the line is not valid JSON at character {error.pos + 1}; expected one object a line"
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+    except (ValueError, RecursionError) as error:  # a number with thousands of digits, or thousands of nested brackets
         return f"the line holds JSON that cannot be read ({type(error).__name__})"
     return value if isinstance(value, dict) else "the line is JSON but no object; expected one object a line"
 
@@ -70,7 +70,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 class _KeyProbe:
-    """Tells a wrong column name, which would put every record into quarantine, from single bad records."""
+    """Detects a wrong column name, which would quarantine every record. Single bad records do not count as one."""
 
     def __init__(self, name: str, wanted: tuple[str, ...]) -> None:
         self._name = name
@@ -95,7 +95,7 @@ class _KeyProbe:
 def missing_columns(name: str, missing: list[str], found: list[str]) -> SourceError:
     """Return the error for a file without the columns that it must have.
 
-    Of the columns found only the usual names are told: where a table has no header, its first note stands there.
+    Of the found columns, the message names only usual column names: without a header, the "names" are the first note.
     """
     usual = [column for column in found if column.strip().lower().replace(" ", "_") in _USUAL_COLUMNS][:30]
     told = f"{len(found)} columns" + (f", among them {', '.join(usual)}" if usual else "")
@@ -114,12 +114,12 @@ _USUAL_COLUMNS: Final = frozenset(
 
 
 class JsonlWriter:
-    """One object a line: id, patient where known, text, kept columns. Gzip when the name ends in ``.gz``."""
+    """Writes one object per line: id, patient if known, text and kept columns. ``compress`` writes gzip."""
 
     def __init__(self, options: ReadOptions, path: Path, create: Create, *, compress: bool) -> None:
         self._options = options
         self._stored = create(path)
-        # No name and no time in the header: the same notes give the same bytes.
+        # The gzip header gets no name and no time, so that the same notes give the same bytes.
         self._gzip = gzip.GzipFile("", "wb", _GZIP_LEVEL, self._stored, mtime=0) if compress else None
         self._file = cast("IO[bytes]", self._gzip or self._stored)
 
@@ -133,13 +133,13 @@ class JsonlWriter:
         self._file.write(dump_line(row))
 
     def close(self) -> None:
-        with self._stored:  # closed also where the disk has no room for the end of the other
+        with self._stored:  # close it even when the disk is full and closing the gzip stream fails
             if self._gzip:
                 self._gzip.close()
 
 
 def dump_line(row: Mapping[str, object]) -> bytes:
-    """Return ``row`` as one line of JSON in UTF-8, its end included.
+    """Return ``row`` as one line of JSON in UTF-8, with its line end.
 
     Raises InputError for a value that JSON cannot hold.
     """
@@ -156,5 +156,5 @@ def dump_line(row: Mapping[str, object]) -> bytes:
 
 
 def write_jsonl(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> JsonlWriter:
-    """Open a writer for the notes of ``source``; gzip as the source is, unless ``path`` says otherwise."""
+    """Open a writer for the notes of ``source``. The output is gzip when the name of ``source`` ends in ``.gz``."""
     return JsonlWriter(options, path, create, compress=source.name.lower().endswith(".gz"))

@@ -1,4 +1,4 @@
-"""Apache Parquet, read row by row and written by groups of rows. pyarrow is imported when a file is opened."""
+"""Apache Parquet, read row by row and written in row groups. pyarrow is imported only when a file is opened."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,20 +24,20 @@ from deid_runtime.system.digests import Create, new_file
 if TYPE_CHECKING:
     import pyarrow
 
-#: A value that a file stores once may stand in many rows, and a batch holds a copy for each: forty microseconds a row
-#: more buy memory that one value bounds.
+#: Rows per batch. A file can store a value once for many rows, and a batch has a copy for each row. With one row per
+#: batch, one value limits the memory; this costs forty microseconds more per row.
 _READ_ROWS = 1
 _READ_BUFFER_BYTES = 2**20
-#: A row group is written when it has this many rows or characters: the writer's memory and the reader's.
+#: A row group is written when it has this many rows or characters. It limits the memory of the writer and the reader.
 _GROUP_ROWS = 8_192
 _GROUP_CHARS = 16 * 2**20
 
 
 def read_parquet(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
-    """Yield the notes of a file, positions counted from row 1.
+    """Yield the notes of a file. Positions count rows from 1.
 
-    Raises SourceError for a file that is not Parquet or is damaged, for pages too large to be decompressed, and for
-    missing columns or columns of other types.
+    Raises SourceError for a file that is not Parquet or is damaged, and for pages that are too large to decompress.
+    Raises it also for columns that are missing or of a wrong type.
     """
     for number, row in read_rows(source, meter, options):
         position = f"{source.name}:{number}"
@@ -53,17 +53,17 @@ def read_rows(
     options: ReadOptions | None = None,
     check_header: Callable[[str, Sequence[str]], object] | None = None,
 ) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Yield ``(row number from 1, row)``, or the reason in place of a row that cannot be read.
+    """Yield ``(row number from 1, row)``. A row that cannot be read is replaced by the reason.
 
-    Without options, rows have all columns but those whose names start with an underscore; then ``check_header`` is
-    called with the name of the file and all columns.
+    Without options, rows have all columns except those whose names start with an underscore. Then ``check_header`` is
+    called with the file name and all columns. Raises SourceError as :func:`read_parquet`.
     """
     from pyarrow import parquet
 
     limit_bytes = options.record_limit_bytes if options else RECORD_LIMIT_BYTES
     with (
         _errors(source.name),
-        # Buffered streams, not pre-fetched row groups: those may be as large as the file.
+        # Use buffered streams instead of pre-fetched row groups, which can be as large as the file.
         parquet.ParquetFile(
             source.path, buffer_size=_READ_BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
         ) as file,
@@ -91,7 +91,7 @@ def read_rows(
 
 @contextmanager
 def _errors(name: str) -> Iterator[None]:
-    """Turn what pyarrow raises for a file that is no Parquet file, or a damaged one, into a SourceError."""
+    """Turn the errors of pyarrow for a file that is not Parquet or is damaged into a SourceError."""
     import pyarrow
 
     try:
@@ -108,25 +108,28 @@ def _errors(name: str) -> Iterator[None]:
 
 
 def _row(batch: "pyarrow.RecordBatch", limit_bytes: int) -> dict[str, Any] | str:
-    """Return the one row of ``batch``, or why it cannot be read. A value over the limit becomes no Python object."""
+    """Return the only row of ``batch``, or why it cannot be read.
+
+    A row over the limit is never converted to Python objects.
+    """
     size = sum(map(_bytes_of, batch.columns))
     if size > limit_bytes:
         return f"the row has {size} bytes; the limit is {limit_bytes}; split the note"
     try:
         [row] = batch.to_pylist()
-    except (ValueError, OverflowError, KeyError):  # also times and time zones that Python's datetime does not have
+    except (ValueError, OverflowError, KeyError):  # also for times and time zones that Python's datetime cannot hold
         return "a value is not UTF-8, or a time in odd nanoseconds; convert the source"
     found: dict[str, Any] = row
     return found
 
 
 def _bytes_of(column: "pyarrow.Array") -> int:
-    """Return the size of the one value of ``column``."""
+    """Return the size in bytes of the only value of ``column``."""
     from pyarrow import types
 
     if not types.is_dictionary(column.type):
         return int(column.nbytes)
-    # A dictionary holds the values of other rows as well.
+    # nbytes of a dictionary array includes the values of other rows.
     value = column[0].value
     return value.as_buffer().size if hasattr(value, "as_buffer") and value.is_valid else 0
 
@@ -143,12 +146,12 @@ def _check_types(name: str, schema: "pyarrow.Schema", options: ReadOptions) -> N
 
 
 def _check_flat(name: str, schema: "pyarrow.Schema", columns: Collection[str]) -> None:
-    """Raise SourceError when one of ``columns`` is nested: a few bytes may stand for a list of millions."""
+    """Raise SourceError when one of ``columns`` is nested: a few bytes in the file can become a list of millions."""
     from pyarrow import types
 
     for number, field in enumerate(schema, 1):
         if field.name in columns and types.is_nested(field.type):
-            # Not by its name: not all of these were asked for by name.
+            # Name the column by its number: the user did not name all of these columns, so the name may be sensitive.
             raise SourceError(f"{name}: column {number} holds lists, maps or structs; expected plain values")
 
 
@@ -167,7 +170,7 @@ def _is_text(kind: "pyarrow.DataType", or_integer: bool) -> bool:
 
 
 class ParquetWriter:
-    """The input's columns among id, patient, text (as strings) and the kept ones (as they were)."""
+    """Writes id, patient and text as strings and kept columns with their type, as far as the input has them."""
 
     def __init__(self, schema: "pyarrow.Schema", options: ReadOptions, path: Path, create: Create) -> None:
         from pyarrow import parquet
@@ -193,7 +196,7 @@ class ParquetWriter:
             self._flush()
 
     def close(self) -> None:
-        with self._file, self._writer:  # both are closed also where the disk has no room for what is left
+        with self._file, self._writer:  # close both also when the disk is full and the last rows cannot be written
             self._flush()
 
     def _flush(self) -> None:
@@ -205,7 +208,10 @@ class ParquetWriter:
 
 
 def write_parquet(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> ParquetWriter:
-    """Open a writer with the columns of ``source`` that are passed on, in its order, without its metadata."""
+    """Open a writer with the columns of ``source`` that the output keeps, in the order of ``source``.
+
+    The metadata of ``source`` is not copied.
+    """
     import pyarrow
     from pyarrow import parquet
 

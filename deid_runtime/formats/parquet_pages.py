@@ -1,9 +1,9 @@
-"""The sizes of the pages of a Parquet file, read from their headers before any page is decompressed.
+"""Check the page sizes of a Parquet file in the page headers, before any page is decompressed.
 
-A page of a gigabyte may take thirty kilobytes in the file, and the sizes in the footer are only what the writer of the
-file says. The header of each page has the size that a reader will allocate. Footer and page headers are Thrift structs
-in the compact protocol (parquet-format, ``FileMetaData`` and ``PageHeader``). They are read here for two reasons:
-pyarrow shows no page headers, and the process ends when it shows a damaged column chunk of the footer.
+A page of a gigabyte can take only thirty kilobytes in the file, and the sizes in the footer may be wrong. The header of
+each page has the size that a reader will allocate. Footer and page headers are Thrift structs in the compact protocol
+(parquet-format, ``FileMetaData`` and ``PageHeader``). This module parses them itself for two reasons: pyarrow does not
+expose page headers, and pyarrow ends the process when it reads a damaged column chunk of the footer.
 """
 
 from collections.abc import Collection, Iterator
@@ -13,14 +13,15 @@ from typing import IO, Final
 
 from deid_runtime.errors import SourceError
 
-#: Largest page that is decompressed. A writer may put a thousand notes into a page, of which the largest has 64 MiB.
+#: Largest page that is decompressed, in bytes. A writer can put a thousand notes into a page; the largest note has
+#: 64 MiB.
 PAGE_LIMIT_BYTES = 256 * 2**20
-#: Longest footer that is read; one of a hundred thousand column chunks takes some 20 MB.
+#: Longest footer that is read, in bytes. A footer of a hundred thousand column chunks takes about 20 MB.
 _FOOTER_LIMIT_BYTES: Final = 128 * 2**20
 _TAIL_BYTES: Final = 8  # length of the footer, "PAR1"
 _MOST_NESTED: Final = 16
 _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)
-#: Fields of the structs, by their numbers in parquet.thrift.
+#: Field numbers of the structs in parquet.thrift.
 _ROW_GROUPS, _COLUMNS, _META_DATA = 4, 1, 3
 _PATH, _STORED, _DATA_OFFSET, _DICTIONARY_OFFSET = 3, 7, 9, 11
 _SIZE, _STORED_SIZE = 2, 3  # of PageHeader
@@ -31,16 +32,16 @@ class _DamagedError(Exception):
 
 
 def check_pages(name: str, path: Path, columns: Collection[str]) -> None:
-    """Raise SourceError when a page of ``columns`` is over the limit, or where no page can be.
+    """Raise SourceError when a page of ``columns`` is over the limit, or when the file is damaged.
 
-    ``columns`` are top-level names; ``name`` is that of the file in errors.
+    ``columns`` are top-level names. ``name`` is the name of the file in errors.
     """
     wanted = {column.encode("utf-8", "surrogateescape") for column in columns}
     largest = 0
     try:
         with path.open("rb") as file:
             chunks = [(start, end) for column, start, end in _chunks(_footer(file)) if column in wanted]
-            # Chunks do not overlap: those of a damaged file could be read over and over.
+            # Valid chunks do not overlap. Without this check, a damaged file could make us read bytes many times.
             if sum(end - start for start, end in chunks) > file.seek(0, 2):
                 raise _DamagedError
             largest = max((_largest_page(file, start, end) for start, end in chunks), default=0)
@@ -66,7 +67,7 @@ def _footer(file: IO[bytes]) -> IO[bytes]:
 
 
 def _chunks(footer: IO[bytes]) -> Iterator[tuple[bytes, int, int]]:
-    """Yield the top-level column and the stretch ``[start, end)`` of the file of every column chunk."""
+    """Yield the top-level column and the byte range ``[start, end)`` in the file for every column chunk."""
     for field, kind in _fields(footer):
         if field != _ROW_GROUPS:
             _skip(footer, kind)
@@ -97,7 +98,7 @@ def _chunk(footer: IO[bytes]) -> Iterator[tuple[bytes, int, int]]:
                 _skip(footer, kind_within)
         if not numbers.keys() >= {_STORED, _DATA_OFFSET} or min(numbers.values()) < 0:
             raise _DamagedError
-        # Zero stands for no dictionary too.
+        # A dictionary offset of zero also means that there is no dictionary.
         start = min(numbers[_DATA_OFFSET], numbers.get(_DICTIONARY_OFFSET) or numbers[_DATA_OFFSET])
         yield column, start, start + numbers[_STORED]
 
@@ -113,12 +114,15 @@ def _largest_page(file: IO[bytes], start: int, end: int) -> int:
 
 
 def _sizes(file: IO[bytes]) -> tuple[int, int]:
-    """Return the size of a page and its size in the file; the file then stands at the end of the header."""
+    """Return the decompressed size of a page and its size in the file, in bytes. Leave ``file`` after the header."""
     sizes: dict[int, int] = {}
     for field, kind in _fields(file):
         if kind == _I32 and field in (_SIZE, _STORED_SIZE):
             sizes[field] = _zigzag(file)
-        elif kind in (_LIST, _SET):  # none there; one in the midst of data could go on to the end of the file
+        elif kind in (
+            _LIST,
+            _SET,
+        ):  # page headers have no lists; one read from data bytes could extend to the end of the file
             raise _DamagedError
         else:
             _skip(file, kind)
@@ -128,7 +132,7 @@ def _sizes(file: IO[bytes]) -> tuple[int, int]:
 
 
 def _fields(file: IO[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield number and type of the fields of a struct; the caller reads or skips each value before the next."""
+    """Yield the number and type of each field of a struct. The caller must read or skip each value before the next."""
     field = 0
     while (head := _byte(file)) & 15 != _STOP:
         delta = head >> 4
@@ -137,7 +141,7 @@ def _fields(file: IO[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def _elements(file: IO[bytes], kind: int, expected: int) -> int:
-    """Return the number of elements of a list whose elements must be ``expected``."""
+    """Return the number of elements of a list. Raises _DamagedError when they are not of the type ``expected``."""
     if kind != _LIST:
         raise _DamagedError
     of, count = _list_head(file)
@@ -152,7 +156,7 @@ def _list_head(file: IO[bytes]) -> tuple[int, int]:
 
 
 def _skip(file: IO[bytes], kind: int, depth: int = 0) -> None:
-    """Move past a value. An element takes a byte at least, so that what is damaged ends at the end of the file."""
+    """Skip a value. Each list element takes at least one byte, so the loop ends at the end of a damaged file."""
     if depth > _MOST_NESTED:
         raise _DamagedError
     if kind in (_TRUE, _FALSE):
@@ -171,7 +175,7 @@ def _skip(file: IO[bytes], kind: int, depth: int = 0) -> None:
     elif kind in (_LIST, _SET):
         of, count = _list_head(file)
         for _ in range(count):
-            # In a list, unlike in a struct, true and false take a byte.
+            # In a list, true and false take one byte each; in a struct they take none.
             _skip(file, _BYTE if of in (_TRUE, _FALSE) else of, depth + 1)
     else:
         raise _DamagedError

@@ -1,7 +1,7 @@
-"""Plain text in UTF-8, one note a file; also the texts of a brat folder, whose ``.ann`` files are left alone.
+"""Plain text in UTF-8, one note per file. It is also used for the texts of a brat folder; ``.ann`` files are ignored.
 
-The id of a note is the file's path below the folder that was given, without the suffix of the format. Line ends and a
-byte order mark are part of the text and come out as they went in.
+The id of a note is the path of its file below the input folder, without the suffix of the format. Line ends and a byte
+order mark are part of the text and are written unchanged.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ SUFFIX: Final = ".txt"
 
 
 def read_text(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
-    """Yield the one note of a file."""
+    """Yield the only note of a file, or an Unreadable."""
     note_id = file_note_id(source, SUFFIX)
     try:
         text = decode(read_bounded(source, options.record_limit_bytes, meter))
@@ -28,13 +28,16 @@ def read_text(source: Source, options: ReadOptions, meter: Meter) -> Iterator[It
 
 
 def file_note_id(source: Source, suffix: str) -> str:
-    """Return the id of a note that is a file: its name without ``suffix``, where it ends in that, in any case."""
+    """Return the id of a note that is a file: the file name without ``suffix``, which can be in any letter case."""
     name = source.name
     return name[: -len(suffix)] if _has_suffix(name, suffix) else name
 
 
 def suffix_like(name: str, suffix: str) -> str:
-    """Return ``suffix`` as ``name`` writes it. What else stands behind a full stop may be anyone's name."""
+    """Return ``suffix`` in the letter case of ``name``, or as given when ``name`` ends otherwise.
+
+    Another ending is never copied, because it could be the name of a person.
+    """
     return name[-len(suffix) :] if _has_suffix(name, suffix) else suffix
 
 
@@ -43,7 +46,7 @@ def _has_suffix(name: str, suffix: str) -> bool:
 
 
 def read_bounded(source: Source, limit_bytes: int, meter: Meter) -> bytes:
-    """Return the bytes of a file; raise InputError when it cannot be read or is over the limit."""
+    """Return the bytes of a file. Raises InputError when it cannot be read or is over the limit."""
     try:
         with source.path.open("rb") as file:
             data = file.read(limit_bytes + 1)
@@ -56,7 +59,7 @@ def read_bounded(source: Source, limit_bytes: int, meter: Meter) -> bytes:
 
 
 def decode(data: bytes) -> str:
-    """Return ``data`` as text; raise InputError when it is not UTF-8."""
+    """Return ``data`` as text. Raises InputError when it is not UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -64,7 +67,7 @@ def decode(data: bytes) -> str:
 
 
 class FileWriter:
-    """Writes each note as ``<folder>/<note id><suffix>``, or as the one file that was named."""
+    """Writes each note to ``<folder>/<note id><suffix>``, or the only note to the named file."""
 
     def __init__(self, target: Path, suffix: str, create: Create, *, is_folder: bool) -> None:
         self._target = target
@@ -88,5 +91,5 @@ class FileWriter:
 
 
 def write_text(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> FileWriter:
-    """Open a writer into the folder or the file ``path``."""
+    """Open a writer to the folder or file ``path``."""
     return FileWriter(path, suffix_like(source.name, SUFFIX), create, is_folder=path.is_dir())

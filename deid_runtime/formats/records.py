@@ -1,7 +1,7 @@
-"""What every reader yields and every writer takes, and the checks that all records pass.
+"""The types that all readers and writers share, and the checks of every record.
 
-A reader never decides alone that a record is lost: what it cannot turn into a :class:`~deid_runtime.spans.Note` it
-yields as :class:`Unreadable`, and the run puts that into quarantine.
+A reader never drops a record. When it cannot turn a record into a :class:`~deid_runtime.spans.Note`, it yields an
+:class:`Unreadable`, and the run quarantines it.
 """
 
 import json
@@ -14,17 +14,17 @@ from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.spans import Note
 from deid_runtime.system.digests import Create
 
-#: Longest record read into memory, in bytes; longer ones are quarantined unread.
+#: Longest record that is read into memory, in bytes. A longer record is quarantined without being read.
 RECORD_LIMIT_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """Which columns hold what.
+    """The columns to read, and the columns to keep in the output.
 
-    ``keep_columns`` are passed on where their values may be (:mod:`deid_runtime.run.kept_columns`), and
-    ``unchecked_columns`` as they are. All other columns are dropped, the type as well: it is read for those who read
-    notes in Python.
+    Values of ``keep_columns`` reach the output only when they pass the check of :mod:`deid_runtime.run.kept_columns`.
+    Values of ``unchecked_columns`` reach it unchanged. All other columns are dropped. The type column is dropped too:
+    it is read only for Python code that reads notes.
     """
 
     id_column: str = "id"
@@ -45,12 +45,12 @@ class ReadOptions:
 
     @property
     def kept_columns(self) -> tuple[str, ...]:
-        """The columns that are passed on, checked or not."""
+        """Return the columns that the output keeps, checked or not."""
         return (*self.keep_columns, *self.unchecked_columns)
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
-        """The columns that a table cannot lack: id, text, and those of patient and type that were asked for."""
+        """Return the columns that a table must have: id and text, and patient and type when the user named them."""
         defaults = ReadOptions()
         named = [
             column
@@ -65,7 +65,10 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One input file: its path, its name for the operator and for the output (posix, suffix included), its format."""
+    """One input file.
+
+    ``name`` is its name in messages and in the output: a POSIX path with suffix.
+    """
 
     path: Path
     name: str
@@ -75,7 +78,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A record that is no note. ``id`` is its own id, or its position (``notes.jsonl:17``) when it has none."""
+    """A record that cannot become a note. ``id`` is its id, or its position (``notes.jsonl:17``) when it has none."""
 
     id: str
     reason: str
@@ -84,7 +87,7 @@ class Unreadable:
 
     @classmethod
     def of(cls, note: Note, reason: str, stage: str = "read") -> "Unreadable":
-        """Return what is held back in the place of ``note``."""
+        """Return the record that is quarantined instead of ``note``."""
         return cls(note.id, reason, stage, note.position)
 
 
@@ -93,13 +96,13 @@ Item = Note | Unreadable
 
 @dataclass(slots=True)
 class Meter:
-    """How many bytes of the inputs have been read, as stored; readers add to it."""
+    """The number of bytes read from the inputs so far, compressed bytes for compressed files. Readers increase it."""
 
     read_bytes: int = 0
 
 
 class Writer(Protocol):
-    """Writes the notes of one source, in order, to where it was opened. Errors are plain ``OSError``."""
+    """Writes the notes of one source, in order, to the file or folder that it was opened for. Raises OSError."""
 
     def write(self, note: Note) -> None: ...
 
@@ -110,16 +113,17 @@ Reader = Callable[[Source, ReadOptions, Meter], Iterator[Item]]
 
 
 class WriterFactory(Protocol):
-    """Opens a writer from the source, the options and where to write.
+    """Opens a writer for a source.
 
-    ``path`` is a file for the table formats, a folder or file for one note a file. ``create`` opens each new file.
+    ``path`` is a file for table formats, and a folder or file for formats with one note per file. ``create`` opens each
+    new file.
     """
 
     def __call__(self, source: Source, options: ReadOptions, path: Path, create: Create = ...) -> Writer: ...
 
 
 def note_from_fields(fields: Mapping[str, object], options: ReadOptions, position: str) -> Item:
-    """Turn one row into a note, or say what is wrong with it without quoting any value."""
+    """Turn one row into a Note, or into an Unreadable whose reason quotes no value."""
     identity = position
     try:
         identity = _id(fields, options.id_column)
@@ -137,7 +141,7 @@ def note_from_fields(fields: Mapping[str, object], options: ReadOptions, positio
 
 
 def check_text(text: str, column: str) -> None:
-    """Raise InputError for text that cannot be passed on unchanged: null characters, lone surrogates."""
+    """Raise InputError for text that cannot be written unchanged: null characters or lone surrogate code points."""
     null = text.find("\0")
     if null >= 0:
         raise InputError(f"{column} holds a null character at offset {null}; remove it at the source")

@@ -1,4 +1,4 @@
-"""From the paths on the command line to the files to read, in a fixed order."""
+"""Find the input files below the paths of the command line, in a fixed order."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -15,9 +15,10 @@ _NAMED = 3  # how many file names an error lists
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The files below ``paths``. They are listed anew for each pass, so that millions of files need no list.
+    """The files below ``paths``. Each iteration lists the folders again, so millions of files take no memory.
 
-    ``special_files`` counts the pipes, sockets and devices in folders. They are never opened: that could block.
+    ``special_files`` is the number of pipes, sockets and devices in folders. They are never opened, because that could
+    block.
     """
 
     paths: tuple[Path, ...]
@@ -26,20 +27,20 @@ class Inputs:
 
     @property
     def is_single_file(self) -> bool:
-        """Whether there is one input, and it is a file."""
+        """Return whether there is exactly one input and it is a file."""
         return len(self.paths) == 1 and not self.paths[0].is_dir()
 
     @property
     def pipes(self) -> list[Path]:
-        """The inputs that can be read only once."""
+        """Return the inputs that are pipes, which can be read only once."""
         return [path for path in self.paths if path.is_fifo()]
 
     def __iter__(self) -> Iterator[Source]:
-        """Yield every file: the paths in the order given, folders in the order of their sorted entries."""
+        """Yield every file: the paths in the given order, the entries of a folder sorted by name."""
         return (source for source in self.with_special_files() if source is not None)
 
     def with_special_files(self) -> Iterator[Source | None]:
-        """Yield every file as iterating does, and None for each pipe, socket or device in a folder."""
+        """Yield every file in the same order as iteration, and None for each pipe, socket or device in a folder."""
         for path in self.paths:
             if path.is_dir():
                 yield from self._below(path)
@@ -47,7 +48,7 @@ class Inputs:
                 yield self._source(path, path.name)
 
     def _below(self, top: Path) -> Iterator[Source | None]:
-        # A stack of our own: folders may be nested deeper than calls may.
+        # Use a stack instead of recursion: folders can be nested deeper than Python calls.
         above = [(_identity(top), top, "", _entries(top))]
         while above:
             _, folder, prefix, entries = above[-1]
@@ -66,7 +67,7 @@ class Inputs:
                 yield self._source(folder / entry.name, prefix + entry.name)
 
     def _is_ignored(self, folder: Path, name: str) -> bool:
-        """Say whether a file belongs to a brat folder without being a text."""
+        """Return whether a file belongs to a brat folder but is not a text."""
         if not name.lower().endswith(FORMATS["brat"].ignored_suffixes):
             return False
         return self.format == "brat" or (self.format is None and (folder / name).with_suffix(".txt").exists())
@@ -75,8 +76,8 @@ class Inputs:
         try:
             size = path.stat().st_size
         except OSError:
-            size = 0  # a dangling link or so; the reader says what is wrong
-        # A file name that is not UTF-8 cannot be written to JSON; its escapes can.
+            size = 0  # for example a dangling link; the reader reports the error
+        # JSON cannot hold a file name that is not UTF-8, so escape such bytes.
         printable = name.encode("utf-8", "backslashreplace").decode("utf-8")
         return Source(path, printable, self.format or format_of(name) or "", size)
 
@@ -88,7 +89,7 @@ class _Entry(NamedTuple):
 
 
 def _entries(folder: Path) -> Iterator[_Entry]:
-    """Return the entries of a folder that are not hidden, sorted by name."""
+    """Return the entries of a folder that are not hidden, sorted by name. Raises SourceError."""
     try:
         with os.scandir(folder) as found:
             return iter(
@@ -103,7 +104,7 @@ def _entries(folder: Path) -> Iterator[_Entry]:
 
 
 def _is_special(path: Path) -> bool:
-    """Say whether a path leads to a pipe, socket or device; a link that leads nowhere does not."""
+    """Return whether a path leads to a pipe, socket or device. A dangling link does not."""
     return path.is_fifo() or path.is_socket() or path.is_char_device() or path.is_block_device()
 
 
@@ -117,17 +118,17 @@ def _identity(folder: Path) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class FileCount:
-    """How many files of one format there are, and their size as stored."""
+    """The number of files of one format, and their total size on disk in bytes."""
 
     files: int = 0
     size_bytes: int = 0
 
 
 def find_inputs(paths: Sequence[Path], format_name: str | None = None) -> tuple[Inputs, dict[str, FileCount]]:
-    """Return the files to read and their number and size by format.
+    """Return the files to read, and their number and size by format.
 
-    Raises SourceError for a path that does not exist, a file of unknown format (none is passed over in silence, hidden
-    files apart), tables of the same name, and for no files at all.
+    Raises SourceError for a path that does not exist, a file of unknown format, two tables with the same name, and when
+    there are no files. Only hidden files are skipped without an error.
     """
     for path in paths:
         if not path.exists():

@@ -1,1 +1,1 @@
-"""Word lists and word forms that several rooms share."""
+"""Word lists and word forms that several packages share."""

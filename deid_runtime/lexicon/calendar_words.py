@@ -1,4 +1,4 @@
-"""Months and weekdays in the languages that turn up in notes, and the ways of writing each."""
+"""Months and weekdays in the languages that occur in notes, and the ways to write each."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -8,7 +8,7 @@ from deid_runtime.lexicon.tables import table
 
 MonthUse = Literal["find", "ambiguous", "name", "plain", "abbreviation", "nobody"]
 WeekdayUse = Literal["find", "short", "nobody"]
-#: A writing is one way of writing all twelve months or all seven days, and so much as its name.
+#: A writing is one way to write all twelve months or all seven days. These are the names of writings.
 _LETTERS: Final = "letters"
 ENGLISH: Final = "english"
 ENGLISH_SHORT: Final = "english short"
@@ -25,7 +25,10 @@ def _weekdays() -> tuple[tuple[str, ...], ...]:
 
 
 def _writings(name: str, rows: tuple[tuple[str, ...], ...], size: int) -> Mapping[str, tuple[str, ...]]:
-    """Return the words of each writing in order: the first one for each place."""
+    """Return writing to its words in order. When several words have the same place, the first one counts.
+
+    Raises SettingsError for a word without a valid place and for an incomplete writing.
+    """
     words: dict[str, dict[int, str]] = {}
     for word, place, writing, _ in rows:
         if not place.isdecimal() or not 1 <= int(place) <= size:
@@ -46,23 +49,23 @@ def _index(rows: tuple[tuple[str, ...], ...]) -> Mapping[str, tuple[str, int]]:
     return found
 
 
-#: Writing to its words, January or Monday first.
+#: Writing to its words, starting with January or Monday.
 MONTHS: Final = _writings("months", _months(), 12)
 WEEKDAYS: Final = _writings("weekdays", _weekdays(), 7)
 WEEKDAY_LETTERS: Final = WEEKDAYS[_LETTERS]
-#: Lower-case word to (writing, place); the place of January and of Monday is 0.
+#: Lower-case word to (writing, place). The place of January and of Monday is 0.
 MONTH_OF: Final = _index(_months())
 WEEKDAY_OF: Final = _index(_weekdays())
 
-#: Each month in English, in full, in lower case, January first; and as it is shortened.
+#: The months in English in lower case, starting with January: in full, and abbreviated.
 MONTH_NAMES: Final = tuple(word.lower() for word in MONTHS[ENGLISH])
 SHORT_MONTHS: Final = tuple(word.lower() for word in MONTHS[ENGLISH_SHORT])
-#: The same for weekdays.
+#: The weekdays in English, in full, in lower case, starting with Monday.
 WEEKDAY_NAMES: Final = tuple(word.lower() for word in WEEKDAYS[ENGLISH])
 
 
 def month_words(use: MonthUse) -> Mapping[str, int]:
-    """Return the words for months that have ``use``, in lower case, each with its number, 1 for January."""
+    """Return the words for months that have ``use``: lower-case word to month number, 1 for January."""
     return {word.lower(): int(month) for word, month, _, uses in _months() if use in uses.split()}
 
 

@@ -1,11 +1,12 @@
-"""Write a word in the letter case of another one."""
+"""Write a surrogate in the letter case of the original."""
 
 import string
 
 
 def case_like(stand_in: str, original: str) -> str:
-    """Return ``stand_in`` in lower case or capitals where ``original`` is; else as it is, which is title case in
-    lists.
+    """Return the surrogate ``stand_in`` in lower case or capitals when ``original`` is; otherwise unchanged.
+
+    The surrogates of the lists are in title case.
     """
     if original.isupper() and (len(original) > 1 or len(stand_in) == 1):
         return stand_in.upper()
@@ -15,7 +16,8 @@ def case_like(stand_in: str, original: str) -> str:
 
 
 def title_like(stand_in: str, original: str) -> str:
-    """As :func:`case_like`, for phrases: each word of a lower-case ``stand_in`` is capitalised unless ``original``
-    is not.
+    """Return the phrase ``stand_in`` in the letter case of ``original``, as :func:`case_like` does.
+
+    Each word of ``stand_in`` is capitalised, unless ``original`` is in lower case or capitals.
     """
     return case_like(string.capwords(stand_in), original)

@@ -1,7 +1,7 @@
-"""What tells a name from a word: lists of words that are also names, titles before, eponyms behind.
+"""Distinguish names from other words: lists of words that are also names, titles before a name, eponyms after it.
 
-*Will*, *Brown* and *May* are words more often than names, *Parkinson* and *Foley* are mostly diseases and devices.
-Found alone, such a word proves nothing; after a title or beside another part of a name it does.
+*Will*, *Brown* and *May* are more often words than names. *Parkinson* and *Foley* are mostly diseases and devices.
+Alone, such a word is no evidence of a name. After a title, or next to another part of a name, it is.
 """
 
 import re
@@ -14,12 +14,13 @@ from deid_runtime.lexicon.vocabulary import alternation, credentials, dotted_cre
 
 _TITLE: Final = re.compile(rf"(?:\b(?:{alternation(titles('text'))})\b\.?[ \t]{{0,2}})$", re.IGNORECASE)
 _STAFF_TITLE: Final = re.compile(rf"\b(?:{alternation(titles('text-staff'))})\b\.?[ \t]{{0,2}}$", re.IGNORECASE)
-#: The last full stop is left out: it may end the sentence.
+#: The pattern excludes the last full stop, because it may end the sentence.
 _CREDENTIAL: Final = re.compile(
     rf",?[ \t]?(?:{with_stops((*credentials('text'), *(word[:-1] for word in dotted_credentials('text-dotted'))))})"
     r"(?![^\W_])"
 )
-#: Heads that make an eponym of any name before them; those in the second row of any owner too (*Hodgkin's disease*).
+#: Head words that make an eponym of any name before them. Those of _OWNED_HEADS also do so after a possessive
+#: (*Hodgkin's disease*).
 _HEADS: Final = (
     r"tests?|scores?|scale|procedure|catheters?|tube|drain|cyst|lymphoma|fracture|hernia|splint|clamp|forceps|retractor|"
     r"stent|valve|position|solution|bandage|dressing|collar|brace|murmur|tumou?r|ulcer|node|nodules?|lesion|sarcoma|"
@@ -30,7 +31,7 @@ _OWNED_HEADS: Final = (
     r"disease|syndrome|sign|palsy|criteria|contracture|o?esophagus|encephalopathy|thyroiditis|phenomenon|"
     r"man(?:euv|oeuv)er|manoeuvre|chorea|classification"
 )
-#: Heads that make one only of a name that is listed, as *Harris hip score*.
+#: Head words that make an eponym only of a listed name, as in *Harris hip score*.
 _LISTED_HEADS: Final = (
     r"grade|hip|rods?|hooks?|kni(?:fe|ves)|pouch|flap|incision|osteotomy|technique|method|formula|equation|triad|tetrad|"
     r"pentad|deformity|malformation|anomaly|paralysis|ataxia|ana?emia|nephropathy|ligament|canal|triangle|angle|rule|laws?|"
@@ -44,7 +45,8 @@ _EPONYM: Final = re.compile(
 _LISTED_EPONYM: Final = re.compile(
     rf"(?:['\u2019]?s)?[ \t-](?:{_OWNED_HEADS}|{_HEADS}|{_LISTED_HEADS})\b", re.IGNORECASE
 )
-#: What is owned by the disease where the name is one first of all: Smith's fracture, as against Smith's catheter.
+#: Eponyms of words that are mostly names. After a possessive, few head words count: *Smith's fracture* is an eponym,
+#: *Smith's catheter* is not.
 _NAME_EPONYM: Final = re.compile(
     rf"(?:[ \t-](?:{_OWNED_HEADS}|{_HEADS}|{_LISTED_HEADS})|"
     rf"['\u2019]?s[ \t-](?:{_OWNED_HEADS}|fracture|tests?|neuroma|tumou?r))\b",
@@ -54,13 +56,13 @@ _LAST_WORD: Final = re.compile(r"[^\W\d_]+$")
 _GERM: Final = re.compile(r"\b(?:salmonella|serovar|serotype|ser\.)[ \t]{1,2}$", re.IGNORECASE)
 _TITLE_CHARS: Final = 12  # the longest title with its full stop and spaces
 
-#: First and later parts of names that carry nothing alone.
+#: Parts of names that are no evidence of a name when they stand alone.
 PARTICLES: Final = frozenset(particles("name"))
 
 
 def fold(word: str) -> str:
-    """Return a word without case and accents, for comparison; its length may differ."""
-    # Long words are none that come again; kept, they would hold much of many notes in memory.
+    """Return a word without case and accents, for comparison. Its length can change."""
+    # Do not cache long words: they rarely occur again, and the cache would hold much note text in memory.
     return _fold_once(word) if len(word) <= _LONGEST_KEPT else _folded(word)
 
 
@@ -80,58 +82,61 @@ def _folded(word: str) -> str:
 
 
 def is_ordinary(word: str) -> bool:
-    """Say whether a folded word is listed as a word, calendar name, eponym or drug that is also a name."""
+    """Return whether a folded word is listed as a word, calendar name, eponym or drug that is also a name."""
     return word in _ordinary_words()
 
 
 def is_name_first(word: str) -> bool:
-    """Say whether a folded word is listed as ordinary though it is mostly somebody's name, as ``wilson`` or ``bao``."""
+    """Return whether a folded word is listed as ordinary but is mostly a person's name: ``wilson``, ``bao``."""
     return word in _names_first()
 
 
 def is_often_capitalised(word: str) -> bool:
-    """Say whether a folded word is one that people capitalise within a sentence too: an eponym, month or brand."""
+    """Return whether people capitalise a folded word also inside a sentence: an eponym, month or brand."""
     return word in _capitalised()
 
 
 def is_function_word(word: str) -> bool:
-    """Say whether a folded word holds sentences together (a pronoun, a preposition) or calls people (*mother*).
+    """Return whether a folded word is a function word: a pronoun, a preposition or a word such as *mother*.
 
-    Such a word is a name only beside a title or another part of the name, or where a name is introduced; neither a
-    capital letter nor what was found elsewhere makes it one.
+    Such a word is a name only next to a title or another part of the name, or where a name is introduced. A capital
+    letter, or a name found elsewhere in the note, is no evidence.
     """
     return word in _function_words()
 
 
 def precedes_no_verb(word: str) -> bool:
-    """Say whether a folded function word is one that no verb follows unless it is a name: *An denies*, *Her says*."""
+    """Return whether a verb after a folded function word shows that it is a name: *An denies*, *Her says*."""
     return word in _introduced_words()
 
 
 def is_family_name(word: str) -> bool:
-    """Say whether a folded word is in the list of family names that surrogates are drawn from."""
+    """Return whether a folded word is in the list of family names from which surrogates are drawn."""
     return word in _names("family")
 
 
 def is_listed_name(word: str) -> bool:
-    """Say whether a folded word is in the lists of given or family names that surrogates are drawn from."""
+    """Return whether a folded word is in the lists of given or family names from which surrogates are drawn."""
     return word in _names("family") or word in _names("given")
 
 
 def follows_title(text: str, start: int) -> bool:
-    """Say whether a title of courtesy, rank or staff (``Mrs.``, ``Sgt``, ``Dr``) ends right before ``start``."""
+    """Return whether a title of courtesy, rank or staff (``Mrs.``, ``Sgt``, ``Dr``) ends directly before ``start``."""
     before = text[max(start - _TITLE_CHARS, 0) : start]
     return _TITLE.search(before) is not None or _STAFF_TITLE.search(before) is not None
 
 
 def is_staff(text: str, start: int, end: int) -> bool:
-    """Say whether a title of staff ends right before ``start`` or a credential (``, MD``) begins at ``end``."""
+    """Return whether a staff title ends directly before ``start`` or a credential (``, MD``) begins at ``end``."""
     before = text[max(start - _TITLE_CHARS, 0) : start]
     return _STAFF_TITLE.search(before) is not None or _CREDENTIAL.match(text, end) is not None
 
 
 def is_eponym(text: str, start: int, end: int) -> bool:
-    """Say whether ``[start, end)`` names a disease, sign, device (``'s disease``, `` catheter``) or germ."""
+    """Return whether ``[start, end)`` is the name of a disease, sign, device or germ.
+
+    The text after it (``'s disease``, `` catheter``) or the text before it (``Salmonella ``) decides.
+    """
     last = _LAST_WORD.search(text[max(start, end - _LONGEST_KEPT) : end])
     word = fold(last[0]) if last is not None else ""
     pattern = _NAME_EPONYM if is_name_first(word) else _LISTED_EPONYM if is_ordinary(word) else _EPONYM
@@ -160,7 +165,7 @@ def _function_words() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _introduced_words() -> frozenset[str]:
-    """Return the function words that a verb of the patient's (*denies*) can only follow where they are a name."""
+    """Return the function words before which a verb such as *denies* is evidence that the word is a name."""
     return frozenset().union(
         *(
             _words_of("lexicon", "function_words.txt", section=section)
@@ -170,7 +175,7 @@ def _introduced_words() -> frozenset[str]:
 
 
 def _words_of(*path: str, section: str = "") -> frozenset[str]:
-    """Return the words of a list in the data folder: all, or those under the headings ``# [section]``."""
+    """Return the words of a list in the data folder: all words, or those under the headings ``# [section]``."""
     words: set[str] = set()
     is_wanted = not section
     for line in files("deid_runtime").joinpath("data", *path).read_text(encoding="utf-8").splitlines():
@@ -183,7 +188,7 @@ def _words_of(*path: str, section: str = "") -> frozenset[str]:
 
 @lru_cache(maxsize=2)
 def _names(kind: str) -> frozenset[str]:
-    """Return the folded names of a kind, ``given`` or ``family``."""
+    """Return the folded names of one kind, ``given`` or ``family``."""
     folder = files("deid_runtime") / "data" / "surrogates"
     listed = (folder / f"{kind}_names.tsv").read_text(encoding="utf-8").splitlines()
     own = (folder / "own_names.tsv").read_text(encoding="utf-8").splitlines()

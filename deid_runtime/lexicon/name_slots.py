@@ -1,11 +1,11 @@
-"""Where in a text a word that is known to be a part of somebody's name is meant as that name.
+"""Decide whether a word that is part of a known name is used as that name at one place of a text.
 
-*Her*, *Will* and *Cane* are names and words. What the word is, how it is written and what stands beside it decide:
+*Her*, *Will* and *Cane* are names and words. The kind of word, its letter case and its context decide:
 
-- a function word (*her*, *will*) counts after a title, beside another part of the name, and where a name is introduced
-  (*surname: Her*, *her son Will*, *Will denies*); a capital letter is no evidence;
-- another ordinary word (*cane*) counts there, and with a capital where no sentence begins;
-- any other word counts in every case.
+- a function word (*her*, *will*) is a name after a title, next to another part of the name, and where a name is
+  introduced (*surname: Her*, *her son Will*, *Will denies*); a capital letter is no evidence;
+- another ordinary word (*cane*) is a name in the same places, and with a capital inside a sentence;
+- any other word is always a name.
 
 All offsets are half-open code points of the text.
 """
@@ -29,9 +29,9 @@ from deid_runtime.lexicon.vocabulary import alternation, kin
 
 
 class NameWord(Protocol):
-    """A word of a text that is known to be a part of a name: where it stands, and its folded form.
+    """A word of a text that is part of a known name: its half-open offsets and its folded form.
 
-    A particle (*de la*) is one that ends none of the names known: *Do* in *Mai Do* is none.
+    A word counts as a particle (*de la*) only when it ends none of the known names: *Do* in *Mai Do* is no particle.
     """
 
     @property
@@ -56,7 +56,7 @@ _LOUD_TITLE: Final = re.compile(
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:;\n\r•*#>|/\-\u2013\u2014(\[\"\u201c])[\s\d.)]*$")
 _POSSESSIVE: Final = re.compile(r"['\u2019]s?\b|['\u2019](?= )")
 
-#: A label, then the name and the end of its field.
+#: The label of a form field. The name and the end of the field (:data:`_FIELD_END`) follow it.
 _LABEL: Final = re.compile(
     r"(?:\b(?:(?:sur|nick|fore|user)?names?|surname|patient|pt|client|aka|a\.k\.a\.|alias|"
     rf"{alternation(kin('label'))}|contact|kin|nok|poa|hcp|proxy|signed|interpreter|re)"
@@ -64,31 +64,32 @@ _LABEL: Final = re.compile(
     re.IGNORECASE,
 )
 _FIELD_END: Final = re.compile(r"[\")]?[ \t]{0,2}(?:$|[\r\n,;|/(\t]|[ ]{2}|\d)")
-#: What a name follows, in whatever case it is.
+#: Phrases before a name, in any letter case.
 _NAMED: Final = re.compile(
     r"\b(?:(?:(?:first|last|given|family|middle|maiden|full|preferred|legal|birth)[ \t]name|surname|name|nickname)"
     r"[ \t](?:is|was|of)|named|nicknamed|n[ée]e|known[ \t]as|goes[ \t]by|answers[ \t]to|aka|a\.k\.a\.|alias)"
     r"[ \t]{1,2}[\"]?$",
     re.IGNORECASE,
 )
-#: What a name with a capital follows; only in lower case or at the start of a sentence, as headings capitalise all.
+#: Phrases before a name with a capital. They are in lower case, some with a first capital at the start of a sentence,
+#: because headings capitalise every word.
 _MET: Final = re.compile(
     r"\b(?:(?:[Ss]poke|[Tt]alked|[Mm]et|[Dd]iscussed|[Cc]onferred|[Ss]peaking)[ \t](?:with|to|w/)|[Dd]/w|"
     r"(?:accompanied|brought[ \t]in|escorted|interpreted|seen|signed|driven|raised)[ \t]by)[ \t]{1,2}$"
 )
 _KIN: Final = re.compile(rf"\b(?:{alternation(kin('introduces'))}|patient|pt|nurse|interpreter)[ \t]{{1,2}}$")
-#: The same before words that are no function words: *w/ Her* may be anything.
+#: The same, but only before words that are not function words: *w/ Her* can mean anything.
 _WITH: Final = re.compile(
     r"(?:\b[Pp]er[ \t]{1,2}|(?<![^\W_])w/[ \t]{0,2}|"
     rf"(?:^|[.!?\n])[ \t]*(?:Patient|Pt|{alternation(map(str.title, kin('heads')))})[ \t])$"
 )
-#: What people do who are named: none of these follows an article, preposition or modal.
+#: Verbs after the name of a person. None of them follows an article, preposition or modal verb.
 _DOES: Final = re.compile(
     r"[ \t]{1,2}(?:denies|says|complains|endorses|wants|feels|tells|asks|asked|told|came|went|wanted|felt|thinks|knows|"
     r"agrees|agreed|understands|verbali[sz]es|lives|arrived|admits|tolerates|prefers)\b"
 )
 _AGED: Final = re.compile(r"[ ,]{1,3}(?:\(?)\d{1,3}[ -]?(?:y\b|yo\b|y/o|yr|year|[MF]\b)")
-#: The name alone in its line below a closing, or behind a greeting.
+#: Greetings before a name, and closings of a letter above a name that is alone on its line.
 _GREETING: Final = re.compile(r"(?:^|[\n.!?:>\"])[ \t]*(?:[Dd]ear|[Hh]i|[Hh]ello|[Hh]ey|[Gg]ood [a-z]{3,9})[ \t]$")
 _GREETED: Final = re.compile(r"[ \t]?[,.!:\n-]")
 _CLOSING: Final = re.compile(
@@ -106,15 +107,15 @@ _OWN_ALONE: Final = re.compile(r"['\u2019]s(?![ ](?!(?:and|or|by|with|per|for|on
 _NAME_BEFORE: Final = re.compile(r"(?<![^\W_])([A-Z][a-z]{2,}) $")
 _CAPITAL_BEHIND: Final = re.compile(r" [^\W\d_]")
 _TITLE_BEHIND: Final = re.compile(r"(?:[ -]|[ ]?&[ ]?)[A-Z][a-z]")
-_FULL_LINE: Final = 40  # characters of a line that was broken for its length
-_ALIKE: Final = 3  # letters up to which capitals amid small letters are more often an abbreviation
-_LINE_CHARS: Final = 80  # how much of a line is looked at
+_FULL_LINE: Final = 40  # characters from which on a line may be wrapped because of its length
+_ALIKE: Final = 3  # letters up to which a word in capitals in a lower-case line is more often an abbreviation
+_LINE_CHARS: Final = 80  # characters of a line that are read
 
 
 def is_title_before(text: str, word: NameWord) -> bool:
-    """Say whether a title stands before ``word``, one that a word of its kind and case can follow as a name.
+    """Return whether a title before ``word`` shows that it is a name. The titles depend on the word's kind and case.
 
-    *The nurse will see her*, *a miss may*: a title written out, or one of staff, is often the subject of a sentence.
+    A title in full, or a staff title, is often an ordinary noun: *The nurse will see her*, *a miss may*.
     """
     if text[word.start : word.end].istitle() or not is_ordinary(word.folded):
         return follows_title(text, word.start)
@@ -126,7 +127,7 @@ def is_title_before(text: str, word: NameWord) -> bool:
 
 
 def is_introduced(text: str, word: NameWord) -> bool:
-    """Say whether what stands before or behind ``word`` leaves room for a name alone."""
+    """Return whether the text before or after ``word`` introduces a name, as a field label or *named* does."""
     before = text[max(word.start - _BEFORE_CHARS, 0) : word.start]
     if _LABEL.search(before) is not None and _FIELD_END.match(text, word.end) is not None:
         return True
@@ -154,7 +155,7 @@ def is_introduced(text: str, word: NameWord) -> bool:
 
 
 def _follows_given_name(before: str) -> bool:
-    """Say whether ``before`` ends in a listed name with a capital, as in *her husband Lonnie An*."""
+    """Return whether ``before`` ends with a listed name with a capital, as in *her husband Lonnie An*."""
     found = _NAME_BEFORE.search(before)
     if found is None:
         return False
@@ -163,23 +164,23 @@ def _follows_given_name(before: str) -> bool:
 
 
 def begins_sentence(text: str, start: int) -> bool:
-    """Say whether a sentence, line, item or quotation begins at ``start``, where any word has a capital."""
+    """Return whether a sentence, line, item or quotation begins at ``start``, where any word has a capital."""
     return _SENTENCE_START.search(text, max(start - 8, 0), start) is not None
 
 
 def is_set_off(text: str, word: NameWord) -> bool:
-    """Say whether ``word`` has a capital that neither a sentence nor capitalised neighbours explain."""
-    # Hodgkin's, Graves': more often the disease.
+    """Return whether ``word`` has a capital that neither a sentence start nor capitalised neighbours explain."""
+    # Hodgkin's and Graves' are more often the disease.
     if not text[word.start : word.end].istitle() or is_often_capitalised(word.folded):
         return False
     if begins_sentence(text, word.start) or _POSSESSIVE.match(text, word.end):
         return False
-    # Day 3, Page 2; 3 Mo
+    # No name next to a number: Day 3, Page 2, 3 Mo.
     if _NUMBER_BEHIND.match(text, word.end) or _NUMBER_BEFORE.search(text, max(word.start - 4, 0), word.start):
         return False
     following = _WORD.search(text, word.end, word.end + 20)
     previous = text[max(word.start - 20, 0) : word.start].split()
-    # In headings and names of things the words beside are capitalised as well.
+    # In headings and names of things, the neighbours are capitalised too.
     return not (
         (following is not None and following[0][0].isupper() and text[word.end : following.start()] in (" ", "-"))
         or (bool(previous) and previous[-1][:1].isupper())
@@ -187,7 +188,7 @@ def is_set_off(text: str, word: NameWord) -> bool:
 
 
 def is_meant(text: str, word: NameWord) -> bool:
-    """Say whether ``word``, apart from other parts of its name, is meant as that name."""
+    """Return whether ``word`` alone, without other parts of its name next to it, is used as that name."""
     if is_title_before(text, word):
         return True
     if word.is_particle or is_eponym(text, word.start, word.end) or _CONTRACTED.match(text, word.end) is not None:
@@ -200,20 +201,20 @@ def is_meant(text: str, word: NameWord) -> bool:
 
 
 def is_strong(text: str, word: NameWord) -> bool:
-    """Say whether ``word`` is no ordinary one and long enough to be nothing else."""
+    """Return whether ``word`` is a name without other evidence: not ordinary, or mostly a name, and long enough."""
     if len(word.folded) <= 2 or not word.folded.isalpha():
         return False
     if is_ordinary(word.folded):
         return (
             is_name_first(word.folded)
             and not _is_beside_capital(text, word)
-            and _OWN_ALONE.match(text, word.end) is None  # Wilson's, Turner's: the disease, where nothing is owned
+            and _OWN_ALONE.match(text, word.end) is None  # Wilson's, Turner's: the disease, when no noun follows
         )
     return len(word.folded) > _ALIKE or not text[word.start : word.end].isupper() or _is_in_capitals(text, word)
 
 
 def _is_in_capitals(text: str, word: NameWord) -> bool:
-    """Say whether the line around ``word`` is in capitals, so that its own tell nothing."""
+    """Return whether the line around ``word`` is in capitals, so that the capitals of ``word`` are no evidence."""
     start = text.rfind("\n", max(word.start - _LINE_CHARS, 0), word.start) + 1 or max(word.start - _LINE_CHARS, 0)
     end = text.find("\n", word.end, word.end + _LINE_CHARS)
     line = text[start : word.start] + text[word.end : end if end >= 0 else word.end + _LINE_CHARS]
@@ -221,15 +222,16 @@ def _is_in_capitals(text: str, word: NameWord) -> bool:
 
 
 def _is_beside_capital(text: str, word: NameWord) -> bool:
-    """Say whether a capitalised word follows that makes another name of it: *Wilson Street*, *Scott & White*."""
+    """Return whether a capitalised word follows, as in names that are not of a person: *Wilson Street*."""
     return text[word.start : word.end].istitle() and _TITLE_BEHIND.match(text, word.end) is not None
 
 
 def meant_words(text: str, run: Sequence[Word], order: Callable[[Sequence[Word]], bool | None]) -> Sequence[Word]:
-    """Return the words of ``run``, parts of names that stand together, that are meant as a name; empty for none.
+    """Return the words of ``run`` that are used as a name, or an empty sequence.
 
-    ``order`` says of several parts whether they stand as in the name (given name first), False where they stand in
-    another order, None where they are parts of no one name.
+    ``run`` has parts of names that are next to each other. ``order`` takes several parts. It returns True when they are
+    in the order of the name (given name first) and False when they are in another order. It returns None when they are
+    not parts of one name.
     """
     run = _trimmed(text, run)
     if not run or is_title_before(text, run[0]):
@@ -243,7 +245,7 @@ def meant_words(text: str, run: Sequence[Word], order: Callable[[Sequence[Word]]
     if not meant:
         return ()
     first, last = meant[0], meant[-1]
-    # Initials and particles go with the part that they stand beside.
+    # Initials and particles belong to the part next to them.
     while first > 0 and (len(run[first - 1].folded) == 1 or run[first - 1].is_particle):
         first -= 1
     while last + 1 < len(run) and len(run[last + 1].folded) == 1:
@@ -252,25 +254,25 @@ def meant_words(text: str, run: Sequence[Word], order: Callable[[Sequence[Word]]
 
 
 def may_be_initial(text: str, start: int) -> bool:
-    """Say whether the capital letter at ``start`` may be an initial: those of *190S*, *b/C* and *Still's* are none."""
+    """Return whether the capital letter at ``start`` can be an initial. Those of *190S*, *b/C* and *Still's* cannot."""
     return _HANGS_ON.search(text, max(start - 2, 0), start) is None
 
 
 def is_abbreviated(text: str, end: int) -> bool:
-    """Say whether the letter that ends at ``end`` goes on as an abbreviation: *M.D.*, *D.O.B.*"""
+    """Return whether the letter that ends at ``end`` starts an abbreviation such as *M.D.* or *D.O.B.*"""
     return _GOES_ON.match(text, end) is not None
 
 
 def start_of_name(text: str, start: int) -> int:
-    """Return where the name that ``start`` is in begins: before the *o'* of *o'malley*."""
+    """Return the start of a name whose word begins at ``start``: for *malley* in *o'malley*, the offset of *o*."""
     return start - 2 if _ELIDED.search(text, max(start - 3, 0), start) is not None else start
 
 
 def joins_across_lines(text: str, left: NameWord, right: NameWord) -> bool:
-    """Say whether a name may be broken by the line end between two of its parts, which stand in its order.
+    """Return whether a name can continue across the line end between two of its parts, which are in order.
 
-    A function word begins the next line far more often than it ends a name; another ordinary word does where the line
-    before was full.
+    A function word is never joined: it starts the next line far more often than it continues a name. Another ordinary
+    word is joined only with a capital and after a full line.
     """
     if is_function_word(right.folded) or is_function_word(left.folded):
         return False
@@ -282,7 +284,7 @@ def joins_across_lines(text: str, left: NameWord, right: NameWord) -> bool:
 
 
 def _trimmed(text: str, run: Sequence[Word]) -> Sequence[Word]:
-    """Return ``run`` without particles at its ends, and without small function words beside capitals."""
+    """Return ``run`` without lower-case particles, or lower-case ordinary words next to capitals, at its ends."""
     first, last = 0, len(run)
     has_capitals = any(text[word.start].isupper() for word in run if len(word.folded) > 1)
     while first < last and _is_small(text, run[first], has_capitals=has_capitals):
@@ -303,7 +305,7 @@ def _is_small(text: str, word: NameWord, *, has_capitals: bool) -> bool:
 
 
 def _make_a_name(text: str, parts: Sequence[NameWord], *, in_order: bool) -> bool:
-    """Say whether ``parts`` of one name, side by side, are it, and no words that happen to stand so."""
+    """Return whether neighbouring ``parts`` of one name are that name, and not ordinary words next to each other."""
     functional = [is_function_word(part.folded) for part in parts]
     if not any(functional):
         return True
@@ -314,7 +316,7 @@ def _make_a_name(text: str, parts: Sequence[NameWord], *, in_order: bool) -> boo
         return in_order and not all(is_ordinary(part.folded) and not is_name_first(part.folded) for part in parts)
     if not all(functional):
         return True
-    # HE WAS SEEN of a patient He Was, as against AN DO in a field of its own
+    # With a patient He Was, HE WAS SEEN is not the name. With a patient An Do, AN DO alone in a field is the name.
     return in_order and (
         not text[parts[-1].start : parts[-1].end].isupper()
         or not _is_in_capitals(text, parts[0])
@@ -327,9 +329,10 @@ def _are_strong(text: str, parts: Sequence[NameWord]) -> bool:
 
 
 def _has_initial(text: str, run: Sequence[NameWord], at: int) -> bool:
-    """Say whether an initial with a full stop stands before a capitalised word, or behind it and a comma.
+    """Return whether an initial with a full stop is directly before or after a capitalised word.
 
-    The letter of *vitamin B. Her* is none: before a function word it has to begin a sentence.
+    Before a function word, the initial must begin a sentence or follow a title: *vitamin B. Her* has no initial. After
+    a function word, a comma must stand before the initial.
     """
     word = run[at]
     if len(word.folded) == 1 or word.is_particle or not text[word.start].isupper():

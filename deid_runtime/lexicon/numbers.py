@@ -1,4 +1,4 @@
-"""Numbers in words: ``twenty-one``, ``twenty-first``, ``the twenties``."""
+"""Numbers as words: ``twenty-one``, ``twenty-first``, ``the twenties``."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ _ROWS: Final = tuple(
     (int(number), cardinal, ordinal, decade)
     for number, cardinal, ordinal, decade in table("numbers", "number", "cardinal", "ordinal", "decade")
 )
-#: Word to number: 0 to 19 and the tens, ordinals without 0, decades from the twenties.
+#: Word to number: 0 to 19 and the tens. Ordinals start at 1, decades at the twenties.
 NUMBER_WORDS: Final = {cardinal: number for number, cardinal, _, _ in _ROWS}
 ORDINAL_WORDS: Final = {ordinal: number for number, _, ordinal, _ in _ROWS if number}
 DECADE_WORDS: Final = {decade: number for number, _, _, decade in _ROWS if decade}
@@ -23,7 +23,7 @@ _ORDINAL_OF: Final = {number: ordinal for number, _, ordinal, _ in _ROWS}
 
 
 def cardinal(number: int, joint: str = "-") -> str:
-    """Return 0 to 99 in words, tens and units joined by ``joint``."""
+    """Return a number from 0 to 99 in words, with ``joint`` between tens and units."""
     if number in _CARDINAL_OF:
         return _CARDINAL_OF[number]
     tens, unit = divmod(number, 10)
@@ -31,7 +31,7 @@ def cardinal(number: int, joint: str = "-") -> str:
 
 
 def ordinal(number: int, joint: str = "-") -> str:
-    """Return 1 to 99 as an ordinal in words."""
+    """Return a number from 1 to 99 as an ordinal in words, with ``joint`` between tens and units."""
     if number in _ORDINAL_OF:
         return _ORDINAL_OF[number]
     tens, unit = divmod(number, 10)
@@ -39,7 +39,7 @@ def ordinal(number: int, joint: str = "-") -> str:
 
 
 def ordinal_ending(number: int) -> str:
-    """Return ``st``, ``nd``, ``rd`` or ``th``."""
+    """Return the ending of an ordinal in digits: ``st``, ``nd``, ``rd`` or ``th``."""
     if number % 100 in (11, 12, 13):
         return "th"
     return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

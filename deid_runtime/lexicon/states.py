@@ -10,7 +10,7 @@ StateUse = Literal["find", "record", "train", "word", "credential", "ambiguous"]
 
 
 class StateName(NamedTuple):
-    """A state: ``code`` is the postal one, ``short`` the traditional abbreviation of a US state, else empty."""
+    """A state. ``code`` is the postal code. ``short`` is the traditional abbreviation of a US state, or empty."""
 
     code: str
     name: str
@@ -18,13 +18,13 @@ class StateName(NamedTuple):
 
 
 def states(use: StateUse | None = None) -> tuple[StateName, ...]:
-    """Return the states that have ``use``, or all, in the order of the table."""
+    """Return the states that have ``use``, or all states without ``use``, in the order of the table."""
     return tuple(state for state, uses in _rows() if use is None or use in uses)
 
 
 @cache
 def us_states() -> Mapping[str, StateName]:
-    """Return the states of the United States, with the District of Columbia and territories, by code."""
+    """Return the states of the United States by code, including the District of Columbia and the territories."""
     return {row[0]: StateName(row[0], row[1], row[3]) for row in _table() if row[2] == "US"}
 
 

@@ -1,6 +1,6 @@
-"""Read the tables of words in ``data/lexicon``: tab-separated, with a header, lines that start with ``#`` are comments.
+"""Read the word tables in ``data/lexicon``: tab-separated, with a header. Lines that start with ``#`` are comments.
 
-Each table is read once, when it is first asked for.
+Each table is read once, at its first use.
 """
 
 from functools import cache
@@ -14,18 +14,18 @@ _FOLDER: Final = ("data", "lexicon")
 
 @cache
 def table(name: str, *columns: str) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of ``data/lexicon/<name>.tsv`` in order, one string for each of ``columns``.
+    """Return the rows of ``data/lexicon/<name>.tsv`` in order, with one string per column.
 
-    Raises SettingsError, naming the file and the line, where the header or the number of fields is another.
+    Raises SettingsError, which names the file and the line, when the header or the number of fields is wrong.
     """
     text = files("deid_runtime").joinpath(*_FOLDER, f"{name}.tsv").read_text(encoding="utf-8")
     return parse_table(f"{name}.tsv", text, columns)
 
 
 def parse_table(shown: str, text: str, columns: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a table; ``shown`` is the name of the file in errors.
+    """Return the rows of a table. ``shown`` is the file name in errors.
 
-    Raises SettingsError as :func:`table`.
+    Raises SettingsError as :func:`table` does.
     """
     rows: list[tuple[str, ...]] = []
     expected = f"expected {', '.join(columns)} with tabs between"
@@ -51,9 +51,9 @@ def parse_table(shown: str, text: str, columns: tuple[str, ...]) -> tuple[tuple[
 
 @cache
 def words_for(name: str, use: str, *columns: str) -> tuple[str, ...]:
-    """Return the first column of the rows of a table that have ``use`` in their last one, in order.
+    """Return the first column of the rows that have ``use`` in their last column, in order.
 
-    Raises SettingsError where no row has it: a use misspelt would leave words unfound.
+    Raises SettingsError when no row has this use: with a misspelt use, words would not be found.
     """
     found = tuple(row[0] for row in table(name, *(columns or ("word", "uses"))) if use in row[-1].split())
     if not found:

@@ -1,4 +1,4 @@
-"""Credentials, titles, kin, particles and words of addresses: who uses which stands in ``data/lexicon/*.tsv``."""
+"""Credentials, titles, kin, particles and address words. ``data/lexicon/*.tsv`` lists the words and their uses."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -23,23 +23,23 @@ _CREDENTIAL_COLUMNS = ("word", "dotted", "uses")
 
 
 def credentials(use: CredentialUse) -> tuple[str, ...]:
-    """Return credentials as written without full stops: ``MD``, ``PharmD``."""
+    """Return credentials in the form without full stops: ``MD``, ``PharmD``."""
     return words_for("credentials", use, *_CREDENTIAL_COLUMNS)
 
 
 def credential_keys(use: CredentialUse) -> frozenset[str]:
-    """Return credentials in lower case, letters only: ``md``, ``pac``."""
+    """Return credentials in lower case, without punctuation: ``md``, ``pac``."""
     return frozenset(re.sub(r"\W", "", word).lower() for word in credentials(use))
 
 
 def dotted_credentials(use: CredentialUse) -> tuple[str, ...]:
-    """Return the forms with full stops, ``M.D.``, of the credentials that have one, else as they are."""
+    """Return credentials in the form with full stops (``M.D.``), or unchanged when they have no such form."""
     written = credentials(use)
     return tuple(dotted or word for word, dotted, _ in table("credentials", *_CREDENTIAL_COLUMNS) if word in written)
 
 
 def kin(use: KinUse) -> tuple[str, ...]:
-    """Return words for relatives and others who stand by a patient, in lower case."""
+    """Return words for relatives and other persons close to a patient, in lower case."""
     return words_for("kin", use)
 
 
@@ -49,29 +49,29 @@ def titles(use: TitleUse) -> tuple[str, ...]:
 
 
 def particles(use: ParticleUse) -> tuple[str, ...]:
-    """Return particles within names and suffixes behind them, in lower case."""
+    """Return particles inside names and suffixes after names, in lower case."""
     return words_for("particles", use)
 
 
 def street_kinds(use: StreetUse) -> tuple[str, ...]:
-    """Return words that end the name of a street, in lower case."""
+    """Return words that end a street name, in lower case."""
     return words_for("street_kinds", use)
 
 
 @cache
 def address_words(use: AddressUse) -> Mapping[str, tuple[str, ...]]:
-    """Return each word of addresses in full with its short forms, in lower case."""
+    """Return address words: full word to its short forms, in lower case."""
     rows = table("address_words", "word", "short", "uses")
     return {word: tuple(short.split()) for word, short, uses in rows if use in uses.split()}
 
 
 def alternation(words: Iterable[str]) -> str:
-    """Return a pattern for any of ``words``, the longest first: ``spouse|wife``. It stands in no group of its own."""
+    """Return a pattern for any of ``words``, the longest first: ``spouse|wife``. The pattern has no group around it."""
     return "|".join(re.escape(word) for word in sorted(set(words), key=lambda word: (-len(word), word)))
 
 
 def with_stops(words: Iterable[str]) -> str:
-    """Return a pattern for any of ``words``, the longest first, each full stop in them optional: ``M\\.?D\\.?|MPH``."""
+    """Return a pattern for any of ``words``, the longest first. Full stops are optional: ``M\\.?D\\.?|MPH``."""
     return "|".join(
         re.escape(word).replace(r"\.", r"\.?") for word in sorted(set(words), key=lambda word: (-len(word), word))
     )

@@ -1,9 +1,9 @@
-"""What is known of a word: how often it is a given name, a family name, a place, and how ordinary it is as a word.
+"""Word codes: how common a word is as a given or family name, whether it is a place, and how ordinary it is.
 
-Two packaged lists, read once, when the first text comes: ``names.txt.xz`` and ``vocabulary.txt.xz`` under
-``deid_runtime/data/lexicon`` (``python -m deid_export.data.name_lists`` writes them). Each line is a number, a tab and
-the words it holds for; the number is the sum of the constants below. Words stand there as :func:`word_key` returns
-them.
+The codes come from two packaged lists, ``names.txt.xz`` and ``vocabulary.txt.xz`` in ``deid_runtime/data/lexicon``
+(``python -m deid_export.data.name_lists`` writes them). They are read once, at the first text. Each line has a code, a
+tab and the words with this code. The code is the sum of the constants below. The words have the form that
+:func:`word_key` returns.
 """
 
 import lzma
@@ -13,17 +13,18 @@ from typing import Final
 
 from deid_runtime.lexicon.name_cues import fold
 
-#: How common a given name is, 1 to 3 (rare, usual, among the commonest); 0 for a word that is none.
+#: Bits for how common a given name is: 1 rare, 2 usual, 3 among the most common; 0 for a word that is not one.
 GIVEN: Final = 0b11
-#: The same of a family name.
+#: The same for a family name.
 FAMILY: Final = 0b1100
 FAMILY_SHIFT: Final = 2
-#: A town, state or country.
+#: Bit for a town, state or country.
 PLACE: Final = 0b1_0000
-#: How ordinary a word is: 0 in no vocabulary, 1 rare, 2 usual in English, medicine or as a drug, 3 among the commonest.
+#: Bits for how ordinary a word is: 0 in no vocabulary, 1 rare, 2 usual in English, in medicine or as a drug, 3 among
+#: the most common.
 WORD: Final = 0b110_0000
 WORD_SHIFT: Final = 5
-#: The name of a disease, sign, device or germ, or a brand.
+#: Bit for the name of a disease, sign, device or germ, or a brand.
 EPONYM: Final = 0b1000_0000
 
 _LETTERS: Final = str.maketrans(
@@ -33,14 +34,14 @@ _LETTERS: Final = str.maketrans(
 
 
 def word_key(word: str) -> str:
-    """Return ``word`` as the lists hold it: folded, without apostrophes and hyphens (``O'Brien``: ``obrien``)."""
+    """Return ``word`` in the form of the lists: folded, without apostrophes and hyphens (``O'Brien``: ``obrien``)."""
     folded = fold(word)
     return folded if folded.isascii() and folded.isalpha() else folded.translate(_LETTERS)
 
 
 @lru_cache(maxsize=1)
 def load_lexicon() -> dict[str, int]:
-    """Return key to the sum of what is known of a word; words that are in no list are not in it."""
+    """Return word key to code. Words that are in no list are missing."""
     codes = _read("names.txt.xz")
     for code, words in _lines("vocabulary.txt.xz"):
         for word in words:

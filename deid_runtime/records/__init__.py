@@ -1,1 +1,1 @@
-"""What a hospital knows of a patient: structured records, and the date shift of each patient."""
+"""The hospital's data on each patient: the structured record and the date shift."""

@@ -1,4 +1,4 @@
-"""The date of birth in a patient's record, in the ways that records write one."""
+"""Parse the date of birth in a patient's record."""
 
 import re
 from datetime import date
@@ -7,7 +7,7 @@ from typing import Final
 from deid_runtime.lexicon.calendar_words import MONTH_NAMES, SHORT_MONTHS
 
 _LONGEST_CHARS: Final = 60
-#: Behind a date: a time, with the zone and the T that may join them.
+#: A time after a date, with an optional ``T`` between them and an optional time zone.
 _TIME: Final = re.compile(
     r"[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AP]M)?(?: ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?$", re.I
 )
@@ -18,10 +18,11 @@ _MONTH_FIRST_WORDS: Final = re.compile(r"([a-z]{3,9})\.?[ -]?(\d{1,2})(?:st|nd|r
 
 
 def date_of_birth(written: str) -> date | None:
-    """Return the date of birth that a record gives, or None when it is no whole date with a year of four digits.
+    """Return the date of birth in a record, or None when it is not a complete date with a four-digit year.
 
-    ``1931-02-08``, ``19310208``, ``02/08/1931``, ``8 Feb 1931``, ``February 8, 1931``, each with or without a time
-    behind it. Of two numbers that may both be months the first is the month, unless a full stop stands between them.
+    Accepted forms are ``1931-02-08``, ``19310208``, ``02/08/1931``, ``8 Feb 1931`` and ``February 8, 1931``, each with
+    or without a time after it. When both numbers can be the month, the first is the month. With a full stop between
+    them, the second is.
     """
     text = _TIME.sub("", written.strip()[:_LONGEST_CHARS]).strip()
     try:

@@ -1,9 +1,9 @@
-"""How many days the dates of each patient move, from a table: JSON Lines (plain or gzip), CSV or Parquet.
+"""Read the date shift of each patient, in days, from a table: JSON Lines (plain or gzip), CSV or Parquet.
 
-For sites that have shifted the dates of their tables already, and want notes to agree with them. The column
-``patient`` (or ``id``, ``patient_id``) holds the patient id that the notes carry, ``days`` (or ``offset``,
-``offset_days``, ``shift``) a whole number, not 0, and with whole weeks a multiple of 7. Columns whose name starts with
-an underscore are passed over. The table undoes the shift: it is guarded like a key.
+This is for sites that have already shifted the dates of their tables and want the notes to agree with them. The column
+``patient`` (or ``id``, ``patient_id``) has the patient id of the notes. The column ``days`` (or ``offset``,
+``offset_days``, ``shift``) has a whole number that is not 0, and with whole weeks a multiple of 7. Columns whose name
+starts with an underscore are ignored. The table can undo the date shift, so protect it like a key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from typing import Final
 from deid_runtime.errors import SettingsError
 from deid_runtime.records.tables import read_table
 
-#: As far as dates may move: about a hundred years.
+#: Largest date shift in days: about a hundred years.
 LARGEST_DAYS: Final = 36_500
 DAYS_IN_WEEK: Final = 7
 
@@ -24,10 +24,10 @@ _NAMES: Final[Mapping[str, str]] = {
 
 
 def read_offsets(path: Path, *, whole_weeks: bool = False) -> dict[str, int]:
-    """Return the days by patient id; with ``whole_weeks`` every one must be a multiple of 7.
+    """Return the date shift in days by patient id. With ``whole_weeks`` each must be a multiple of 7.
 
-    Raises SettingsError, naming the line, for whatever is wrong: a row passed over would quarantine a patient's notes,
-    a wrong one break every interval to the tables.
+    Raises SettingsError, which names the line, for any error. A skipped row would quarantine the notes of a patient,
+    and a wrong row would make every interval between notes and tables wrong.
     """
     offsets: dict[str, int] = {}
     for position, row in read_table(path, "offsets of patients", _columns_of):
@@ -48,7 +48,7 @@ def read_offsets(path: Path, *, whole_weeks: bool = False) -> dict[str, int]:
 
 
 def _columns_of(position: str, columns: Sequence[str]) -> dict[str, str]:
-    """Return the column that holds the patient and the one that holds the days."""
+    """Return the names of the columns that hold the patient and the days. Raises SettingsError."""
     found: dict[str, str] = {}
     for number, column in enumerate(columns, 1):
         if column.startswith("_"):

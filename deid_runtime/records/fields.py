@@ -1,10 +1,11 @@
-"""The fields of a patient's record: what each is called, what it holds, and several values in one field."""
+"""The fields of a patient's record: their names, their content, and how to split several values in one field."""
 
 import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-#: What a field holds. Values of ``value`` are looked for as their label; those of ``nothing`` are not looked for.
+#: What a field holds. A ``value`` is searched for in notes and gets the label of its field. A field that holds
+#: ``nothing`` is not searched for.
 Holds = Literal["given", "family", "former", "person", "provider", "birth", "last4", "value", "nothing"]
 
 
@@ -12,8 +13,8 @@ Holds = Literal["given", "family", "former", "person", "provider", "birth", "las
 class RecordField:
     """One field of a record.
 
-    ``aliases`` are other names of its column, ``label`` is the label that its values have in notes, empty where they
-    have none.
+    ``aliases`` are other names of its column. ``label`` is the label of its values in notes; it is empty when they have
+    no label.
     """
 
     name: str
@@ -73,15 +74,18 @@ _MARKS: Final = re.compile(r"[|;\r\n]")
 
 
 def field_of(column: str) -> RecordField | None:
-    """Return the field that a column holds by its name or an alias, in any case, with spaces or dashes; else None."""
+    """Return the field of a column by its name or an alias, or None.
+
+    Letter case does not matter, and spaces or dashes count as underscores.
+    """
     return _FIELD_OF.get(column.strip().lower().replace(" ", "_").replace("-", "_"))
 
 
 def fields_that_hold(*holds: Holds) -> tuple[str, ...]:
-    """Return every name, aliases too, of the fields that hold one of ``holds``, in the order of the fields."""
+    """Return all names and aliases of the fields that hold one of ``holds``, in the order of the fields."""
     return tuple(name for name, field in _FIELD_OF.items() if field.holds in holds)
 
 
 def record_values(field: str) -> list[str]:
-    """Return the values of a field, stripped, without those that hold no letter or digit."""
+    """Return the values of a field, stripped. Values without any letter or digit are left out."""
     return [value.strip() for value in _MARKS.split(field) if any(map(str.isalnum, value))]

@@ -1,11 +1,12 @@
-"""Patients' structured records from a table: JSON Lines (plain or gzip), CSV or Parquet, one patient a row.
+"""Read the structured records of patients from a table: JSON Lines (plain or gzip), CSV or Parquet, one patient a row.
 
-The column ``id`` holds the patient id that the notes carry; the other columns are the fields of
-:mod:`deid_runtime.records.fields`, under their own name or one of the aliases, in any case, with spaces or dashes for
-underscores. Columns whose name starts with an
-underscore are passed over; an unknown one is an error, since a misspelt field would mean identifiers not looked for.
-A field may hold several values with ``|``, ``;`` or a line end between them; ``dob`` holds one.
-All records are held in memory, in every worker: about 2 kB a patient.
+The column ``id`` has the patient id of the notes. The other columns are the fields of
+:mod:`deid_runtime.records.fields`, under their name or an alias. Letter case does not matter, and spaces or dashes
+count as underscores. Columns whose name starts with an underscore are ignored. An unknown column is an error: it could
+be a misspelt field, and its identifiers would not be searched for. A field can have several values with ``|``, ``;`` or
+a line end between them; ``dob`` has one.
+
+Every worker holds all records in memory: about 2 kB per patient.
 """
 
 import datetime
@@ -20,14 +21,14 @@ from deid_runtime.records.tables import read_table
 from deid_runtime.spans import PatientRecord
 from deid_runtime.system.shown_ids import shown_id
 
-#: What a value is looked for by grows with it.
+#: Limits the length of a value, because the size of its search patterns grows with it.
 _LONGEST_VALUE_CHARS: Final = 2_000
 
 
 def read_patients(path: Path) -> dict[str, PatientRecord]:
     """Return the records by patient id.
 
-    Raises SettingsError, naming the line, for whatever is wrong: a record passed over would leave identifiers unfound.
+    Raises SettingsError, which names the line, for any error: identifiers of a skipped record would not be found.
     """
     records: dict[str, PatientRecord] = {}
     for position, row in read_table(path, "patient records", _fields_of):
@@ -39,9 +40,9 @@ def read_patients(path: Path) -> dict[str, PatientRecord]:
 
 
 def checked_records(records: Mapping[str, PatientRecord]) -> dict[str, PatientRecord]:
-    """Return records made in Python as :func:`read_patients` would have read them: every field under its own name.
+    """Return records that were created in Python as :func:`read_patients` reads them: no aliases, checked values.
 
-    Raises SettingsError for whatever is wrong, as there: a field passed over would leave identifiers unfound.
+    Raises SettingsError for any error: identifiers of a skipped field would not be found.
     """
     checked = {}
     for patient, record in records.items():
@@ -50,7 +51,7 @@ def checked_records(records: Mapping[str, PatientRecord]) -> dict[str, PatientRe
             raise SettingsError(
                 f"{position}: it is of patient {shown_id(record.id)}; give each under the id that the notes carry"
             )
-        # What was read before has its names already, and there may be a million of them.
+        # Do not copy records that need no change, such as those of read_patients: there may be a million of them.
         if record.fields.keys() <= set(FIELD_NAMES) and "dob" not in record.fields:
             checked[patient] = record
         else:
@@ -76,7 +77,7 @@ def _record(position: str, row: Mapping[str, object]) -> PatientRecord:
 
 
 def _fields_of(position: str, columns: Mapping[str, object] | Sequence[str]) -> dict[str, str]:
-    """Return the field that each column holds; raise SettingsError for one unknown or one held twice."""
+    """Return column to field. Raises SettingsError for an unknown column and for two columns with one field."""
     fields: dict[str, str] = {}
     for number, column in enumerate(columns, 1):
         if column.startswith("_"):
@@ -84,7 +85,7 @@ def _fields_of(position: str, columns: Mapping[str, object] | Sequence[str]) -> 
         known = field_of(column)
         field = ID if column.strip().lower() == ID else known.name if known else None
         if field is None:
-            # Not by its name: where the header is missing, that is a value of a patient.
+            # Name the column by its number: when the header is missing, its name is a value of a patient.
             raise SettingsError(
                 f"{position}: the name of column {number} is unknown; rename it, or start its name with _ to leave it "
                 f"out. Is there a header? Known: {ID}, {', '.join(FIELD_NAMES)}"

@@ -1,4 +1,4 @@
-"""Small tables that go with a run, one patient a row: JSON Lines (plain or gzip), CSV or Parquet."""
+"""Read the small tables of a run, one patient a row: JSON Lines (plain or gzip), CSV or Parquet."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,12 +11,12 @@ from deid_runtime.formats.records import RECORD_LIMIT_BYTES, Meter, Source
 def read_table(
     path: Path, what: str, check_header: Callable[[str, Sequence[str]], object]
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield ``(position, column to value)`` of every row of ``path``.
+    """Yield ``(position, column to value)`` for every row of ``path``.
 
-    ``what`` names the table in errors; ``check_header`` is called with the position and the columns of a CSV or Parquet
-    file, also when no row follows.
+    ``what`` names the table in errors. For CSV and Parquet, ``check_header`` is called with the position and the
+    columns, also when the file has no rows.
 
-    Raises SettingsError, naming the line, for a file that cannot be read.
+    Raises SettingsError, which names the line, for a file that cannot be read.
     """
     source = Source(path, path.name, format_of(path.name) or "", 0)
     try:

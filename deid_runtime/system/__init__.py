@@ -1,1 +1,1 @@
-"""Files, locks, signals and processor cores: what the operating system gives."""
+"""Access to the operating system: files, locks, signals and processor cores."""

@@ -1,4 +1,4 @@
-"""What holds engines, connections or processes, and is closed by leaving its ``with`` block."""
+"""Base class of objects that hold engines, connections or processes and are closed at the end of a ``with`` block."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType
@@ -6,11 +6,11 @@ from typing import Self
 
 
 class Closing(ABC):
-    """Something with a ``close`` of its own, as a context manager."""
+    """A context manager that calls its own ``close`` at the end of the ``with`` block."""
 
     @abstractmethod
     def close(self) -> None:
-        """Free what is held."""
+        """Free the engines, connections or processes that this object holds."""
 
     def __enter__(self) -> Self:
         return self

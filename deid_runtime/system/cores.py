@@ -1,4 +1,4 @@
-"""How many cores there are to use."""
+"""The number of processor cores that this process may use."""
 
 import os
 

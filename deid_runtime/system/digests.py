@@ -1,7 +1,7 @@
-"""New files that are digested while they are written, and the digests of what was written.
+"""Write new files, and compute the digest of each file while it is written.
 
-A digest that is taken while writing costs no second reading. It tells what the program wrote, not what anybody made of
-it since.
+So no file has to be read a second time. The digest is that of the bytes that the program wrote; later changes to the
+file do not affect it.
 """
 
 import errno
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 #: Opens a new file to write to.
 Create = Callable[[Path], BinaryIO]
 
-#: Less than what the allocator fetches from the system each time: a folder of notes has a file for each.
+#: Size of the write buffer. It is smaller than what the allocator requests from the system at a time, because a folder
+#: of notes has one file per note.
 _BUFFER_BYTES: Final = 2**15
 _READ_BYTES: Final = 2**20
-#: Additive sums of digests are safe against forged sets of files only when they are long: with this many bytes the best
-#: known attack, the generalised birthday, takes 2**256 steps (Wagner 2002).
+#: A sum of digests resists forged sets of files only when it is long. With this many bytes, the best known attack (the
+#: generalised birthday, Wagner 2002) takes 2**256 steps.
 _SUM_BYTES: Final = 2**11
 
 _SUM_MASK: Final = (1 << 8 * _SUM_BYTES) - 1
@@ -43,9 +44,9 @@ class FileDigest:
 
 
 class DigestSum:
-    """The digest of a set of files, the same for any order, in memory that does not grow with the files.
+    """The digest of a set of files. It does not depend on their order, and its memory does not grow with their number.
 
-    It is the sum of one long digest for each file, over its name and content, modulo a power of two.
+    It is the sum of one long digest per file, over the file's name and content, modulo a power of two.
     """
 
     def __init__(self) -> None:
@@ -54,7 +55,7 @@ class DigestSum:
         self._sum = 0
 
     def add(self, name: str, digest: FileDigest) -> None:
-        """Add the file that is called ``name`` below its folder, with ``/`` between folders."""
+        """Add a file. ``name`` is its path relative to the output folder, with ``/`` between folders."""
         content = bytes.fromhex(digest.sha256) + digest.size_bytes.to_bytes(8, "little")
         entry = hashlib.shake_256(content + name.encode("utf-8", "surrogateescape")).digest(_SUM_BYTES)
         self._sum = (self._sum + int.from_bytes(entry, "little")) & _SUM_MASK
@@ -62,13 +63,13 @@ class DigestSum:
         self.size_bytes += digest.size_bytes
 
     def to_json(self) -> dict[str, object]:
-        """Return the number of files, their size and the digest of all as JSON values."""
+        """Return the number of files, their total size in bytes and the digest of all as JSON values."""
         digest = hashlib.sha256(self._sum.to_bytes(_SUM_BYTES, "little")).hexdigest()
         return {"files": self.files, "bytes": self.size_bytes, "sha256_of_all": digest}
 
 
 class BodyDigests:
-    """The digests of an output: one for each table, one for all files that are single notes together.
+    """The digests of an output: one per table, and one for all files that hold a single note.
 
     Memory grows with the number of tables, not with the number of notes.
     """
@@ -80,13 +81,14 @@ class BodyDigests:
         self._notes = DigestSum()
 
     def create(self, path: Path, format_name: str, *, is_table: bool, mode: int = 0o666) -> BinaryIO:
-        """Open a new file below the body, or the body itself where it is a file; it is digested when it is closed."""
+        """Open a new file below the body, or the body itself when it is a file. Closing the file adds its digest."""
         return create_file(path, lambda digest: self.add(path, digest, format_name, is_table=is_table), mode)
 
     def add(self, path: Path, digest: FileDigest, format_name: str, *, is_table: bool) -> None:
-        """Take the digest of the file at ``path``, which is the body or lies below it."""
+        """Record the digest of the file at ``path``, which is the body or lies below it."""
         row = {"format": format_name, **digest.to_json()}
-        name = os.fspath(path).removeprefix(self._body).lstrip("/")  # pathlib would take most of the time of a digest
+        # Not with pathlib, which would take most of the time of this method.
+        name = os.fspath(path).removeprefix(self._body).lstrip("/")
         if not name:
             self._file = {"kind": "file", **row}
         elif is_table:
@@ -95,7 +97,7 @@ class BodyDigests:
             self._notes.add(name, digest)
 
     def to_json(self, *, is_folder: bool) -> dict[str, object]:
-        """Return the digests as JSON values; ``kind`` is ``none`` where the one note of a file is in quarantine."""
+        """Return the digests as JSON values. ``kind`` is ``none`` when the only note of a file is quarantined."""
         if is_folder:
             return {"kind": "folder", "tables": self._tables, "notes": self._notes.to_json()}
         return self._file or {"kind": "none"}
@@ -104,22 +106,22 @@ class BodyDigests:
 def create_file(
     path: Path, done: Callable[[FileDigest], object] | None = None, mode: int = stat.S_IRUSR | stat.S_IWUSR
 ) -> BinaryIO:
-    """Open a file that does not exist yet, nor a link of that name, to write to.
+    """Create a file and open it for writing.
 
-    ``done`` is called with the digest once the file is closed. ``mode`` are the permissions before the umask.
+    ``done`` is called with the digest when the file is closed. ``mode`` has the permissions before the umask.
 
-    Raises OSError, as FileExistsError when there is something at ``path``.
+    Raises FileExistsError when a file, folder or link already exists at ``path``, and OSError for other failures.
     """
     return cast("BinaryIO", io.BufferedWriter(_DigestedFile(path, done, mode), _BUFFER_BYTES))
 
 
 def new_file(path: Path) -> BinaryIO:
-    """Open a file that does not exist yet, with the permissions that the umask leaves."""
+    """Create a file with the default permissions (0o666 less the umask) and open it for writing."""
     return create_file(path, mode=0o666)
 
 
 class _DigestedFile(io.FileIO):
-    """Digests the bytes that the system has taken, so that the digest holds also where a write was cut short."""
+    """A file that digests only the bytes that the system accepted, so the digest is right also after a short write."""
 
     def __init__(self, path: Path, done: Callable[[FileDigest], object] | None, mode: int) -> None:
         self._done = done
@@ -151,7 +153,7 @@ def digest_file(path: Path) -> FileDigest:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file to read it. Raises OSError, also for a link, a folder or a pipe, which it never waits for."""
+    """Open a file for reading. Raises OSError, also for a link, a folder or a pipe. It never blocks on a pipe."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -160,7 +162,10 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Yield everything below ``folder`` that is no folder, links among it, in no order and without a list of it."""
+    """Yield every path below ``folder`` that is not a folder, links included.
+
+    The order is not defined, and no list of the paths is kept in memory.
+    """
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):

@@ -1,4 +1,4 @@
-"""Tell a file of the installation that is missing from one that somebody named."""
+"""Distinguish a missing file of the installation from a missing file that the user named."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from deid_runtime.errors import InstallationError
 
 
 def missing_file(error: OSError) -> InstallationError | None:
-    """Return the error for a file of this package that cannot be read, None where ``error`` is about another file."""
+    """Return the error for a file of this package that cannot be read, or None when ``error`` is for another file."""
     package = Path(sys.modules["deid_runtime"].__path__[0])
     if not isinstance(error.filename, str) or not Path(error.filename).is_relative_to(package):
         return None

@@ -1,7 +1,8 @@
-"""A lock on an output, so that two runs never write to the same name at a time.
+"""A lock on an output, so that two runs never write to the same path at the same time.
 
-The lock file ``.NAME.lock`` lies beside the output and is held with flock, which the system takes back from a process
-that dies. It names the process that holds it. It is removed at the end; one that is left over is taken without ado.
+The lock file ``.NAME.lock`` is in the same folder as the output and is locked with flock. The system releases the lock
+when the process dies. The file names the process that holds the lock, and is removed at the end. A lock file left by a
+dead process does not block the next run.
 """
 
 import fcntl
@@ -19,23 +20,24 @@ _HOLDER_BYTES = 512
 
 @contextmanager
 def output_lock(folder: Path, out: Path) -> Iterator[None]:
-    """Hold the lock on the output ``out``; ``folder`` is the folder of it, as it is to be opened.
+    """Hold the lock on the output ``out``. ``folder`` is the path by which the folder of ``out`` is opened.
 
-    Raises OutputError when another run holds it, and when the lock cannot be had.
+    Raises OutputError when another run holds the lock, and when the lock file cannot be created or locked.
     """
     path, shown = folder / f".{out.name}.lock", out.with_name(f".{out.name}.lock")
     descriptor = _acquire(path, out, shown)
     try:
         yield
     finally:
-        # While it is still held: whoever waits for a removed file sees that, and makes a new one.
+        # Remove the file before the lock is released: a run that then locks the removed file notices it and creates a
+        # new one.
         with suppress(OSError):
             path.unlink()
         os.close(descriptor)
 
 
 def _acquire(path: Path, out: Path, shown: Path) -> int:
-    """Return the descriptor of the lock file, locked."""
+    """Create and lock the lock file. Return its descriptor. Raises OutputError."""
     while True:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
@@ -52,7 +54,7 @@ def _acquire(path: Path, out: Path, shown: Path) -> int:
         except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # the run that held it has removed the file meanwhile
+        os.close(descriptor)  # the run that held the lock has removed the file in the meantime
 
 
 def _lock(descriptor: int, out: Path, shown: Path) -> None:
@@ -71,7 +73,7 @@ def _lock(descriptor: int, out: Path, shown: Path) -> None:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Say whether the open file is still the one at ``path``."""
+    """Return whether the open file is still the file at ``path``."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.lstat(path))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Files that tell where identifiers are: new ones, which their owner alone may read."""
+"""Write new files that reveal where identifiers are. Only their owner may read them."""
 
 import os
 import stat
@@ -9,10 +9,10 @@ from deid_runtime.errors import OutputError
 
 
 def write_owner_only(path: Path, lines: Iterable[str], *, what: str = "places of identifiers") -> None:
-    """Write ``lines``, which bring their line ends, to a new file that its owner alone may read; ``what`` names them.
+    """Write ``lines`` to a new file that only its owner may read. Each line includes its line end.
 
-    Raises OutputError when there is something at ``path`` already, be it a terminal, a pipe or a file that others may
-    have open, and when the file cannot be written.
+    ``what`` names the content in errors. Raises OutputError when the file cannot be written, and when ``path`` already
+    exists: it may be a terminal, a pipe or a file that others have open.
     """
     if path.name in ("", "-"):
         raise OutputError(f"{what} are written to a file alone, never to the terminal; give it a name")
@@ -22,7 +22,7 @@ def write_owner_only(path: Path, lines: Iterable[str], *, what: str = "places of
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.writelines(lines)
         except BaseException:
-            path.unlink(missing_ok=True)  # half of it would pass for all
+            path.unlink(missing_ok=True)  # an incomplete file would look complete
             raise
     except FileExistsError:
         raise OutputError(

@@ -1,7 +1,7 @@
-"""Give the parts of an output their names, all or none, also when the process is killed half way.
+"""Move the parts of an output to their final paths: all or none, also when the process is killed in between.
 
-The parts lie in a private folder until then. What they replace is moved into that folder first. A journal in the folder
-says what there was to move, so that the next run to the same output can undo a move that was cut short.
+The parts are written in a private folder. The old files that they replace are moved into that folder first. A journal
+in the folder lists the planned moves, so that the next run to the same output can undo an interrupted move.
 """
 
 import errno
@@ -16,20 +16,20 @@ from typing import Final
 from deid_runtime.errors import OutputError
 
 JOURNAL: Final = "journal"
-#: The part whose name is given last: when it is there, the whole output is there.
+#: The part that is moved last: when it is in place, the whole output is in place.
 LAST: Final = "manifest"
-#: The part that goes to a folder of its own choice, so that its private folder is another one too.
+#: The part that can go to a different folder, and so has a private folder of its own.
 CROSSWALK: Final = "crosswalk"
-#: How the names of what is replaced end, in the private folder.
+#: Name suffix of old files in the private folder that the new output replaces.
 REPLACED: Final = ".replaced"
 _NO_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file or folder of an output: the private ``folder`` where it is written as ``name``, and where it goes.
+    """One file or folder of an output. It is written as ``name`` in the private ``folder`` and then moved.
 
-    ``parent`` is the folder it goes to, as it is to be opened; ``place`` is the whole path, as people call it.
+    ``parent`` is the path by which the target folder is opened. ``place`` is the full target path as the user gave it.
     """
 
     name: str
@@ -40,37 +40,37 @@ class Part:
 
     @property
     def target(self) -> Path:
-        """Where the part goes, as it is to be opened."""
+        """Return the final path of the part, as it is opened."""
         return self.parent / self.place.name
 
     @property
     def new(self) -> Path:
-        """Where the part is written."""
+        """Return the path in the private folder where the part is written."""
         return self.folder / self.name
 
     @property
     def replaced(self) -> Path:
-        """Where what it replaces is kept until all parts have their names."""
+        """Return the path in the private folder where the replaced old file stays until all parts are in place."""
         return self.folder / f"{self.name}{REPLACED}"
 
     def is_placed(self) -> bool:
-        """Say whether the part is no longer, or not only, where it was written."""
+        """Return whether the part has left the private folder, or is also linked at its final path."""
         if not os.path.lexists(self.new):
             return True
         return os.path.lexists(self.target) and os.path.samestat(os.lstat(self.new), os.lstat(self.target))
 
 
 def place(parts: Sequence[Part], journal: Path, *, overwrite: bool) -> None:
-    """Give every part that was written its name, in this order, after moving away what is there.
+    """Move every written part to its final path, in this order. First move the old files away.
 
-    Where that fails, everything is again as it was before. Raises OSError for a move that fails, and OutputError when
-    something came into the way since the places were looked at.
+    On failure, undo all moves. Raises OSError for a move that fails, and OutputError when a file appeared at a final
+    path after the paths were checked.
     """
     old = [part for part in parts if os.path.lexists(part.target)]
     new = [part for part in parts if os.path.lexists(part.new)]
     _write_journal(journal, new)
     try:
-        # The manifest goes first: without it the old output is no longer whole.
+        # Move the old manifest away first: without it the old output no longer counts as complete.
         for part in reversed(old):
             os.rename(part.target, part.replaced)
             if not overwrite or not _is_kind(part.replaced, is_folder=part.is_folder):
@@ -83,27 +83,27 @@ def place(parts: Sequence[Part], journal: Path, *, overwrite: bool) -> None:
 
 
 def undo(parts: Sequence[Part], written: Collection[str]) -> None:
-    """Take the parts back that are in their places, and put back what they replaced; ``written`` names the parts.
+    """Move placed parts back to the private folder, and restore the old files that they replaced.
 
-    It can be cut short and done again.
+    ``written`` has the names of the parts that were written. An interrupted undo can be repeated.
     """
     for part in parts:
         if part.name in written and part.is_placed() and os.path.lexists(part.target):
             _move_back(part)
-        # Where somebody else's file has come into the place, what was replaced stays in the private folder.
+        # If a file of someone else is at the final path, the old file stays in the private folder.
         if os.path.lexists(part.replaced) and not os.path.lexists(part.target):
             os.rename(part.replaced, part.target)
 
 
 def _move_back(part: Part) -> None:
-    if os.path.lexists(part.new):  # cut short between the two steps of moving in; a rename would do nothing
+    if os.path.lexists(part.new):  # interrupted between link and unlink; a rename would do nothing
         os.unlink(part.target)
     else:
         os.rename(part.target, part.new)
 
 
 def read_journal(path: Path) -> dict[str, str] | None:
-    """Return the names of the parts that were to be placed and where, None when placing had not begun."""
+    """Return the part names and final paths of the planned moves, or None when moving had not begun."""
     try:
         places = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -124,7 +124,10 @@ def _is_kind(path: Path, *, is_folder: bool) -> bool:
 
 
 def _move_in(part: Part) -> None:
-    """Give a part its name. A file never replaces one that came there a moment ago, as a rename would."""
+    """Move a part to its final path.
+
+    A file is linked where possible, because a rename would overwrite a file that was created there just before.
+    """
     if not part.is_folder:
         try:
             os.link(part.new, part.target, follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""Folders to write in that nobody else can enter, and that nobody can put another folder in the place of."""
+"""Private folders for writing: no other user can enter them or swap them for another folder."""
 
 import logging
 import os
@@ -16,10 +16,10 @@ _logger = logging.getLogger(__name__)
 
 @contextmanager
 def pinned(folder: Path) -> Iterator[Path]:
-    """Yield a path to ``folder`` that leads to the same folder whatever is renamed meanwhile.
+    """Yield a path to ``folder`` that leads to the same folder even when folders are renamed in the meantime.
 
-    It goes through the open folder in ``/proc``; where there is none, it is the path that was given. Raises OSError
-    when the last part of the path is no folder but a link or a file.
+    The path goes through the open folder in ``/proc``. Without ``/proc`` it is ``folder`` itself. Raises OSError when
+    the last part of the path is a link or a file.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -31,9 +31,10 @@ def pinned(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def private_folder(parent: Path, name: str, shown: Path) -> Iterator[Path]:
-    """Make a folder that its owner alone can enter, yield a pinned path to it, and remove it at the end.
+    """Create a folder that only its owner can enter, yield a pinned path to it, and remove it at the end.
 
-    ``shown`` is what messages call it. What cannot be removed is told as a warning.
+    Messages name it as ``shown``. Log a warning when it cannot be removed. Raises OutputError when another user changed
+    it.
     """
     path = parent / name
     path.mkdir(0o700)
@@ -50,13 +51,13 @@ def private_folder(parent: Path, name: str, shown: Path) -> Iterator[Path]:
 
 
 def is_private(folder: Path) -> bool:
-    """Say whether ``folder`` belongs to this user and nobody else can enter it."""
+    """Return whether ``folder`` belongs to this user and no other user can enter it."""
     state = os.stat(folder)
     return state.st_uid == os.geteuid() and not state.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
 
 
 def empty(folder: Path) -> None:
-    """Remove what a private folder holds, as far as that is possible, but nothing that was there before the run."""
+    """Remove the content of a private folder as far as possible, but keep replaced files of the earlier output."""
     with os.scandir(folder) as entries:
         names = [entry.name for entry in entries]
     for name in names:
@@ -65,7 +66,7 @@ def empty(folder: Path) -> None:
 
 
 def remove_empty(folder: Path, shown: Path) -> bool:
-    """Remove an empty folder and say whether it is gone; one that is left is told as a warning."""
+    """Remove an empty folder. Return whether it is gone; log a warning when it is not."""
     with suppress(OSError):
         folder.rmdir()
     if os.path.lexists(folder):
@@ -79,7 +80,7 @@ def remove_empty(folder: Path, shown: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder with all it holds, as far as that is possible."""
+    """Remove a file, a link or a folder with its content, as far as possible."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -1,4 +1,4 @@
-"""What makes a secret usable: a file that nobody else can read, and a key that nobody can guess."""
+"""Checks of secrets: no other user can read the file, and the key cannot be guessed."""
 
 import os
 import shlex
@@ -11,7 +11,7 @@ from typing import Final
 
 from deid_runtime.errors import SettingsError
 
-#: A random key breaks one of these rules less often than once in 2**60 times; a test computes it.
+#: A random key breaks one of these rules with a probability below 1 in 2**60; a test computes it.
 _LEAST_DISTINCT: Final = 12
 _MOST_ALIKE: Final = 12
 _LONGEST_PATTERN_BYTES: Final = 16
@@ -21,12 +21,13 @@ _SHARED_OPTION: Final = "give --allow-shared-key (allow_shared=True) where the f
 
 
 def check_secret_file(path: Path | str, status: os.stat_result, *, allow_shared: bool = False) -> None:
-    """Check that the secret file with this ``status`` is for the user of this process alone.
+    """Check that only the user of this process can read the secret file with this ``status``.
 
-    ``status`` comes from the open file (``os.fstat``), so what is checked is what is read, also behind a symbolic
-    link. Files of root are taken too. With ``allow_shared``, and on systems without such modes, every file is.
+    ``status`` must come from the open file (``os.fstat``), so that the checked file is the file that is read, also
+    behind a symbolic link. Files of root are accepted too. With ``allow_shared``, and on systems that are not POSIX,
+    every file is accepted.
 
-    Raises SettingsError that names the remedy.
+    Raises SettingsError, which names the remedy.
     """
     if allow_shared or os.name != "posix":
         return
@@ -44,10 +45,14 @@ def check_secret_file(path: Path | str, status: os.stat_result, *, allow_shared:
 
 
 def is_guessable(key: bytes) -> bool:
-    """Say whether a key of 32 bytes is obviously not random.
+    """Return whether a key of 32 bytes is obviously not random.
 
-    It has few different bytes or few different steps from byte to byte, or one byte too often, or it repeats its first
-    half or less, or it is a text of letters, digits and spaces.
+    This is so when one of these holds:
+
+    - it has few different bytes, or few different steps from byte to byte;
+    - one byte occurs too often;
+    - it repeats its first half or a shorter prefix;
+    - it consists of ASCII letters, digits and spaces only.
     """
     steps = bytes((after - before) % 256 for before, after in pairwise(key))
     return (

@@ -1,24 +1,24 @@
-"""How ids of notes and patients are written to the quarantine and to errors.
+"""How ids of notes and patients appear in the quarantine and in errors.
 
-Where columns are mixed up, the id of a note may be its first line. So an id that looks like text is written as a digest
-of it: ``printf %s "$id" | sha256sum`` tells which id it is, and the position in the input says where it stands.
+When columns are mixed up, the id of a note can be its first line. So an id that looks like text appears as its digest.
+``printf %s "$id" | sha256sum`` finds the id to a digest, and the position in the input says where it is.
 """
 
 import re
 from hashlib import sha256
 from typing import Final
 
-#: Longest id that is written as it is: a SHA-256 in hexadecimal digits.
+#: Longest id that appears unchanged: the length of a SHA-256 in hexadecimal digits.
 LONGEST_ID_CHARS: Final = 64
 _DIGEST_DIGITS: Final = 16
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
 def looks_like_text(value: str) -> bool:
-    """Say whether an id could be a part of a note.
+    """Return whether an id could be a part of a note.
 
-    That is one over :data:`LONGEST_ID_CHARS`, one with white space or characters that cannot be printed, and one of
-    several words of two letters or more without any digit.
+    Such an id is longer than :data:`LONGEST_ID_CHARS`, or has white space or unprintable characters, or has several
+    words of two letters or more and no digit.
     """
     if len(value) > LONGEST_ID_CHARS or not value.isprintable() or any(map(str.isspace, value)):
         return True
@@ -26,7 +26,7 @@ def looks_like_text(value: str) -> bool:
 
 
 def shown_id(value: str) -> str:
-    """Return ``value``, or ``sha256:`` and 16 hexadecimal digits when it looks like text."""
+    """Return ``value``, or ``sha256:`` and the first 16 hexadecimal digits of its digest when it looks like text."""
     if not looks_like_text(value):
         return value
     return f"sha256:{sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()[:_DIGEST_DIGITS]}"

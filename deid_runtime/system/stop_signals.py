@@ -1,4 +1,4 @@
-"""The signals that stop a run, and how they are held off while an output gets its names."""
+"""The signals that stop a run, and how to ignore them while the parts of an output are moved to their final paths."""
 
 import signal
 import threading
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-#: Ctrl-C, what service managers send, a terminal that closes, and Ctrl-\\, which would dump the memory to disk.
+#: Ctrl-C, the signal of service managers, a closed terminal, and Ctrl-\\, which would dump the memory to disk.
 STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Stopped(KeyboardInterrupt):
-    """A stop signal has come. ``number`` is that of the signal."""
+    """A stop signal was received. ``number`` is the signal number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -20,13 +20,13 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Let stop signals pass without effect.
+    """Ignore stop signals inside the ``with`` block.
 
-    A mask of this thread is not enough: the system gives them to another thread, and Python runs the handler in the
-    main thread.
+    To block them in this thread is not enough: the system delivers them to another thread, and Python runs the handler
+    in the main thread.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # handlers run in the main thread, and only that one may set them
+        yield  # handlers run in the main thread, and only the main thread may set them
         return
     before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
     for number, handler in before.items():

@@ -1,1 +1,1 @@
-"""From the text of a note to what detectors and models read: the reading view, sentences, words, windows."""
+"""Prepare the text of a note for detectors and models: the reading view, sentences, words and windows."""

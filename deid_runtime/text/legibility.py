@@ -1,14 +1,16 @@
-"""Forms of writing that hide text from the detectors: a note with too much of one is not read, but held back.
+"""Detect forms of writing that hide text from the detectors. A note with too much of one form is quarantined.
 
-``JosÃ©``, ``n h o J`` behind a mark that turns it round or a name in capitals and underscores is easily read by a
-person, and missed by patterns and models. Until the pipeline can read such a form, it must not let a note pass that is
-written in it. What is checked is the view of a note (:mod:`deid_runtime.text.reading.view`): a form that the view reads
-leaves no sign in it, and what the view leaves is counted. Every :class:`Sign` counts one form.
-Its thresholds are as strict as the clean notes allow: no clean note comes nearer to one than by a factor of 1.5
-(``benchmarks/legibility.py`` measures this, and what each form leaks).
+Examples are ``JosÃ©``, ``n h o J`` after a mark that reverses it, or a name in capitals and underscores. A person
+easily reads them, but patterns and models miss them. The pipeline must quarantine a note in such a form as long as it
+cannot read the form.
 
-Not held back is what the detectors read: what the view makes plain, XML elements around whole values, emoji, and the
-joiners and direction marks of scripts that need them.
+The check reads the view of a note (:mod:`deid_runtime.text.reading.view`). A form that the view resolves leaves no sign
+there; the remaining forms are counted. Every :class:`Sign` counts one form. Its thresholds are as strict as clean notes
+allow: every clean note stays below them by a factor of at least 1.5. ``benchmarks/legibility.py`` measures this, and
+how many identifiers each form leaks.
+
+Forms that the detectors can read are not counted: what the view resolves, XML elements around whole values, emoji, and
+the joiners and direction marks of scripts that need them.
 """
 
 import re
@@ -19,10 +21,10 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A sign of a form: a note shows it with ``least`` marks or more, if they are also ``share`` of its words or more.
+    """The sign of one form. A note shows it when it has at least ``least`` marks, and ``share`` marks per word.
 
-    ``pattern`` finds the marks. One match is one mark, or as many as it has letters and digits with ``by_letter``.
-    ``gate`` matches in every text in which ``pattern`` does, and is faster.
+    ``pattern`` finds the marks. Each match counts as one mark; with ``by_letter``, as its number of letters and digits.
+    ``gate`` is a faster pattern that matches in every text in which ``pattern`` matches.
     """
 
     form: str
@@ -34,28 +36,28 @@ class Sign:
     by_letter: bool = False
 
     def count(self, text: str) -> int:
-        """Count the marks in ``text``."""
+        """Return the number of marks in ``text``."""
         if self.by_letter:
             return sum(sum(map(str.isalnum, match[0])) for match in self.pattern.finditer(text))
         return sum(1 for _ in self.pattern.finditer(text))
 
 
-# Invisible characters: controls that are no white space, and what Unicode calls default ignorable. The joiners and
-# marks that other scripts and emoji are written with count only where no such letter or symbol stands beside them.
+# Invisible characters: controls that are not white space, and the default ignorable characters of Unicode. The joiners
+# and marks of other scripts and emoji count only when no letter or symbol of these is next to them.
 _CONTROLS: Final = r"\x01-\x08\x0e-\x1b\x7f"
 _HIDDEN: Final = (
     r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     r"\U0001d173-\U0001d17a\U000e0100-\U000e0fff"
 )
 _JOINING: Final = r"\u061c\u200c-\u200f\u2066-\u2069\ufe00-\ufe0f\U000e0000-\U000e007f"
-#: Scripts from Hebrew to Khmer and from Mongolian to Tai; Arabic presentation forms; symbols, and what joins them.
+#: Scripts from Hebrew to Khmer and from Mongolian to Tai; Arabic presentation forms; symbols and their joiners.
 _JOINED: Final = (
     r"\u0590-\u109f\u1780-\u1aff\ufb1d-\ufdff\ufe70-\ufefc\u203c-\u303d\U0001f000-\U0001faff\u200c-\u200f\u2066-\u2069"
     r"\ufe0f\U000e0020-\U000e007f"
 )
 _INVISIBLE: Final = rf"(?:[{_CONTROLS}{_HIDDEN}]|(?<![{_JOINED}])[{_JOINING}](?![{_JOINED}]))"
 
-# HTML: elements that format text. Elements of other names are structure, which the models know.
+# HTML elements that format text. Other element names are XML structure, which the models know.
 _ELEMENT: Final = (
     r"(?i:a|abbr|b|big|blockquote|body|caption|center|code|content|dd|del|div|dl|dt|em|font|h[1-6]|head|html|i|"
     r"img|ins|label|li|link|mark|meta|o:p|ol|p|paragraph|pre|q|s|script|small|span|strike|strong|style|sub|sup|table|"
@@ -63,15 +65,16 @@ _ELEMENT: Final = (
 )
 _IN_TAG: Final = r"(?:\s[^<>]{0,500})?/?>"
 
-# UTF-8 read as Windows-1252, Latin-1 or Mac Roman: a first byte, then as many others as it asks for. First bytes that
-# end words before quotes and no-break spaces (`JOSÉ”`) are left out; so are letters as others, but behind `Â` and `Ã`.
+# UTF-8 read as Windows-1252, Latin-1 or Mac Roman: a first byte, then the number of continuation bytes it requires.
+# Left out are first bytes that can end a word before a quote or no-break space (`JOSÉ”`). Letters count as continuation
+# bytes only after `Â` and `Ã`.
 _OTHER: Final = r"\x80-\x9f\xa1-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf€‚„…†‡ˆ‰‹‘’“”•–—˜™›"
 _MOJIBAKE: Final = (
     rf"(?:[ÂÃ][{_OTHER}\xa0ªµºƒŠŒŽšœžŸ]|[ÄÅÎÏÐÑÙ][{_OTHER}]|[âï][{_OTHER}ƒŠŒŽšœžŸªµº]{{2}}|ð[Ÿ\x9f][{_OTHER}]{{2}}"
     r"|√[^\x00-\x7f]|‚Ä[^\w\s]|\ufffd|[\x80-\x84\x86-\x9f])"
 )
 
-# Look-alikes. Letters of Greek that look like none of Latin are symbols (`βhCG`).
+# Look-alikes of Latin letters. Other Greek letters are symbols (`βhCG`).
 _LATIN: Final = "A-Za-zÀ-ÖØ-öø-ɏ"
 _LIKE_LATIN: Final = "\u0400-\u052f\u0531-\u0587\u13a0-\u13ffΑΒΕΖΗΙΚΜΝΟΡΤΥΧοινυκρχ"
 _STYLED: Final = (
@@ -87,8 +90,8 @@ _JOIN: Final = "join the lines of such words in the source"
 _TYPE: Final = "write these letters and digits as those of the keyboard"
 _DELETE: Final = "remove these characters from the source, or decode it again with its true encoding"
 
-# Gates: plain sets and rare characters, which are searched for fast. A row of four ends with three letters behind
-# separators.
+# Gates: plain character sets and rare characters, which are fast to search. Every row of four letters ends with three
+# letters that each follow a separator.
 _ANY_INVISIBLE: Final = re.compile(rf"[{_CONTROLS}{_HIDDEN}{_JOINING}]")
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _AMPERSAND: Final = re.compile("&")
@@ -105,7 +108,7 @@ _LETTER_ROW: Final = re.compile(rf"(?<![^\W_])[^\W\d_](?:{_SPELLED_BY}[^\W\d_](?
 _MORE: Final = r"(?: {1,2}\d){0,3}"
 _SPACED_DIGIT: Final = r"(?:(?: {1,3}|\xa0)(?:[-/.()] {0,2})?\d(?![^\W_]))"
 
-#: Every sign, in the order in which a note is told of the first that it shows.
+#: All signs. The reason of a quarantine names the first one, in this order, that the note shows.
 SIGNS: Final = (
     Sign(
         "invisible characters inside words", _ANY_INVISIBLE,
@@ -213,7 +216,7 @@ SIGNS: Final = (
 
 
 def find_signs(text: str) -> Iterator[tuple[Sign, int]]:
-    """Yield every sign that has marks in ``text``, with their count."""
+    """Yield every sign that has marks in ``text``, with the number of marks."""
     gates: dict[re.Pattern[str], bool] = {_NOT_ASCII: not text.isascii()}
     counts: dict[re.Pattern[str], int] = {}
     for sign in SIGNS:
@@ -228,9 +231,9 @@ def find_signs(text: str) -> Iterator[tuple[Sign, int]]:
 
 
 def illegible(text: str) -> str:
-    """Say in which form ``text``, the view of a note, is written that detectors cannot read, or nothing.
+    """Return why detectors cannot read ``text``, the view of a note, or an empty string when they can.
 
-    The answer quotes no text, and takes time in proportion to the length of ``text``.
+    The answer quotes no text. The time is proportional to the length of ``text``.
     """
     for sign, count in find_signs(text):
         if count < sign.least:

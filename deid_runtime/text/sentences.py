@@ -1,12 +1,15 @@
-"""Sentences that tile a note: line ends, list items and table rows are the normal case, full stops the rarer one."""
+"""Split a note into sentences that cover it without gap or overlap.
+
+In notes, most sentences end at line ends, as list items and table rows do; fewer end at a full stop.
+"""
 
 import re
 from typing import Final
 
 from deid_runtime.spans import Sentence
 
-# A sentence ends after a line break, or after closing punctuation that white space and a capital, digit or opening
-# bracket follow. Cutting too often costs little (windows join sentences again), so the abbreviations are few.
+# A sentence ends after a line break. It also ends after closing punctuation before white space and a capital, digit or
+# opening bracket. Extra cuts cost little, because windows join sentences again, so the list of abbreviations is short.
 _END: Final = re.compile(r"[\r\n]\s*+|(?<=[.!?])[\"')\]]{0,2}[ \t]++(?=[^\W_a-z]|[(\[\"'])")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:dr|mr|mrs|ms|st|mt|ft|prof|rev|fr|sr|jr|vs|no|nos|ext|tel|ph|apt|ste|rm|bldg|approx|dept|hosp|attn|pt|"
@@ -16,9 +19,9 @@ _ABBREVIATION: Final = re.compile(
 
 
 def split_sentences(text: str) -> list[Sentence]:
-    """Return sentences whose ``[start, end)`` tile ``text`` exactly; the white space after a sentence belongs to it.
+    """Return sentences whose ``[start, end)`` cover ``text`` exactly, without gap or overlap.
 
-    A text of white space alone is one sentence; the empty text has none.
+    The white space after a sentence belongs to it. A text of only white space is one sentence; an empty text has none.
     """
     sentences: list[Sentence] = []
     start = 0
@@ -26,10 +29,10 @@ def split_sentences(text: str) -> list[Sentence]:
     for match in _END.finditer(text):
         end = match.end()
         if end <= lead:
-            continue  # leading white space joins the first sentence; later ones begin behind theirs
+            continue  # leading white space belongs to the first sentence, all other to the sentence before it
         before = match.start()
         is_line_end = match[0][0] in "\r\n"
-        # Titles, initials and list numbers carry a full stop that ends nothing.
+        # The full stop of a title, initial or list number does not end a sentence.
         if not is_line_end and _ABBREVIATION.search(text[max(start, before - 8) : before]):
             continue
         sentences.append(Sentence(start, end))

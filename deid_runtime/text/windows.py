@@ -1,8 +1,8 @@
-"""From sentences to model input: consecutive sentences packed into windows of at most 128 tokens.
+"""Turn sentences into model input: pack consecutive sentences into windows of at most 128 tokens.
 
-A lone short line carries little context; a window lets a signature block or a table see itself at no extra cost per
-token. A sentence stands in one window, unless it alone is too long: then it is cut at words into windows that overlap,
-and nothing is ever left out.
+A single short line has little context. In a window, the model sees a whole signature block or table at no extra cost
+per token. A sentence is in one window, unless it is longer than a window. Then it is cut at words into overlapping
+windows, so no word is left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,8 +17,8 @@ from deid_runtime.text.words import SHAPES, SPACINGS, shape_of, split_words, typ
 
 WINDOW_TOKENS: Final = 128  # with [CLS] and [SEP]
 OVERLAP_TOKENS: Final = 48  # shared by neighbouring windows of one over-long sentence
-_CACHED_WORDS: Final = 200_000  # bounds the memory of the word cache, about 40 MB at worst
-_CACHED_CHARS: Final = 24  # longer words are seldom met twice
+_CACHED_WORDS: Final = 200_000  # limits the memory of the word cache to about 40 MB
+_CACHED_CHARS: Final = 24  # longer words rarely occur twice
 
 _BREAK_TYPE: Final = type_id(SHAPES.index("punctuation"), SPACINGS.index("gap"))
 
@@ -27,9 +27,9 @@ _BREAK_TYPE: Final = type_id(SHAPES.index("punctuation"), SPACINGS.index("gap"))
 class Window:
     """One row of model input.
 
-    ``ids`` and ``types`` are token and token-type ids, equally long, at most :data:`WINDOW_TOKENS`. ``positions`` gives
-    the index of the first token of each word that is asked for, ``starts`` and ``ends`` the word's half-open code
-    points in the note.
+    ``ids`` and ``types`` are token ids and token-type ids, of the same length, at most :data:`WINDOW_TOKENS`.
+    ``positions`` has the index of the first token of each word that the model scores. ``starts`` and ``ends`` are the
+    half-open offsets of these words in the note, in code points.
     """
 
     ids: list[int] = field(repr=False)
@@ -40,10 +40,10 @@ class Window:
 
 
 class WordEncoder:
-    """Words to WordPiece ids, with a bounded memory of words already met; one per thread."""
+    """Encode words as WordPiece token ids, with a bounded cache of words. Not thread-safe: use one per thread."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        tokenizer.no_padding()  # a saved tokenizer may carry both; one word needs neither
+        tokenizer.no_padding()  # a saved tokenizer may have padding and truncation turned on; single words need neither
         tokenizer.no_truncation()
         self._tokenizer = tokenizer
         self._cache: dict[str, tuple[tuple[int, ...], int]] = {}
@@ -55,23 +55,23 @@ class WordEncoder:
 
     @classmethod
     def from_file(cls, path: Path) -> "WordEncoder":
-        """Load a ``tokenizer.json``."""
+        """Load an encoder from a ``tokenizer.json``."""
         return cls(Tokenizer.from_file(str(path)))
 
     def pieces(self) -> dict[str, int]:
-        """Return the ids of all pieces by piece."""
+        """Return the vocabulary: token (WordPiece string) to id."""
         found: dict[str, int] = self._tokenizer.get_vocab()
         return found
 
     def encode(self, word: str) -> tuple[tuple[int, ...], int]:
-        """Return the piece ids of one word, at least one, and its shape."""
+        """Return the token ids of one word (at least one) and its shape, an index of SHAPES."""
         found = self._cache.get(word)
         if found is None:
             ids = tuple(self._tokenizer.encode(word, add_special_tokens=False).ids) or (self.unknown,)
             found = ids, shape_of(word)
             if len(word) <= _CACHED_CHARS:
                 if len(self._cache) >= _CACHED_WORDS:
-                    self._cache.clear()  # the answers don't depend on it, so the simplest eviction will do
+                    self._cache.clear()  # the cache never changes a result, so the simplest eviction is enough
                 self._cache[word] = found
         return found
 
@@ -79,10 +79,10 @@ class WordEncoder:
 def make_windows(
     text: str, sentences: Sequence[Sentence], encoder: WordEncoder, *, window_tokens: int = WINDOW_TOKENS
 ) -> Iterator[Window]:
-    """Yield the windows of the given sentences of one note, in order; every word is in at least one.
+    """Yield the windows of the given sentences of one note, in order. Every word is in at least one window.
 
-    Those of known sentences are in as context only, so that what is said of the others does not depend on what is
-    known; a window of nothing but known sentences is left out.
+    Context sentences (``is_known``) stay in the windows, so that the scores of the other sentences do not depend on
+    which sentences are known-clean. Their words are not scored. A window of only context sentences is left out.
     """
     room = window_tokens - 2
     packer = _Packer(encoder)
@@ -96,8 +96,8 @@ def make_windows(
         part = text[sentence.start : sentence.end]
         for start, end in split_words(part):
             pieces, shape = encoder.encode(part[start:end])
-            pieces = pieces[:room]  # a word of more pieces, as in Hangul, is read by its first ones
-            # The first word of a sentence counts as after a gap when a line starts there, else as after a space.
+            pieces = pieces[:room]  # of a word with more tokens, as in Hangul, the model reads only the first ones
+            # The first word of a sentence has a gap before it when it starts a line, else normally a space.
             gap = start - previous if previous >= 0 else _first_spacing(text, sentence.start + start)
             spacing = 2 if gap > 1 or (gap == 1 and part[start - 1] == "\t") else gap
             previous = end
@@ -129,7 +129,7 @@ def make_windows(
 
 
 class _Packer:
-    """The window being filled."""
+    """Fills one window at a time."""
 
     def __init__(self, encoder: WordEncoder) -> None:
         self._encoder = encoder
@@ -168,7 +168,7 @@ class _Packer:
         self.last_end = ends[-1]
 
     def take(self) -> Iterator[Window]:
-        """Begin anew; yield the window if anything in it is asked for."""
+        """Start a new window. Yield the old one if the model has to score any of its words."""
         window = self._window
         self._reset()
         if window.positions:
@@ -178,14 +178,17 @@ class _Packer:
 
 
 def _first_spacing(text: str, start: int) -> int:
-    """Return the spacing before the first word of a sentence: a gap at the start of a line, else a space."""
+    """Return the spacing before the first word of a sentence, an index of :data:`SPACINGS`.
+
+    It is a gap at the start of a line or after several spaces, a space after one space, and joined after a character.
+    """
     if start == 0 or text[start - 1] != " ":
         return 0 if start and not text[start - 1].isspace() else 2
     return 2 if start == 1 or text[start - 2].isspace() else 1
 
 
 def _separator(text: str, end: int, start: int, encoder: WordEncoder) -> int | None:
-    """Return the token between two words of neighbouring sentences: line break, blank line, or none on one line."""
+    """Return the token id between two words of neighbouring sentences: line break or blank line, None on one line."""
     if end < 0:
         return None
     between = text[end:start] if start - end < 64 else text[end : end + 32] + text[start - 32 : start]
@@ -196,7 +199,7 @@ def _separator(text: str, end: int, start: int, encoder: WordEncoder) -> int | N
 
 
 def _cuts(sizes: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
-    """Yield word ranges [first, last) of at most ``room`` tokens that overlap by about :data:`OVERLAP_TOKENS`."""
+    """Yield half-open word ranges of at most ``room`` tokens that overlap by at most :data:`OVERLAP_TOKENS` tokens."""
     overlap = min(OVERLAP_TOKENS, room // 3)
     first = 0
     while True:

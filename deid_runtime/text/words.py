@@ -1,26 +1,27 @@
-"""Words as the models see them: split at every change of kind, each with a shape.
+"""Split text into words for the models, and return the shape of each word.
 
-Clinical text runs together (``Age:39Sex:F``, ``seen02/20/2087NA``, ``PsychiatryChief``), so a word ends where letters
-meet digits or punctuation and where lower case meets upper case: the cascading rule of OpenDeID (Liu et al. 2023).
-Training and serving both use this module, so they can't disagree.
+In clinical text, words often run together (``Age:39Sex:F``, ``seen02/20/2087NA``, ``PsychiatryChief``). So a word ends
+where letters meet digits or punctuation, and where lower case meets upper case. This is the cascading rule of OpenDeID
+(Liu et al. 2023). Training and serving both use this module, so they cannot differ.
 """
 
 import re
 import unicodedata
 from typing import Final
 
-#: A longer run of letters or digits counts as several words, so that one word always fits a window.
+#: A longer run of letters or digits is split into several words, so that one word always fits a window.
 MAX_WORD_CHARS: Final = 64
 
 #: Word shapes, in the order of :func:`type_id`.
 SHAPES: Final = ("lower", "title", "upper", "mixed", "digits", "punctuation")
-#: What stands before a word: nothing, one space, or a gap (tab, several spaces, a line break, the start of the text).
+#: What is before a word: nothing, one space, or a gap (tab, several spaces, a line break, the start of the text).
 SPACINGS: Final = ("joined", "space", "gap")
 TYPE_COUNT: Final = len(SHAPES) * len(SPACINGS)
 
 
 def _letters(category: tuple[str, ...]) -> str:
-    # All cased scripts lie below U+2000; the few letters above (full width, Deseret) count as uncased.
+    # Look only below U+2000, where the cased scripts are; the few cased letters above (full width, Deseret) count as
+    # uncased.
     return "".join(re.escape(chr(point)) for point in range(0x2000) if unicodedata.category(chr(point)) in category)
 
 
@@ -37,12 +38,12 @@ _WORD: Final = re.compile(
 
 
 def split_words(text: str) -> list[tuple[int, int]]:
-    """Return the half-open offsets of every word of ``text``, in order; what lies between them is white space."""
+    """Return the half-open offsets of every word of ``text``, in order. Between words there is only white space."""
     return [match.span() for match in _WORD.finditer(text)]
 
 
 def shape_of(word: str) -> int:
-    """Return the index in :data:`SHAPES` of one word as :func:`split_words` cuts it."""
+    """Return the index in :data:`SHAPES` for one word of :func:`split_words`."""
     first = word[0]
     if first.isdigit():
         return 4
@@ -56,5 +57,5 @@ def shape_of(word: str) -> int:
 
 
 def type_id(shape: int, spacing: int) -> int:
-    """Return the ``token_type_ids`` value, below :data:`TYPE_COUNT`, of a word's shape and what stands before it."""
+    """Return the ``token_type_ids`` value of a shape and a spacing (both indices). It is below :data:`TYPE_COUNT`."""
     return shape * len(SPACINGS) + spacing

@@ -1,6 +1,6 @@
 """Edits of a text, and the map of offsets between the text before and after them.
 
-All offsets are half-open code points. Edits are sorted and disjoint, none is empty before.
+All offsets are half-open code points. Edits are sorted and disjoint, and each replaces at least one character.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,10 +19,11 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Where each edit of one pass lies, before it (``starts``, ``ends``) and after it (``new_starts``, ``new_ends``).
+    """The offsets of each edit of one pass, in the old and in the new text.
 
-    Inside an edit that keeps the length, characters answer each other one to one; inside any other, every new
-    character comes from the whole of the old stretch.
+    ``starts`` and ``ends`` are offsets of the old text, ``new_starts`` and ``new_ends`` of the new text.
+    When an edit keeps the length, old and new characters correspond one to one. In any other edit, every new character
+    comes from the whole old stretch.
     """
 
     starts: tuple[int, ...]
@@ -31,7 +32,7 @@ class Layer:
     new_ends: tuple[int, ...]
 
     def origin(self, at: int) -> tuple[int, int]:
-        """Return the stretch before the edits that the character ``at`` comes from."""
+        """Return the half-open stretch of the old text that the character at the new offset ``at`` comes from."""
         edit = bisect_right(self.new_starts, at) - 1
         if edit < 0:
             return at, at + 1
@@ -43,7 +44,7 @@ class Layer:
         return start, end
 
     def first_from(self, offset: int) -> int:
-        """Return the first new offset whose character comes from something that ends behind ``offset``."""
+        """Return the first new offset whose origin (:meth:`origin`) ends after the old ``offset``."""
         edit = bisect_right(self.starts, offset) - 1
         if edit < 0:
             return offset
@@ -53,7 +54,7 @@ class Layer:
         return new_start + offset - start if end - start == new_end - new_start else new_start
 
     def last_before(self, offset: int) -> int:
-        """Return the new offset behind the last character that comes from something that starts before ``offset``."""
+        """Return the new offset after the last character whose origin starts before the old ``offset``."""
         edit = bisect_left(self.starts, offset) - 1
         if edit < 0:
             return offset
@@ -64,7 +65,7 @@ class Layer:
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> tuple[str, Layer]:
-    """Return ``text`` after ``edits``, and the map between the two."""
+    """Return ``text`` after ``edits``, and the map of offsets between old and new text."""
     pieces: list[str] = []
     new_starts: list[int] = []
     new_ends: list[int] = []

@@ -1,6 +1,6 @@
-"""Letters, digits and spaces in unusual forms, read as the usual ones.
+"""Replace letters, digits and spaces in unusual forms by the usual ones.
 
-Everything here goes by what Unicode says of a character, or by what it looks like; nothing looks at meaning.
+The rules use only the Unicode properties and the look of a character, never its meaning.
 """
 
 import re
@@ -33,7 +33,7 @@ def _styled() -> Iterator[tuple[str, str]]:
                 yield chr(point), plain
 
 
-#: One character to one, in the forms that stand for it.
+#: Unusual character to the usual one, for forms of one character each.
 _ONE_TO_ONE: Final = (
     dict(_styled())
     | _ASCII_DASHES | _ASCII_QUOTES | _SPACES | _LINE_ENDS | _SMALL_CAPITALS
@@ -41,8 +41,8 @@ _ONE_TO_ONE: Final = (
 _TRANSLATION: Final = str.maketrans(_ONE_TO_ONE)
 _LIGATURES: Final = {chr(point): unicodedata.normalize("NFKC", chr(point)) for point in range(0xFB00, 0xFB07)}
 
-# What prints nothing. Joiners and marks that other scripts and emoji are written with stay where such a letter or
-# symbol stands beside them. An override (U+202E) shows letters backwards: it stays, and all marks of direction with it.
+# Invisible characters. Joiners and marks of other scripts and emoji stay when a letter or symbol of these is next to
+# them. An override (U+202E) shows letters backwards. If a text has one, it stays, with the characters listed here.
 _HIDDEN: Final = (
     "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufff8"
     "\U0001d173-\U0001d17a\U000e0100-\U000e0fff"
@@ -55,10 +55,10 @@ _JOINED: Final = (
 )
 _OVERRIDE: Final = "\u202e"
 _ZERO_WIDTH_SPACE: Final = "\u200b"
-_FEW: Final = 2  # of them tell nothing of what they stand for
+_FEW: Final = 2  # up to this number, zero-width spaces are too few to show that they separate words
 _MARKS: Final = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 
-#: All but ASCII, accented letters, and the marks that notes are full of. What :data:`_ODD` finds holds one of these.
+#: All characters except ASCII, accented letters and marks common in notes. Every match of :data:`_ODD` contains one.
 _UNUSUAL: Final = re.compile(
     "[^\x00-\x7f\xa1-\xac\xae-\u02b8\u2013\u2014\u2018-\u201a\u201c-\u201f\u2020-\u2022\u2026\u2190-\u2211\u2213-\u22ff"
     "\u2500-\u27bf]"
@@ -92,9 +92,9 @@ _FROM_LOOKALIKES: Final = str.maketrans(_LOOKALIKES)
 _LOOKALIKE: Final = re.compile(f"[{''.join(_LOOKALIKES)}]")
 _LATIN: Final = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]")
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
-_GREEK_SMALL: Final = re.compile("[α-ω]")  # alone, a symbol
+_GREEK_SMALL: Final = re.compile("[α-ω]")  # a symbol when it stands alone
 _SCRIPTS: Final = ("\u0370-\u03ff", "\u0400-\u052f", "\u0531-\u0587", "\u13a0-\u13ff")
-#: What tells that a text is really written in a script: a word with a letter that looks like none of Latin.
+#: Signs that a text is really written in a script: a word has a letter that looks like no Latin letter.
 _WRITTEN: Final = tuple(
     (
         re.compile(f"[{script}]"),
@@ -107,10 +107,10 @@ _WRITTEN: Final = tuple(
 
 
 def read_styles(text: str) -> list[Edit]:
-    """Return the edits that write styled letters, digits, spaces and ligatures of ``text`` plainly and drop what hides.
+    """Return the edits that replace styled letters, digits, spaces and ligatures and drop invisible characters.
 
-    A zero-width space is one between words where the text has more of them than of spaces, or between lower case and
-    a capital; anywhere else it is dropped.
+    A zero-width space becomes a space when the text has more of them than spaces, or between a lower-case letter and a
+    capital. Anywhere else it is dropped.
     """
     if text.isascii() or not _UNUSUAL.search(text):
         return []
@@ -138,9 +138,9 @@ def read_styles(text: str) -> list[Edit]:
 
 
 def read_composed(text: str) -> list[Edit]:
-    """Return the edits that join the letters of ``text`` with the accents behind them, in one character each.
+    """Return the edits that combine each letter of ``text`` with the accents after it into one character (NFC).
 
-    A mark that has no such character is dropped from a Latin letter, and stays on any other.
+    A mark for which there is no combined character is dropped after a Latin letter, and stays after any other letter.
     """
     if text.isascii():
         return []
@@ -154,9 +154,9 @@ def _compose(letters: str) -> str:
 
 
 def read_lookalikes(text: str) -> list[Edit]:
-    """Return the edits that write the letters of other scripts in Latin words of ``text`` as those they look like.
+    """Return the edits that replace letters of other scripts in Latin words of ``text`` by the Latin look-alikes.
 
-    A word of such letters alone is Latin where nothing else in the text is written in that script.
+    A word of look-alikes only counts as Latin when no other word of the text is written in that script.
     """
     if text.isascii() or not _LOOKALIKE.search(text):
         return []
@@ -168,7 +168,7 @@ def read_lookalikes(text: str) -> list[Edit]:
             continue
         read = word.translate(_FROM_LOOKALIKES)
         if any(letters.search(read) for letters, _ in _WRITTEN):
-            continue  # some letter looks like none of Latin
+            continue  # some letter looks like no Latin letter
         is_mixed = _LATIN.search(word) is not None
         is_symbol = len(word) == 1 and _GREEK_SMALL.match(word) is not None
         if is_mixed or not (is_symbol or any(letters.search(word) for letters in foreign)):

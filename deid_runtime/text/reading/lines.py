@@ -1,17 +1,19 @@
-"""Hard-wrapped paragraphs read as running text: which line ends part nothing.
+"""Find the line ends of hard-wrapped paragraphs, so that detectors read the paragraph as running text.
 
-A line end is read as a space when the lines are those of a wrapped paragraph. Three things tell:
+A line end is read as a space when it is inside a wrapped paragraph. There are three signs:
 
-1. **A wrap column.** Whoever wraps text at column ``w`` puts on a line all words that fit. So the first word of the
-   next line did not fit: ``length <= w < length + 1 + len(first word)``. Where most long lines of a text, or all of a
-   block, agree on one ``w``, those that do are joined with their next lines.
-2. **An open end.** A line of some length that ends with *the*, *of* or *by* goes on, and one that ends with *Dr.*
-3. **A sentence.** A long line without a closing mark goes on where the next begins with a small letter, unless other
-   lines of the text do so too. The longest line of a text goes on where the next closes the sentence.
+1. **A wrap column.** A program that wraps text at column ``w`` puts as many words as fit on a line. So the first word
+   of the next line did not fit: ``length <= w < length + 1 + len(first word)``. When most long lines of a text, or all
+   lines of a block, agree on one ``w``, each agreeing line is joined with the next line.
+2. **An open end.** A long enough line that ends with *the*, *of* or *by* continues on the next line. So does a line
+   that ends with *Dr.*
+3. **A sentence.** A long line without a closing mark continues when the next line begins in lower case. This does not
+   apply when other lines of the text also begin in lower case. The longest line of a text continues when the next line
+   ends the sentence.
 
-A hyphen at a line end that parts a word is dropped with the line end.
+When a hyphen at a line end splits a word, the hyphen is removed together with the line end.
 
-List items, labels (``Allergies: ...``), table rows and blank lines begin something new, whatever the lengths.
+List items, labels (``Allergies: ...``), table rows and blank lines always begin a new paragraph.
 """
 
 import re
@@ -22,18 +24,18 @@ from typing import Final
 
 from deid_runtime.text.reading.edits import Edit
 
-#: Columns at which text is wrapped. Narrower ones are lists and addresses more often.
+#: Range of wrap columns. Narrower text is more often a list or an address.
 _NARROWEST: Final = 45
 _WIDEST: Final = 140
-_LEAST_LINES: Final = 3  # that agree on a column; where all long lines do, one fewer is enough
+_LEAST_LINES: Final = 3  # lines that must agree on a column; one fewer is enough when all long lines agree
 _LONGEST_ENDING: Final = 8
 _SLACK: Final = 1  # columns by which programs differ: some count the space at the end
-_SURE_LINES: Final = 4  # that agree on a column, which telegrams are believed for too; fewer must be sentences
-_LONG_LINE: Final = 55  # that goes on without a closing mark
-_OPEN_LINE: Final = 40  # characters before an open end, or it may be a label of a form
+_SURE_LINES: Final = 4  # agreeing lines that are enough also without full sentences; fewer lines must be prose
+_LONG_LINE: Final = 55  # columns of a line that may continue without a closing mark
+_OPEN_LINE: Final = 40  # columns before an open end; a shorter line may be a label of a form
 _LONGEST_INDENT: Final = 24
 
-# Always the start of an item: bullets. An item or a part of a sentence, as the line before says: `3. ` and `B. `.
+# A bullet always starts an item. `3. ` and `B. ` start an item or continue a sentence, depending on the line before.
 _BULLET: Final = re.compile(r"[-*+•·▪●◦‣>#=~_|\[{<]|[^\w\s]{2}")
 _NUMBERED: Final = re.compile(r"\(?(?:\d{1,3}[.)\]:]|[A-Za-z][.)])(?:\s|$)")
 _LABEL: Final = re.compile(r"[A-Za-z][^:.?!\n]{0,40}:(?:\s|$)")
@@ -43,25 +45,30 @@ _SENTENCE_ENDS: Final = ".!?"
 _FIRST: Final = re.compile(r"\S+")
 _OPEN_WORD: Final = re.compile(r"(?<![^\W_])(?:the|an|and|of|by|with|his|her|their|my|our)$", re.IGNORECASE)
 _OPEN_TITLE: Final = re.compile(r"(?<![^\W_])(?:(?:[Dd]rs?|[Mm]rs?|[Mm]s|[Pp]rof)\.|Dr|Mrs?|Ms|Prof)$")
-_NAME_LIKE: Final = re.compile(r"[^\W\d_][^\W\d_'\u2019.-]*(?!.*(?:, ?[A-Z]{2}\b|\d{5}))")  # no town below a `Drive`
-#: Words that sentences are made of, and telegrams leave out.
+_NAME_LIKE: Final = re.compile(
+    r"[^\W\d_][^\W\d_'\u2019.-]*(?!.*(?:, ?[A-Z]{2}\b|\d{5}))"
+)  # not a town below a street that ends with `Dr`
+#: Function words of full sentences, which telegraphic style leaves out.
 _PROSE_WORD: Final = re.compile(
     r"(?<![^\W_])(?:the|an?|of|was|were|is|are|has|have|had|she|he|they|his|her|that|which|who|with|and|to|will|in|for|"
     r"from|on|as|but|this)"
     r"(?![^\W_])",
     re.IGNORECASE,
 )
-_PROSE_WORDS: Final = 2  # in a line of a sentence
+_PROSE_WORDS: Final = 2  # function words that make a line prose
 _BEFORE_HYPHEN: Final = re.compile(r"[^\W\d_]{2,}-$")
-_COMPOUND: Final = re.compile(r"[^\W_]-[^\W_]+-$")  # `65-year-`: the hyphen is its own
+_COMPOUND: Final = re.compile(r"[^\W_]-[^\W_]+-$")  # `65-year-`: the hyphen is part of the word
 _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
-_BROKEN_LINE: Final = 40  # characters before a hyphen that parts a word though nothing else shows a wrapped text
-_BROKEN_WORDS: Final = 3  # words parted, by which others are believed on short lines too, and numbers
+_BROKEN_LINE: Final = 40  # columns of a line whose final hyphen splits a word without any other sign of wrapped text
+_BROKEN_WORDS: Final = 3  # split words from which on short lines and numbers with a final hyphen are joined too
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line: its visible text and where that stands; ``end`` is also its last column, as offsets of the line."""
+    """One line. ``body`` is its text without white space at both ends; ``[start, end)`` are its offsets in the text.
+
+    ``length`` counts the columns of the indent and the body.
+    """
 
     body: str = field(repr=False)
     start: int  # offset in the text
@@ -77,24 +84,24 @@ class _Line:
         return self.indent + len(self.body)
 
 
-#: A line and the one behind it, with the index of the first.
+#: The index of a line, the line, and the next line.
 _Pair = tuple[int, _Line, _Line]
 
 
 def read_lines(text: str) -> list[Edit]:
-    """Return the edits that join the wrapped lines of ``text``, and the words that they break."""
+    """Return the edits that join the wrapped lines of ``text`` and the words that are split between lines."""
     if "\n" not in text:
         return []
     lines = list(_lines(text))
     joined = _joined(lines)
     if any(line.indent and line.body for line in lines):
-        # Some programs count the indent to the width of a line, some put it before when the line is made.
+        # Some programs count the indent as part of the line width, others do not. Try both.
         joined |= _joined([replace(line, indent=0) for line in lines])
     return [_join(lines[at], lines[at + 1]) for at in sorted(joined)]
 
 
 def _joined(lines: Sequence[_Line]) -> set[int]:
-    """Return the indices of the lines that the next line goes on."""
+    """Return the indices of the lines that continue on the next line."""
     pairs = [(at, lines[at], lines[at + 1]) for at in range(len(lines) - 1) if lines[at].body and lines[at + 1].body]
     column = _column(lines, [(left, right) for _, left, right in pairs if _may_wrap(left, right)])
     is_cased = _is_cased(lines)
@@ -122,7 +129,7 @@ def _lines(text: str) -> Iterator[_Line]:
 
 
 def _blocks(pairs: Sequence[_Pair]) -> Iterator[list[_Pair]]:
-    """Yield the pairs of neighbouring lines of each run of lines without a blank one."""
+    """Yield blocks: the pairs of neighbouring lines of each run of lines without a blank line."""
     block: list[_Pair] = []
     for pair in pairs:
         if block and block[-1][0] + 1 != pair[0]:
@@ -134,7 +141,7 @@ def _blocks(pairs: Sequence[_Pair]) -> Iterator[list[_Pair]]:
 
 
 def _may_wrap(left: _Line, right: _Line) -> bool:
-    """Say whether the form of two neighbouring lines lets them be one paragraph."""
+    """Return whether two neighbouring lines can belong to one paragraph by their form."""
     return not (
         left.is_table
         or right.is_table
@@ -146,14 +153,14 @@ def _may_wrap(left: _Line, right: _Line) -> bool:
 
 
 def _room(left: _Line, right: _Line) -> tuple[int, int]:
-    """Return the half-open range of columns at which the end of ``left`` may be a wrap."""
+    """Return the half-open range of wrap columns that explain the line end between ``left`` and ``right``."""
     first = _FIRST.match(right.body)
     size = len(first[0]) if first else 0
     return left.length, left.length + size + (left.body[-1] != "-")
 
 
 def _column(lines: Sequence[_Line], pairs: Sequence[tuple[_Line, _Line]]) -> int:
-    """Return the column at which most long lines of a text are wrapped, 0 where there is none."""
+    """Return the column at which most long lines of a text are wrapped, or 0 when there is none."""
     long = [pair for pair in pairs if _NARROWEST <= pair[0].length <= _WIDEST]
     if len(long) < _LEAST_LINES - 1:
         return 0
@@ -178,13 +185,13 @@ def _column(lines: Sequence[_Line], pairs: Sequence[tuple[_Line, _Line]]) -> int
 
 
 def _fits(block: Sequence[_Pair], column: int) -> bool:
-    """Say whether no line of a block is longer than ``column``."""
+    """Return whether no line of several words in a block is longer than ``column`` plus :data:`_SLACK`."""
     lines = [block[0][1], *(right for _, _, right in block)]
     return all(line.length <= column + _SLACK or " " not in line.body for line in lines)
 
 
 def _block_column(block: Sequence[tuple[_Line, _Line]]) -> int:
-    """Return the column at which all lines of a block but its last are wrapped, 0 where there is none."""
+    """Return the column at which all lines of a block except the last are wrapped, or 0 when there is none."""
     if len(block) < 2 or not all(_may_wrap(*pair) for pair in block):
         return 0
     rooms = [_room(*pair) for pair in block]
@@ -194,7 +201,7 @@ def _block_column(block: Sequence[tuple[_Line, _Line]]) -> int:
 
 
 def _goes_on(left: _Line, right: _Line, columns: Sequence[int], *, is_cased: bool, longest: int) -> bool:
-    """Say whether a paragraph goes on from ``left`` to ``right``; ``columns`` are those that may be theirs, or 0."""
+    """Return whether a paragraph continues from ``left`` to ``right``. ``columns`` are possible wrap columns, or 0."""
     if not _may_wrap(left, right):
         return False
     low, high = _room(left, right)
@@ -217,22 +224,22 @@ def _goes_on(left: _Line, right: _Line, columns: Sequence[int], *, is_cased: boo
 
 
 def _is_prose(line: _Line) -> bool:
-    """Say whether a line is part of a sentence with all its words."""
+    """Return whether a line is part of a full sentence: it has enough function words."""
     return sum(1 for _ in islice(_PROSE_WORD.finditer(line.body), _PROSE_WORDS)) == _PROSE_WORDS
 
 
 def _are_prose(lines: Sequence[_Line]) -> bool:
-    """Say whether half of some lines are parts of sentences."""
+    """Return whether at least half of the lines are prose."""
     return 2 * sum(map(_is_prose, lines)) >= len(lines)
 
 
 def _is_open(line: _Line) -> bool:
-    """Say whether a line is long and has no closing mark."""
+    """Return whether a line is long and has no closing mark."""
     return line.length >= _LONG_LINE and line.body[-1] not in _CLOSED
 
 
 def _is_cased(lines: Sequence[_Line]) -> bool:
-    """Say whether the lines of a text begin with capitals, those aside that may go on with the one before."""
+    """Return whether no line begins in lower case, except lines that may continue the line before."""
     return (
         not any(right.body[:1].islower() for left, right in pairwise(lines) if not (left.body and _is_open(left)))
         and not lines[0].body[:1].islower()
@@ -240,12 +247,12 @@ def _is_cased(lines: Sequence[_Line]) -> bool:
 
 
 def _is_heading(left: _Line, right: _Line) -> bool:
-    """Say whether ``right`` is a line of capitals below one of small letters."""
+    """Return whether ``right`` is a line in capitals below a line that is not in capitals."""
     return right.body.isupper() and len(right.body) > 3 and not left.body.isupper() and " " in left.body
 
 
 def _breaks_word(left: _Line, right: _Line) -> bool:
-    """Say whether the hyphen that ``left`` ends with parts a word, as its letters say."""
+    """Return whether the final hyphen of ``left`` splits a word, judged by the case of the letters around it."""
     if left.body[-1] != "-" or left.is_table or right.is_table:
         return False
     before, behind = _BEFORE_HYPHEN.search(left.body, max(0, len(left.body) - 40)), _LETTERS.match(right.body)
@@ -255,12 +262,12 @@ def _breaks_word(left: _Line, right: _Line) -> bool:
 
 
 def _has_hyphen(left: _Line, right: _Line) -> bool:
-    """Say whether a hyphen at the end of ``left`` stands between letters or digits."""
+    """Return whether a hyphen at the end of ``left`` is between letters or digits."""
     return left.body[-1] == "-" and left.body[-2:-1].isalnum() and right.body[0].isalnum()
 
 
 def _join(left: _Line, right: _Line) -> Edit:
-    """Return the edit that joins two lines, and a word that a hyphen parts between them."""
+    """Return the edit that joins two lines, and joins a word that a hyphen splits between them."""
     if left.body[-1] != "-":
         return Edit(left.end, right.start, " ")
     if _breaks_word(left, right) and not (_COMPOUND.search(left.body, max(0, len(left.body) - 40))):

@@ -1,4 +1,7 @@
-"""HTML in a text, read through: entities become their characters, simple tags vanish, tags of blocks end a line."""
+"""Remove HTML from a text.
+
+Entities become their characters, inline tags are dropped, block tags become a line end, and table cells a tab.
+"""
 
 import html
 import re
@@ -8,11 +11,11 @@ from typing import Final
 
 from deid_runtime.text.reading.edits import Edit
 
-#: An entity, also one that was escaped again (``&amp;nbsp;``), which sources do that escape twice.
+#: An entity, also one that was escaped again (``&amp;nbsp;``), because some sources escape twice.
 _ENTITY: Final = re.compile(r"&(?:amp;){0,3}(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
-# An attribute is passed over only where no one would be named in it: one of looks, with a short value. All other tags
-# stay, `<a href=...>` or `<img alt=...>`: what is in them must be searched too.
+# Tags are removed only with attributes that cannot hold a name: formatting attributes with short values. All other
+# tags stay, such as `<a href=...>` or `<img alt=...>`: detectors must search their content too.
 _ATTRIBUTE: Final = (
     r"\s{1,8}(?:class|style|face|size|color|align|valign|width|height|bgcolor|border|cell(?:padding|spacing)|"
     r"colspan|rowspan|lang|dir)\s?=\s?(?:\"[\w .:;,#%()-]{0,100}\"|'[\w .:;,#%()-]{0,100}'|[\w.#%-]{1,40})"
@@ -26,12 +29,14 @@ _TAG: Final = re.compile(
 
 
 def read_markup(text: str) -> list[Edit]:
-    """Return the edits that take HTML out of ``text``; none for an entity that stands for no printable character."""
+    """Return the edits that remove HTML from ``text``. Entities of control characters stay."""
     if "<" not in text:
         return list(_entities(text)) if "&" in text else []
     edits = [Edit(*match.span(), _instead(match)) for match in _TAG.finditer(text)]
     if "&" in text:
-        edits = sorted([*edits, *_entities(text)])  # an entity is never inside a tag: no value passed over has a `&`
+        edits = sorted(
+            [*edits, *_entities(text)]
+        )  # an entity is never inside a removed tag: no attribute value matched above has a `&`
     return edits
 
 
@@ -49,5 +54,5 @@ def _entities(text: str) -> Iterator[Edit]:
             yield Edit(*match.span(), char)
 
 
-#: Characters that print nothing and that are read all the same, or dropped by the next pass.
+#: Invisible characters whose entities are decoded all the same; the next pass handles or drops them.
 _UNSEEN: Final = frozenset("\xad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")

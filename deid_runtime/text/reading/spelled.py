@@ -1,8 +1,13 @@
-"""Words and numbers written with gaps between their characters, read joined where the form is sure.
+"""Join words and numbers that are written with gaps between their characters, when the form is certain.
 
-Sure are words in title case (``J o h n``, ``J.o.h.n``), rows of capitals or of small letters with spaces, and digits in
-the form of a telephone number, a date or a social security number. Left are rows of digits that count up (a scale of
-pain), rows of one letter (a grid of answers), and rows with hyphens: people spell names aloud so, and models know it.
+These forms are certain:
+
+- words in title case (``J o h n``, ``J.o.h.n``);
+- rows of capitals or of lower-case letters with spaces;
+- digits in the form of a telephone number, a date or a social security number.
+
+These forms stay unchanged: rows of digits that count up (a pain scale), rows of one letter (a grid of answers), and
+rows with hyphens. People write spelled names with hyphens, and the models know this form.
 """
 
 import re
@@ -12,7 +17,7 @@ from typing import Final
 
 from deid_runtime.text.reading.edits import Edit
 
-# Gates, which find every text that a pattern below finds, and are faster.
+# Gates: fast patterns that match every text in which a pattern below matches.
 _LETTERS_GATE: Final = re.compile(r"[ ._~*·/-][^\W\d_][ ._~*·/-][^\W\d_](?![^\W_])")
 _DIGITS_GATE: Final = re.compile(r"\d [-/.() ]{0,4}\d [-/.() ]{0,4}\d")
 
@@ -23,25 +28,26 @@ _SMALL: Final = re.compile(r"(?<![^\W_])[a-zß-öø-ÿ](?: [a-zß-öø-ÿ](?![^\
 _LETTER_ROWS: Final = (_TITLE, _MARKED, _CAPITALS, _SMALL)
 
 _DIGIT_ROW: Final = re.compile(r"(?<![^\W_])(?<!\d[ .])\d(?: (?:[-/.()] ?){0,2}\d| ?[-/.] ?\d){4,24}(?![^\W_])(?! ?\d)")
-#: Numbers as they stand once their gaps are gone.
+#: Numbers in the form that they have without gaps.
 _NUMBER: Final = re.compile(
     r"(?:1[-. ]?)?\(?\d{3}\)?[-. ]?\d{3}[-. ]\d{4}|\d{3}[-.]\d{4}|1?[2-9]\d{2}[2-9]\d{6}|\d{3}-\d{2}-\d{4}"
     r"|\d{1,2}([-/.])\d{1,2}\1\d{2}(?:\d{2})?|\d{4}([-/.])\d{2}\2\d{2}|\d{12,24}"
 )
 _GAP: Final = re.compile(" +")
-_BETWEEN_WORDS: Final = range(2, 5)  # spaces between two words whose letters have one between them
-#: Single letters and digits with a space between.
+_BETWEEN_WORDS: Final = range(2, 5)  # spaces between two words whose letters are one space apart
+#: Single letters and digits with one space between them.
 _RUN: Final = re.compile(r"(?<![^\W_])[^\W_](?: [^\W_](?![^\W_]))+")
-_MANY: Final = 3  # words spelled, by which a text is known to be
-_LEAST_DIGITS: Final = 3  # different ones; a row of two is a score sheet
-_LONGEST_WORD: Final = 12  # a longer row is several words, and no one can say where each ends
+_MANY: Final = 3  # spelled words from which on the whole text counts as spelled
+_LEAST_DIGITS: Final = 3  # different digits; a row with only two different digits is a score sheet
+_LONGEST_WORD: Final = 12  # a longer row is several words, and their ends are unknown
 
 
 def read_spelled(text: str) -> list[Edit]:
-    """Return the edits that take the gaps out of the words and numbers of ``text`` that are spelled with them.
+    """Return the edits that remove the gaps from spelled words and numbers of ``text``.
 
-    Where many words are spelled with spaces, everything is taken to be, short rows too. Where it cannot be told then
-    where words end, or where many are spelled with other marks, nothing is read: such a note is to be held back.
+    When many words are spelled with spaces, the whole text counts as spelled, and short rows are joined too. If the
+    ends of words are then unknown, or if many words are spelled with other marks, return no edits: such a note must be
+    quarantined (:mod:`deid_runtime.text.legibility`).
     """
     rows: list[tuple[int, int]] = []
     if _LETTERS_GATE.search(text):
@@ -71,7 +77,10 @@ def _join_all(text: str, rows: Sequence[tuple[int, int]]) -> list[Edit]:
 
 
 def _spells(letters: str) -> bool:
-    """Say whether the letters of a row are those of one word: not two alone (a grid), nor in their order (a list)."""
+    """Return whether the letters of a row spell one word.
+
+    A row with fewer than three different letters is a grid of answers, and a row in alphabetical order is a list.
+    """
     if len(letters) > _LONGEST_WORD:
         return False
     folded = letters.lower()

@@ -1,10 +1,10 @@
-"""What detectors read of a note: its text as a person reads it, and the exact way back to the note's own offsets.
+"""The view of a note: its text as a person reads it, with an exact map back to the original offsets.
 
-Wrapped paragraphs are joined, HTML is read through, letters and digits in odd forms are read as the usual ones, what
-is spelled with gaps is closed up. Each form has a module of its own (``reading_*``) and a pass of its own; a text that
-shows none of them is its own view.
+The view joins wrapped paragraphs, removes HTML, replaces unusual letters and digits by the usual ones, and closes the
+gaps in spelled-out words. Each of these forms has its own pass; the modules of this folder define the passes. A text
+with none of these forms equals its view.
 
-Training reads the same view: :func:`read_marked` takes the spans of an annotated note along.
+Training uses the same view: :func:`read_marked` also converts the spans of an annotated note.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ from deid_runtime.text.reading.lines import read_lines
 from deid_runtime.text.reading.markup import read_markup
 from deid_runtime.text.reading.spelled import read_spelled
 
-#: The passes in their order: each reads what the one before wrote.
+#: The passes in order: each reads the output of the pass before.
 _PASSES: Final[Sequence[Callable[[str], list[Edit]]]] = (
     read_markup, read_styles, read_composed, read_lookalikes, read_spelled, read_lines,
 )  # fmt: skip
@@ -27,16 +27,16 @@ _PASSES: Final[Sequence[Callable[[str], list[Edit]]]] = (
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The text that detectors read. Its offsets are half-open code points, as those of the original are."""
+    """The text that detectors read. Offsets of the view and of the original are half-open code points."""
 
     text: str = field(repr=False)
     layers: tuple[Layer, ...] = field(default=(), repr=False)
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """Return the smallest stretch of the original that holds every character of the view's ``[start, end)``.
+        """Return the smallest stretch of the original that contains all characters of ``[start, end)`` of the view.
 
-        Dropped characters between two of them are inside it. Raises InputError for an empty or reversed stretch, and
-        for one that ends behind the view.
+        It includes dropped characters in between. Raises InputError for an empty or reversed stretch, and for one that
+        ends after the view.
         """
         if not 0 <= start < end <= len(self.text):
             raise InputError(f"[{start}, {end}) is no stretch of a view of {len(self.text)} characters")
@@ -47,10 +47,11 @@ class View:
         return start, last + 1
 
     def located(self, spans: Iterable[Span]) -> list[tuple[Span, Span]]:
-        """Return sorted, disjoint spans of the view, each with its place in the original, sorted and disjoint too.
+        """Return pairs: a span of the view, and the same span with offsets of the original.
 
-        Where two share a character of the original (half a ligature each), the first has it; a span with nothing left
-        is dropped: the ones before it cover all that it stands for.
+        ``spans`` must be sorted and disjoint; the spans of the original then are too. When two spans share a character
+        of the original (half a ligature each), the first span gets it. A span with no character left is dropped,
+        because the spans before it cover its characters.
         """
         if not self.layers:
             return [(span, span) for span in spans]
@@ -65,9 +66,9 @@ class View:
         return pairs
 
     def seen(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch of the view that holds all that comes from ``[start, end)`` of the original.
+        """Return the stretch of the view that comes from ``[start, end)`` of the original.
 
-        It is empty where nothing of that is read, as of a tag of HTML.
+        It is empty when the view has nothing of it, for example for an HTML tag.
         """
         for layer in self.layers:
             start, end = layer.first_from(start), layer.last_before(end)
@@ -75,7 +76,7 @@ class View:
 
 
 def read_view(text: str) -> View:
-    """Return what detectors read of ``text``. Takes time in proportion to its length."""
+    """Return the view of ``text``. The time is proportional to its length."""
     layers: list[Layer] = []
     for find in _PASSES:
         edits = find(text)
@@ -86,9 +87,9 @@ def read_view(text: str) -> View:
 
 
 def read_marked(text: str, spans: Sequence[Span]) -> tuple[str, tuple[Span, ...]]:
-    """Return the view of an annotated text and its ``spans`` in offsets of that, sorted and disjoint as they were.
+    """Return the view of an annotated text, and its ``spans`` with offsets of the view.
 
-    A span of which nothing is read is left out.
+    ``spans`` must be sorted and disjoint; the result is too. A span that has no character in the view is left out.
     """
     view = read_view(text)
     if not view.layers:
