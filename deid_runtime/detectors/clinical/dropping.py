@@ -1,15 +1,15 @@
-"""Which spans of models and weak patterns a clinical text takes back.
+"""Drop spans of models and weak patterns that are clinical facts.
 
-Only a span that no strong finder (template, pattern, record) touches can be dropped, and only if
+A span can be dropped only when no strong source (template, pattern, record) touches it, and when one of these holds:
 
 - it lies in a stretch of the grammar that excludes its label, has no cue of identity beside it, and no model is very
-  sure of it; or
-- it is an age over 120, or an age over 89 without a cue or a sure model; or
-- it is a date of two numbers that no calendar has; or
-- it is a bare figure without a cue beside it, and the models are not sure of it; or
-- every word of it is a clinical term and no name (:mod:`deid_runtime.detectors.clinical.terms`).
+  sure of it;
+- it is an age over 120, or an age over 89 without a cue or a sure model;
+- it is a date of two numbers that no calendar has;
+- it is a bare figure without a cue beside it, and the models are not sure of it;
+- every word of it is a clinical term and not a name (:mod:`deid_runtime.detectors.clinical.terms`).
 
-A name is never dropped for a number beside it. The grammar is tried on the lines around such spans alone: texts
+A name is never dropped because of a number beside it. The grammar runs only on the lines around such spans, so texts
 without them cost nothing.
 """
 
@@ -32,18 +32,18 @@ from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
 from deid_runtime.lexicon.vocabulary import alternation, kin
 from deid_runtime.spans import Span, covered
 
-#: From this score on a model outvotes the grammar. On dev it was right in all six spans of that kind.
+#: From this score on, a model overrides the grammar. On dev, the model was right in all six such spans.
 VERY_SURE: Final = 0.98
-#: From these scores on a model is believed that a bare number over 89 is an age: the second one beside words of
+#: From these scores on, a model is trusted that a bare number over 89 is an age; the second applies beside words of
 #: measurement. In a sixth of the training notes all 117 such ages scored .9 or more, all 9 wrong ones .7 or less.
 SURE_OF_HIGH_AGE: Final = 0.8
 SURE_AMONG_MEASURES: Final = 0.9
 HIGHEST_AGE: Final = 120
-#: Ages over this are rare, and numbers over it common: saturations, rates, pressures.
+#: Ages over this are rare, but numbers over it are common: saturations, rates, pressures.
 COMMON_AGE: Final = 89
 
-#: Least scores at which models alone make a bare figure an identifier, without a cue beside it. In 1,720 training notes
-#: spans of models below them were wrong 180 times and right 20 times.
+#: Label, form and minimum score of a bare figure that only models found, without a cue beside it. In 1,720 training
+#: notes, spans of models below these scores were wrong 180 times and right 20 times.
 _LEAST_SURE: Final = (
     ("DATE", re.compile(r"\d{1,2}(?:/\d{1,2}){1,2}"), 0.4),
     ("DATE", re.compile(r"/?\d{1,2}/?"), 0.5),
@@ -63,7 +63,7 @@ _AGE_BEFORE: Final = re.compile(
     rf"{alternation(kin('age-before'))}|grand\w{{2,8}}|died|deceased|mr|mrs|ms|miss)\b[^\w\n]{{0,3}}(?:(?:at|of|is|was|now|about|age|"
     r"aged|in)[ ]){0,2}[(~]?)$"
 )
-#: ``mar`` alone begins words of medicine, too.
+#: ``mar`` needs a character behind it, because it also begins medical words.
 _MONTH_BEGINNING: Final = "|".join("mar[ c.]" if month == "mar" else month for month in SHORT_MONTHS)
 _MEASURE_CHARS: Final = 60
 _MEASURE: Final = re.compile(
@@ -89,12 +89,12 @@ _ID_BEFORE: Final = re.compile(
     r"har|unit|imei|plate|vin|"
     r"phone|tel|fax|pager|ext|x|cell|call\w{0,3})\b)[ .:#]{0,4}$"
 )
-#: Figures as values have them; an identifier has letters, hyphens or more of them.
+#: Figures as clinical values have them. Identifiers have letters, hyphens or more figures.
 _PLAIN: Final = re.compile(r"\d{1,4}(?:[.,]\d{1,4})?(?:/\d{1,4}(?:\.\d{1,2})?){0,4}")
 _MANY: Final = re.compile(r"\d{1,3}(?:/\d{1,3}){3,6}")
 _SHORT_DATE: Final = re.compile(r"(?:19|20)\d\d|\d{1,2}/\d{1,2}")
 _WORDS: Final = re.compile(r"[^\W\d_]+")
-#: Words that a row for peoples and languages hangs on or begins with, and what codes stand behind.
+#: Words at which the rows for peoples and languages are tried, and words before codes.
 _PEOPLES: Final = frozenset(word for row in people.ROWS for word in row.words) | frozenset(
     word for row in codes.ROWS for word in row.words if len(word) > 1
 )
@@ -102,10 +102,9 @@ _PAIR: Final = re.compile(r"(\d{1,2})/(\d{1,2})")
 
 
 def without_clinical(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Return ``spans``, in their order, less those that only mistake a clinical fact of ``text`` for an identifier.
+    """Return ``spans`` in their order, without those that mistake a clinical fact of ``text`` for an identifier.
 
-    ``spans`` are those of all finders, overlapping as they come. Same text and spans, same answer; a span that stays is
-    not changed.
+    ``spans`` are those of all detectors and may overlap. The result is deterministic, and kept spans are unchanged.
     """
     weak = [span for span in spans if _is_doubtful(span) or _is_short_date(text, span)]
     if not weak:
@@ -127,7 +126,7 @@ def _goes_by_form(span: Span) -> bool:
 
 
 def _is_short_date(text: str, span: Span) -> bool:
-    """Say whether a pattern alone was sure of a year or of a month and a day: its words around may be of a value."""
+    """Return whether only a sure pattern found a year or a month and day; words around may make it a clinical value."""
     return (
         span.label == "DATE"
         and span.sources == ("pattern",)
@@ -152,7 +151,7 @@ class _Judge:
     """Decides which doubtful spans of one text are clinical facts, by the grammar around them."""
 
     def __init__(self, text: str, spans: Sequence[Span], others: Sequence[Span]) -> None:
-        """``spans`` are those in doubt, ``others`` the rest of what was found in ``text``."""
+        """Prepare the grammar for ``spans``, which are in doubt; ``others`` are all other spans of ``text``."""
         self._text = text
         asked = [span for span in spans if self._may_be_fact(span)]
         found: set[Stretch] = set()
@@ -168,7 +167,7 @@ class _Judge:
         self._sure = [each for each in found if each.sure]
 
     def _may_be_fact(self, span: Span) -> bool:
-        """Say whether it is worth trying the grammar around ``span``."""
+        """Return whether ``span`` can be a clinical fact, so that the grammar is worth trying."""
         value = self._text[span.start : span.end]
         if span.label in ORIGINS:
             return span.label == "COUNTRY" or any(word.lower() in _PEOPLES for word in _WORDS.findall(value))
@@ -177,7 +176,7 @@ class _Judge:
         return span.label in FIGURES and _may_be_value(self._text, span)
 
     def drops(self, span: Span) -> bool:
-        """Say whether ``span`` is no identifier."""
+        """Return whether ``span`` is not an identifier."""
         text = self._text
         if span.label in _TERM_LABELS and (is_term(text, span) or is_plain(text, span)):
             return not self._is_beside_name(span)
@@ -202,7 +201,7 @@ class _Judge:
         return is_fact and not self._has_cue(span)
 
     def _is_beside_name(self, span: Span) -> bool:
-        """Say whether a name touches ``span`` or stands one blank or hyphen away: both are parts of one."""
+        """Return whether a name touches ``span`` or is one character away, so that both are parts of one name."""
         beside = replace(span, start=max(0, span.start - 2), end=span.end + 2)
         return _touches(self._names, beside)
 
@@ -239,7 +238,7 @@ class _Judge:
 
 
 def _is_unsure(text: str, span: Span) -> bool:
-    """Say whether only models found ``span``, a bare figure, and their score is low for one of its form."""
+    """Return whether only models found ``span``, a bare figure, with a low score for its form."""
     if any(not source.startswith("model:") for source in span.sources):
         return False
     value = text[span.start : span.end].strip()
@@ -250,14 +249,14 @@ def _is_unsure(text: str, span: Span) -> bool:
 
 
 def _windows(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
-    """Return the stretches of the lines around ``spans`` in which the grammar looks for anchors, disjoint."""
+    """Return the disjoint parts of the lines around ``spans`` in which the grammar looks for anchors."""
     windows: list[tuple[int, int]] = []
     for span in sorted(spans):
         start = max(text.rfind("\n", max(0, span.start - _BEFORE_CHARS), span.start) + 1, span.start - _BEFORE_CHARS, 0)
         end = text.find("\n", span.end, span.end + _AFTER_CHARS)
         end = min(len(text), span.end + _AFTER_CHARS) if end < 0 else end
         while start > 0 and text[start - 1].isalnum() and span.start - start < _BEFORE_CHARS + 20:
-            start -= 1  # not from within a word
+            start -= 1  # do not start within a word
         if windows and start <= windows[-1][1]:
             windows[-1] = (windows[-1][0], max(windows[-1][1], end))
         else:
@@ -266,7 +265,7 @@ def _windows(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
 
 
 def _may_be_value(text: str, span: Span) -> bool:
-    """Say whether a span is of the form of clinical figures: no month in letters, no date with its year."""
+    """Return whether a span has the form of a clinical figure: no month in letters, no date with its year."""
     value = text[span.start : span.end]
     if not any(char.isdigit() for char in value):
         return span.label == "AGE" and text[span.start - 1 : span.start].isdigit()  # the "s" of "40s"
@@ -274,7 +273,7 @@ def _may_be_value(text: str, span: Span) -> bool:
 
 
 def _trimmed(text: str, span: Span) -> tuple[int, int]:
-    """Return the bounds of a span without its article, and without blanks and marks at its ends."""
+    """Return the bounds of a span without a leading ``the``, and without white space and punctuation at its ends."""
     start, end = span.start, span.end
     if text.startswith("the ", start, end):
         start += len("the ")
@@ -286,7 +285,7 @@ def _trimmed(text: str, span: Span) -> tuple[int, int]:
 
 
 def _is_no_day(value: str) -> bool:
-    """``22/30`` is no day and no month of a year; ``3/95`` may be a month."""
+    """Return whether numbers are no date: ``22/30`` is neither day nor month of a year; ``3/95`` may be a month."""
     if _MANY.fullmatch(value.strip(" /")) is not None:
         return True  # "8/5/10/28": four numbers
     pair = _PAIR.fullmatch(value.strip())
