@@ -1,8 +1,8 @@
 """Parse a date span: each token is a day, month, year, weekday, holiday or season, or has no date meaning.
 
 A date known to the day stands for that day. A coarser date (``March 2019``, ``2019``, ``the 80s``) stands for the
-middle of its period, so its text stays the same unless the shift crosses the end of the period. Dates that do not exist
-are read as they are written.
+middle of its period. So its text stays the same unless the shift leaves the period. Dates that do not exist are read as
+they are written.
 """
 
 import re

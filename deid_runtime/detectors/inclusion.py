@@ -63,9 +63,11 @@ class InclusionList:
 def load_inclusion(path: Path | None, *, screen: Detector) -> InclusionList:
     """Read the list at ``path``; None reads the one that ships with the package.
 
-    ``screen`` runs on every entry. Raises SettingsError, with file and line, for a file that cannot be read, an entry
-    in which ``screen`` finds an identifier, and an entry with fewer than :data:`MIN_LETTERS` letters or longer than
-    :data:`MAX_SENTENCE_CHARS`.
+    ``screen`` runs on every entry. Raises SettingsError, with file and line, for:
+
+    - a file that cannot be read;
+    - an entry in which ``screen`` finds an identifier;
+    - an entry with fewer than :data:`MIN_LETTERS` letters or longer than :data:`MAX_SENTENCE_CHARS`.
     """
     name = str(path or "inclusion.txt")
     try:

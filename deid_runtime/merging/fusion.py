@@ -3,10 +3,9 @@
 Every character that a detector found stays covered. Fusion only decides which label a character has. The result does
 not depend on the order of the spans, and fusing twice gives the same result.
 
-1. **Containment.** A span of a model, a record or of propagation that lies within a longer span of these sources is
-   merged into the longer one. ``Rochester`` (CITY) is part of ``Rochester General Hospital`` (HOSPITAL). Spans of
-   templates and patterns are not merged this way: a well-formed date or ZIP inside an inexact model span keeps its
-   label.
+1. **Containment.** A span of a model, a record or of propagation is merged into a longer span of these sources that
+   contains it. ``Rochester`` (CITY) is part of ``Rochester General Hospital`` (HOSPITAL). Spans of templates and
+   patterns are not merged this way: a well-formed date or ZIP inside an inexact model span keeps its label.
 2. **Same kind.** Overlapping spans of one *kind* become one span over their union, with the label of the best of them.
    The kinds (:data:`KINDS`) are: the names; the facilities and employers; the numbers of all sorts; each other label
    by itself. ``Smith`` (PATIENT, record) and ``John Smith`` (DOCTOR, model) give ``John Smith`` (PATIENT). When the
@@ -16,8 +15,8 @@ not depend on the order of the spans, and fusing twice gives the same result.
    that span. The order of sources is :data:`deid_runtime.labels.SOURCE_RANK` (Murugadoss et al. 2021, Supplementary
    Table 1); ties are decided by score, then length, then position.
 
-A span is better with a lower rank of its best source, a higher score, more characters, an earlier start, or a label
-that comes first in the alphabet; in this order.
+A span is better by the first of these that differs: lower rank of its best source, higher score, more characters,
+earlier start, label earlier in the alphabet.
 """
 
 from collections.abc import Iterable, Sequence

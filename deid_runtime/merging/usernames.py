@@ -21,7 +21,7 @@ _NO_LETTER: Final = re.compile(r"[\W\d_]+")
 _FORM: Final = re.compile(r"([a-z]{4,16}|[A-Z]{4,16})(\d{0,4})")
 _LONGEST: Final = 15  # letters of a family name that are used
 _MOST_WORDS: Final = 6  # in one name
-#: So many letters of a family name count as the whole name (first); the minimum with digits behind (second).
+#: Numbers of letters of a family name: enough to count as the whole name, and the minimum with digits behind.
 _AS_GOOD: Final = 5
 _FEWEST: Final = 3
 _FEWEST_ALONE: Final = 6  # letters, without digits

@@ -16,8 +16,8 @@ from typing import Final
 from deid_runtime.detectors.patterns.rows import BARE_SCORE
 from deid_runtime.spans import Sentence, Span, covered
 
-#: A word is denied when every head scores it lower. Measured on the words of T18 to T32 that only weak patterns found,
-#: with models that were not trained on those notes: 127 wrong words and 6 right words were denied.
+#: A word is denied when every head scores it lower. Measured on the words of T18 to T32 that only weak patterns found:
+#: 127 wrong words and 6 right words were denied. The models were not trained on those notes.
 DENIED_BELOW: Final = 0.03
 
 #: Source of a word that the models neither found nor denied. It is no identifier: it only keeps weak pattern spans.

@@ -1,7 +1,7 @@
 """Detect entities with models: run windows of sentences through the heads, return words over the thresholds as spans.
 
-When a profile has several versions of a head, the profile says how to combine them: the highest score, or the weighted
-mean of their log odds. Each head is combined separately.
+A profile with several versions of a head says how to combine them: the highest score, or the weighted mean of their
+log odds. Each head is combined separately.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,10 +1,11 @@
 """Rows of the pattern table, and a search that tries all rows on a note in time linear in its length.
 
-No row scans a whole note. Each row has an anchor: a word (``MRN``, ``March``), a run of digits of a certain length with
-certain characters behind it, a code (capitals, then a digit), or a single character (``@``). One pass each over words,
-digit runs, codes and characters finds all anchors and tries only the rows that belong to them. A row is tried with
-``pattern.match`` at that place, or with ``search`` in a short stretch before it. Every pattern has bounded repeats, so
-the work per place is bounded too. A note that still takes very long raises an error.
+No row scans a whole note. Each row has anchors of one type: words (``MRN``, ``March``), runs of digits, codes
+(capitals, then a digit), or single characters (``@``). Runs of digits need a certain length and certain characters
+behind them. One pass over each type finds all anchors and tries only the rows that belong to them.
+
+A row is tried with ``pattern.match`` at its anchor, or with ``search`` in a short stretch before it. Every pattern has
+bounded repeats, so the work per anchor is bounded too. A note that still takes very long raises an error.
 """
 
 import enum

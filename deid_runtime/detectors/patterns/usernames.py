@@ -1,7 +1,10 @@
 """Usernames and signing codes of staff: after a label, beside words of signing, or after the name of their initials.
 
-Some usernames match by form alone: a family name between a letter and digits (``kpham22``), names or roles joined by an
-underscore (``rn_okeefe``) or, with digits behind, by a full stop (``nadia.bel03``).
+Some usernames match by form alone:
+
+- a family name between a letter and digits (``kpham22``);
+- names or roles joined by an underscore (``rn_okeefe``);
+- names or roles joined by a full stop, with digits behind (``nadia.bel03``).
 """
 
 import re

@@ -221,7 +221,7 @@ SYLLABLES: Final = frozenset(
     "zhen zheng zhi zhong".split()
 )
 
-#: Words that begin a sentence; a name directly behind one counts as free-standing.
+#: Words that begin a sentence; a name directly behind one may stand alone.
 OPENERS: Final = frozenset(
     "today overnight yesterday tonight currently now then neither both because when after before once while "
     "since although until if later subsequently afterwards eventually finally unfortunately fortunately "

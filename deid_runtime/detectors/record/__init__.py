@@ -2,8 +2,10 @@
 
 Names match in any order, case and part, and with one wrong letter: ``SMITH, JOHN C``, ``J. Smith``, ``john``,
 ``J.S.``, ``Okafor`` for ``Okafor-Bright``. The birth date and numbers match in any format, the address in parts and
-with common abbreviations. Names and places that are also words (*Will*, *Brown*, *May*, *Reading*) match only where a
-title, another part of the name or the position supports it.
+with common abbreviations.
+
+Names and places that are also words (*Will*, *Brown*, *May*, *Reading*) need the support of a title, another part of
+the name or their position.
 """
 
 from collections import OrderedDict
