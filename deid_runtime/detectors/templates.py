@@ -108,8 +108,8 @@ _IDENTIFIERS: Final[dict[str, str]] = dict.fromkeys(LABELS, _ID) | {
     "LOCATION-OTHER": r"[A-Z0-9](?:[\w-]{0,7}+(?: [\w-]{1,8}){0,2})",
 }
 
-#: Name -> form of the slots that are not identifiers. None matches any word: it might be a name, and no model reads a
-#: sentence that a template explains.
+#: Name -> form of the slots that are not identifiers. No form matches arbitrary words: they might be
+#: a name, and no model reads a sentence that a template explains.
 FREE_SLOTS: Final[dict[str, str]] = {
     "time": (
         r"(?:\d{1,2}:\d{2}(?::\d{2})?+|\d{4}|\d{1,2}(?= ?[AaPp]))(?: ?[AaPp]\.?[Mm]\.?| ?hrs?| ?h)?"

@@ -19,8 +19,8 @@ from deid_runtime.spans import Span
 class ValuePattern:
     """All surface forms of one value. The span is the group ``value`` if there is one, else the whole match.
 
-    ``needle`` is a string that every text with the value contains: as written, in lower case, or among its digits
-    without anything between them. Most values do not occur in most notes, so most patterns are never compiled.
+    ``needle`` is a string that every text with the value contains: as written, in lower case, or in its
+    digits joined together. Most values do not occur in most notes, so most patterns are never compiled.
     """
 
     label: str
@@ -41,7 +41,7 @@ class ValuePattern:
 
 
 def _is_serovar(text: str, start: int, end: int) -> bool:
-    """Return whether the city name is part of a species or strain: *Salmonella Dublin*, *S. Dublin*."""
+    """Return whether the city name is the name of a bacterium: *Salmonella Dublin*, *S. Dublin*."""
     return text[max(start - 3, 0) : start] == "S. " or is_eponym(text, start, end)
 
 
