@@ -1,1 +1,1 @@
-"""Dates: parse a written date, shift it, write it in the same form."""
+"""Shift dates: parse a written date, move it by days, and write it in the same format."""

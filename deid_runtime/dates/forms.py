@@ -1,4 +1,4 @@
-"""How dates are written: the figures, the words, and which of them is the year, the month and the day."""
+"""Formats of written dates: figures, words, and which of them is the year, the month and the day."""
 
 import re
 from calendar import monthrange
@@ -50,7 +50,7 @@ SCHEDULE: Final = re.compile(
     r"(?:Th|Tu|Su|Sa|Mo|We|Fr|[MTWRFS])(?:[ ]?[/,-]?[ ]?(?:Th|Tu|Su|Sa|Mo|We|Fr|[MTWRFS]))*", re.I
 )
 SCHEDULE_DAY: Final = re.compile(r"Th|Tu|Su|Sa|Mo|We|Fr|[MTWRFS]", re.I)
-#: Schedules whose letters run together.
+#: Schedules of weekday letters without separators.
 SCHEDULES: Final = {
     "tts": "T Th S",
     "tths": "T Th S",
@@ -63,7 +63,7 @@ SCHEDULES: Final = {
 LETTER_DAY: Final = {
     "m": 0, "mo": 0, "t": 1, "tu": 1, "w": 2, "we": 2, "th": 3, "r": 3, "f": 4, "fr": 4, "s": 5, "sa": 5, "su": 6,
 }  # fmt: skip
-#: Words that say nothing by themselves and stay.
+#: Words without a date meaning of their own; they stay unchanged.
 PLAIN_WORDS: Final = frozenset(
     """of the de del el la le du den der day days eve week weeks wknd weekend wkend night morning afternoon evening
     noon am pm
@@ -73,7 +73,7 @@ PLAIN_WORDS: Final = frozenset(
 
 
 def read_style(values: Iterable[str], default_year: int) -> DateStyle:
-    """Return the style of the dates in ``values``; ``default_year`` where none of them has a year."""
+    """Return the style of the dates in ``values``; ``default_year`` is used when none of them has a year."""
     years: dict[int, int] = {}
     day_first = month_first = padded = bare = short = long = padded_days = in_figures = in_words = 0
     short_years: list[int] = []
@@ -108,7 +108,7 @@ def read_style(values: Iterable[str], default_year: int) -> DateStyle:
             if month and len(words) > 3 and word.isdecimal() and len(word) == 4:
                 years[int(word)] = years.get(int(word), 0) + 1
     newer = [number for number in short_years if all(number != year % 100 for year in years)]
-    if newer and years and max(years) < _EARLIEST_NOTE:  # full years of birth and of long ago, short ones of visits
+    if newer and years and max(years) < _EARLIEST_NOTE:  # full years of birth or long ago, short ones of visits
         years, short_years = {}, newer
     if not years:
         for number in short_years:
@@ -126,13 +126,13 @@ def read_style(values: Iterable[str], default_year: int) -> DateStyle:
 
 
 def full_year(number: int, reference: int) -> int:
-    """Return the year that ends in ``number``, the last one not after the year that follows ``reference``."""
+    """Return the latest year that ends in ``number`` and is at most the year after ``reference``."""
     year = reference // 100 * 100 + number
     return year - 100 if year > reference + 1 else year
 
 
 def numbers_of(found: re.Match[str], style: DateStyle) -> tuple[int | None, int | None, int | None]:
-    """Return (year, month, day) of a numeric date; None where it has none."""
+    """Return (year, month, day) of a numeric date; None for each part that it lacks."""
     if found["y1"]:
         return int(found["y1"]), int(found["m1"]), int(found["d1"])
     if found["y3"]:
@@ -163,7 +163,7 @@ def is_day_first(first: int, second: int, style: DateStyle) -> bool:
 def roles_of(
     tokens: Sequence[str], lowered: Sequence[str], has_month: bool
 ) -> tuple[int | None, int | None, list[int]]:
-    """Return which token is the year, which the day, and the numbers left over."""
+    """Return the index of the year token, the index of the day token, and the indices of the other numbers."""
     year_at = day_at = None
     others: list[int] = []
     for index, word in enumerate(lowered):
@@ -208,7 +208,7 @@ def compact_parts(value: str, style: DateStyle) -> tuple[str, int, int, int] | N
 
 
 def years_of(found: re.Match[str], style: DateStyle) -> tuple[int, int] | None:
-    """Return the years of ``2023-2024``, ``2019-20`` or ``'18-'19``; None for a month, as in ``2019-11``."""
+    """Return both years of ``2023-2024``, ``2019-20`` or ``'18-'19``; None for a month, as in ``2019-11``."""
     first, second = (text.strip("'’") for text in (found[1], found[3]))
     if len(second) == 2 and found[1][0].isdecimal() and (int(second) <= 12 or int(second) != (int(first) + 1) % 100):
         return None
@@ -217,16 +217,16 @@ def years_of(found: re.Match[str], style: DateStyle) -> tuple[int, int] | None:
 
 
 def repair_digits(value: str) -> str:
-    """Return ``value`` with letters that a scanner read for digits (``1O/l3/1994``) put right."""
+    """Return ``value`` with letters that a scanner misread for digits (``1O/l3/1994``) corrected."""
     pieces = _CALENDAR_WORD.split(value)
     pieces[::2] = [_DAMAGED.sub(lambda m: m[0].translate(_REPAIR), piece) for piece in pieces[::2]]
     return _LONE_L.sub("1", "".join(pieces))
 
 
 def month_writing(word: str, tokens: Sequence[str], style: DateStyle) -> str:
-    """Return the writing in which the month ``word`` is to be written; ``tokens`` are those of the whole date.
+    """Return the writing (full or short) for the month ``word``; ``tokens`` are those of the whole date.
 
-    May, June and July look alike in full and shortened: the note tells which is meant.
+    May, June and July can look the same in full and in short, so the style of the note decides.
     """
     lower = word.lower()
     writing, _ = MONTH_OF[lower]

@@ -1,4 +1,4 @@
-"""When each holiday is, and what it is called."""
+"""Table of holidays: their names and their days in a year."""
 
 import re
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def _from_easter(days: int) -> Callable[[int], date]:
 
 
 def _last_monday(month: int, day: int) -> Callable[[int], date]:
-    """Return what gives the last Monday up to a day of the year."""
+    """Return a function that gives the last Monday on or before a day of a year."""
 
     def of(year: int) -> date:
         last = date(year, month, day)
@@ -60,9 +60,9 @@ def _leap_day(year: int) -> date:
 
 @dataclass(frozen=True, slots=True)
 class Holiday:
-    """A holiday: a name that may stand for a feast we do not know (empty: none), how it is known, and when it is.
+    """A holiday: a name that may be the surrogate of an unknown holiday (empty: none), known spellings, day in a year.
 
-    Without ``is_day`` it is a season, or a feast of the moon at its usual place: known to the month at best.
+    Without ``is_day`` it is a season, or a lunar holiday at its usual time of year: known to the month at best.
     """
 
     name: str

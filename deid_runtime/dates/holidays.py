@@ -1,8 +1,8 @@
-"""Named holidays: found in a date, put on a day, and written as that day after the shift.
+"""Find named holidays in a date, resolve them to a day, and write the shifted day.
 
-A holiday is never replaced by another one. The nearest holiday to where it moves would tell a reader that the date was
-a holiday, and so leave few possible offsets; it would also break intervals by days or weeks. The day itself looks like
-any other date of the note. ``benchmarks/date_shift_attack.py`` compares the choices.
+A holiday is never replaced by another holiday. The nearest holiday to the shifted day would show that the original was
+a holiday, which leaves few possible offsets. It would also change intervals by days or weeks. The shifted day is
+written like any other date of the note. ``benchmarks/date_shift_attack.py`` compares the choices.
 """
 
 import re
@@ -17,8 +17,8 @@ from deid_runtime.dates.parts import DateStyle
 from deid_runtime.lexicon.calendar_words import ENGLISH, ENGLISH_SHORT, MONTH_OF, MONTHS, WEEKDAY_OF, WEEKDAYS
 from deid_runtime.lexicon.numbers import ordinal
 
-_FUTURE_DAYS: Final = 90  # notes tell of holidays to come, but more often of those that have been
-_LONGEST_INITIALS: Final = 3  # NYE and MLK: their case says nothing of the case of the text
+_FUTURE_DAYS: Final = 90  # notes mention future holidays, but more often past ones
+_LONGEST_INITIALS: Final = 3  # letters; initials (NYE, MLK) do not show the case of the text
 _ARTICLE: Final = re.compile(r"\bthe\s$", re.I)
 _QUALIFIER: Final = re.compile(r"(?<![^\W_])([^\W\d_]+)\s$")
 _WORD_BEHIND: Final = re.compile(r"\s+(?P<word>[^\W\d_]+)\.?(?![\w'’])")
@@ -27,9 +27,9 @@ _END_OF_NAME: Final = re.compile(r"['’]?\.?")
 
 @dataclass(frozen=True, slots=True)
 class FoundHoliday:
-    """A holiday in a text, at half-open code points with its article, ``Day`` and ``Eve``.
+    """A holiday in a text, at half-open code points that include its article, ``Day`` and ``Eve``.
 
-    ``weekday`` is that of ``Easter Saturday``: the nearest such day is meant.
+    ``weekday`` is set for ``Easter Saturday``: the nearest such weekday to the holiday.
     """
 
     holiday: Holiday
@@ -69,16 +69,16 @@ def find_holiday(text: str, place: int = 0) -> FoundHoliday | None:
 
 
 def _belongs_to_name(word: str) -> bool:
-    """Say whether ``word`` before a holiday is part of its name: ``Khmer New Year``, but not ``Last Christmas``."""
+    """Return whether ``word`` before a holiday is part of its name: ``Khmer New Year``, but not ``Last Christmas``."""
     lower = word.lower()
     return word[0].isupper() and lower not in PLAIN_WORDS and lower not in MONTH_OF and lower not in WEEKDAY_OF
 
 
 def unstated_year(found: FoundHoliday, style: DateStyle, hint: tuple[int, int] | None) -> int:
-    """Return the year of a holiday that names none.
+    """Return the year of a holiday that is written without one.
 
-    With the (year, month) of a date nearby it is the last time before it, or up to three months after it; else the year
-    that the note is mostly in, as of any other date without one.
+    ``hint`` is the (year, month) of a date nearby. With it, the result is the last such holiday before that date or up
+    to three months after it. Without it, or when it is more than a year away, the result is the main year of the note.
     """
     if hint is None or abs(hint[0] - style.year) > 1:
         return style.year
@@ -89,7 +89,7 @@ def unstated_year(found: FoundHoliday, style: DateStyle, hint: tuple[int, int] |
 def written_day(day: date, original: str, style: DateStyle, year: str, *, is_day: bool) -> str:
     """Return ``day`` in the style of the note's dates and the case of ``original``.
 
-    ``year`` is how the year is written, empty where it is not. Without ``is_day`` the month alone is written.
+    ``year`` is the year as written; empty if none is. Without ``is_day`` only the month is written.
     """
     month = MONTHS[ENGLISH_SHORT if style.short_months else ENGLISH][day.month - 1]
     if not is_day:
@@ -101,25 +101,25 @@ def written_day(day: date, original: str, style: DateStyle, year: str, *, is_day
         return "/".join([*figures, year.lstrip("'’")] if year else figures)
     number = f"{day.day:02}" if style.padded_days else str(day.day)
     if len(year) == 2:
-        year = f"'{year}"  # "February 3, 19" would be no date
+        year = f"'{year}"  # "February 3, 19" would not be a date
     if style.day_first:
         return holiday_case(f"{number} {month} {year}".rstrip(), original)
     return holiday_case(f"{month} {number}, {year}" if year else f"{month} {number}", original)
 
 
 def spoken_day(day: date, original: str, *, is_day: bool) -> str:
-    """Return ``day`` in words, for a year in words behind it: ``May twenty-fourth``."""
+    """Return ``day`` in words, for use before a year in words: ``May twenty-fourth``."""
     month = MONTHS[ENGLISH][day.month - 1]
     return holiday_case(f"{month} {ordinal(day.day)}" if is_day else month, original)
 
 
 def weekday_name(day: date, original: str) -> str:
-    """Return the weekday of ``day``, for a holiday beside its own date."""
+    """Return the weekday of ``day``, as the surrogate of a holiday beside its own date."""
     return holiday_case(WEEKDAYS[ENGLISH][day.weekday()], original)
 
 
 def holiday_case(made: str, original: str) -> str:
-    """Return ``made`` in lower case or capitals where ``original``, a holiday's name, is."""
+    """Return ``made`` in lower case or capitals if the holiday name ``original`` is written so."""
     if original.islower():
         return made.lower()
     letters = sum(map(str.isalpha, original))
@@ -127,7 +127,7 @@ def holiday_case(made: str, original: str) -> str:
 
 
 def plain_letters(text: str) -> tuple[str, list[int]]:
-    """Return ``text`` in lower case without accents, apostrophes and full stops, and where each character came from."""
+    """Return ``text`` in lower case without accents, apostrophes and full stops, and the offset of each character."""
     chars: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):

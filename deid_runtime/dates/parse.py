@@ -1,8 +1,8 @@
-"""Read a date span into its parts: each token is a day, month, year, weekday, holiday or season, or says nothing.
+"""Parse a date span: each token is a day, month, year, weekday, holiday or season, or has no date meaning.
 
-What is known to the day stands for that day. What is coarser (``March 2019``, ``2019``, ``the 80s``) stands for the
-middle of its stretch, and so keeps its name where a shift does not carry it over the edge. Dates that do not exist are
-read as they are written.
+A date known to the day stands for that day. A coarser date (``March 2019``, ``2019``, ``the 80s``) stands for the
+middle of its period. So its text stays the same unless the shift leaves the period. Dates that do not exist are read as
+they are written.
 """
 
 import re
@@ -44,13 +44,13 @@ from deid_runtime.dates.stated import FULL_YEAR, day_named, month_of
 from deid_runtime.lexicon.calendar_words import ENGLISH, MONTH_OF, WEEKDAY_NAMES, WEEKDAY_OF
 from deid_runtime.lexicon.numbers import DECADE_WORDS, NUMBER_WORDS, ORDINAL_WORDS, ordinal
 
-#: A time of four figures or of an hour alone behind a date, and the zone or unit behind any time.
+#: A time of four figures, or of an hour alone, behind a date; or any time with a zone or unit.
 _TIME_BEHIND: Final = re.compile(
     r"(?:(?:\s*@\s*|,?\s+(?:at\s+)?)(?:(?:[01]\d|2[0-3])[0-5]\d(?:\s*(?:hrs?|hours|h))?|(?:1[0-2]|0?[1-9])\s?[ap]\.?m\b\.?)"
     r"|(?:[T@]|\s*@\s*|,?\s+(?:at\s+)?)\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?\s?(?:[ECMPA][SD]?T|UTC|GMT|BST|hrs?|h))$",
     re.I,
 )
-_STAMP: Final = re.compile(r"((?:19|20)\d{6})((?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)")  # as HL7 writes it
+_STAMP: Final = re.compile(r"((?:19|20)\d{6})((?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)")  # HL7 format
 _INTERVAL: Final = re.compile(r"(\d{4}-\d{2}-\d{2})/(\d{4}-\d{2}-\d{2})")
 _COLONS: Final = re.compile(r"\d{1,2}:\d{1,2}:(?:\d{4}|\d{2})")
 _DASHED: Final = re.compile(r"(\d{1,4})([\u2010-\u2014\\_])(\d{1,2})\2(\d{1,4})")
@@ -65,20 +65,20 @@ _NTH: Final = re.compile(
 )
 _YEAR_BEHIND: Final = re.compile(r"(?:,?\s*of|,)?\s*(?P<year>['’]?(?:\d{4}|\d{2}))(?!\w)", re.I)
 _YEAR_BEFORE: Final = re.compile(r"(?<!\w)(?P<year>\d{4})\s+$")
-#: What joins two dates, the first of which is a holiday.
+#: The text between two dates, the first of which is a holiday.
 _JOINT: Final = re.compile(
     r"\s*(?:[-\u2010-\u2014/&+,]|\b(?:and|or|to|until|till|through|thru)\b)\s*(?:the\s+)?$", re.I
 )
 _SEASON_MONTH: Final = {"winter": 1, "spring": 4, "summer": 7, "fall": 10, "autumn": 10}
 
-#: The (year, month) of the nearest date before one in the note, for ``the 29th``.
+#: The (year, month) of the nearest earlier date in the note, for ``the 29th``.
 Hint = tuple[int, int] | None
 
 
 def parse_date(value: str, style: DateStyle, hint: Hint = None) -> DateParts | None:
-    """Return the parts of the date ``value``, or None when it is no date we can read.
+    """Return the parts of the date ``value``, or None when it cannot be read as a date.
 
-    ``hint`` is the (year, month) of the nearest date before it in the note, for ``the 29th``.
+    ``hint`` is the (year, month) of the nearest earlier date in the note, for ``the 29th``.
     """
     if len(value) > LONGEST_DATE_CHARS:
         return None
@@ -93,7 +93,7 @@ def parse_date(value: str, style: DateStyle, hint: Hint = None) -> DateParts | N
 
 
 def _read(value: str, style: DateStyle, hint: Hint) -> DateParts | None:
-    """Return one date, in whichever form it is; None for two, and for what is none."""
+    """Return one date, in any form; None for two dates and for text that is no date."""
     stripped = value.strip()
     whole = _read_whole(stripped, style, hint)
     if whole is not None:
@@ -121,18 +121,18 @@ def _read(value: str, style: DateStyle, hint: Hint) -> DateParts | None:
 
 
 def _read_both(first: str, joint: str, second: str, style: DateStyle, hint: Hint) -> DateParts | None:
-    """Return two dates; one that lacks its month or the year of its holiday takes them from the other."""
+    """Return two dates. One without a month, or a holiday without a year, takes it from the other."""
     in_first, in_second = month_of(first, style), month_of(second, style)
     one = parse_date(first, style, in_second if find_holiday(first) and FULL_YEAR.search(second) else hint)
     other = parse_date(second, style, in_first or hint)
     return None if one is None or other is None else DateParts(style, (one, Piece(joint), other))
 
 
-# --- the date is the whole text -------------------------------------------------------------------------------------
+# --- forms that cover the whole text --------------------------------------------------------------------------------
 
 
 def _read_whole(value: str, style: DateStyle, hint: Hint) -> DateParts | None:
-    """Return a date in a form that fills all of ``value``, or None; the rarer ones are the usual in other clothes."""
+    """Return a date in a form that covers all of ``value``, or None. Variants are rewritten as common forms first."""
     if found := _STAMP.fullmatch(value):
         return DateParts(style, (_read_compact(found[1], style), Piece(found[2])))
     if _COLONS.fullmatch(value) and (read := _read(value.replace(":", "/"), style, hint)):
@@ -173,7 +173,7 @@ def _read_whole(value: str, style: DateStyle, hint: Hint) -> DateParts | None:
 
 
 def _separated_by(parts: DateParts, usual: str, mark: str) -> DateParts:
-    """Return a date in figures with ``mark`` in place of the ``usual`` mark between them."""
+    """Return a date in figures with the separator ``usual`` changed to ``mark``."""
     pieces = tuple(
         replace(piece, text=piece.text.replace(usual, mark))
         if isinstance(piece, Piece) and piece.role is Role.KEPT
@@ -184,7 +184,7 @@ def _separated_by(parts: DateParts, usual: str, mark: str) -> DateParts:
 
 
 def _may_have_time(before: str, time: str) -> bool:
-    """Say whether ``time`` is one of day behind the date ``before``, and no year: ``10/5 2019`` has no time."""
+    """Return whether ``time`` behind the date ``before`` is a time of day and not a year: ``10/5 2019`` has no time."""
     day = NUMERIC.fullmatch(before.strip())
     if day is None:
         return False
@@ -216,7 +216,7 @@ def _read_schedule(value: str, style: DateStyle) -> DateParts:
 
 
 def _read_compact(value: str, style: DateStyle) -> DateParts:
-    """Return a date of six or eight digits; raises ValueError when they are none."""
+    """Return a date of six or eight digits. Raises ValueError when the digits are no date."""
     found = compact_parts(value, style)
     if found is None:
         raise ValueError("six or eight digits that are no date")
@@ -231,7 +231,7 @@ def _read_compact(value: str, style: DateStyle) -> DateParts:
 
 
 def _read_quarter(found: re.Match[str], style: DateStyle) -> DateParts:
-    """Return ``Q3 2023`` or ``3Q23``, which stands for the middle of the quarter."""
+    """Return ``Q3 2023`` or ``3Q23`` as a date in the middle of the quarter."""
     digits = found["year"]
     year = style.year if not digits else int(digits) if len(digits) == 4 else full_year(int(digits), style.year)
     number = found["after"] or found["before"]
@@ -245,12 +245,12 @@ def _read_quarter(found: re.Match[str], style: DateStyle) -> DateParts:
 
 
 def _year_pieces(text: str) -> tuple[Piece, Piece]:
-    """Return a year and the apostrophe before it, which may be empty."""
+    """Return two pieces of a year: the apostrophe before it, which may be empty, and the digits."""
     digits = text.lstrip("'’")
     return Piece(text[: len(text) - len(digits)]), Piece(digits, Role.YEAR)
 
 
-# --- dates with something beside them -------------------------------------------------------------------------------
+# --- dates with other text beside them ------------------------------------------------------------------------------
 
 
 def _read_around_time(value: str, time: re.Match[str], style: DateStyle, hint: Hint) -> DateParts | None:
@@ -265,14 +265,14 @@ def _read_around_time(value: str, time: re.Match[str], style: DateStyle, hint: H
 
 
 def _read_week_of_month(found: re.Match[str], value: str, style: DateStyle, hint: Hint) -> DateParts | None:
-    """Return ``the second Sunday of January`` or ``1st week of May``: the middle of that week of the month."""
+    """Return ``the second Sunday of January`` or ``1st week of May`` as a date in the middle of that week."""
     number = int(found["number"] or ORDINAL_WORDS[found[0].lower()])
     read = _read(f"{value[: found.start()]}{7 * number - 3}{value[found.end() :]}", style, hint)
     return None if read is None else DateParts(style, (read, Piece(found[0])), Form.WEEK_OF_MONTH)
 
 
 def _pieces_around(text: str) -> tuple[Piece, ...] | None:
-    """Return what stands beside a date; None where more than weekdays and plain words is there."""
+    """Return the pieces of the text beside a date; None if it has more than weekdays and plain words."""
     if not any(char.isalnum() for char in text):
         return (Piece(text),)
     pieces = []
@@ -293,7 +293,7 @@ def _pieces_around(text: str) -> tuple[Piece, ...] | None:
 
 
 def _read_numeric(found: re.Match[str], value: str, style: DateStyle) -> DateParts | None:
-    """Return a date in figures, a match of ``NUMERIC``; None where more than weekdays and plain words is around it."""
+    """Return a date in figures from a match of ``NUMERIC``; None if words around it are not weekdays or plain words."""
     year, month, day = numbers_of(found, style)
     if month is None:
         raise ValueError("figures without a month")
@@ -306,17 +306,17 @@ def _read_numeric(found: re.Match[str], value: str, style: DateStyle) -> DatePar
 
 
 def _anchor(style: DateStyle, year: int | None, month: int, day: int | None) -> tuple[int, int, int]:
-    """Return the day that a date stands for: the middle of a month without one, the note's year without one."""
+    """Return the (year, month, day) that a date stands for. Defaults: middle of the month, main year of the note."""
     if day is None:
         return year or style.year, month, 15
     if year is None:
-        # The nearest leap year before: the writer had one.
+        # 29 February: use the last leap year up to the note's year, because the writer meant a day that exists.
         return style.year - (style.year % 4 if (month, day) == (2, 29) else 0), month, day
     return year, month, day
 
 
 def _figures(found: re.Match[str], style: DateStyle, *, has_day: bool) -> tuple[Piece, ...]:
-    """Return the figures and marks of a match of ``NUMERIC``."""
+    """Return the figures and separators of a match of ``NUMERIC`` as pieces."""
     if found["y1"]:
         mark = Piece(found["s1"])
         month, day = Piece(found["m1"], Role.MONTH, is_padded=True), Piece(found["d1"], Role.DAY, is_padded=True)
@@ -346,9 +346,9 @@ def _figures(found: re.Match[str], style: DateStyle, *, has_day: bool) -> tuple[
 
 
 def _read_holiday(value: str, style: DateStyle, hint: Hint) -> DateParts | None:
-    """Return a holiday as the day it falls on, with the year or the date beside it; None when there is none.
+    """Return a holiday as its day, with the year or the date beside it; None when there is no holiday.
 
-    ``4th of July 2019``, ``July fourth, 2019`` and ``Tuesday the 4th of July`` are dates already.
+    ``4th of July 2019``, ``July fourth, 2019`` and ``Tuesday the 4th of July`` are read as ordinary dates, not here.
     """
     found = find_holiday(value) if any(map(str.isalpha, value)) else None
     if found is None:
@@ -358,7 +358,7 @@ def _read_holiday(value: str, style: DateStyle, hint: Hint) -> DateParts | None:
     if any(map(str.isdecimal, named)) or "july" in lower:
         return None
     if lower.endswith("the fourth") and (value.islower() or re.match(r"\W*of\b", after)):
-        return None  # the fourth of March; the Fourth alone is that of July
+        return None  # "the fourth" of March; only "the Fourth" alone is that of July
     other = find_holiday(value, found.end)
     if other is not None:
         joint = _JOINT.search(value, found.end, other.start)
@@ -367,7 +367,7 @@ def _read_holiday(value: str, style: DateStyle, hint: Hint) -> DateParts | None:
     if beside is not None:
         if RANGE.search(value):
             return None
-        # A second date would mark it as a holiday, so it becomes a weekday.
+        # A second date beside the first would reveal a holiday, so the holiday becomes a weekday.
         weekday = Piece(named, Role.HOLIDAY_WEEKDAY, weekday=beside.weekday(), writing=ENGLISH)
         first, last = (
             _read(side, style, hint) if any(map(str.isalnum, side)) else Piece(side) for side in (before, after)
@@ -381,7 +381,7 @@ def _read_holiday(value: str, style: DateStyle, hint: Hint) -> DateParts | None:
 def _read_holiday_of_year(
     found: FoundHoliday, before: str, named: str, after: str, style: DateStyle, hint: Hint
 ) -> DateParts | None:
-    """Return a holiday with the year beside it, or that of the note."""
+    """Return a holiday with the year beside it, or without one the year from ``hint`` or the note."""
     year = ""
     stated = _YEAR_BEHIND.match(after)
     if stated:
@@ -400,20 +400,20 @@ def _read_holiday_of_year(
         pieces = (*start, holiday, *end)
     elif NUMERIC.search(f"{before} {after}"):
         return None
-    else:  # A day of the feast, as in "2nd night of Chanukah", is no day of a month: it goes with the name.
+    else:  # The day in "2nd night of Chanukah" is not a day of a month, so it is dropped with the name.
         pieces = (holiday,)
     return DateParts(style, pieces, year=day.year, month=day.month, day=day.day)
 
 
 def _beside_holiday(text: str) -> tuple[Piece, ...] | None:
-    """Return the words beside a holiday; None where a number is among them."""
+    """Return the words beside a holiday as pieces; None if there is a digit among them."""
     if any(map(str.isdecimal, text)):
         return None
     return tuple(weekday_piece(token) if token.lower() in WEEKDAY_OF else Piece(token) for token in TOKEN.findall(text))
 
 
 def _read_holiday_of_spoken_year(value: str, found: FoundHoliday, style: DateStyle) -> DateParts | None:
-    """Return the holiday ``found`` with the year in number words behind it; None for other number words."""
+    """Return the holiday ``found`` with a year in number words behind it; None for other number words."""
     tokens = TOKEN.findall(value[found.end :])
     lowered = [token.lower() for token in tokens]
     runs = spoken_runs(lowered)
@@ -444,9 +444,10 @@ def _read_holiday_of_spoken_year(value: str, found: FoundHoliday, style: DateSty
 
 
 def _months_among(value: str, lowered: Sequence[str]) -> list[int]:
-    """Return which tokens are months; ``mar`` before a Spanish month is a Tuesday (martes 9 ene).
+    """Return the indices of the month tokens. ``mar`` before a Spanish month is a Tuesday (martes 9 ene).
 
-    A month is Spanish by its name, or where it is named as in English (Jun) by the day before it.
+    A month counts as Spanish by its name. A month that is the same in English (Jun) counts as Spanish when the day
+    stands before it.
     """
     months = [i for i, word in enumerate(lowered) if word in MONTH_OF]
     if len(months) < 2 or lowered[months[0]] != "mar" or value[:3].lower() != "mar":
@@ -460,7 +461,7 @@ def _months_among(value: str, lowered: Sequence[str]) -> list[int]:
 
 
 def _read_worded(value: str, style: DateStyle, hint: Hint) -> DateParts | None:
-    """Return a date with words in it, or a number alone."""
+    """Return a date written with words, or a lone number; None if there are other words."""
     tokens = TOKEN.findall(value)
     lowered = [token.lower() for token in tokens]
     months = _months_among(value, lowered)
@@ -490,7 +491,7 @@ def _read_worded(value: str, style: DateStyle, hint: Hint) -> DateParts | None:
         for index in months:
             anchor = _anchor(style, year, MONTH_OF[lowered[index]][1] + 1, day)
             month = Piece(tokens[index], Role.MONTH_WORD, writing=month_writing(tokens[index], tokens, style))
-            # Of several months each moves by itself; day and year go with the last.
+            # Each of several months is shifted separately; day and year belong to the last.
             out[index] = (
                 month
                 if index == months[-1]
@@ -547,7 +548,7 @@ def _first_of_decade(token: str, style: DateStyle) -> int:
 
 
 def _nearby_day(day: int, year: int | None, hint: tuple[int, int]) -> tuple[int, int, int]:
-    """Return a day without a month as one of the month of ``hint``, or of the next that has it."""
+    """Return a day without a month as a date in the month of ``hint``, or in the next month that has such a day."""
     anchor_year, month = year or hint[0], hint[1]
     if day <= 31:
         while day > monthrange(anchor_year, month)[1]:

@@ -1,8 +1,8 @@
-"""A date taken apart: the pieces it is written in, and the day it stands for.
+"""The parts of a date: its pieces as written, and the day it stands for.
 
-A date goes through three functions: :func:`deid_runtime.dates.parse.parse_date` reads it into :class:`DateParts`,
-:func:`deid_runtime.dates.shift.shift` moves these by days, :func:`deid_runtime.dates.render.render` writes them the way
-the original was written.
+A date passes through three functions. :func:`deid_runtime.dates.parse.parse_date` reads it into :class:`DateParts`,
+:func:`deid_runtime.dates.shift.shift` moves these by days, and :func:`deid_runtime.dates.render.render` writes them in
+the original format.
 """
 
 from dataclasses import dataclass, field
@@ -14,10 +14,11 @@ LONGEST_DATE_CHARS: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class DateStyle:
-    """What the dates of one note tell of each other: the year they are mostly in, and how they are written.
+    """The common style of the dates in one note: the main year and the format.
 
-    ``year`` is taken for dates without one, ``day_first`` for ``3/4/19``, ``padded`` for ``10/12``, ``short_months``
-    for ``May``, ``padded_days`` for ``10 June``, ``in_figures`` for a day that the original named without a date.
+    ``year`` is used for dates without one. ``day_first`` decides the order of ``3/4/19``, ``padded`` the format of
+    ``10/12``, ``short_months`` of ``May``, and ``padded_days`` of ``10 June``. ``in_figures`` decides how to write a
+    day that the original gave only as a name.
     """
 
     year: int
@@ -29,13 +30,13 @@ class DateStyle:
 
 
 class Role(Enum):
-    """What a piece of a date says."""
+    """The meaning of a piece of a date."""
 
-    KEPT = "kept"  # nothing that moves
+    KEPT = "kept"  # text that a shift does not change
     YEAR = "year"
     MONTH = "month"  # in figures
     MONTH_WORD = "month word"
-    DAY = "day"  # in figures, perhaps with its ending
+    DAY = "day"  # in figures, with or without an ordinal ending
     DAY_WORD = "day word"  # an ordinal in words
     WEEKDAY = "weekday"
     WEEKDAY_LETTER = "weekday letter"
@@ -54,20 +55,20 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a run of number words says: whether the month, how the day, the words of its year, and between them."""
+    """The content of a run of number words: month or not, form of the day, words of the year, and the joint."""
 
     month: bool
     day: Literal["", "cardinal", "ordinal"]
     year: tuple[str, ...]
-    joint: str  # of tens and units
+    joint: str  # between tens and units
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a date as written, and what it says.
+    """A part of a date as written, and its meaning.
 
-    ``weekday`` is 0 for Monday. ``writing`` names the words of a month or weekday. ``year`` is the year written behind
-    a holiday. ``is_padded`` asks for two figures.
+    ``weekday`` is 0 for Monday. ``writing`` names the word list of a month or weekday (language and length). ``year``
+    is the year written beside a holiday. ``is_padded`` requires two figures.
     """
 
     text: str = field(repr=False)
@@ -80,22 +81,22 @@ class Piece:
 
 
 class Form(Enum):
-    """How the pieces of a date go together."""
+    """How the pieces of a date are combined."""
 
     IN_ORDER = "in order"
     SCHEDULE = "schedule"  # weekdays in letters, a list or a range
-    WEEK_OF_MONTH = "week of month"  # a date, and the word that counted its week
+    WEEK_OF_MONTH = "week of month"  # a date, and the ordinal that counts its week
     DAYS_OF_MONTH = "days of month"  # 5-7 September 2019: a date, the joint, a date, the year
     DAYS_BEHIND_MONTH = "days behind month"  # Sep 5-7, 2019
-    DAMAGED = "damaged"  # a date, and how a scanner read it
+    DAMAGED = "damaged"  # a date, and its text as a scanner read it
 
 
 @dataclass(frozen=True, slots=True)
 class DateParts:
-    """A date as it was read.
+    """A parsed date.
 
-    ``year``, ``month`` and ``day`` are the day that it stands for: of what is coarser the middle. They may be of no
-    calendar (month 13), and are None where only weekdays are named. A piece may be a date of its own.
+    ``year``, ``month`` and ``day`` are the day that it stands for, or the middle of a longer period. They may be
+    invalid (month 13), and are None when only weekdays are named. A piece may itself be a date.
     """
 
     style: DateStyle

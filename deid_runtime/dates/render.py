@@ -1,4 +1,4 @@
-"""Write a date the way the original was written: padding, case, abbreviation, separators, language."""
+"""Write a date in the original format: padding, case, abbreviation, separators, language."""
 
 import re
 from datetime import date
@@ -32,7 +32,7 @@ def render(parts: DateParts) -> str:
 
 
 def _written(piece: Piece, parts: DateParts) -> str:
-    """Return the text of one piece of a date that holds no other date."""
+    """Return the text of one piece that contains no other date."""
     match piece.role:
         case Role.KEPT:
             return piece.text
@@ -82,14 +82,14 @@ def _written(piece: Piece, parts: DateParts) -> str:
 
 
 def padded_like(number: int, original: str, padded: bool) -> str:
-    """Return ``number`` in two figures where ``original`` has a zero before its figure, or ``padded`` asks for it."""
+    """Return ``number``, in two figures if ``original`` has a leading zero or ``padded`` requires it."""
     if original[0] == "0" and len(original) == 2:
         return f"{number:02}"
     return f"{number:02}" if padded and len(original) == 2 else str(number)
 
 
 def year_like(year: int, original: str) -> str:
-    """Return ``year`` in four figures or two."""
+    """Return ``year`` in four or two figures, as in ``original``."""
     return f"{year:04}" if len(original) == 4 else f"{year % 100:02}"
 
 
@@ -127,7 +127,7 @@ def _weekday_letter(piece: Piece) -> str:
 
 
 def _schedule(parts: DateParts, texts: list[str]) -> str:
-    """Return weekdays in letters; a list, not a range, goes in the order of the week."""
+    """Return weekdays in letters; a list is sorted in the order of the week, a range is not."""
     is_day = [isinstance(piece, Piece) and piece.role is Role.WEEKDAY_LETTER for piece in parts.pieces]
     days = [text for text, counts in zip(texts, is_day, strict=True) if counts]
     between = "".join(text for text, counts in zip(texts, is_day, strict=True) if not counts)
@@ -138,7 +138,7 @@ def _schedule(parts: DateParts, texts: list[str]) -> str:
 
 
 def _week_of_month(moved: str, counted: str) -> str:
-    """Return ``the second Sunday of January`` from the moved date, which has a day for what counted the week."""
+    """Return ``the second Sunday of January`` from ``moved``, a date with a day in place of the ordinal ``counted``."""
     day = re.search(r"\d{1,2}", moved)
     if day is None:
         raise ValueError("a week of a month that lost its day")
@@ -148,8 +148,8 @@ def _week_of_month(moved: str, counted: str) -> str:
 
 
 def _days_of_month(first: str, joint: str, second: str, year: str, *, is_day_first: bool) -> str:
-    """Return ``5-7 September 2019`` or ``Sep 5-7, 2019``, with both months where they became two."""
-    size = len(year)  # as long as it was written
+    """Return ``5-7 September 2019`` or ``Sep 5-7, 2019``, with both months if the shift made them differ."""
+    size = len(year)  # the year text keeps its length
     new_year = second[len(second) - size :]
     first, second = first[: len(first) - size], second[: len(second) - size]
     if is_day_first:
@@ -160,7 +160,7 @@ def _days_of_month(first: str, joint: str, second: str, year: str, *, is_day_fir
 
 
 def _damaged_like(made: str, value: str) -> str:
-    """Return ``made`` with the letter O for its zeros where ``value`` has it; in every number if it has no zero."""
+    """Return ``made`` with O for zeros in the numbers where ``value`` has O; in all if ``value`` has no zero."""
     if "O" not in value:
         return made
     numbers, new = _DAMAGED.findall(value), list(_FIGURES.finditer(made))

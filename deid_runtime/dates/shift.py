@@ -1,4 +1,4 @@
-"""Move a date by days: the day it stands for, and the weekdays in it. What is written is not looked at."""
+"""Move a date by days: the day it stands for, and its weekdays. The text of the date is not used."""
 
 from calendar import monthrange
 from dataclasses import replace
@@ -31,7 +31,7 @@ def shift(parts: DateParts, days: int) -> DateParts:
 
 
 def shift_day(year: int, month: int, day: int, days: int) -> tuple[int, int, int]:
-    """Return the date ``days`` on; what is impossible stays so: day 0, the 31st of a month of 30, month 13.
+    """Return the date ``days`` later. Invalid dates stay invalid: day 0, the 31st of a month of 30 days, month 13.
 
     Raises ValueError or OverflowError outside the years 1 to 9999.
     """
@@ -54,6 +54,6 @@ def shift_day(year: int, month: int, day: int, days: int) -> tuple[int, int, int
 
 
 def _changed_number(number: int, low: int, high: int, days: int) -> int:
-    """Return another number in ``low..high``, for parts of dates that mean nothing."""
+    """Return a different number in ``low..high``, for parts of dates that do not exist."""
     size = high - low + 1
     return low + (number - low + (days % (size - 1) + 1)) % size

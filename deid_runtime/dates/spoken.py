@@ -1,4 +1,4 @@
-"""Dates with their day or year in number words: ``May fifth, nineteen sixty-two``, ``eight nine fifty-five``."""
+"""Read and write dates with number words: ``May fifth, nineteen sixty-two``, ``eight nine fifty-five``."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from deid_runtime.lexicon.numbers import NUMBER_WORDS, ORDINAL_WORDS, TENS, card
 
 @dataclass(frozen=True, slots=True)
 class SpokenDate:
-    """A date in number words: the day it stands for, and one piece for each token; one without text is left out."""
+    """A date in number words: the day it stands for, and one piece per token; merged tokens have empty pieces."""
 
     year: int
     month: int
@@ -27,7 +27,8 @@ def read_spoken(
 ) -> SpokenDate | None:
     """Return a date whose day or year is in number words; None when there is none.
 
-    ``lowered`` are the ``tokens`` in lower case; ``months`` and ``weekdays`` say which of them are such words.
+    ``lowered`` are the ``tokens`` in lower case. ``months`` and ``weekdays`` are the indices of month and weekday
+    tokens.
     """
     runs = spoken_runs(lowered)
     if not runs or not (months or any(lowered[i] in _CARDINALS for start, end in runs for i in range(start, end))):
@@ -43,7 +44,7 @@ def read_spoken(
             year = spoken_year(words[0][2:], style)
             if year is not None:  # eight nine fifty-five
                 month, day, said_month = numbers[0], numbers[1], True
-    shape: list[tuple[bool, Sequence[str]]] = []  # for each run: does it say the day, and the words of its year
+    shape: list[tuple[bool, Sequence[str]]] = []  # for each run: whether it has the day, and the words of its year
     for run in words:
         if said_month:
             shape.append((True, run[2:]))
@@ -90,7 +91,7 @@ def read_spoken(
 
 
 def said_text(original: str, said: Said, year: int, month: int, day: int) -> str:
-    """Return a date in number words, which says what ``said`` tells, in the case of ``original``."""
+    """Return a date in number words with the parts that ``said`` names, in the case of ``original``."""
     words = [cardinal(month)] if said.month else []
     if said.day:
         words.append(ordinal(day, said.joint) if said.day == "ordinal" else cardinal(day, said.joint))
@@ -101,7 +102,7 @@ def said_text(original: str, said: Said, year: int, month: int, day: int) -> str
 
 
 def joint_of(run: Sequence[str]) -> str:
-    """Return what stands between tens and units in a run of number words: a space in ``twenty one``, else a hyphen."""
+    """Return the joint between tens and units in a run of number words: a space (``twenty one``) or a hyphen."""
     is_open = any(
         first in _DECADES
         and between == " "
@@ -112,7 +113,7 @@ def joint_of(run: Sequence[str]) -> str:
 
 
 def spoken_years(lowered: Sequence[str], style: DateStyle, *, has_month: bool) -> list[int]:
-    """Return the years in number words among the tokens of a date, in lower case."""
+    """Return the years in number words among the lower-case tokens of a date."""
     found = []
     for start, end in spoken_runs(lowered):
         words = [word for word in lowered[start:end] if word.isalpha() and word != "and"]
@@ -127,7 +128,7 @@ def spoken_years(lowered: Sequence[str], style: DateStyle, *, has_month: bool) -
 
 
 def spoken_runs(lowered: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the stretches of number words, with the spaces and hyphens between them, as token ranges."""
+    """Return the runs of number words, with the spaces and hyphens between them, as half-open token ranges."""
     runs: list[tuple[int, int]] = []
     for index, word in enumerate(lowered):
         if word not in _SPOKEN_WORDS:
@@ -140,7 +141,7 @@ def spoken_runs(lowered: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def counts_time(following: Sequence[str]) -> bool:
-    """Say whether the number words before these tokens count weeks and the like: ``the last two weeks of May``."""
+    """Return whether the number words before these tokens count units of time: ``the last two weeks of May``."""
     return next((word for word in following if word.isalnum()), "") in _COUNTED
 
 
@@ -155,9 +156,10 @@ _SPOKEN_WORDS: Final = _CARDINALS | frozenset(ORDINAL_WORDS) | {"and"}
 
 
 def spoken_day(words: Sequence[str], style: DateStyle) -> tuple[int | None, Sequence[str]]:
-    """Return the day that the number words beside a month begin with, or None, and the words behind it.
+    """Return the day at the start of the number words beside a month, or None, and the words behind it.
 
-    ``five nineteen sixty-two`` has a day, ``nineteen sixty-two`` and ``sixty-two`` are years; ``twenty-one`` is a day.
+    ``five nineteen sixty-two`` starts with a day. ``nineteen sixty-two`` and ``sixty-two`` are years. ``twenty-one`` is
+    a day.
     """
     if words[0] in ORDINAL_WORDS and ORDINAL_WORDS[words[0]] <= 31:
         return ORDINAL_WORDS[words[0]], words[1:]
@@ -174,7 +176,7 @@ def spoken_day(words: Sequence[str], style: DateStyle) -> tuple[int | None, Sequ
 
 
 def spoken_year(words: Sequence[str], style: DateStyle) -> int | None:
-    """Return the year that number words say, all of them, or None; two figures are of the century around the note."""
+    """Return the year that all of ``words`` name, or None. A year without century is the latest that fits the note."""
     year = _with_century(words)
     if year is not None:
         return year
@@ -183,7 +185,7 @@ def spoken_year(words: Sequence[str], style: DateStyle) -> int | None:
 
 
 def _with_century(words: Sequence[str]) -> int | None:
-    """Return a year said with its century, or ``aught nine``."""
+    """Return a year spoken with its century, or as ``aught nine``."""
     if len(words) > 1 and words[0] in _NOUGHTS:
         rest = _below_hundred(words[1:])
         return None if rest is None else 2000 + rest
@@ -203,7 +205,7 @@ def _with_century(words: Sequence[str]) -> int | None:
 
 
 def _below_hundred(words: Sequence[str]) -> int | None:
-    """Return the number from 0 to 99 that all of ``words`` say."""
+    """Return the number from 0 to 99 that all of ``words`` name, or None."""
     numbers = [NUMBER_WORDS.get(word) for word in words]
     if len(numbers) == 1:
         return numbers[0]
@@ -213,7 +215,7 @@ def _below_hundred(words: Sequence[str]) -> int | None:
 
 
 def year_words(year: int, original: Sequence[str], joint: str) -> str:
-    """Return ``year`` in words, said as ``original`` says one; ``joint`` stands between tens and units."""
+    """Return ``year`` in words, in the form of the words ``original``; ``joint`` stands between tens and units."""
     century, rest = divmod(year, 100)
     if original[0] in ("aught", "oh"):
         return f"{original[0]}{joint}{cardinal(rest, joint)}"

@@ -1,4 +1,4 @@
-"""What a date names, whatever its format: its years and decade, its month, its day."""
+"""Extract what a date names, in any format: its years, decade, month or day."""
 
 import re
 from datetime import date
@@ -32,9 +32,9 @@ _DECADE: Final = re.compile(
 
 
 def stated_years(value: str, style: DateStyle) -> tuple[int, ...]:
-    """Return the years that ``value`` names, in order, two-digit ones in full; empty for a date without one.
+    """Return the years that ``value`` names, in order, with four digits; empty for a date without a year.
 
-    Decades, which are no years, are left out.
+    Decades are left out, because they are not years.
     """
     if len(value) > LONGEST_DATE_CHARS:
         return ()
@@ -81,7 +81,7 @@ def stated_decade(value: str, style: DateStyle) -> int | None:
 
 
 def month_of(value: str, style: DateStyle) -> tuple[int, int] | None:
-    """Return the (year, month) that a date names, for what follows it, or None."""
+    """Return the (year, month) that a date names, as a hint for later dates, or None."""
     found = NUMERIC.search(value[:LONGEST_DATE_CHARS])
     if found:
         year, month, _ = numbers_of(found, style)
@@ -99,7 +99,7 @@ def month_of(value: str, style: DateStyle) -> tuple[int, int] | None:
 
 
 def day_named(text: str, style: DateStyle) -> date | None:
-    """Return the day that a date with a day and a month names, in the note's year where it has none; else None."""
+    """Return the day of a date with day and month, or None. A missing year is the main year of the note."""
     found = NUMERIC.search(text)
     tokens = TOKEN.findall(text)
     lowered = [token.lower() for token in tokens]

@@ -1,8 +1,8 @@
-"""The inclusion list: sentences known to be clean, which the models need not look at.
+"""The inclusion list: known-clean sentences, which the models need not read.
 
 Most sentences of a hospital's notes are repeated word for word (Murugadoss et al. 2021: 3.1 billion sentences, 700
-million distinct), so a list of frequent clean ones saves most of the work and every false alarm in them. The gate is
-exact: a sentence is on the list or not, after :func:`normalise`.
+million distinct). So a list of frequent clean sentences saves most of the work and every false positive in them. The
+comparison is exact after :func:`normalise`.
 
 File format: UTF-8, one sentence a line; blank lines and lines that start with ``#`` are skipped.
 """
@@ -18,21 +18,21 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.spans import Detector
 from deid_runtime.system.installed_files import missing_file
 
-#: Longer sentences are never looked up: they do not repeat, and a note of one line must cost nothing here.
+#: Longer sentences are never looked up: they do not repeat, and a note in one line must cost nothing here.
 MAX_SENTENCE_CHARS: Final = 400
 
-#: Shorter entries are refused: a line of one or two letters is a signature as often as a heading.
+#: Shorter entries are refused: a line of one or two letters is as often a signature as a heading.
 MIN_LETTERS: Final = 3
 
 _MARKER: Final = re.compile(r"(?:[-*+•·\u2013\u2014>#]+|\d{1,2}[.)]|[a-z]\)|\[[ x]?\])\s+", re.IGNORECASE)
 
 
 def strip_marks(sentence: str) -> str:
-    """Return a sentence without what does not count when sentences are compared, its case apart.
+    """Return a sentence without the parts that a comparison ignores; its case is kept.
 
-    White space is collapsed, one leading list marker (``-``, ``•``, ``3.``, ``b)``, ``[x]``) and closing ``.:;,`` are
-    dropped. A letter with a full stop is no marker, it may be somebody's initial. Digits stay as they are:
-    ``BP 120/80`` must be listed to be known.
+    White space is collapsed. One leading list marker (``-``, ``•``, ``3.``, ``b)``, ``[x]``) and closing ``.:;,`` are
+    removed. A letter with a full stop is not a marker, because it may be an initial. Digits stay as they are:
+    ``BP 120/80`` must be listed to match.
     """
     sentence = " ".join(sentence.split())
     marker = _MARKER.match(sentence)
@@ -42,7 +42,7 @@ def strip_marks(sentence: str) -> str:
 
 
 def normalise(sentence: str) -> str:
-    """Return the form under which sentences are compared: :func:`strip_marks`, case folded."""
+    """Return the form for comparison: :func:`strip_marks`, then case folding."""
     return strip_marks(sentence).casefold()
 
 
@@ -63,9 +63,11 @@ class InclusionList:
 def load_inclusion(path: Path | None, *, screen: Detector) -> InclusionList:
     """Read the list at ``path``; None reads the one that ships with the package.
 
-    ``screen`` runs on every entry. Raises SettingsError, with file and line, for a file that cannot be read, an entry
-    in which ``screen`` finds an identifier, and an entry with fewer than :data:`MIN_LETTERS` letters or longer than
-    :data:`MAX_SENTENCE_CHARS`.
+    ``screen`` runs on every entry. Raises SettingsError, with file and line, for:
+
+    - a file that cannot be read;
+    - an entry in which ``screen`` finds an identifier;
+    - an entry with fewer than :data:`MIN_LETTERS` letters or longer than :data:`MAX_SENTENCE_CHARS`.
     """
     name = str(path or "inclusion.txt")
     try:

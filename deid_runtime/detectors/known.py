@@ -1,9 +1,11 @@
-"""Which sentences of a note the models read.
+"""Choose the sentences of a note that models read.
 
-What a list or template explains needs no model. The lines of the package are left out of what models read, and the
-thresholds were chosen so. The lines that a site adds are read as context, and only asked of no more: left out, they
-would move what stands around them into other windows, beside other sentences, and a line that is accepted would change
-what is found elsewhere. A window of nothing but such lines is not read at all.
+Sentences that an inclusion list or a template explains need no model. Known-clean lines of the package are removed
+from what models read, and the thresholds were chosen under this condition.
+
+Known-clean lines that a site adds are context sentences: models read them and do not score them. Removing them would
+change the windows of the sentences around them, so an added line could change what is found elsewhere. A window with
+only such lines is not read at all.
 """
 
 from collections.abc import Sequence
@@ -24,12 +26,12 @@ class KnownLines:
     templates: Templates
 
     def explain(self, sentence: str) -> bool:
-        """Say whether one of them explains a sentence."""
+        """Return whether the inclusion list or a template explains a sentence."""
         return sentence in self.inclusion or self.templates.match(sentence) is not None
 
 
 def packaged_lines(settings: Settings) -> KnownLines | None:
-    """Return the lines of the package where ``settings`` name other ones, None where they do not."""
+    """Return the lines of the package if ``settings`` name other ones, else None."""
     if settings.inclusion is None and settings.templates is None:
         return None
     return KnownLines(load_inclusion(None, screen=find_patterns), load_templates(None))
@@ -38,9 +40,9 @@ def packaged_lines(settings: Settings) -> KnownLines | None:
 def sentences_to_read(
     text: str, sentences: Sequence[Sentence], unexplained: Sequence[Sentence], packaged: KnownLines | None
 ) -> Sequence[Sentence]:
-    """Return of the ``sentences`` of a note what models read: the ``unexplained``, and as known what a site explains.
+    """Return the ``sentences`` of a note that models read: the ``unexplained``, and context sentences of the site.
 
-    ``packaged`` is what comes with the package, None where nothing else explains.
+    ``packaged`` are the lines of the package; None when no other lines explain sentences.
     """
     if packaged is None or len(unexplained) == len(sentences):
         return unexplained

@@ -1,26 +1,28 @@
-"""Templates: whole sentences of one fixed form with typed slots, as machines write them.
+"""Match templates: whole sentences of a fixed form with typed slots, as machines write them.
 
     Electronically signed by[:] {DOCTOR}[,] {credential} on {DATE} at {time}
 
-A template speaks for a sentence only when it matches all of it; then its slots are final and no model looks at the
-sentence. The file is UTF-8, one template a line; blank lines and lines that start with ``#`` are skipped. In a line:
+A template applies only when it matches the whole sentence. Then its slots are final and no model reads the sentence.
+The file is UTF-8, one template a line; blank lines and lines that start with ``#`` are skipped. Syntax of a line:
 
 ==================  ====================================================================================
 ``{LABEL}``         an identifier of that label, in a form given by :data:`_IDENTIFIERS`
 ``{name}``          something else, in a form given by :data:`FREE_SLOTS`: ``{time}``, ``{number}``, ``{credential}``
-``{number:2}``      a whole number of just so many digits; ``{number:1-3}`` of one to three
+``{number:2}``      a whole number of exactly two digits; ``{number:1-3}`` of one to three
 ``[a|b]``           one of these, or nothing
 ``(a|b)``           one of these
-white space         white space; beside punctuation and brackets there may be none
-full stop           one at the end of the sentence need not be written
-``\\``               takes the next character as it is
+white space         white space; optional beside punctuation and brackets
+full stop           optional at the end of the sentence
+``\\``               takes the next character literally
 all else            itself, in any case
 ==================  ====================================================================================
 
-Every slot matches a bounded number of words, and words never give back a character, so that a sentence costs time
-linear in its length. Templates are found by their first word, one that starts with a slot by the longest word that it
-cannot do without; where there is none either, it is tried on every sentence. Where a line begins with a name, any words
-in capitals would do for one ("Office Visit Note DOB ..."): of these one must be a listed name, or a credential follow.
+Every slot matches a bounded number of words, and words are matched without backtracking, so the time is linear in the
+length of the sentence. Templates are looked up by their first word. A template that starts with a slot is looked up by
+the longest word that every match contains, or else tried on every sentence.
+
+Where a line begins with a name, any capitalised words could match it ("Office Visit Note DOB ..."). So one of them must
+be a listed name, or a credential must follow.
 """
 
 import hashlib
@@ -46,12 +48,12 @@ from deid_runtime.lexicon.vocabulary import alternation, dotted_credentials, kin
 from deid_runtime.spans import Span
 from deid_runtime.system.installed_files import missing_file
 
-#: Longer sentences are never matched: a template describes a line.
+#: Longer sentences are never matched, because a template describes one line.
 MAX_SENTENCE_CHARS: Final = 400
 
 _CREDENTIAL: Final = rf"(?:{with_stops(dotted_credentials('template'))})"
-# A name word starts with a capital, ends with a letter or the full stop of an initial, and is nobody's title or rank,
-# nor says whose a date or number is: "Mother DOB".
+# A name word starts with a capital and ends with a letter or the full stop of an initial. It is not a title or rank,
+# nor a word for the owner of a date or number ("Mother DOB").
 _NOT_A_NAME: Final = (
     rf"(?!(?:{_CREDENTIAL}|Dr|Mr|Mrs|Ms|Resident|Attending|Physician|Doctor|Nurse|Fellow|Intern|Service|Department|Dept|"
     r"Clinic|Hospital|Center|Centre|Unit|Team|Lab|Laboratory|System|Automated|Interface|Unknown|None|Pending|Self|On|At|"
@@ -106,36 +108,36 @@ _IDENTIFIERS: Final[dict[str, str]] = dict.fromkeys(LABELS, _ID) | {
     "LOCATION-OTHER": r"[A-Z0-9](?:[\w-]{0,7}+(?: [\w-]{1,8}){0,2})",
 }
 
-#: Slots that are no identifiers, by name: the form of each. None takes any word: it might be a name, and no model reads
-#: what a template has explained.
+#: Name -> form of the slots that are not identifiers. No form matches arbitrary words: they might be
+#: a name, and no model reads a sentence that a template explains.
 FREE_SLOTS: Final[dict[str, str]] = {
     "time": (
         r"(?:\d{1,2}:\d{2}(?::\d{2})?+|\d{4}|\d{1,2}(?= ?[AaPp]))(?: ?[AaPp]\.?[Mm]\.?| ?hrs?| ?h)?"
         r"(?: ?(?:[ECMP][SD]?T|UTC|GMT))?"
     ),
-    # Unlike {time} never four digits or a bare number, which may be a year or an age.
+    # Unlike {time}, never four digits or a lone number, which may be a year or an age.
     "clock": r"\d{1,2}:\d{2}(?::\d{2})?+(?: ?[AaPp]\.?[Mm]\.?| ?hrs?)?(?: (?:[ECMP][SD]?T|UTC|GMT))?",
     "number": r"\d{1,9}(?:[.,]\d{1,6})?",
     "credential": rf"{_CREDENTIAL}(?:,? {_CREDENTIAL}){{0,4}}",
     "sex": r"(?i:male|female|man|woman|m|f|x)",
 }
-#: The slots of numbers with a given count of digits, ``{number:2}`` and ``{number:1-3}``.
+#: Slots for numbers with a given count of digits, ``{number:2}`` and ``{number:1-3}``.
 _NUMBER: Final = re.compile(r"number:([1-9])(?:-([1-9]))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One compiled template. ``labels`` names the label of each group of ``pattern``; ``first`` the first words."""
+    """One compiled template. ``labels`` has the label of each group of ``pattern``; ``first`` the first words."""
 
     pattern: re.Pattern[str]
     labels: tuple[str, ...]
-    first: frozenset[str] | None  # folded; None: any
-    anchor: str = ""  # a folded word that every match holds, where ``first`` is None; empty: none
-    needs_listed_name: bool = False  # the first slot is a name, and nothing before it or a credential tells that it is
+    first: frozenset[str] | None  # folded; None: any word
+    anchor: str = ""  # folded word in every match, used when ``first`` is None; empty: none
+    needs_listed_name: bool = False  # begins with a name slot, without other evidence for a name
 
 
 class Templates:
-    """Compiled templates. ``sha256`` is the digest of the file, ``len()`` their number."""
+    """Compiled templates. ``sha256`` is the digest of the file, ``len()`` the number of templates."""
 
     def __init__(self, templates: Sequence[Template], sha256: str = "") -> None:
         self.sha256 = sha256
@@ -158,15 +160,15 @@ class Templates:
     def match(self, sentence: str) -> list[Span] | None:
         """Return the slots of the first template that matches the whole sentence, or None.
 
-        Offsets are those of ``sentence``; white space around it does not count. The list may be empty: a template
-        without an identifier matched.
+        Offsets are those of ``sentence``; white space around it is ignored. The list may be empty: a template without
+        an identifier matched.
         """
         return next((spans for _, spans in self.matches(sentence)), None)
 
     def matches(self, sentence: str) -> Iterator[tuple[int, list[Span]]]:
-        """Yield the number, from 0, and the slots of every template that matches, as :meth:`match`, the first first.
+        """Yield the number (from 0) and the slots, as in :meth:`match`, of every template that matches.
 
-        Those found by their first word come first, the others after them; both in the order of the file.
+        Templates found by their first word come first, then the others; both groups in the order of the file.
         """
         if len(sentence) > MAX_SENTENCE_CHARS:
             return
@@ -236,7 +238,7 @@ _Node = _Fixed | _Slot | _Space | _Choice
 def compile_template(source: str) -> Template:
     """Compile one line of a template file.
 
-    Raises SettingsError saying what is wrong with it, without where.
+    Raises SettingsError that says what is wrong with the line, without file and line number.
     """
     pieces = iter(_PIECE.finditer(source.strip()))
     nodes = _parse(pieces, closing="")[0]
@@ -252,12 +254,12 @@ def compile_template(source: str) -> Template:
 
 
 def escape(text: str) -> str:
-    """Return ``text`` as it must be written in a template to stand for itself."""
+    """Return ``text`` escaped, so that a template matches it literally."""
     return re.sub(r"[\[\]()|{}\\]|^#", r"\\\g<0>", text)
 
 
 def _parse(pieces: Iterator[re.Match[str]], closing: str) -> tuple[tuple[_Node, ...], ...]:
-    """Read branches up to the bracket ``closing``, or to the end when that is empty."""
+    """Parse branches up to the bracket ``closing``, or to the end when ``closing`` is empty."""
     branches: list[list[_Node]] = [[]]
     for piece in pieces:
         kind = piece.lastgroup or ""
@@ -284,7 +286,7 @@ def _parse(pieces: Iterator[re.Match[str]], closing: str) -> tuple[tuple[_Node, 
 
 
 def _pattern(nodes: Sequence[_Node], labels: list[str]) -> str:
-    """Return the regular expression of ``nodes``, adding the label of each group it opens to ``labels``."""
+    """Return the regular expression of ``nodes``, and add the label of each group it opens to ``labels``."""
     parts: list[str] = []
     for at, node in enumerate(nodes):
         if isinstance(node, _Fixed):
@@ -341,7 +343,7 @@ def _first_words(nodes: Sequence[_Node]) -> tuple[frozenset[str] | None, bool]:
 
 
 def _anchor(nodes: Sequence[_Node]) -> str:
-    """Return the longest word that stands by itself in every match, folded; empty when there is none."""
+    """Return the longest folded word that is a separate word in every match; empty when there is none."""
     words = [""]
     for at, node in enumerate(nodes):
         if isinstance(node, _Fixed) and _WORDS.fullmatch(node.text):

@@ -1,1 +1,1 @@
-"""Spans of all detectors made one set: propagation within a note, and fusion of overlapping spans."""
+"""Merge the spans of all detectors: propagation within a note, and fusion of overlapping spans."""

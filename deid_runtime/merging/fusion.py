@@ -1,21 +1,22 @@
-"""What several finders found in one text, made into one sorted, disjoint list: union, a vote of one.
+"""Fuse the spans that several detectors found in one text into one sorted, disjoint list (the union of all spans).
 
-Whatever anyone found stays covered, to the character; fusion only settles *whose label* a character carries. The order
-of the spans given never matters, and fusing twice changes nothing.
+Every character that a detector found stays covered. Fusion only decides which label a character has. The result does
+not depend on the order of the spans, and fusing twice gives the same result.
 
-1. **Wholes before parts.** ``Rochester`` (CITY) inside ``Rochester General Hospital`` (HOSPITAL) is part of that name.
-   A span of a model, a record or of propagation that lies within a longer span of those is taken up by it. Templates
-   and patterns are spared: a well-formed date or ZIP inside a sloppy model span is still that date or ZIP.
-2. **One kind, one span.** Overlapping spans of one *kind* (:data:`KINDS`: the names; the facilities and employers; the
-   numbers of all sorts; each other label by itself) become one span over their union, under the label of the best of
-   them: ``Smith`` (PATIENT, record) and ``John Smith`` (DOCTOR, model) give ``John Smith`` (PATIENT). Only where such a
-   union would join two things that patterns tell apart (the two dates of a range) do those keep their bounds.
-3. **Priority.** Where kinds still overlap, the better one keeps all of its span, the other what is left over
-   (Murugadoss et al. 2021, Supplementary Table 1: :data:`deid_runtime.labels.SOURCE_RANK`; ties by score, then length,
-   then position). A leftover without a letter or digit goes to the span beside it, a leftover beside a span of its own
-   kind joins that.
+1. **Containment.** A span of a model, a record or of propagation is merged into a longer span of these sources that
+   contains it. ``Rochester`` (CITY) is part of ``Rochester General Hospital`` (HOSPITAL). Spans of templates and
+   patterns are not merged this way: a well-formed date or ZIP inside an inexact model span keeps its label.
+2. **Same kind.** Overlapping spans of one *kind* become one span over their union, with the label of the best of them.
+   The kinds (:data:`KINDS`) are: the names; the facilities and employers; the numbers of all sorts; each other label
+   by itself. ``Smith`` (PATIENT, record) and ``John Smith`` (DOCTOR, model) give ``John Smith`` (PATIENT). When the
+   union would join two spans that patterns separate (the two dates of a range), these spans keep their bounds.
+3. **Priority.** Where kinds still overlap, the better span keeps all its characters and the other keeps the rest.
+   A rest without a letter or digit is added to the adjacent span. A rest beside a span of its own kind is added to
+   that span. The order of sources is :data:`deid_runtime.labels.SOURCE_RANK` (Murugadoss et al. 2021, Supplementary
+   Table 1); ties are decided by score, then length, then position.
 
-Better means: lower rank of the best source, higher score, longer, further left, first label in the alphabet.
+A span is better by the first of these that differs: lower rank of its best source, higher score, more characters,
+earlier start, label earlier in the alphabet.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,8 +30,8 @@ from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS, LABELS, SOURCE_RANK
 from deid_runtime.spans import Span
 
-#: Labels that name one kind of thing, so that overlapping spans of them are one entity. Places differ: a street and a
-#: city that overlap are two entities, one of them cut wrongly.
+#: Labels of one kind: overlapping spans of one kind are one entity. Places are not one kind: a street and a city that
+#: overlap are two entities, and one of them has wrong bounds.
 _KINDS: Final[tuple[tuple[str, ...], ...]] = (
     HEADS["name"],
     HEADS["organization"],
@@ -41,12 +42,12 @@ _KINDS: Final[tuple[tuple[str, ...], ...]] = (
     ),
 )  # fmt: skip
 
-#: Label to the name of its kind, which is the first label of the kind.
+#: Label -> name of its kind, which is the first label of the kind.
 KINDS: Final[dict[str, str]] = {label: label for label in LABELS} | {
     label: kind[0] for kind in _KINDS for label in kind
 }
 
-#: Sources whose bounds come from the form of the thing itself; every other source may be a little off.
+#: Sources whose bounds follow from the format of the entity. The bounds of every other source may be inexact.
 _EXACT: Final = frozenset({"template", "pattern"})
 
 
@@ -54,7 +55,7 @@ _EXACT: Final = frozenset({"template", "pattern"})
 def rank_of(sources: tuple[str, ...]) -> int:
     """Return the rank of the best of ``sources``; 0 is best.
 
-    A source may carry a further part (``model:name:v3`` ranks as ``model:name``); an unknown one ranks last.
+    A source may have a further part (``model:name:v3`` ranks as ``model:name``). An unknown source ranks last.
     """
     last = len(SOURCE_RANK)
     ranks = (SOURCE_RANK.get(source, SOURCE_RANK.get(source.rpartition(":")[0], last)) for source in sources)
@@ -64,7 +65,7 @@ def rank_of(sources: tuple[str, ...]) -> int:
 def fuse_spans(text: str, spans: Iterable[Span]) -> list[Span]:
     """Return sorted, disjoint spans that cover exactly the characters of ``text`` that ``spans`` cover.
 
-    A result made of several carries the sources of all of them, sorted by rank, and the highest of their scores.
+    A span fused from several has the sources of all of them, sorted by rank, and the highest of their scores.
 
     Raises InputError when a span ends behind the text.
     """
@@ -84,7 +85,7 @@ def fuse_spans(text: str, spans: Iterable[Span]) -> list[Span]:
 
 
 def _fuse_cluster(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Fuse sorted spans of which each overlaps another."""
+    """Fuse a cluster: sorted spans, each of which overlaps another."""
     if len({KINDS[span.label] for span in spans}) == 1:
         units = _unite_kind(spans)
         return units if len(units) == 1 else _share_out(text, sorted(units, key=_preference))
@@ -106,12 +107,12 @@ def _is_exact(span: Span) -> bool:
 
 
 def _take_up_parts(spans: Sequence[Span]) -> list[Span]:
-    """Unite every inexact span with the inexact span of another kind that strictly contains it and reaches furthest.
+    """Merge every inexact span into the furthest-reaching inexact span of another kind that strictly contains it.
 
-    A span that one of its own kind contains too is left for :func:`_unite_kind`.
+    A span that a span of its own kind also contains is left for :func:`_unite_kind`.
     """
     kept = [span for span in spans if _is_exact(span)]
-    # A whole comes before its parts, so one pass that remembers the furthest-reaching span of each kind finds them all.
+    # In this order a containing span comes before its parts, so one pass with the furthest span of each kind suffices.
     inexact = sorted((span for span in spans if not _is_exact(span)), key=lambda s: (s.start, -s.end, _preference(s)))
     furthest: dict[str, int] = {}  # kind -> index in inexact
     members: dict[int, list[Span]] = {}
@@ -132,7 +133,7 @@ def _strictly_contains(whole: Span, part: Span) -> bool:
 
 
 def _unite_kind(spans: Sequence[Span]) -> list[Span]:
-    """Unite the overlapping spans of one kind, unless that would join two exact ones."""
+    """Unite the overlapping spans of one kind, unless that would join two exact spans."""
     units: list[Span] = []
     for group in _overlapping(spans):
         exact = [_unite(members) for members in _overlapping([span for span in group if _is_exact(span)])]
@@ -145,7 +146,7 @@ def _unite_kind(spans: Sequence[Span]) -> list[Span]:
 
 
 def _overlapping(spans: Iterable[Span]) -> list[list[Span]]:
-    """Return the groups of spans that hang together by overlaps."""
+    """Return the groups of spans that are connected by overlaps."""
     groups: list[list[Span]] = []
     end = 0
     for span in sorted(spans):
@@ -159,7 +160,7 @@ def _overlapping(spans: Iterable[Span]) -> list[list[Span]]:
 
 
 def _unite(spans: Sequence[Span], *, label: str | None = None) -> Span:
-    """Return one span over all of ``spans``, under ``label`` or that of the best."""
+    """Return one span over all of ``spans``, with ``label`` or the label of the best span."""
     return Span(
         min(span.start for span in spans),
         max(span.end for span in spans),
@@ -175,10 +176,10 @@ def _sorted_sources(spans: Iterable[Span]) -> tuple[str, ...]:
 
 
 def _share_out(text: str, units: Sequence[Span]) -> list[Span]:
-    """Give every character to the best of ``units`` that covers it; ``units`` come best first."""
+    """Assign every character to the best of ``units`` that covers it; ``units`` are sorted, best first."""
     edges = sorted({edge for unit in units for edge in (unit.start, unit.end)})
     arriving = sorted(range(len(units)), key=lambda at: units[at].start, reverse=True)
-    present: list[int] = []  # a heap: its top is the best unit here, once those that ended are off
+    present: list[int] = []  # heap: its top is the best unit at this position, once ended units are removed
     shares: list[tuple[int, int, int]] = []  # unit, start, end
     for start, end in pairwise(edges):
         while arriving and units[arriving[-1]].start <= start:
@@ -197,9 +198,9 @@ def _share_out(text: str, units: Sequence[Span]) -> list[Span]:
 
 
 def _settle_leftovers(text: str, pieces: Sequence[Span], is_leftover: Sequence[bool]) -> list[Span]:
-    """Join leftovers to the neighbour they touch: the wordless to any (left first), others to one of their kind."""
+    """Join leftovers to an adjacent span: one of their kind or, without letters or digits, any (left first)."""
     settled: list[Span] = []
-    carried: Span | None = None  # a leftover on its way to the piece on its right
+    carried: Span | None = None  # a leftover to join to the next piece
     for i, piece in enumerate(pieces):
         current = piece if carried is None else _join(carried, piece, to=piece)
         carried = None

@@ -1,11 +1,12 @@
-"""What was found once in a note is found everywhere in it.
+"""Find repeated mentions: look up what detectors found once in the rest of the same note.
 
-A name, number or address that some finder is sure of is looked up in the rest of its note: full names and their parts
-(``Okafor`` after ``Rosalind Okafor``), numbers, e-mail addresses, streets, facilities and employers. Ages, dates, short
-numbers and short abbreviations are not: they mean something else a line further down. Nor is a part of a name that is
-also a word, unless a title or another part stands beside it. Log-in names that are made of a full name are found too.
+Propagation repeats names, numbers, e-mail addresses, streets, facilities and employers that a detector is sure of.
+It finds full names and their parts (``Okafor`` after ``Rosalind Okafor``), and usernames built from a name in the note.
 
-One pass over the words of the note, whatever the number of spans.
+Ages, dates, short numbers and short abbreviations are not repeated, because they can mean something else elsewhere.
+A part of a name that is also an ordinary word is repeated only beside a title or another part of the name.
+
+The search takes one pass over the words of the note, whatever the number of spans.
 """
 
 import re
@@ -28,15 +29,15 @@ from deid_runtime.lexicon.name_slots import (
 from deid_runtime.merging.usernames import LogInNames
 from deid_runtime.spans import Span
 
-#: Least score of a span that is believed elsewhere; what is found by propagation carries the score it came from.
+#: Minimum score of a span to propagate. A propagated span has the score of the span it repeats.
 MIN_SCORE: Final = 0.7
-#: Least score of what models alone found and what is made of ordinary words.
+#: Minimum score of a span that only models found and that consists of ordinary words.
 _MIN_SCORE_OF_WORDS: Final = 0.9
-_MOST_WORDS: Final = 16  # of one mention of a name
+_MOST_WORDS: Final = 16  # in one mention of a name
 _UNSURE: Final = frozenset({"propagation", "pattern:weak", "rule:people:weak"})
 
 _NAMES: Final = frozenset({"PATIENT", "DOCTOR"})
-#: Labels whose values are looked up whole: in the same case, or in any.
+#: Labels whose values are looked up as a whole, in the same case or in another (see :class:`_Wholes`).
 _NUMBERS: Final = frozenset(
     {
         "PHONE", "FAX", "SSN", "MEDICALRECORD", "HEALTHPLAN", "ACCOUNT", "LICENSE", "VEHICLE", "DEVICE", "BIOID",
@@ -55,7 +56,7 @@ _COMMA: Final = re.compile(r"[ \t]{0,2},(?:[ \t]{0,3}|[ \t]?\r?\n[ \t]{0,4})")
 
 
 def propagate(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Return further spans (source ``propagation``) where ``text`` repeats what ``spans`` found, none inside them.
+    """Return the spans (source ``propagation``) where ``text`` repeats ``spans``, none of them inside one of ``spans``.
 
     Only spans that score :data:`MIN_SCORE` or more and have a better source than a weak pattern are repeated. The
     result is sorted and does not depend on the order of ``spans``.
@@ -76,7 +77,7 @@ def propagate(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _is_believed(text: str, span: Span) -> bool:
-    """Say whether what ``span`` holds is worth looking for: ordinary words are only where it is quite sure."""
+    """Return whether to propagate ``span``. Ordinary words that only models found need a high score."""
     if span.score >= _MIN_SCORE_OF_WORDS or not all(source.startswith("model") for source in span.sources):
         return True
     return any(
@@ -87,8 +88,8 @@ def _is_believed(text: str, span: Span) -> bool:
 
 
 def _outside(found: Iterable[Span], spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield what of ``found`` no one of ``spans`` contains."""
-    # A span that contains another starts no later and ends no sooner: sorted by start, the furthest end tells.
+    """Yield the spans of ``found`` that no span of ``spans`` contains."""
+    # A containing span starts no later and ends no sooner. In order of start, it is enough to keep the furthest end.
     furthest = 0
     events = sorted(
         chain(((span.start, 0, span) for span in spans), ((span.start, 1, span) for span in found)),
@@ -107,9 +108,9 @@ def _rank(span: Span) -> int:
 
 @dataclass(slots=True)
 class _NameWord:
-    """What is known of one word of the names: where in which of them it stands, and how they are labelled."""
+    """Facts about one word of the names found: its position in each name, its labels and its best score."""
 
-    places: dict[int, int] = field(default_factory=dict)  # name -> place in it, given name first
+    places: dict[int, int] = field(default_factory=dict)  # name -> position in it, given name first
     labels: Counter[str] = field(default_factory=Counter)
     score: float = 0.0
     is_whole_part: bool = False
@@ -127,7 +128,7 @@ class _Part(NamedTuple):
 
 
 class _Names:
-    """The words of the names found, to be met again alone or together."""
+    """Index of the words of the names found, to find them again alone or together."""
 
     def __init__(self, text: str, spans: Sequence[Span]) -> None:
         self._text = text
@@ -143,7 +144,7 @@ class _Names:
                 known.places[name] = place
                 known.labels[span.label] += 1
                 known.score = max(known.score, span.score)
-                # Le Ha, Al Young: what begins a name of two words is no particle, though de Souza is such a name too
+                # A word that begins a name of two words is not a particle (Le Ha, Al Young). Lower case is: de Souza.
                 known.is_whole_part |= len(words) > 1 and (
                     place == len(words) - 1 or (len(words) == 2 and not text[span.start].islower())
                 )
@@ -155,7 +156,7 @@ class _Names:
         return bool(self._words)
 
     def find(self, words: Sequence[tuple[int, int]]) -> Iterator[Span]:
-        """Yield every mention: the words known that stand together, as far as they are meant as a name."""
+        """Yield a span for every mention: adjacent words of the index that are meant as a name."""
         run: list[_Part] = []
         for start, end in words:
             part = self._part(start, end)
@@ -170,7 +171,7 @@ class _Names:
         yield from self._judge(run)
 
     def _part(self, start: int, end: int) -> _Part | None:
-        """Return a word of the text as a part of a name, None where it is none; a capital may be an initial of one."""
+        """Return the word ``[start, end)`` as a part of a name or as an initial of one; None if it is neither."""
         folded = fold(self._text[start:end])
         known = self._words.get(folded)
         if end - start == 1 and self._text[start].isupper():
@@ -196,7 +197,7 @@ class _Names:
         if any(part.folded == right.folded for part in run):
             return False
         shared = left.known.places.keys() & right.known.places.keys()
-        # A comma also separates people, and a word from the next: only Family, Given is one name.
+        # A comma also separates people and clauses, so across a comma only "Family, Given" is one name.
         if _COMMA.fullmatch(gap) is not None:
             return (
                 bool(shared)
@@ -217,14 +218,14 @@ class _Names:
         )
 
     def _order(self, parts: Sequence[_Part]) -> bool | None:
-        """Say whether ``parts`` stand as in one of the names they are of; None where they are of none."""
+        """Return whether ``parts`` stand in the order of a name that has all of them; None if there is no such name."""
         shared = set.intersection(*(set(part.known.places) for part in parts))
         if not shared:
             return None
         return any(all(left.known.places[n] < right.known.places[n] for left, right in pairwise(parts)) for n in shared)
 
     def _judge(self, run: Sequence[_Part]) -> Iterator[Span]:
-        """Yield the mention that ``run`` is, if it is one."""
+        """Yield the mention in ``run``, if there is one."""
         run = self._without_strange_initials(run)
         if not any(part.known.labels for part in run):
             return
@@ -239,9 +240,10 @@ class _Names:
         yield Span(start, end, label, max(part.known.score for part in telling), ("propagation",))
 
     def _without_strange_initials(self, run: Sequence[_Part]) -> Sequence[_Part]:
-        """Return ``run`` without letters at its ends that are no initials of the name beside them.
+        """Return ``run`` without letters at its ends that are not initials of the name beside them.
 
-        One that only the name has in full needs a full stop, and so is *R* behind a name the right hip.
+        A letter that the name has only as a full word needs a full stop, because *R* behind a name can mean the right
+        hip. A letter at the end that begins an abbreviation (*M.D.*) is removed too.
         """
         first, last = 0, len(run)
         while first < last and not self._is_initial(run[first], run[first + 1 : first + 2]):
@@ -265,32 +267,32 @@ class _Names:
         )
 
     def _is_hyphenated(self, run: Sequence[_Part]) -> bool:
-        """Say whether a word that is no part of the name hangs on by a hyphen, as in *Kayser-Fleischer*."""
+        """Return whether a hyphen attaches a word outside the name to it, as in *Kayser-Fleischer*."""
         if not all(is_ordinary(part.folded) for part in run):
-            return False  # half of a double name
+            return False  # an uncommon word here may be half of a double name
         start, end = run[0].start, run[-1].end
         before, behind = self._text[max(start - 2, 0) : start], self._text[end : end + 2]
         return (before[-1:] in _HYPHENS and before[:1].isalpha()) or (behind[:1] in _HYPHENS and behind[1:].isupper())
 
 
-#: A letter that is an initial of no name found, as it may stand between two parts of one.
+#: Used for a letter that is an initial of no name found; it may stand between two parts of a name.
 _NO_NAME: Final = _NameWord()
 
 
 def _joined_words(value: str) -> list[str]:
-    """Return, folded and as one, the words of ``value`` that an apostrophe or hyphen divides: ``omalley``."""
+    """Return the folded words of ``value`` that contain an apostrophe or hyphen, without it: ``omalley``."""
     return [fold("".join(_WORD.findall(compound[0]))) for compound in _COMPOUND.finditer(value)]
 
 
 def _in_order(value: str) -> list[str]:
-    """Return the words of a name, folded, given names first: those of ``Okafor, Rosa`` as ``rosa okafor``."""
+    """Return the folded words of a name, given names first: ``Okafor, Rosa`` gives ``rosa okafor``."""
     family, comma, given = value.partition(",")
     words = [fold(word) for word in _WORD.findall(f"{given} {family}" if comma else value)]
     return [word for word in words if word]
 
 
 class _Wholes:
-    """Numbers and places found, to be met again as they are."""
+    """Index of the numbers and places found, to find the same values again."""
 
     def __init__(self, text: str, spans: Sequence[Span]) -> None:
         self._text = text
@@ -298,7 +300,7 @@ class _Wholes:
         self._by_first: dict[str, dict[int, dict[str, Span]]] = {}
         for span in sorted(spans, key=lambda span: (_rank(span), -span.score, span)):
             article = _ARTICLE.match(text, span.start, span.end)
-            if article is not None:  # with it, a word in lower case would count as a name of two
+            if article is not None:  # an article would make a lower-case word a name of two words
                 span = replace(span, start=article.end())
             value = self._lower[span.start : span.end]
             first = _WORD.search(value)
@@ -309,7 +311,7 @@ class _Wholes:
         return bool(self._by_first)
 
     def find(self, words: Sequence[tuple[int, int]]) -> Iterator[Span]:
-        """Yield every place where a value stands again, between word boundaries."""
+        """Yield a span for every occurrence of a value between word boundaries."""
         for start, first_end in words:
             for length, values in self._by_first.get(self._lower[start:first_end], {}).items():
                 origin = values.get(self._lower[start : start + length])
@@ -325,14 +327,14 @@ class _Wholes:
         if here == before:
             return True
         if " " in here:
-            # Home Care may be the name of one; home care is a service, as any words in small letters are
+            # "Home Care" may be the name of an employer, but "home care" is a service. So is any phrase in lower case.
             return not here.islower() or before.islower() or not all(map(is_ordinary, map(fold, _WORD.findall(here))))
-        # One word in another case: a place may be shouted, a code may not be a word that only looks like it
+        # One word in another case: a place may be in capitals, but a code in another case may be a different word.
         return origin.label in _PLACES and here[0].isupper()
 
 
 def _is_telling(value: str, label: str) -> bool:
-    """Say whether a value means the same wherever it stands in the note."""
+    """Return whether a value is specific enough to mean the same everywhere in the note."""
     letters = sum(character.isalpha() for character in value)
     digits = sum(character.isdigit() for character in value)
     if label in ("EMAIL", "URL", "IPADDR"):
@@ -352,9 +354,9 @@ def _is_telling(value: str, label: str) -> bool:
 
 
 def _lower_in_place(text: str) -> str:
-    """Return ``text`` in lower case, every character at its old offset."""
+    """Return ``text`` in lower case, with every character at its original offset."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower
-    # A few capitals (İ) become two characters
+    # Lower case turns a few capitals (İ) into two characters.
     return "".join(character.lower() if len(character.lower()) == 1 else character for character in text)

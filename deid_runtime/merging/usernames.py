@@ -1,9 +1,10 @@
-"""Log-in names made of the names of a note: ``kostrowe2`` beside *Katya Ostrowe*, ``OSTROWEK1``, ``dmcgriff``.
+"""Find usernames built from the names in a note: ``kostrowe2`` for *Katya Ostrowe*, ``OSTROWEK1``, ``dmcgriff``.
 
-Hospitals make them of an initial and the family name, cut off or whole, often with digits. Where the note has the
-family name alone (*Dr. Ostrowe*), any letter before the whole of it will do, with digits behind: ``fevers`` would be
-*Dr. Evers* otherwise. Of short family names too, only digits tell: ``chart`` is not *Carol Hart*, nor ``shunt`` *Sol
-Hunt*.
+Hospitals build usernames from an initial and the family name, whole or cut off, often followed by digits.
+
+When the note has the family name alone (*Dr. Ostrowe*), any letter before the whole family name counts as the initial.
+Such a username needs digits behind it: without digits, ``fevers`` would match *Dr. Evers*. Short family names need
+digits too: ``chart`` is not *Carol Hart*, and ``shunt`` is not *Sol Hunt*.
 """
 
 import re
@@ -18,33 +19,33 @@ _BETWEEN_NAMES: Final = re.compile(r"[\s,.]+")
 _HYPHENS: Final = re.compile(r"[-\u2010\u2011]")
 _NO_LETTER: Final = re.compile(r"[\W\d_]+")
 _FORM: Final = re.compile(r"([a-z]{4,16}|[A-Z]{4,16})(\d{0,4})")
-_LONGEST: Final = 15  # letters of a family name that are looked at
-_MOST_WORDS: Final = 6  # of one name
-#: So many letters of a family name are as good as the whole, and so few tell with digits behind.
+_LONGEST: Final = 15  # letters of a family name that are used
+_MOST_WORDS: Final = 6  # in one name
+#: Numbers of letters of a family name: enough to count as the whole name, and the minimum with digits behind.
 _AS_GOOD: Final = 5
 _FEWEST: Final = 3
-_FEWEST_ALONE: Final = 6  # without digits
-_FEWEST_FIRST: Final = 4  # with the initial behind it
+_FEWEST_ALONE: Final = 6  # letters, without digits
+_FEWEST_FIRST: Final = 4  # letters, when the initial follows the family name
 _FEWEST_BEHIND_ANY: Final = 4
-_KEY: Final = 4  # letters by which most words are known for none
+_KEY: Final = 4  # letters of a prefix that rules out most words quickly
 
 
 class LogInNames:
-    """The log-in names that could be made of the names that ``spans`` of ``text`` hold."""
+    """Finds the usernames that can be built from the names that ``spans`` of ``text`` mark."""
 
     def __init__(self, text: str, spans: Iterable[Span]) -> None:
         self._text = text
-        self._score: dict[str, float] = {}  # by its letters
-        self._alone: set[str] = set()  # those that need no digits
-        self._wholes: set[str] = set()  # an initial and all of a family name: with digits, no word
-        self._families: dict[str, float] = {}  # what may stand between any letter and digits
+        self._score: dict[str, float] = {}  # letters of a username -> score
+        self._alone: set[str] = set()  # letters that need no digits
+        self._wholes: set[str] = set()  # initial and whole family name: with digits, never an ordinary word
+        self._families: dict[str, float] = {}  # family names that any letter may precede, when digits follow
         scores: dict[tuple[str, ...], float] = {}
         for span in spans:
             parts = tuple(_BETWEEN_NAMES.split(text[span.start : span.end])[:_MOST_WORDS])
             scores[parts] = max(span.score, scores.get(parts, 0.0))
         for parts, score in scores.items():
             self._add(parts, score)
-        self._names = {_letters(part) for parts in scores for part in parts}  # "marion" is not made of Mo Arion
+        self._names = {_letters(part) for parts in scores for part in parts}  # "marion" is not Mo Arion's username
         self._keys = {form[:_KEY] for form in self._score}
         self._family_keys = {family[: _KEY - 1] for family in self._families}
 
@@ -73,7 +74,7 @@ class LogInNames:
                 self._score[letters] = max(score, self._score.get(letters, 0.0))
 
     def find(self, words: Sequence[tuple[int, int]]) -> Iterator[Span]:
-        """Yield the ``words``, runs of letters and digits as half-open offsets, that are made of a name."""
+        """Yield a span for each of ``words`` (half-open offsets of letters and digits) that is built from a name."""
         for start, end in words:
             key = self._text[start : start + _KEY].lower()
             if key not in self._keys and key[1:] not in self._family_keys:

@@ -1,4 +1,4 @@
-"""From the tags and scores of words to spans: a threshold on 1 - P(O) decides, B and I tags cut."""
+"""Turn tags and scores of words into spans: a threshold on 1 - P(O) selects words, B and I tags set the bounds."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,15 +12,15 @@ from deid_runtime.spans import Span
 
 Scores = NDArray[np.floating[Any]]
 
-_TRACE_LABEL: Final = "IDNUM"  # means nothing: what leaves a trace has no label
+_TRACE_LABEL: Final = "IDNUM"  # placeholder: a trace has no label
 _JOINING: Final = frozenset("-'’./,@:&#()_ ")
 _TRIMMED: Final = ",;:"
 _ARTICLE: Final = "the"
-#: An article in lower case stays outside of a span (GUIDELINES.md of the corpus): its surrogate takes the same one.
-_LEADING_ARTICLE: Final = re.compile(r"the[ \t]+(?=\S)")  # "an" may be a name
-#: Holidays and days of a month are written with it (``the Fourth of July``), and countries change it (``the Gambia``).
+#: A span does not include a lower-case leading article (GUIDELINES.md of the corpus): the surrogate keeps the article.
+_LEADING_ARTICLE: Final = re.compile(r"the[ \t]+(?=\S)")  # not "an", which may be a name
+#: The article is part of holidays and days of a month (``the Fourth of July``) and of countries (``the Gambia``).
 _WITH_ARTICLE: Final = frozenset({"DATE", "COUNTRY"})
-_NAMES: Final = frozenset({"PATIENT", "DOCTOR"})  # not user names, which are one word
+_NAMES: Final = frozenset({"PATIENT", "DOCTOR"})  # not usernames, which are one word
 
 
 def decode_words(
@@ -35,12 +35,15 @@ def decode_words(
 ) -> list[Span]:
     """Return the sorted, disjoint spans of one head in one window.
 
-    ``starts`` and ``ends`` are the words' half-open code points in ``text``; ``tags`` index ``names``, which lists
-    ``B-LABEL`` and ``I-LABEL`` (never ``O``); ``scores`` are 1 - P(O). A word is found when its score reaches
-    ``threshold``. An I tag continues the span before it when the label is the same and no word lies between, or one
-    mark of punctuation that fell below the threshold. "The" belongs to the name right behind it, whatever it is
-    tagged as itself; in lower case it stays outside of the span, but for dates and countries. A name goes on behind one
-    line end when an I tag of its label says so; anything else ends with its line.
+    ``starts`` and ``ends`` are the half-open code points of the words in ``text``. ``tags`` are indices into ``names``,
+    which lists ``B-LABEL`` and ``I-LABEL`` (never ``O``). ``scores`` are 1 - P(O).
+
+    - A word is found when its score reaches ``threshold``.
+    - An I tag continues the previous span when the label is the same and no word lies between. One punctuation mark
+      with a score below the threshold may lie between.
+    - ``the`` is merged into the span that follows it, whatever its own tag. A leading lower-case ``the`` is removed,
+      except from dates and countries.
+    - A name continues across one line end when an I tag of its label follows. Any other span ends with its line.
     """
     spans: list[Span] = []
     label = ""
@@ -77,9 +80,9 @@ def decode_words(
 def decode_traces(
     starts: Sequence[int], ends: Sequence[int], scores: Mapping[str, Scores], thresholds: Mapping[str, float]
 ) -> list[Span]:
-    """Return a span for every word that no head finds and not every head denies, with the source ``TRACE``.
+    """Return a span with the source ``TRACE`` for every word that no head finds and that at least one does not deny.
 
-    ``scores`` gives 1 - P(O) of the words by head, ``(words,)``.
+    ``scores`` has 1 - P(O) of the words by head, ``(words,)``. See :data:`~deid_runtime.models.doubts.DENIED_BELOW`.
     """
     best = np.max([scores[head] for head in thresholds], axis=0)
     found = np.any([scores[head] >= threshold for head, threshold in thresholds.items()], axis=0)
@@ -90,12 +93,12 @@ def decode_traces(
 
 
 def _parts(between: str) -> bool:
-    """Say whether what lies between two words that models were asked of parts them: a line, or words known already."""
+    """Return whether the text between two scored words separates them: a line end, or words of known-clean lines."""
     return "\n" in between or any(char.isalnum() for char in between)
 
 
 def _is_line_end(between: str) -> bool:
-    """Say whether what lies between two words is one line end, with blanks around it at most."""
+    """Return whether the text between two words is one line end, with only white space around it."""
     return between.isspace() and between.count("\n") == 1
 
 
@@ -106,6 +109,6 @@ def _close(spans: list[Span], text: str, start: int, end: int, label: str, score
         end -= 1
     if label not in _WITH_ARTICLE and (article := _LEADING_ARTICLE.match(text, start, end)) is not None:
         start = article.end()
-    # A span without a letter or digit identifies nobody, nor does "the"; in capitals it may be a name.
+    # A span without a letter or digit identifies nobody. Neither does a lone "the", but "THE" may be a name.
     if start < end and text[start:end] != _ARTICLE and any(char.isalnum() for char in text[start:end]):
         spans.append(Span(start, end, label, min(1.0, score), (source,)))

@@ -1,10 +1,12 @@
-"""Weak patterns against models: the one place where a vote of one is not enough.
+"""Drop weak pattern spans that the models deny.
 
-A weak pattern goes by form alone: ``3/7`` may be a date or three days, ``10-12`` a date or a dose. It counts wherever
-nothing has looked closer. Where models have read its words and every head denies them (:data:`DENIED_BELOW`), and no
-other finder touches them, it is dropped. A bare one, which has the form and not even a word beside it
-(:data:`deid_runtime.detectors.patterns.rows.BARE_SCORE`), is only a proposal: where models have read its words, one of
-them must have found something there.
+A weak pattern matches by form alone: ``3/7`` may be a date or three days, ``10-12`` a date or a dose. Its span is kept
+where the models have not read the words. It is dropped when the models have read its words, every head denies them
+(:data:`DENIED_BELOW`), and no other detector found anything there.
+
+A bare match has only the form, without a supporting word beside it
+(:data:`deid_runtime.detectors.patterns.rows.BARE_SCORE`). Where the models have read its words, it is kept only if a
+model or another detector found something there.
 """
 
 from bisect import bisect_right
@@ -14,22 +16,22 @@ from typing import Final
 from deid_runtime.detectors.patterns.rows import BARE_SCORE
 from deid_runtime.spans import Sentence, Span, covered
 
-#: A word is denied that every head scores lower. Of the words on T18 to T32 that weak patterns alone had found, models
-#: that had not learnt from those notes denied 127 wrong ones and 6 right ones so.
+#: A word is denied when every head scores it lower. Measured on the words of T18 to T32 that only weak patterns found:
+#: 127 wrong words and 6 right words were denied. The models were not trained on those notes.
 DENIED_BELOW: Final = 0.03
 
-#: Source of what the models neither found nor denied: no identifier, only a sign that a weak pattern may stand.
+#: Source of a word that the models neither found nor denied. It is no identifier: it only keeps weak pattern spans.
 TRACE: Final = "model:trace"
 
-#: Sources of what goes by form alone, and of what people rules are not sure of.
+#: Sources of spans that match by form alone, and of spans that people rules are not sure of.
 _WEAK: Final = (("pattern:weak",), ("rule:people:weak",))
 
 
 def settle_doubts(found: Sequence[Span], told: Sequence[Span], read: Sequence[Sentence]) -> list[Span]:
-    """Return ``found`` and ``told`` without traces and without the weak patterns that the models deny.
+    """Return ``found`` and ``told`` without traces and without the weak spans that the models deny.
 
-    ``found`` is from all finders but the models, ``told`` from the models, with traces; ``read`` are the sentences that
-    the models have read.
+    ``found`` are the spans of all detectors but the models. ``told`` are the spans and traces of the models. ``read``
+    are the sentences that the models have read.
     """
     weak = [span for span in found if span.sources in _WEAK]
     spans = [span for span in told if TRACE not in span.sources]

@@ -21,14 +21,14 @@ EngineKind = Literal["auto", "openvino", "onnxruntime"]
 
 @dataclass(frozen=True, slots=True)
 class TokenScores:
-    """What one head says of a batch: ``tags`` uint8 and ``scores`` float32, both ``(batch, tokens)``."""
+    """The output of one head for a batch: ``tags`` uint8 and ``scores`` float32, both ``(batch, tokens)``."""
 
     tags: NDArray[np.uint8] = field(repr=False)
     scores: NDArray[np.float32] = field(repr=False)
 
 
 class Engine(Protocol):
-    """Runs one graph. A row's answer never depends on the other rows of its batch."""
+    """Runs one graph. The answer for a row does not depend on the other rows of its batch."""
 
     name: str
     precision: Precision
@@ -44,15 +44,15 @@ class Engine(Protocol):
 
 
 class Session(Protocol):
-    """Runs one graph, whole or a part of one, on arrays in the order it was loaded with."""
+    """Runs one graph, whole or in part, on arrays in the order of the inputs it was loaded with."""
 
     name: str
     precision: Precision
 
     def __call__(self, *arrays: Array) -> list[Array]:
-        """Return one array per output, the caller's to keep.
+        """Return one array per output; the caller owns them.
 
-        Raises EngineError when the engine fails or has not written all of every output.
+        Raises EngineError when the engine fails or has not written every output in full.
         """
 
     def close(self) -> None:
@@ -64,11 +64,11 @@ def load_engine(
 ) -> Engine:
     """Load ``graph`` with outputs ``<head>_label`` and ``<head>_score`` for each of ``heads``.
 
-    ``auto`` is that of :func:`fastest_engine`. ``precision`` is that of what is not computed in int8. Every processor
-    has float32; bfloat16 is faster where a processor has units for it, and gives other scores.
+    ``auto`` selects :func:`fastest_engine`. ``precision`` applies to everything that is not computed in int8. Every
+    processor supports float32. bfloat16 is faster on processors with units for it, and gives other scores.
 
-    Raises ModelError when the engine is not installed or cannot take the graph, SettingsError for a precision that the
-    engine or the processor lacks.
+    Raises ModelError when the engine is not installed or cannot load the graph, SettingsError for a precision that the
+    engine or the processor does not support.
     """
     outputs = [name for head in heads for name, _ in head_outputs(head)]
     return _Heads(load_session(kind, graph, INPUTS, outputs, threads, precision))
@@ -82,7 +82,7 @@ def load_session(
     threads: int,
     precision: Precision = "float32",
 ) -> Session:
-    """Load ``graph`` to be called with ``inputs`` and to answer with ``outputs``, in their order; see `load_engine`."""
+    """Load ``graph`` with these ``inputs`` and ``outputs``, in their order; see `load_engine` for the rest."""
     makers: dict[str, Callable[[Path, Sequence[str], Sequence[str], int, Precision], Session]] = {
         "openvino": _OpenVino,
         "onnxruntime": _OnnxRuntime,
@@ -100,13 +100,14 @@ def load_session(
 
 
 def fastest_engine(processor: Path = Path("/proc/cpuinfo")) -> Literal["openvino", "onnxruntime"]:
-    """Return which engine runs int8 graphs fastest here: OpenVINO on x86-64, or ONNX Runtime.
+    """Return the engine that runs int8 graphs fastest here: OpenVINO on x86-64, or ONNX Runtime.
 
-    With AVX-512 or AVX-VNNI OpenVINO is twice as fast. With AVX2 alone, which has no product of bytes that adds to 32
-    bits, ONNX Runtime is faster: 16 windows of 128 tokens through a MiniLM of six layers on one core of a Zen 3 took
-    624 ms in place of 977 (700 in float32 on OpenVINO), a sixth more with whole sums, a sixth less with the products of
-    a layer merged (:mod:`deid_export.onnx.simplify`). ``processor`` is read for that; a system without it is taken to
-    have either.
+    With AVX-512 or AVX-VNNI, OpenVINO is twice as fast. AVX2 alone has no product of bytes that adds to 32 bits, and
+    there ONNX Runtime is faster. Measured: 16 windows of 128 tokens through a MiniLM of six layers on one core of a
+    Zen 3 took 624 ms instead of 977 ms (700 ms in float32 on OpenVINO). Whole sums cost a sixth more time. Merging the
+    products of a layer (:mod:`deid_export.onnx.simplify`) saves a sixth.
+
+    ``processor`` is the file to read the extensions from. A system without it is assumed to have AVX-512 or AVX-VNNI.
     """
     if platform.machine().lower() not in {"x86_64", "amd64"} or not _has_openvino():
         return "onnxruntime"
@@ -115,16 +116,17 @@ def fastest_engine(processor: Path = Path("/proc/cpuinfo")) -> Literal["openvino
 
 
 def instruction_set(processor: Path = Path("/proc/cpuinfo")) -> str:
-    """Return the extensions of this processor that engines compute with, as ``avx2 avx512f``, else its architecture.
+    """Return the extensions of this processor that engines use, as ``avx2 avx512f``, or its architecture if none.
 
-    Engines round differently with others: scores differ in the last digits, and a word in some thousands may.
+    Engines round differently with other extensions: scores differ in the last digits, and a word in some thousands
+    may get another result.
     """
     flags = _processor_flags(processor)
     return " ".join(name for name in _EXTENSIONS if name in flags) or platform.machine().lower()
 
 
 def _processor_flags(processor: Path) -> frozenset[str]:
-    """Return what the processor can do, nothing where the system does not say."""
+    """Return the flags of the processor; empty when the system does not list them."""
     try:
         told = processor.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -142,7 +144,7 @@ def _has_openvino() -> bool:
 
 
 class _Heads:
-    """The :class:`Engine` of a whole graph."""
+    """An :class:`Engine` that runs a whole graph."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -163,7 +165,7 @@ class _OpenVino:
     def __init__(
         self, graph: Path, inputs: Sequence[str], outputs: Sequence[str], threads: int, precision: Precision
     ) -> None:
-        # Importing openvino reports the import to its makers unless its telemetry package is absent.
+        # Importing openvino sends usage data to its vendor unless its telemetry package is absent.
         sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
         import openvino
 
@@ -173,9 +175,9 @@ class _OpenVino:
         config: dict[str, object] = {
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": 1,
-            "ENABLE_CPU_PINNING": False,  # workers share the cores; pinned ones would share one core
-            "CPU_RUNTIME_CACHE_CAPACITY": 256,  # kernels by shape; the shapes are few
-            # Set in any case: left to itself, OpenVINO takes bfloat16 where the processor has it.
+            "ENABLE_CPU_PINNING": False,  # workers share the cores; pinned workers would share one core
+            "CPU_RUNTIME_CACHE_CAPACITY": 256,  # compiled kernels by shape; there are few shapes
+            # Always set the precision: by default, OpenVINO uses bfloat16 where the processor supports it.
             "INFERENCE_PRECISION_HINT": "bf16" if precision == "bfloat16" else "f32",
         }
         self.precision: Precision = precision
@@ -186,9 +188,9 @@ class _OpenVino:
         self._outputs = [_Output(port) for port in (self._model.output(name) for name in outputs)]
 
     def __call__(self, *arrays: Array) -> list[Array]:
-        # When memory is short, OpenVINO's infer raises nothing and leaves its outputs as they were: filled with an
-        # answer of an earlier call, text of one note was judged by the scores of another. So each call writes to new
-        # arrays of a fill that no graph answers with, and what is still filled was not computed.
+        # When memory is short, OpenVINO's infer raises nothing and leaves its outputs unchanged. With the answer of an
+        # earlier call in them, the text of one note was labelled by the scores of another. So each call writes to new
+        # arrays, filled with a value that no graph outputs. A value that is still there afterwards was not computed.
         try:
             answers = [output.unwritten(arrays[0].shape[:2]) for output in self._outputs]
             for output, answer in zip(self._outputs, answers, strict=True):
@@ -205,7 +207,7 @@ class _OpenVino:
 
 
 class _Output:
-    """One output of an OpenVINO model: ``(batch, tokens)``, then the sizes that the graph fixes."""
+    """One output of an OpenVINO model: ``(batch, tokens)``, then the dimensions that the graph fixes."""
 
     def __init__(self, port: Any) -> None:
         self.port = port
@@ -213,7 +215,7 @@ class _Output:
         self._fixed = tuple(size.get_length() for size in list(port.partial_shape)[2:])
 
     def unwritten(self, rows_and_tokens: tuple[int, ...]) -> Array:
-        """Return a new array of the shape of an answer, every bit of it set: 255 as a tag, no number as a score."""
+        """Return a new array in the shape of an answer with every bit set: 255 as a tag, NaN as a score."""
         array = np.empty((*rows_and_tokens, *self._fixed), self._dtype)
         array.view(np.uint8).fill(0xFF)
         return array
@@ -239,14 +241,14 @@ class _OnnxRuntime:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        # Without VNNI, sums of two products of bytes are cut off at 16 bits; so they are whole, for a sixth more time.
+        # Without VNNI, sums of two byte products are cut off at 16 bits. This keeps them whole, for a sixth more time.
         options.add_session_config_entry("session.x64quantprecision", "1")
         providers = [
             p for p in ("CUDAExecutionProvider", "CPUExecutionProvider") if p in onnxruntime.get_available_providers()
         ]
         try:
             self._session = onnxruntime.InferenceSession(str(graph), options, providers=providers)
-        except Exception as error:  # its errors share no class of their own; what failed is told either way
+        except Exception as error:  # its errors share no base class; the caller reports the failure in any case
             if type(error).__module__.startswith("onnxruntime"):
                 raise RuntimeError(type(error).__name__) from error
             raise

@@ -1,4 +1,4 @@
-"""What models and those who run them agree on: ``manifest.json`` in the model repository, read and checked."""
+"""Read and check the model manifest, ``manifest.json``: what a model repository promises to those who run it."""
 
 import hashlib
 import json
@@ -18,24 +18,24 @@ from deid_runtime.text.words import TYPE_COUNT
 CONTRACT_VERSION: Final = 2
 #: Inputs of every graph, int32 ``(batch, tokens)``.
 INPUTS: Final = ("input_ids", "token_type_ids", "attention_mask")
-#: Output of an encoder that is served apart from its heads, float32 ``(batch, tokens, hidden size)``.
+#: Output of an encoder that runs separately from its heads, float32 ``(batch, tokens, hidden size)``.
 HIDDEN: Final = "hidden"
 MANIFEST: Final = "manifest.json"
 _MANIFEST_LIMIT_BYTES: Final = 2**24
 
-#: Device, inode, size, times of change of a file: another one, or another content, has another.
+#: Device, inode, size and change times of a file. They change when the file or its content changes.
 FileState = tuple[int, ...]
 
 OutputType = Literal["UINT8", "FP16"]
 
-#: How versions of a head go together.
+#: How the versions of a head are combined.
 Vote = Literal["mean", "any"]
 
 
 def head_outputs(output: str) -> tuple[tuple[str, OutputType], tuple[str, OutputType]]:
-    """Return name and type, as the KServe v2 protocol calls it, of both outputs of a head, ``(batch, tokens)`` each.
+    """Return name and KServe v2 data type of both outputs of a head, ``(batch, tokens)`` each.
 
-    ``output`` is that of its :class:`HeadVersion`. The first is the number of a tag, the second 1 - P(O).
+    ``output`` is that of its :class:`HeadVersion`. The first output is the index of a tag, the second 1 - P(O).
     """
     return (f"{output}_label", "UINT8"), (f"{output}_score", "FP16")
 
@@ -44,8 +44,8 @@ def head_outputs(output: str) -> tuple[tuple[str, OutputType], tuple[str, Output
 class HeadVersion:
     """One version of the head of one entity class.
 
-    ``output`` begins the names of its outputs in its graph, see :func:`head_outputs`; ``tags`` are ``B-LABEL`` and
-    ``I-LABEL`` in output order. ``weight`` is how much its log odds count beside those of other versions, more than 0.
+    ``output`` is the prefix of its output names in the graph, see :func:`head_outputs`. ``tags`` are ``B-LABEL`` and
+    ``I-LABEL`` in output order. ``weight`` is the weight of its log odds among other versions, greater than 0.
     """
 
     head: str
@@ -57,9 +57,9 @@ class HeadVersion:
 
 @dataclass(frozen=True)
 class KnownAnswer:
-    """What a graph says of an invented text that fits the narrowest window, for :mod:`deid_runtime.models.self_test`.
+    """The scores of a graph for an invented text of one narrow window, for :mod:`deid_runtime.models.self_test`.
 
-    ``scores`` has 1 - P(O) by the output of each head and the index of the word; words that are not in it have 0.
+    ``scores`` is 1 - P(O) by the output of each head and the index of the word. Missing words have the score 0.
     """
 
     text: str
@@ -68,22 +68,22 @@ class KnownAnswer:
 
 @dataclass(frozen=True)
 class Graph:
-    """One graph file: an encoder and the versions of heads that read it. ``sha256`` is that of the file."""
+    """One graph file: an encoder and the versions of heads on top of it. ``sha256`` is the digest of the file."""
 
     name: str
     file: Path
     heads: tuple[HeadVersion, ...]
-    known_answer: KnownAnswer | None = None  # None: exported before there were any
+    known_answer: KnownAnswer | None = None  # None: an old export without known answers
     sha256: str = ""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Which graphs answer, and when a word is found.
+    """Which graphs run, and from which score on a word is found.
 
-    ``thresholds``, by head, is the least 1 - P(O) of the versions of a head together; ``high_thresholds`` the same for
-    those who want more found at the cost of more that is none. ``vote`` says how versions go together: ``any``, the
-    highest score counts, so that none can veto another; ``mean``, the mean of log odds by weight.
+    ``thresholds`` is the minimum 1 - P(O) by head, for all versions of the head combined. ``high_thresholds`` is the
+    same for high recall, at the cost of more false positives. ``vote`` says how versions are combined. With ``any``,
+    the highest score counts, so no version can veto another. With ``mean``, the weighted mean of log odds counts.
     """
 
     name: str
@@ -93,16 +93,16 @@ class Profile:
     high_thresholds: Mapping[str, float] = field(default_factory=dict)
 
     def thresholds_for(self, recall: Literal["balanced", "high"]) -> Mapping[str, float]:
-        """Return the thresholds by head; those for ``high`` recall are the balanced ones where there are no others."""
+        """Return the thresholds by head; ``high`` recall uses the balanced ones when the profile has no others."""
         return {**self.thresholds, **self.high_thresholds} if recall == "high" else self.thresholds
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The checked contract of one model repository.
+    """The checked manifest of one model repository.
 
-    ``content`` is what ``raw``, the bytes of ``manifest.json``, say. ``states`` are those of the files at the time when
-    their digests were taken.
+    ``content`` is the parsed ``raw``, the bytes of ``manifest.json``. ``states`` are the file states from when the
+    digests were computed.
     """
 
     folder: Path
@@ -115,12 +115,12 @@ class Manifest:
 
     @property
     def tokenizer_sha256(self) -> str:
-        """SHA-256 of the file of the tokenizer."""
+        """The SHA-256 of the tokenizer file."""
         content: Any = self.content
         return str(content["tokenizer"]["sha256"])
 
     def only(self, profile: str) -> "Manifest":
-        """Return the manifest with the graphs of ``profile`` alone, and the profiles that need no others.
+        """Return the manifest with only the graphs of ``profile``, and the profiles that need no other graphs.
 
         Raises SettingsError when there is no such profile.
         """
@@ -143,7 +143,7 @@ class Manifest:
         )
 
     def check_unchanged(self) -> None:
-        """Call this after the files were read again. Raises ModelError for one that is no longer what was checked."""
+        """Check the files again after reading them. Raises ModelError for a file that changed since the first check."""
         for path, state in self.states.items():
             try:
                 now = _state(os.stat(path))
@@ -154,9 +154,9 @@ class Manifest:
 
 
 def find_models(folder: Path | None) -> Path:
-    """Return the folder of the models: the one given, the one installed with the package, or that of the checkout.
+    """Return the folder of the models: ``folder``, the one installed with the package, or that of the checkout.
 
-    Raises ModelError when there is none in ``folder``, InstallationError when none is installed.
+    Raises ModelError when ``folder`` has no models, InstallationError when none are installed.
     """
     package = Path(sys.modules["deid_runtime"].__path__[0])
     places = [folder] if folder is not None else [package / "model_repository", package.parent / "model_repository"]
@@ -172,9 +172,9 @@ def find_models(folder: Path | None) -> Path:
 def read_manifest(folder: Path) -> Manifest:
     """Read and check the manifest: version, window, token types, labels, profiles, digests of graphs and tokenizer.
 
-    Whether the models are to be trusted is another question: :mod:`deid_runtime.models.trust`.
+    Trust is checked separately: :mod:`deid_runtime.models.trust`.
 
-    Raises ModelError that names both sides of the first thing that does not match.
+    Raises ModelError that names the found and the expected value of the first mismatch.
     """
     path = folder / MANIFEST
     states: dict[Path, FileState] = {}
@@ -259,7 +259,7 @@ def _profile(name: str, entry: Mapping[str, Any], graphs: Mapping[str, Graph]) -
     vote: Vote = entry.get("vote", "mean")
     if vote not in get_args(Vote):
         raise ValueError(f"profiles/{name}/vote")
-    if entry.get("title_case"):  # a second look at capitals, which this version does not take
+    if entry.get("title_case"):  # a second pass for text in capitals, which this version does not support
         raise ValueError(f"profiles/{name}/title_case")
     of_profile = tuple(graphs[graph] for graph in entry["graphs"])
     return Profile(name, of_profile, thresholds, vote, high)

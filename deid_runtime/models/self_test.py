@@ -1,9 +1,9 @@
-"""Engines that prove that they compute: they are asked for an answer that is known, when loaded and now and then.
+"""Test inference engines against a known answer, when they are loaded and at intervals.
 
-An engine may be loaded and broken: short of memory, on a processor that it was not built for, or with damaged weights.
-What it then says of a note can look like an answer. So a loaded engine is first run once at every shape that will be
-asked of it, which also takes the memory that these shapes need, and must give the answer that the manifest holds. Later
-it is asked for the same window again, before answers leave the process, and must give the same bytes.
+An engine may load and still compute wrongly: short of memory, on an unsupported processor, or with damaged weights.
+Its wrong answer can look like a valid one. So a loaded engine is first run once at every shape that it will get, and
+must give the answer in the model manifest. This run also allocates the memory that the shapes need. Later the engine is
+run on the same window again, before answers leave the process, and must give the same bytes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,26 +17,26 @@ from deid_runtime.models.manifest import Graph, KnownAnswer
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import Window, WordEncoder, make_windows
 
-#: An invented sentence with something for every head. It fits the narrowest padded window, of 32 tokens.
+#: An invented sentence with an entity for every head. It fits the narrowest padded window, of 32 tokens.
 KNOWN_TEXT: Final = "Seen by Dr. Ruth Hartman in Millbrook, Ohio on 03/12/2019; son Ben, 91, of Harmon Steel."
-#: Answers of so many calls are taken at most before the engine is tested again. A test takes about 1/32 of a full call.
+#: Maximum calls before the engine is tested again. A test takes about 1/32 of the time of a full call.
 CALLS_BETWEEN_TESTS: Final = 8
-#: How far a score may be from that of the manifest. Engines and processors round differently, by 0.02 at most here.
+#: Maximum difference of a score from the manifest. Engines and processors round differently, by 0.02 at most here.
 TOLERANCE: Final = 0.15
-_LEAST_SCORE: Final = 0.01  # lower ones stand in no manifest and count as 0
+_LEAST_SCORE: Final = 0.01  # lower scores are not in the manifest and count as 0
 
 
 class SelfTestingEngine:
-    """An :class:`~deid_runtime.models.engines.Engine` that is tested at every shape when made, then between its calls.
+    """An :class:`~deid_runtime.models.engines.Engine` that is tested at every shape when created, then between calls.
 
-    ``shapes`` are ``(rows, tokens)``, the narrowest first. Those without room for the window of the known answer, which
-    is longer with the vocabulary of another tokenizer, are left out.
+    ``shapes`` are ``(rows, tokens)``, the narrowest first. Shapes too narrow for the window of the known answer
+    are left out. The window is longer with the vocabulary of another tokenizer.
     """
 
     def __init__(
         self, engine: Engine, graph: Graph, known: KnownAnswer, encoder: WordEncoder, shapes: Sequence[tuple[int, int]]
     ) -> None:
-        """Test ``engine`` at all ``shapes``. Raises EngineError when an answer is not the known one."""
+        """Test ``engine`` at all ``shapes``. Raises EngineError when an answer differs from the known answer."""
         self.name = engine.name
         self.precision = engine.precision
         self._engine = engine
@@ -54,12 +54,12 @@ class SelfTestingEngine:
         return self._engine(ids, types, mask)
 
     def test_if_due(self) -> None:
-        """Test the engine when :data:`CALLS_BETWEEN_TESTS` calls were made since the last test; see :meth:`test`."""
+        """Call :meth:`test` when :data:`CALLS_BETWEEN_TESTS` calls were made since the last test."""
         if self._calls >= CALLS_BETWEEN_TESTS:
             self.test()
 
     def test(self) -> None:
-        """Raise EngineError unless the engine still gives the bytes that it gave when loaded."""
+        """Raise EngineError unless the engine gives the same bytes as when it was loaded."""
         self._calls = 0
         for first, now in zip(self._answer, self._engine(*self._question), strict=True):
             if not (np.array_equal(first.tags, now.tags) and np.array_equal(first.scores, now.scores)):
@@ -86,9 +86,9 @@ class SelfTestingEngine:
 
 
 def known_answer(graph: Graph, engine: Engine, encoder: WordEncoder, text: str = KNOWN_TEXT) -> KnownAnswer:
-    """Return what ``engine`` says of ``text``, which must fit one window; for the manifest of an export.
+    """Return the scores of ``engine`` for ``text``, which must fit one window; an export writes them to the manifest.
 
-    Raises ModelError when it does not fit.
+    Raises ModelError when ``text`` does not fit.
     """
     windows = list(make_windows(text, split_sentences(text), encoder))
     if len(windows) != 1:
@@ -119,7 +119,7 @@ def _tiled(window: Window, pad_id: int, shape: tuple[int, int]) -> tuple[Array, 
 
 
 def shapes_to_test(widths: Sequence[int], most_rows: int) -> Iterator[tuple[int, int]]:
-    """Yield every ``(rows, tokens)`` that batches have: of each width the powers of two up to ``most_rows``."""
+    """Yield every ``(rows, tokens)`` that batches can have: for each width, the powers of two up to ``most_rows``."""
     for width in widths:
         for power in range(most_rows.bit_length()):
             yield 1 << power, width

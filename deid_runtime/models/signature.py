@@ -1,7 +1,7 @@
-"""Signatures of model repositories: Ed25519 over the bytes of ``manifest.json``, which hold the digests of all files.
+"""Sign and check model repositories: Ed25519 over the bytes of ``manifest.json``, which holds the digests of all files.
 
-The signature is ``manifest.json.sig``, 64 bytes. Keys are PEM files, PKCS 8 and SubjectPublicKeyInfo, so that openssl
-makes and checks the same: ``openssl pkeyutl -verify -pubin -inkey KEY.pub -rawin -in manifest.json -sigfile
+The signature is ``manifest.json.sig``, 64 bytes. Keys are PEM files (PKCS 8 and SubjectPublicKeyInfo), so openssl can
+create and check the same signatures: ``openssl pkeyutl -verify -pubin -inkey KEY.pub -rawin -in manifest.json -sigfile
 manifest.json.sig``.
 """
 
@@ -23,7 +23,9 @@ _KEY_FILE_LIMIT_BYTES: Final = 2**16
 
 
 def write_signing_pair(path: Path) -> Path:
-    """Write a new private key to ``path``, for its owner alone, and the public key beside it; return where that is.
+    """Write a new private key to ``path``, readable by its owner only, and the public key beside it.
+
+    Returns the path of the public key.
 
     Raises SettingsError when one of the files exists, OutputError when one cannot be written.
     """
@@ -42,10 +44,12 @@ def write_signing_pair(path: Path) -> Path:
 
 
 def sign_models(folder: Path, key: Path, *, allow_shared_key: bool = False) -> Path:
-    """Check the models in ``folder`` and sign their manifest; return the path of the signature, which is replaced.
+    """Check the models in ``folder``, sign their manifest and return the path of the signature.
 
-    Raises ModelError for models that do not match their manifest, SettingsError for a key that will not do or that
-    others can open, OutputError when the signature cannot be written.
+    An existing signature is replaced.
+
+    Raises ModelError for models that do not match their manifest, SettingsError for an unusable key or one that other
+    users can open, OutputError when the signature cannot be written.
     """
     private = _private_key(key, allow_shared=allow_shared_key)
     signature = private.sign(read_manifest(folder).raw)
@@ -62,9 +66,9 @@ def sign_models(folder: Path, key: Path, *, allow_shared_key: bool = False) -> P
 
 
 def check_signature(manifest: Manifest, key: Path) -> None:
-    """Check that the manifest is signed with the private key of the public key in the file ``key``.
+    """Check the signature of the manifest against the public key in the file ``key``.
 
-    Raises ModelError when it is not, SettingsError when the file holds no such key.
+    Raises ModelError when the signature is missing or wrong, SettingsError when the file holds no such key.
     """
     public = _public_key(key)
     path = manifest.folder / SIGNATURE
@@ -92,7 +96,7 @@ def _private_key(path: Path, *, allow_shared: bool) -> Any:
     data = _read(path, is_secret=True, allow_shared=allow_shared)
     try:
         key = serialization.load_pem_private_key(data, password=None)
-    except Exception:  # noqa: BLE001 - the library has many, and what it says may quote the key
+    except Exception:  # noqa: BLE001 - the library raises many classes, and a message may quote the key
         key = None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise SettingsError(
@@ -115,7 +119,7 @@ def _public_key(path: Path) -> Any:
         )
     try:
         key = serialization.load_pem_public_key(data)
-    except Exception:  # noqa: BLE001 - the library has many
+    except Exception:  # noqa: BLE001 - the library raises many classes
         key = None
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise SettingsError(f"{path}: no public key for signatures (Ed25519, PEM) as `deid key signing-pair` writes it")
@@ -148,7 +152,7 @@ def _write_new(path: Path, data: bytes, mode: int) -> None:
 
 
 def _libraries() -> tuple[Any, Any]:
-    """Return the modules of the library of signatures, which only signed models need."""
+    """Import and return the modules of the signature library, which only signed models need."""
     try:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric import ed25519

@@ -1,7 +1,7 @@
-"""The model detector: windows of sentences through the heads, words over their thresholds back as spans.
+"""Detect entities with models: run windows of sentences through the heads, return words over the thresholds as spans.
 
-Where a profile has several versions of a head, the highest score counts, or the mean of their log odds by weight, as
-the profile says; the heads vote one by one.
+A profile with several versions of a head says how to combine them: the highest score, or the weighted mean of their
+log odds. Each head is combined separately.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,14 +23,14 @@ from deid_runtime.spans import Sentence, Span
 from deid_runtime.system.closing import Closing
 from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows
 
-#: Rows are padded to one of these widths. A row's width depends on the row alone, so its answer does too. Batches have
-#: 1, 2, 4 ... rows, and the widths are few: engines make and keep kernels for every shape they meet. A width of 112 is
-#: worth it, since most windows are nearly full; more widths leave more small batches than they save in padding.
+#: Rows are padded to one of these widths. The width depends on the row alone, so the answer does too. Batches have
+#: 1, 2, 4 ... rows. The widths are few because engines compile and keep kernels for every shape. A width of 112 is
+#: useful because most windows are nearly full. More widths would cost more in small batches than they save in padding.
 _WIDTHS: Final = (32, 64, 96, 112, WINDOW_TOKENS)
-_TESTED_ROWS: Final = 8  # the largest batch that an engine is tested with when loaded; larger ones take seconds
-_LEAST_SCORE: Final = np.float32(2**-12)  # scores come as float16, which has no value between this far from 1 and 1
+_TESTED_ROWS: Final = 8  # largest batch in the test of a loaded engine; larger ones take seconds
+_LEAST_SCORE: Final = np.float32(2**-12)  # scores come as float16, which has no value between 1 - 2**-12 and 1
 
-#: Windows that share one padded width, each with the number of the text it comes from.
+#: Windows of one padded width, each with the number of the text it comes from.
 Batch = list[tuple[int, Window]]
 
 
@@ -63,10 +63,10 @@ class ModelTagger(Closing):
     def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
         """Return one row of spans per text, sorted, in its offsets; spans of different heads may overlap.
 
-        ``sentences`` are those of each text to look at, in order; neighbours among them share windows. A row also has
-        the traces (:data:`~deid_runtime.models.doubts.TRACE`) of its text.
+        ``sentences`` lists for each text the sentences to read, in order. Neighbouring ones share windows. A row also
+        contains the traces (:data:`~deid_runtime.models.doubts.TRACE`) of its text.
 
-        Raises EngineError when an engine fails, or an answer is not what it must be.
+        Raises EngineError when an engine fails or gives an invalid answer.
         """
         try:
             return self._found(texts, sentences)
@@ -74,7 +74,7 @@ class ModelTagger(Closing):
             raise EngineError(str(error)) from error
         except (DeidError, MemoryError):
             raise
-        except Exception as error:  # what it says may quote the text, so only its class is named
+        except Exception as error:  # its message may quote the text, so only its class is named
             raise EngineError(f"the engine failed with {type(error).__name__}") from error
 
     def _found(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
@@ -93,7 +93,7 @@ class ModelTagger(Closing):
         return rows
 
     def answers(self, windows: Sequence[Window]) -> dict[str, TokenScores]:
-        """Return what each head says of ``windows``, which share one padded width: a row each, then rows to ignore."""
+        """Return the answer of each head for ``windows`` of one padded width: a row each, then padding rows."""
         ids, types, mask = pad(windows, self._encoder.pad)
         votes = (
             vote for graph, engine in self._engines for vote in zip(graph.heads, engine(ids, types, mask), strict=True)
@@ -107,20 +107,20 @@ class ModelTagger(Closing):
 
 
 class SpanDecoder:
-    """From what the heads of a profile say of a batch to spans: the part that needs no engine."""
+    """Turns the answers of the heads for a batch into spans. It needs no engine."""
 
     def __init__(self, graphs: Sequence[Graph], profile: Profile, thresholds: Mapping[str, float]) -> None:
         self.thresholds = {head: thresholds.get(head, profile.thresholds[head]) for head in HEADS}
-        # The versions of a head agree on their tags: the contract asks for the same labels, and the order is theirs.
+        # All versions of a head have the same tags: the manifest requires the same labels in the same order.
         self._tags = {version.head: version.tags for graph in graphs for version in graph.heads}
 
     def decode(
         self, batch: Batch, answers: Mapping[str, TokenScores], texts: Sequence[str], rows: Sequence[list[Span]]
     ) -> None:
-        """Add the spans and traces that ``answers``, by head, hold for ``batch`` to the row of each text, unsorted.
+        """Add the spans and traces in ``answers`` (by head) of ``batch`` to the row of each text, unsorted.
 
-        Raises EngineError for tags that the head does not have and for scores that are no numbers from 0 to 1: no score
-        reaches a threshold that is compared with no number, and nothing would be found.
+        Raises EngineError for a tag that the head does not have, and for a score that is not a number from 0 to 1.
+        NaN never reaches a threshold, so a damaged model would otherwise find nothing.
         """
         for head, answer in answers.items():
             asked = answer.scores[: len(batch)]
@@ -154,7 +154,7 @@ class SpanDecoder:
 
 
 def load_tagger(settings: Settings) -> ModelTagger:
-    """Load the models that ``settings`` names, and test them.
+    """Load and test the models that ``settings`` names.
 
     Raises ModelError when models are missing, damaged, not trusted or of another version, EngineError when an engine
     cannot run them here, SettingsError for a wrong threshold.
@@ -172,13 +172,13 @@ def _tested_engine(graph: Graph, encoder: WordEncoder, settings: Settings) -> En
     if graph.known_answer is None:
         return engine
     shapes = list(shapes_to_test(_WIDTHS, min(settings.batch_windows, _TESTED_ROWS)))
-    if engine.name == "onnxruntime":  # it has no kernels by shape; the largest takes all memory that the others need
+    if engine.name == "onnxruntime":  # no kernels by shape; the largest shape needs the most memory
         shapes = [shapes[0], shapes[-1]]
     return SelfTestingEngine(engine, graph, graph.known_answer, encoder, shapes)
 
 
 def choose_profile(settings: Settings) -> tuple[Manifest, Profile]:
-    """Read the manifest that ``settings`` names, and return it with the profile chosen.
+    """Return the checked manifest that ``settings`` names, and the chosen profile.
 
     Raises ModelError when models are missing, damaged, not trusted or of another version, SettingsError for a wrong
     threshold.
@@ -205,7 +205,7 @@ def make_batches(
 ) -> Iterator[Batch]:
     """Yield the windows of the given sentences of each text in batches of one width, each as soon as it is full.
 
-    ``most_rows`` gives the windows a batch of a width may hold. At most one batch of each width is held back.
+    ``most_rows`` returns the maximum number of windows in a batch of a width. At most one batch of each width waits.
     """
     filling: dict[int, Batch] = {}
     for number, (text, chosen) in enumerate(zip(texts, sentences, strict=True)):
@@ -219,7 +219,7 @@ def make_batches(
 
 
 def combined(votes: Iterable[tuple[HeadVersion, TokenScores]], vote: Vote) -> dict[str, TokenScores]:
-    """Return the combined answer of each head that has a vote, in the order of :data:`~deid_runtime.labels.HEADS`."""
+    """Return the combined answer of each head that has one, in the order of :data:`~deid_runtime.labels.HEADS`."""
     by_head: dict[str, list[tuple[HeadVersion, TokenScores]]] = {head: [] for head in HEADS}
     for version, answer in votes:
         by_head[version.head].append((version, answer))
@@ -231,9 +231,9 @@ def combined(votes: Iterable[tuple[HeadVersion, TokenScores]], vote: Vote) -> di
 
 
 def combine(answers: Sequence[TokenScores], weights: Sequence[float] | None = None, vote: Vote = "mean") -> TokenScores:
-    """Return one answer of several versions of a head: the highest score, or the mean of log odds by ``weights``.
+    """Combine the answers of several versions of a head: the highest score, or the mean of log odds by ``weights``.
 
-    The tag is that of the surest.
+    The tag is that of the version with the highest score.
     """
     if len(answers) == 1:
         return answers[0]
@@ -251,7 +251,7 @@ def combine(answers: Sequence[TokenScores], weights: Sequence[float] | None = No
 def pad(windows: Sequence[Window], pad_id: int) -> tuple[Ids, Ids, Ids]:
     """Return ids, types and mask, int32 ``(rows, width)``, of windows that share one padded width.
 
-    ``rows`` is the next power of two; those behind the windows are masked and mean nothing.
+    ``rows`` is the next power of two. Rows behind the last window are masked padding.
     """
     width = width_of(max(len(window.ids) for window in windows))
     shape = 1 << (len(windows) - 1).bit_length(), width
@@ -267,7 +267,7 @@ def pad(windows: Sequence[Window], pad_id: int) -> tuple[Ids, Ids, Ids]:
 
 
 def row_counts(rows: int) -> Iterator[int]:
-    """Yield the powers of two that ``rows`` is the sum of, the largest first: batches to which no rows are added."""
+    """Yield the powers of two that add up to ``rows``, the largest first: batch sizes that need no padding rows."""
     for power in reversed(range(rows.bit_length())):
         if rows >> power & 1:
             yield 1 << power

@@ -1,7 +1,7 @@
-"""Decide which models are trusted: models from elsewhere can be made to find nothing, and all names would stay in.
+"""Decide which models are trusted: foreign models can be made to find nothing, which would leave all names in the text.
 
-Trusted are the models that are installed with the package, copies of these, models with a valid signature, and models
-that the user says to trust.
+Trusted models are those installed with the package, copies of these, models with a valid signature, and models
+that the user chooses to trust.
 """
 
 from dataclasses import replace
@@ -13,9 +13,9 @@ from deid_runtime.models.signature import SIGNATURE, check_signature
 
 
 def read_trusted(folder: Path | None, *, key: Path | None = None, trust: bool = False) -> Manifest:
-    """Read and check the manifest of the models in ``folder``, None for those of the package, if they are trusted.
+    """Return the checked manifest of the models in ``folder`` if they are trusted; None means those of the package.
 
-    With ``key``, the file of a public key, their signature must be valid, whatever they are. ``trust`` takes any.
+    With ``key``, the file of a public key, any models need a valid signature of that key. ``trust`` accepts any models.
 
     Raises ModelError for models that are missing, damaged or not trusted, SettingsError for a wrong key.
     """
@@ -44,7 +44,7 @@ def read_trusted(folder: Path | None, *, key: Path | None = None, trust: bool = 
 
 
 def _is_of_package(manifest: Manifest) -> bool:
-    """Say whether graphs, tokenizer and profiles are those of the package; not all of them need be there."""
+    """Return whether graphs, tokenizer and profiles are the same as in the package; some may be missing."""
     try:
         ours = read_manifest(find_models(None))
     except ModelError:
@@ -58,12 +58,12 @@ def _is_of_package(manifest: Manifest) -> bool:
 
 
 def _without_file(graph: Graph | None) -> object:
-    """Return a graph as it is wherever its file lies."""
+    """Return a graph without its file path, to compare graphs in different folders."""
     return graph and replace(graph, file=Path())
 
 
 def _by_name(profile: Profile | None) -> object:
-    """Return what a profile says, with its graphs by name."""
+    """Return the content of a profile, with its graphs by name."""
     return profile and (
         [graph.name for graph in profile.graphs],
         dict(profile.thresholds),

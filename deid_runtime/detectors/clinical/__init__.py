@@ -1,9 +1,12 @@
-"""What is clinical and identifies no one: values, scores, doses, codes, peoples, drugs. Takes back what others found.
+"""Recognise clinical facts that identify no one, and drop spans that mistake them for identifiers.
 
-Models and weak patterns take ``3/14 axillary nodes`` for a date, a saturation for an age, a brand for a person. This
-package knows the forms and names of clinical facts, and :func:`without_clinical` drops what lies in one, unless
-something says that it identifies: a finder that goes by more than form, a cue beside it, or a model that is very sure
-where the form is shared.
+Such facts are values, scores, doses, codes, names of peoples and drugs. Models and weak patterns mistake ``3/14
+axillary nodes`` for a date, a saturation for an age, a brand for a person. This package knows the formats and names of
+clinical facts. :func:`without_clinical` drops a span within a clinical fact unless there is evidence for an identifier:
+
+- a detector that uses more than form,
+- a cue beside the span,
+- a very sure model, where an identifier can have the same form.
 """
 
 from deid_runtime.detectors.clinical.dropping import without_clinical

@@ -1,4 +1,4 @@
-"""Levels of the spine, segments and leads, with their numbers."""
+"""Levels of the spine, segments and ECG leads, with their numbers."""
 
 import re
 from typing import Final
@@ -9,7 +9,7 @@ ROWS: Final = (
     ClinicalRow(
         name="spine-level",
         kind="level",
-        # "C5/6", "L4-5", "T11/12", "L5/S1"; the letter touches its number: "T 9/27" was typed on that day
+        # "C5/6", "L4-5", "T11/12", "L5/S1". The letter must touch its number: "T 9/27" is "typed on 9/27".
         pattern=re.compile(
             r"(?P<letter>[CTLS])(?P<first>\d{1,2})[ ]?[-–/][ ]?(?P<other>[CTLS]?)(?P<second>\d{1,2})(?:[ "
             r"]?[-–/][ ]?[CTLS]?\d{1,2})?(?![\d/\w])"
@@ -31,7 +31,7 @@ _LAST: Final = {"C": 8, "T": 12, "L": 5, "S": 5}
 
 
 def _is_level(match: re.Match[str]) -> bool:
-    """Two levels, of which the second is one of the next three, or the first below: ``C5/6``, ``L5/S1``, ``T12-L1``."""
+    """Return whether the second level is one of the next three, or in the region below: ``C5/6``, ``L5/S1``."""
     letter, first, second = match["letter"], int(match["first"]), int(match["second"])
     before = match.string[match.start() - 1 : match.start()]
     if before not in ("", " ", "(", "\n", "\t", ",", "/", "-", ";", ".") or not 1 <= first <= _LAST[letter]:

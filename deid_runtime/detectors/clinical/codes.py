@@ -1,4 +1,4 @@
-"""Codes of classifications behind the name of theirs: ICD, CPT, SNOMED, LOINC, RxNorm."""
+"""Codes behind the name of their classification: ICD, CPT, SNOMED, LOINC, RxNorm."""
 
 import re
 from typing import Final
@@ -22,7 +22,7 @@ ROWS: Final = (
     ClinicalRow(
         name="code-icd-form",
         kind="code",
-        # A letter, two figures, a full stop: the form alone, "E11.65", "S62.633B".
+        # The form alone is enough: a letter, two figures, a full stop ("E11.65", "S62.633B").
         pattern=re.compile(r"[A-TV-Za-tv-z]\d[\dA-Za-z]\.[\dA-Za-z]{1,4}(?![\w.]|-\d)"),
         words=frozenset("abcdefghijklmnopqrstvwxyz"),
         check=lambda match: (

@@ -39,7 +39,7 @@ ROWS: Final = (
     ClinicalRow(
         name="amount",
         kind="amount",
-        # "25 mg", "10-12 beats", "5 x 3 cm"; no slash, as a unit may follow a date: "10/20 stairs"
+        # "25 mg", "10-12 beats", "5 x 3 cm". Fractions are excluded, because a unit may follow a date: "10/20 stairs"
         pattern=re.compile(
             r"(?<![\d/.\-])(?:\d{1,4}(?:[.,]\d{1,4})?[ ]?(?:[-–x×]|to|by|or)[ ]?){0,2}\d{1,6}(?:[.,]\d{1,4})?"
             rf"(?:[ ]?{_UNITS}|-(?=[A-Za-z]{{2}}){_UNITS}){_TAIL}(?!-?[ ]?old\b)"
@@ -51,7 +51,7 @@ ROWS: Final = (
     ClinicalRow(
         name="amount-litres",
         kind="amount",
-        # "L" alone is also the left side.
+        # "L" alone can also mean left.
         pattern=re.compile(
             r"(?<![\d/.\-])(?:\d{1,2}(?:\.\d)?[ ]?[-–][ ]?)?\d{1,2}(?:\.\d{1,2})?[ ]?L(?=/|[,;.)]|[ ]?$|[ "
             r"](?:NC|nc|O2|o2|via|of|HFNC|HF|fluids?|IVF|bolus|"
@@ -65,7 +65,7 @@ ROWS: Final = (
     ClinicalRow(
         name="amount-ratio",
         kind="amount",
-        # "2.5/325 mg", "160/4.5 mcg", "1/2 tab" has its own row
+        # "2.5/325 mg", "160/4.5 mcg"; "1/2 tab" has its own row
         pattern=re.compile(
             r"(?<![\d/.\-])\d{1,4}(?:\.\d{1,3})?[ ]?/[ ]?\d{1,4}(?:\.\d{1,3})?(?:[ ]?/[ ]?\d{1,3})?[ "
             r"]?(?:mg|mcg|mL|ml|units|%|g/mL|puffs)(?![\w])"
@@ -76,7 +76,7 @@ ROWS: Final = (
     ClinicalRow(
         name="distance",
         kind="amount",
-        # "a 338 m walk": "m" alone is also a man or a month
+        # "a 338 m walk"; elsewhere "m" alone can also mean male or month
         pattern=re.compile(
             r"(?<![\d/.\-])(?:\d{3,4}|\d{2,4}(?=[ ]?m[ ](?:walk|without|with|sprint|dash|run|x|swim)))[ "
             r"]?m(?![\w/])(?![ ]?\.?\d)"
@@ -130,7 +130,8 @@ ROWS: Final = (
     ClinicalRow(
         name="dose-schedule",
         kind="amount",
-        # "95 units qhs" is an amount; this is "12 qhs", "2 tabs" apart: a bare number before a frequency.
+        # "12 qhs", "2 tabs": a bare number before a frequency. "95 units qhs" is an amount with a unit, and has another
+        # row.
         pattern=re.compile(
             r"\d{1,4}(?:\.\d{1,3})?(?:[ ]?[/-][ ]?\d{1,4}(?:\.\d{1,2})?)?[ ](?:(?i:po|iv|im|sq|subq|sc|sl|pr|inh)[ ])?"
             r"(?i:q\d{1,2}h|q[ ]?(?:am|pm|hs|day|d|od|wk|week|ac|\d{1,2}[ ]?h)|qhs|qd|qod|bid|tid|qid|"

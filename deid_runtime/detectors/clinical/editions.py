@@ -1,4 +1,4 @@
-"""Years of guidelines, classifications and editions: they date no event of a patient."""
+"""Years of guidelines, classifications and editions, which are not dates of a patient's events."""
 
 import re
 from typing import Final
@@ -92,18 +92,18 @@ ROWS: Final = (
 )
 
 _EVENT_BEFORE: Final = re.compile(r"(?i)\b(?:since|until|till|before|after|from|dx|diagnosed|hx|dated|during)[ ]{1,2}$")
-#: What stands behind a classification that is called after a town: "Tokyo 2018 grade II".
+#: Text behind a classification that is named after a town: "Tokyo 2018 grade II".
 _GRADED_AFTER: Final = re.compile(
     r"\)?[ ]{0,2}(?i:gr\b|grade|category|cat\b|class|criteria|mild|moderate\w{0,2}|severe|CR\b|PR\b|"
     r"stage|score|III|II|IV|I\b|guideline|"
     r"definition|classification|response|points?)"
 )
-#: Classifications called after towns and people, and societies whose letters mean something else as well.
+#: Classifications named after towns and people, and societies whose abbreviation has another meaning.
 _AMBIGUOUS: Final = re.compile(
     r"(?i)(?:Paris|Chicago|Berlin|Tokyo|Atlanta|Rome|Boston|Bethesda|Sydney|Milan|Lugano|Rotterdam|Jones|Duke|"
     r"GOLD|McDonald|Sapporo|CAP|EAST|ASA|MDS|CMS|BAD|ICC|ASH|CDC|HRS|AGS|SSC|STS)\b"
 )
-#: Bodies whose names are verbs, places or people without the capitals.
+#: Capitals that a body needs, because in lower case its name is a verb, place or person.
 _CASED: Final = re.compile(r"[A-Z].*[A-Z]|[A-Z][a-z]{3,}|[A-Z]{2,}")
 
 
@@ -113,7 +113,7 @@ def _is_no_event(match: re.Match[str]) -> bool:
 
 
 def _is_body(match: re.Match[str]) -> bool:
-    """``ASA 2019`` may be a society; ``who 2016`` is a person and ``Paris 2019`` a journey."""
+    """Return whether the match names a body: ``ASA 2019`` may be one, ``who 2016`` and ``Paris 2019`` are not."""
     body = match[0].replace(match["value"], " ").strip(" (,")
     if re.search(_NOUN, match[0]):
         return True

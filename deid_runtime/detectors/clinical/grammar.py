@@ -1,4 +1,4 @@
-"""The rows of all families in one grammar."""
+"""The grammar with the rows of all families."""
 
 from typing import Final
 

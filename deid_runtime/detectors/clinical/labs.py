@@ -1,4 +1,4 @@
-"""Laboratory values: a name of a test and the numbers behind it."""
+"""Laboratory values: the name of a test and the numbers behind it."""
 
 import re
 from typing import Final
@@ -17,7 +17,7 @@ from deid_runtime.detectors.clinical.forms import (
 )
 from deid_runtime.detectors.clinical.rows import ClinicalRow
 
-#: Tests whose values stay below a thousand in the units of notes.
+#: Tests whose values are below a thousand in the units of clinical notes.
 _SMALL_TESTS: Final = words_of(
     "Na,Cl,CO2,HCO3,bicarb,bicarbonate,BUN,Cr,creat,creatinine,glu,gluc,glucose,calcium,iCa,Mg,mag,magnesium,Phos,"
     "phosphorus,phosphate,potassium,sodium,chloride,anion gap,AG,WBC,WCC,Hgb,Hb,haemoglobin,hemoglobin,"
@@ -42,7 +42,7 @@ _SMALL_TESTS: Final = words_of(
     "RBC,RBCs,G6PD,zinc,copper,lead level,UPCR,ACR,UACR,microalbumin,protein,ketones,BHB,beta-hydroxybutyrate,"
     "AMH,HCG,methotrexate level,AM cortisol,MELD,TEG,TPO,kappa,lambda,free light chain ratio,M spike,viral load"
 )
-#: Those whose values run to thousands, like years do.
+#: Tests whose values can be in the thousands, like years.
 _LARGE_TESTS: Final = words_of(
     "BNP,NT-proBNP,proBNP,pro-BNP,CK,CPK,LDH,ferritin,AST,ALT,AST/ALT,SGOT,SGPT,lipase,amylase,D-dimer,trop,troponin,"
     "hs-troponin,GGT,alk phos,triglycerides,TG,trigs,B12,vitamin B12,CA 19-9,CA-125,CA 125,CEA,AFP,beta hCG,HCG,"
@@ -53,7 +53,7 @@ _LARGE_TESTS: Final = words_of(
 )
 _QUALIFIER: Final = r"(?:[ ](?i:ratio|level|count|titer|titre|peak|trough|quant|index|today|serum|total|absolute|%))?"
 
-#: A number that may be a year counts only where no further number or colon follows: ``ferritin 2019: 340``.
+#: A number that may be a year counts only when no further number or colon follows: not ``ferritin 2019: 340``.
 _LARGE: Final = rf"(?:(?!(?:19|20)\d\d(?:[ ]?:|[ ]{{1,2}}\d|[ ]?\()){NUMBER})"
 _LATER: Final = rf"(?:(?!(?:19|20)\d\d(?!\d)){NUMBER})"
 
@@ -61,7 +61,7 @@ ROWS: Final = (
     ClinicalRow(
         name="lab-value",
         kind="lab",
-        # The next value may stand behind nothing but a blank, as in a row of a table.
+        # In a table row, the next value may follow after white space only.
         pattern=re.compile(
             rf"{any_of(_SMALL_TESTS)}(?![^\W\d_]|['’]s){_QUALIFIER}{FILL}{chain(SMALL, 4)}(?:[ \t]{{1,"
             rf"4}}{SMALL}{NOT_AGE}(?=[ \t\n]|$)){{0,3}}"
@@ -82,7 +82,7 @@ ROWS: Final = (
     ClinicalRow(
         name="lab-sequence",
         kind="sequence",
-        # "glucose 388-291-204-168", "Cr 1.2/1.4/1.9": three values or more, none of which is a year
+        # "glucose 388-291-204-168", "Cr 1.2/1.4/1.9": three or more values, none of them a year
         pattern=re.compile(
             rf"{any_of(_SMALL_TESTS)}(?![^\W\d_]|['’]s){FILL}\d{{1,3}}(?:\.\d{{1,2}})?(?:(?P<by>[ ]?(?:[-/>]|"
             rf"->|→)[ ]?)\d{{1,3}}(?:\.\d{{1,2}})?(?![\d])){{2,9}}"
@@ -95,7 +95,7 @@ ROWS: Final = (
     ClinicalRow(
         name="lab-calcium",
         kind="lab",
-        # Not "CA" or "ca": cancer, California, and the age by the calendar.
+        # "CA" and "ca" are left out: they also mean cancer, California and calendar age.
         pattern=re.compile(r"(?:Ca|iCa|Ca\+\+|corr(?:ected)? Ca)[ :=]{1,2}\d{1,2}\.\d{1,2}(?!\d)"),
         words=frozenset({"ca", "ica", "corr", "corrected"}),
     ),
@@ -111,7 +111,7 @@ ROWS: Final = (
     ),
 )
 
-#: Tests whose names are words, units, initials or codes as well: as tests they have this case.
+#: Tests whose names are also words, units, initials or codes: they count as tests only in this case.
 _CASES: Final = {
     "pt": ("PT",),
     "ag": ("AG",),
@@ -153,12 +153,12 @@ _CASES: Final = {
 
 
 def _is_written_as_test(match: re.Match[str]) -> bool:
-    """``PT 14`` may be a time, ``pt 14`` is a patient; a code runs on: ``CEA-19-2562``, ``H-114``."""
+    """Return whether the name is written as a test: ``PT 14``; not ``pt 14`` or a code (``CEA-19-2562``, ``H-114``)."""
     text, start = match.string, match.start()
     word = re.match(r"[^\W\d_]+", match[0])
     if word is None or text[start - 1 : start] in ("-", "_", "#", "@"):
         return False
     if re.match(r"[A-Z]{1,4}-?\d{2,}-?\d*$", match[0]):
-        return False  # glued to the number: a code
+        return False  # no gap before the number: a code
     cases = _CASES.get(word.group().lower())
     return cases is None or word.group() in cases

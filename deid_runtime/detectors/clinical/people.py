@@ -1,6 +1,6 @@
 """Ethnicity, language and religion, which name no country: ``African American``, ``speaks Arabic``, ``Irish Catholic``.
 
-A demonym alone stays what it is, a hint at an origin: ``a Dutch tourist``.
+A demonym alone is kept, because it shows an origin: ``a Dutch tourist``.
 """
 
 import re
@@ -10,7 +10,7 @@ from deid_runtime.detectors.clinical.forms import anchors, any_of, words_of
 from deid_runtime.detectors.clinical.rows import ORIGINS, ClinicalRow
 
 _COUNTRY: Final = frozenset({"COUNTRY", "STATE", "CITY", "LOCATION-OTHER"})
-#: Groups of people that no country is called after.
+#: Peoples without a country of the same name.
 _GROUPS: Final = words_of(
     "African American,African-American,African Americans,Black American,Black African,Black Caribbean,"
     "Afro-Caribbean,Afro Caribbean,"
@@ -35,7 +35,7 @@ _GROUPS: Final = words_of(
     "Rastafarian,Wiccan,Pagan,Shia,Sunni,Bahai,Unitarian,Cajun,Creole,Mestizo,Arab,Persian,Slavic,"
     "Nordic,Scandinavian,Semitic"
 )
-#: Languages whose names are those of a people as well; behind or before a word for a language they are languages.
+#: Languages whose names are also those of a people; they count as languages beside a word for a language.
 _LANGUAGES: Final = words_of(
     "English,Spanish,French,German,Italian,Portuguese,Brazilian Portuguese,Dutch,Flemish,Danish,"
     "Swedish,Norwegian,Finnish,Icelandic,Polish,"
@@ -138,7 +138,7 @@ ROWS: Final = (
     ClinicalRow(
         name="demonym-term",
         kind="people",
-        # Words of medicine with a country in them.
+        # Medical terms that contain a country.
         pattern=re.compile(
             r"(?i:german measles|spanish flu|japanese encephalitis|asian flu|african swine|french "
             r"(?:catheter|gauge|size|scale|press|tip|sheath)|"
@@ -163,7 +163,7 @@ ROWS: Final = (
     ),
 )
 
-#: Behind a word for a people it is part of a name: "Jewish Family Services", "Baptist Hospital", "Karen Smith".
+#: Words that make the people before them part of a name: "Jewish Family Services", "Baptist Hospital", "Karen Smith".
 _NAME_BEHIND: Final = re.compile(
     r"[ ](?:[A-Z][a-z]+[ ])?(?:Hospital|Church|School|Clinic|Center|Centre|Services|Medical|Health|"
     r"University|Home|Parish|Temple)\b"

@@ -1,7 +1,7 @@
-"""Plain words: what the vocabulary knows as a word, and no list knows as a name, is hardly a person.
+"""Plain words: a word of the vocabulary that is in no list of names is rarely a person.
 
-Models that find people in any case now and then take a rare word of medicine (``jejunum``, ``photic``) for one. Names
-that are words too (``hope``, ``young``) are in the lists of names, so this says nothing of them.
+Models that find people in any case sometimes mistake a rare medical word (``jejunum``, ``photic``) for a person. Names
+that are also words (``hope``, ``young``) are in the lists of names, so this module does not affect them.
 """
 
 import re
@@ -15,8 +15,8 @@ from deid_runtime.spans import Span
 _LABELS: Final = frozenset(HEADS["name"])
 _NAME: Final = GIVEN | FAMILY | PLACE
 _WORD: Final = re.compile(r"[^\W\d_]+")
-_LEAST_LETTERS: Final = 4  # shorter ones are initials and abbreviations, which names are too
-#: A model that scores higher is believed; a capital within a sentence counts for a name.
+_LEAST_LETTERS: Final = 4  # shorter words may be initials or abbreviations, which can be names
+#: A model with at least this score is trusted; the second holds for a capital within a sentence, which suggests a name.
 _SURE_OF_LOWER: Final = 0.95
 _SURE_OF_CAPITAL: Final = 0.6
 _SENTENCE_START: Final = re.compile(r"(?:\A|[.!?:;\n\u2022*-])[\s\"'(]*\Z")
@@ -24,7 +24,7 @@ _BEFORE_CHARS: Final = 6
 
 
 def is_plain(text: str, span: Span) -> bool:
-    """Say whether a model's person in ``text`` is nothing but plain words, without a title, credential or capital."""
+    """Return whether a person span has only plain words, a low score, and no title, credential or label beside it."""
     if span.label not in _LABELS:
         return False
     words = _WORD.findall(text, span.start, span.end)

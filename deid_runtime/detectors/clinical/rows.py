@@ -1,8 +1,7 @@
-"""What a row of the clinical grammar is, and how all rows are tried on a text in time linear in its length.
+"""Rows of the clinical grammar, and a search that tries all rows on a text in time linear in its length.
 
-As in the table of patterns, no row scans a text on its own: each hangs on words or on the first digit of a number and
-is tried at those places alone, with ``pattern.match``. All patterns have bounded repeats, so the work per place is
-bounded.
+As in the table of patterns, no row scans the whole text. Each row is tried with ``pattern.match`` only at its anchors:
+certain words, or the first digit of a number. All patterns have bounded repeats, so the work per anchor is bounded.
 """
 
 import re
@@ -11,17 +10,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-#: Labels whose values are figures: a clinical value is none of these.
+#: Labels whose values are figures; a clinical value is none of these.
 FIGURES: Final = frozenset(
     {
         "AGE", "DATE", "PHONE", "FAX", "ZIP", "SSN", "MEDICALRECORD", "HEALTHPLAN", "ACCOUNT", "LICENSE", "VEHICLE",
         "DEVICE", "BIOID", "IDNUM",
     }
 )  # fmt: skip
-#: Labels of countries and of what models take for one.
+#: The label of countries, and labels that models give to peoples by mistake.
 ORIGINS: Final = frozenset({"COUNTRY", "STATE", "CITY", "LOCATION-OTHER", "ORGANIZATION"})
 
-#: Refuses a match by what stands around it (``match.string`` is the whole text).
+#: Returns False to reject a match by its context (``match.string`` is the whole text).
 Check = Callable[[re.Match[str]], bool]
 
 
@@ -29,10 +28,10 @@ Check = Callable[[re.Match[str]], bool]
 class ClinicalRow:
     """One form of a clinical value.
 
-    The stretch is the group ``value`` of ``pattern``, or all of a match where there is no such group; ``excludes`` are
-    the labels that nothing in it can have. The row is tried at ``words`` (lower case), or, with ``at_numbers``, where a
-    number begins whose figures one of the characters ``after`` follows (``x`` for any letter; none for any). In
-    ``sure`` rows no word before makes the value anything else.
+    The stretch is the group ``value`` of ``pattern``, or the whole match if there is no such group. Nothing in it can
+    have a label in ``excludes``. The row is tried at ``words`` (lower case). With ``at_numbers`` it is tried at the
+    first digit of a number that is followed by one of the characters ``after`` (``x``: any letter; empty: any
+    character). In ``sure`` rows, no word before the value changes its meaning.
     """
 
     name: str
@@ -52,7 +51,7 @@ class ClinicalRow:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Stretch:
-    """A clinical value ``[start, end)`` of one text, in code points, and the labels that nothing in it has."""
+    """A clinical value ``[start, end)`` of one text, in code points, and the labels that nothing in it can have."""
 
     start: int
     end: int
@@ -66,12 +65,12 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 _NUMBER: Final = re.compile(r"(?<![\d.,/])(?<!\d-)\d+|(?<=[^\W\d_][.,/])\d+")
 
 
-#: What may follow a number in some row; kept apart from other characters, of which there are many.
+#: Characters in ``after`` of some row. All other characters are treated alike, because there are many.
 _KNOWN_AFTER: Final = frozenset("x /.,-–+%°×[]()")
 
 
 class Grammar:
-    """The rows, indexed by what they hang on."""
+    """The rows, indexed by their anchors."""
 
     def __init__(self, rows: Sequence[ClinicalRow]) -> None:
         names = [row.name for row in rows]
@@ -99,7 +98,7 @@ class Grammar:
         return sorted(found, key=lambda stretch: (stretch.start, stretch.end, stretch.row))
 
     def _rows_before(self, after: str) -> tuple[ClinicalRow, ...]:
-        """Return the rows for a number that this character follows; nothing at the end of a text."""
+        """Return the rows for a number that ``after`` follows; ``after`` is empty at the end of a text."""
         if after not in _KNOWN_AFTER:
             return tuple(row for row in self._at_numbers if not row.after)
         rows = self._behind_numbers.get(after)
@@ -119,7 +118,7 @@ def _tried(rows: Iterable[ClinicalRow], text: str, place: int) -> Iterable[Stret
 
 
 class Covered:
-    """Stretches of some kind joined where they touch: asks whether they hold a span."""
+    """Stretches of one kind, joined where they touch, for a fast containment test."""
 
     def __init__(self, stretches: Iterable[Stretch]) -> None:
         self._starts: list[int] = []
@@ -132,6 +131,6 @@ class Covered:
                 self._ends.append(stretch.end)
 
     def holds(self, start: int, end: int) -> bool:
-        """Say whether ``[start, end)`` lies in one of them."""
+        """Return whether one of the stretches contains ``[start, end)``."""
         at = bisect_right(self._starts, start) - 1
         return at >= 0 and end <= self._ends[at]

@@ -1,4 +1,4 @@
-"""Scores, scales, grades and stages, and the fractions and sums that they are written as."""
+"""Scores, scales, grades and stages, and the fractions and sums in which they are written."""
 
 import re
 from typing import Final
@@ -55,8 +55,8 @@ _SCORES: Final = words_of(
     "Hestia,LRINEC,RUCAM,Naranjo,SCORTEN,HScore,PLASMIC,ISTH,JOAS,Garden,Gartland,Weber,Schatzker,Gustilo,Rockwood,"
     "Neer,Vancouver,Mayfield,AO,Lauge-Hansen,Sanders,Hawkins,Myerson,WIfI,TICI,mTICI,Spurling,Motricity,MIPI,Ann Arbor"
 )
-#: What scores, scales and findings are out of, and their names: a fraction behind a name counts
-#: with its own number alone.
+#: Maximum values of scores, scales and findings, with their names: a fraction behind a name must have the maximum of
+#: that name as its denominator.
 _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
     (
         (3, 5),
@@ -128,7 +128,7 @@ _KIND: Final = (
     r"(?:[ ](?i:grade|class|scores?|scale|criteria|index|stage|type|test|sum|total|histologic)){0,2}"
     r"(?:[ ](?:\d|I{1,3}|IV|V)(?=[ ]?[(,;]))?[,;]?"
 )
-#: Between a score and its value: marks and words of course and of place.
+#: Text between a score and its value: punctuation, and words of trend and location.
 _GAP: Final = (
     r"(?:[ ]{0,2}(?:[:=~-]|\b(?i:now|was|is|of|today|remains|still|score|scored|at|rated|rates|reported|"
     r"currently|about|to|the|"
@@ -212,7 +212,7 @@ ROWS: Final = (
     ClinicalRow(
         name="fraction-graded",
         kind="score",
-        # "2/6 systolic murmur", "5/5 strength throughout"; a line may begin with a day: "7/10 pain better"
+        # "2/6 systolic murmur", "5/5 strength throughout". A line may begin with a date: "7/10 pain better".
         pattern=re.compile(rf"(?<![\d/.\-]){GRADED.pattern}"),
         at_numbers=True,
         after="/ .+-",
@@ -236,7 +236,7 @@ ROWS: Final = (
     ClinicalRow(
         name="acuity",
         kind="score",
-        # From 20/15 on no calendar has such a day.
+        # From 20/15 on, no calendar has such a day.
         pattern=re.compile(r"20[ ]?/[ ]?(?:1[56]|[2-9]\d|[1-8]00|1[256]\d)(?:[ ]?[+\-]\d)?(?![\d/]|-\d)"),
         at_numbers=True,
         after="/ ",
@@ -277,8 +277,8 @@ ROWS: Final = (
     ),
 )
 
-#: Names of scores that are words, names of people or places, or parts of the body: a bare number behind
-#: them is no score.
+#: Names of scores that are also words, names of people or places, or parts of the body: a bare number behind
+#: them is not a score.
 _WORDS: Final = frozenset(
     "pain vision act cat fast gold news must heart norton boston edinburgh oxford constant clark "
     "fisher mayo weber neer hawkins "
@@ -295,7 +295,7 @@ _WORDS: Final = frozenset(
     "dash cdr faq cam iq cac sts isi iss gad hit psi asa must psc asq scared clock stratify lemon air "
     "ccs mrc who mst pts rts ao mipi kl la acuity calcium near".split()
 )
-#: Of those, the ones that as scores are in capitals.
+#: Names among them that count as scores only in capitals.
 _IN_CAPITALS: Final = frozenset(
     "act cat fast gold news must heart ps as sh port grace mas ace aces audit aims bsa fim sas dash "
     "cdr faq cam iq cac sts isi iss gad "
@@ -305,7 +305,7 @@ _SURE_SIGN: Final = re.compile(r"(?i)/|\b(?:scores?|scale|criteria|grade|class|s
 
 
 def _is_name_of_score(match: re.Match[str]) -> bool:
-    """A name of a person before a bare number is that of a person: ``Mrs. Norton 82``, ``Grace 16``."""
+    """Return whether a name before a number is that of a score, not of a person (``Mrs. Norton 82``, ``Grace 16``)."""
     word = re.match(r"[^\W\d_]+", match[0])
     if word is None:
         return True

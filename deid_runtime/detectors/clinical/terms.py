@@ -1,7 +1,7 @@
-"""Clinical terms that models take for a person, a place or an employer: drugs, devices, tests, specialties.
+"""Clinical terms that models mistake for a person, a place or an employer: drugs, devices, tests, specialties.
 
-The list holds no word that is a family name, a given name or a place of public lists. What a title, a credential, a
-label or a word for kin stands beside is a name all the same.
+The list has no word that public lists have as a family name, a given name or a place. A term beside a title, a
+credential, a label or a word for kin is still a name.
 """
 
 import re
@@ -26,15 +26,15 @@ _CUE_BEFORE: Final = re.compile(
     r"born in|works? (?:at|for)|"
     r"employed (?:at|by)|attends|resides (?:in|at))\b[^\w\n]{0,3}|/s/[ ]?|[@][ ]?)$"
 )
-#: What stands behind initials and log-in names: ``EBL/ww``, ``AML:dz``.
+#: Text behind initials and usernames: ``EBL/ww``, ``AML:dz``.
 _SIGNED_AFTER: Final = re.compile(r"[@_/-]|:\w")
 _BEFORE_CHARS: Final = 28
-#: From this score on a model is believed that a listed abbreviation, or any term as a place or employer, is a name.
+#: From this score on, a model is trusted that a listed abbreviation is a name, or any term a place or employer.
 SURE_OF_NAME: Final = 0.5
 
 
 def is_term(text: str, span: Span) -> bool:
-    """Say whether every word of ``span`` is a clinical term and nothing beside it says that it names somebody."""
+    """Return whether every word of ``span`` is a clinical term, and nothing beside it shows that it is a name."""
     value = text[span.start : span.end]
     words = _WORD.findall(value)
     if not 0 < len(words) <= _MOST_WORDS or any(char.isdigit() for char in value):
@@ -42,12 +42,12 @@ def is_term(text: str, span: Span) -> bool:
     if not all(_is_listed(word) for word in words):
         return False
     if span.score >= SURE_OF_NAME and (span.label not in HEADS["name"] or any(_is_short(word) for word in words)):
-        return False  # an abbreviation may be initials or a hospital, a brand is its maker or its shop as well
+        return False  # an abbreviation may be initials or a hospital; a brand may be its maker or its shop
     return not is_introduced(text, span)
 
 
 def is_introduced(text: str, span: Span) -> bool:
-    """Say whether a title, a credential, a label, a word for kin or the form of a signature stands beside ``span``."""
+    """Return whether a title, a credential, a label, a word for kin or a signature mark stands beside ``span``."""
     before = text[max(0, span.start - _BEFORE_CHARS) : span.start].rpartition("\n")[2]
     return (
         _CUE_BEFORE.search(before) is not None

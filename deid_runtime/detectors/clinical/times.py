@@ -1,20 +1,20 @@
-"""Times that hang on no calendar: days after an operation, durations, ages of a pregnancy."""
+"""Times that do not refer to a calendar: days after an operation, durations, gestational ages."""
 
 import re
 from typing import Final
 
 from deid_runtime.detectors.clinical.rows import FIGURES, ClinicalRow
 
-#: Numbers of days of a week, weeks of a year, months of a year, as notes of Britain and Ireland write durations.
+#: Days of a week, weeks of a year or months of a year, as notes in Britain and Ireland write durations.
 _DURATION: Final = r"(?:\d{1,2}(?:[-–]\d{1,2})?/52|(?:[1-9]|1[0-4])/7|(?:[1-9]|1[0-2]|15|18|24)/12)(?![\d/])"
-#: A duration in this form may also be the age of an infant: "baby, 3/52".
+#: Labels excluded by a duration. AGE is not among them, because it may be the age of an infant: "baby, 3/52".
 _NOT_OF_INFANTS: Final = FIGURES - {"AGE"}
 
 ROWS: Final = (
     ClinicalRow(
         name="duration-weeks",
         kind="relative time",
-        # No year has a 52nd day of a month, and no month is the 52nd.
+        # 52 is neither a day nor a month.
         pattern=re.compile(r"\d{1,2}(?:[ ]?[-–][ ]?\d{1,2})?/52(?![\d/])"),
         at_numbers=True,
         after="/- –",

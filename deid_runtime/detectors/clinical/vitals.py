@@ -1,4 +1,4 @@
-"""Vital signs, saturations, fluids, sizes of the body: their names and the numbers behind them."""
+"""Vital signs, saturations, fluids and body measures: their names and the numbers behind them."""
 
 import re
 from typing import Final
@@ -29,7 +29,7 @@ _OXYGEN: Final = (
     r"(?:[ ]?(?:NC|nc|O2|/min|per))?)?)?"
 )
 _SATURATION_VALUE: Final = rf"(?:(?:100|[3-9]\d)(?:\.\d)?s?(?![\d/]|\.\d){_OXYGEN})"
-#: Numbers of this size behind a comma are further saturations, unless they have what ages have.
+#: Numbers of this size behind a comma are further saturations, unless words of age follow them.
 _SATURATION_JOIN: Final = (
     rf"(?:{JOIN}|[ ]?[,;/][ ]?|[ ]?,?[ ](?:(?i:bumped|weaned|titrated|up|down)[ ]to[ ]\d{{1,2}}L?[ "
     rf"])?(?i:and|but|then|still|only|now|holding|holds)"
@@ -59,7 +59,7 @@ ROWS: Final = (
     ClinicalRow(
         name="course-to",
         kind="vital sign",
-        # "dropped to 76", "recovered to 94", "weaned from 6 to 4": no age does
+        # "dropped to 76", "recovered to 94", "weaned from 6 to 4": an age never does this
         pattern=re.compile(
             r"(?i:drop(?:s|ped|ping)?|dip(?:s|ped|ping)?|fell|falls|rose|rises|bump(?:ed|s)?|increased?|"
             r"decreased?|improved|recover(?:s|ed)|"
@@ -94,7 +94,7 @@ ROWS: Final = (
     ClinicalRow(
         name="vital-signs-in-a-row",
         kind="vital sign",
-        # "BP 132/78 P 94 R 18 T 98.6 Wt 80": single letters count only in such company.
+        # "BP 132/78 P 94 R 18 T 98.6 Wt 80": single letters count only beside other vital signs.
         pattern=re.compile(
             r"(?i:BP|B/P)[ :]{1,2}\d{2,3}/\d{2,3}(?:[,;|]?[ ]{1,3}(?:P|R|T|HR|RR|Sat|SpO2|SaO2|O2|Sats|Wt|"
             r"Ht|BMI|Pulse|Resp|Temp|MAP)"
@@ -147,7 +147,7 @@ ROWS: Final = (
     ),
 )
 
-#: Names that are also words, initials or codes, and the case that they have as signs.
+#: Names that are also words, initials or codes, with the case in which they count as vital signs.
 _CASES: Final = {
     "ht": ("Ht", "ht"),
     "wt": ("wt", "Wt", "WT"),
@@ -171,6 +171,6 @@ def _is_sign(match: re.Match[str]) -> bool:
     if word is None or match.string[match.start() - 1 : match.start()] in ("-", "_", "#", "@"):
         return False
     if re.match(r"[A-Za-z]{1,4}-?\d{1,}", match[0]) and word.group().lower() in _CASES:
-        return False  # glued to the number: a code
+        return False  # no gap before the number: a code
     cases = _CASES.get(word.group().lower())
     return cases is None or word.group() in cases

@@ -14,7 +14,7 @@ KIN_WORDS: Final = frozenset(kin("age"))
 
 
 def _is_no_threshold(match: re.Match[str]) -> bool:
-    """``age > 65`` and ``over 50 years old`` are thresholds."""
+    """Return whether the age is not a threshold, as in ``age > 65`` and ``over 50 years old``."""
     start = match.start("value")
     before = match.string[max(0, start - 12) : start]
     return re.search(r"[<>≤≥][=]?[ ]?$|(?i:\b(?:over|under|above|below|than|least)[ ]$)", before) is None
@@ -29,7 +29,7 @@ def _is_human_age(match: re.Match[str]) -> bool:
 
 
 def _is_age_from_eight(match: re.Match[str]) -> bool:
-    """``d 2`` in a family history may be days, ``d 58`` hardly."""
+    """Return whether the age is 8 or more: in a family history, ``d 2`` may be days, but ``d 58`` hardly."""
     return _is_human(match["value"]) and int(match["value"]) >= 8
 
 
@@ -46,7 +46,7 @@ def _is_labelled(match: re.Match[str]) -> bool:
 
 # --- number and sex ------------------------------------------------------------------------------------------------
 
-#: Words around ``6F`` or ``36 F`` when it is a French size or a temperature.
+#: Words around ``6F`` or ``36 F`` that make it a French size or a temperature.
 _SIZE_WORDS: Final = frozenset(
     "cfa radial rfv fem femoral access basilic cath catheter foley chest tube l r rad artery vein sheath drain "
     "drains retrograde v brachial "
@@ -61,7 +61,7 @@ _SIZE_AFTER: Final = re.compile(
 
 
 def _is_sexed(match: re.Match[str]) -> bool:
-    """``67M`` is an age if nothing around makes it a size, a code or a temperature."""
+    """Return whether ``67M`` is an age: nothing around it makes it a size, a code or a temperature."""
     value = match["value"]
     context = context_of(match)
     if (
@@ -100,7 +100,7 @@ def _is_after_name(match: re.Match[str]) -> bool:
 
 
 def _is_life_event(match: re.Match[str]) -> bool:
-    """``at 58`` beside a relative, a person or a milestone; not ``positive at 40`` or ``snack at 10``."""
+    """Return whether ``at 58`` is an age beside a relative, a person or an event: not ``positive at 40``."""
     value = match["value"]
     if not _is_human(value) or (value.isdigit() and int(value) < 4):
         return False
@@ -130,11 +130,11 @@ def _is_turning(match: re.Match[str]) -> bool:
 
 
 def _is_predicate(match: re.Match[str]) -> bool:
-    """``he is 63.``, ``Billie is 92, here since``: a subject that is a person, a number that ends the clause."""
+    """Return whether the predicate is an age: ``he is 63.``, ``Billie is 92, here since``."""
     return _is_human(match["value"]) and (not match["value"].isdigit() or int(match["value"]) >= 3)
 
 
-#: By their names in the table.
+#: Checks by their name in the table.
 CHECKS: Final[Mapping[str, Check]] = {
     "is_age_from_eight": _is_age_from_eight,
     "is_after_name": _is_after_name,

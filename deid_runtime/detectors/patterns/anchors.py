@@ -1,11 +1,11 @@
-"""The words at which a row is tried, read from its parsed pattern.
+"""Derive the words at which a row is tried (its anchor words) from its parsed pattern.
 
 A pattern such as ``(?:pre-?)?auth(?:ori[sz]ation)?`` begins with one of a few words: ``auth``, ``authorization``,
-``pre``, ``preauth`` ... Where a pattern begins otherwise, a later place of it may have such a set of words. A text
-without any of them cannot match, so a row is tried at these words alone, and nobody has to list them by hand.
+``pre``, ``preauth`` ... In other patterns, a later position may have such a set of words. A text without any of these
+words cannot match. So a row is tried at these words only, and nobody has to list them by hand.
 
-A word is what :data:`WORD` matches, the longest run of letters, or such a run up to a change of case. The parser
-is the private one of the module ``re``; an operation of it that is unknown here makes a pattern one without such a set.
+A word is a match of :data:`WORD`, the longest run of letters, or such a run up to a change of case. The parser is the
+private one of the module ``re``. A pattern with an operation that is unknown here counts as one without anchor words.
 """
 
 import re
@@ -18,9 +18,9 @@ from typing import Any, Final
 _parser: Final[Any] = import_module("re._parser")
 _ops: Final[Any] = import_module("re._constants")
 
-#: A run of letters, as texts are cut into words.
+#: A run of letters; texts are split into words by it.
 WORD: Final = re.compile(r"[^\W\d_]+")
-#: A set of more words than this is no help.
+#: Larger sets of words are not used.
 _MOST_WORDS: Final = 1_000
 _MOST_STEPS: Final = 4_000
 _LONGEST_WORD: Final = 40
@@ -30,33 +30,33 @@ _Node = tuple[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """How many code points of a match stand before a word: at least, and at most."""
+    """Minimum and maximum number of code points of a match before a word."""
 
     least: int
     most: int
 
 
 class _NoSetError(Exception):
-    """From here on a pattern has no finite set of words."""
+    """Raised when a pattern has no finite set of words from this position on."""
 
 
 def anchor_words(pattern: re.Pattern[str]) -> Mapping[str, Offsets]:
-    """Return words, in lower case, of which at least one stands in every match; empty when there is no such set.
+    """Return lower-case words, at least one of which is in every match; empty when there is no such set.
 
-    Of several sets, one at the very beginning of the matches wins, then the one whose shortest word is longest.
+    A set at the very beginning of the matches is preferred, then the set whose shortest word is longest.
     """
     nodes = _resolved(_parsed(pattern), bool(pattern.flags & re.IGNORECASE))
     best = _words_from(nodes)
     if best and all(offsets.most == 0 for offsets in best.values()):
         return best
     best_length = _shortest(best)
-    least = most = 0  # the width of the nodes before
+    least = most = 0  # width of the nodes before
     for index, node in enumerate(nodes[:-1], start=1):
         low, high = _width(node)
         least, most = least + low, most + high
         words = _words_from(nodes[index:])
         if _may_end_in_letter(nodes[:index]) and any(offsets.least == 0 for offsets in words.values()):
-            continue  # the word may have begun before
+            continue  # the word may begin in an earlier node
         if _shortest(words) > best_length:
             best_length = _shortest(words)
             best = {word: Offsets(least + each.least, most + each.most) for word, each in words.items()}
@@ -68,7 +68,7 @@ def _shortest(words: Mapping[str, Offsets]) -> int:
 
 
 def characters(char_class: str) -> str:
-    """Return the characters of a class without categories, as ``[a-z_]`` has them. Raises ValueError for others."""
+    """Return the characters of a class of single characters and ranges (``[a-z_]``). Raises ValueError for others."""
     nodes: Sequence[_Node] = _parser.parse(char_class)
     if len(nodes) == 1 and nodes[0][0] is _ops.LITERAL:
         return chr(nodes[0][1])
@@ -86,7 +86,7 @@ def characters(char_class: str) -> str:
 
 
 def has_unbounded_repeat(pattern: re.Pattern[str]) -> bool:
-    """Say whether a pattern has a repeat without an upper bound (``*``, ``+``, ``{2,}``)."""
+    """Return whether a pattern has a repeat without an upper bound (``*``, ``+``, ``{2,}``)."""
     return any(op in _REPEATS and argument[1] == _ops.MAXREPEAT for op, argument in _all_nodes(_parsed(pattern)))
 
 
@@ -100,12 +100,12 @@ _SMALL: Final = (_ops.IN, [(_ops.RANGE, (ord("a"), ord("z")))])
 _CASE_CHANGES: Final = ([_CAPITAL], [_CAPITAL, _SMALL], [_SMALL])
 
 
-#: What is still to come: nodes, then another such pair, or None at the end of the pattern.
+#: The rest of a pattern: nodes, then another such pair; None at the end of the pattern.
 _Rest = tuple[Sequence[_Node], Any] | None
 
 
 def _words_from(nodes: Sequence[_Node]) -> dict[str, Offsets]:
-    """Return the first words of the texts that ``nodes`` match, and how much stands before them; {} for no such set."""
+    """Return the first words of the texts that ``nodes`` match, with the width before them; {} if there is no set."""
     words: dict[str, Offsets] = {}
     pending: list[tuple[str, int, _Rest]] = [("", 0, (nodes, None))]
     count = 0
@@ -127,11 +127,11 @@ def _words_from(nodes: Sequence[_Node]) -> dict[str, Offsets]:
 
 
 def _steps(prefix: str, offset: int, rest: _Rest) -> Iterator[str | tuple[str, int, _Rest]]:
-    """Yield what one node more leads to: a word that is complete, or a longer beginning and what is to come."""
+    """Yield the results of one more node: a complete word, or a longer prefix with the rest of the pattern."""
     while rest is not None and not rest[0]:
         rest = rest[1]
     if rest is None:
-        raise _NoSetError  # the word may go on behind the match, or there is none
+        raise _NoSetError  # the word may continue behind the match, or there is none
     (op, argument), following = rest[0][0], (rest[0][1:], rest[1])
     if op is _ops.BRANCH:
         for branch in argument[1]:
@@ -175,7 +175,7 @@ _ENDS: Final = frozenset({_ops.AT_BOUNDARY, _ops.AT_END, _ops.AT_END_STRING, _CA
 
 
 def _keeps_letters_off(body: Sequence[_Node]) -> bool:
-    """Say whether ``(?!body)`` refuses every letter, as ``(?!\\w|-\\d)`` does."""
+    """Return whether ``(?!body)`` refuses every letter, as ``(?!\\w|-\\d)`` does."""
     nodes = body
     if len(nodes) == 1 and nodes[0][0] is _ops.BRANCH:
         return any(_keeps_letters_off(branch) for branch in nodes[0][1][1])
@@ -183,7 +183,7 @@ def _keeps_letters_off(body: Sequence[_Node]) -> bool:
 
 
 def _wants_no_letter(body: Sequence[_Node]) -> bool:
-    """Say whether ``(?=body)`` takes no letter first, as ``(?=[ :#])`` does."""
+    """Return whether ``(?=body)`` cannot begin with a letter, as ``(?=[ :#])``."""
     if not body:
         return False
     op, argument = body[0]
@@ -198,13 +198,13 @@ def _wants_no_letter(body: Sequence[_Node]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _letter(code: int) -> str:
-    """Return a letter in lower case, an empty string for any other character."""
+    """Return a letter in lower case; an empty string for any other character."""
     char = chr(code)
     return char.lower() if WORD.fullmatch(char) else ""
 
 
 def _split(op: Any, argument: Any) -> tuple[frozenset[str] | None, bool]:
-    """Return the letters that a node takes, None for any letter, and whether it takes other characters."""
+    """Return the letters that a node matches (None: any letter), and whether it matches other characters."""
     if op is _ops.LITERAL:
         letter = _letter(argument)
         return frozenset({letter} - {""}), not letter
@@ -213,7 +213,7 @@ def _split(op: Any, argument: Any) -> tuple[frozenset[str] | None, bool]:
     if argument[0][0] is _ops.NEGATE:
         if _has_every_letter(argument[1:]):
             return frozenset(), True
-        # [^\W\d_] and its like take letters alone; to say that they take others as well does no harm
+        # [^\W\d_] and similar classes match letters only; reporting other characters too is harmless
         return _ANY_LETTERS, True
     letters: set[str] = set()
     has_others = False
@@ -231,7 +231,7 @@ def _split(op: Any, argument: Any) -> tuple[frozenset[str] | None, bool]:
 
 
 def _has_every_letter(items: Sequence[Any]) -> bool:
-    """Say whether a class has every letter: ``\\w`` or ``[^\\W\\d_]`` is in it."""
+    """Return whether a class has every letter: it contains ``\\w`` or ``[^\\W\\d_]``."""
     if items and items[0][0] is _ops.NEGATE:
         return all(
             item in ((_ops.CATEGORY, _ops.CATEGORY_NOT_WORD), (_ops.CATEGORY, _ops.CATEGORY_DIGIT))
@@ -251,10 +251,10 @@ def _parsed(pattern: re.Pattern[str]) -> Sequence[_Node]:
 
 
 def _resolved(nodes: Sequence[_Node], ignores_case: bool) -> list[_Node]:
-    """Return the nodes without groups.
+    """Return the nodes with groups flattened.
 
-    Where case counts, ``(?=[A-Z])``, ``(?=[A-Z][a-z])`` and ``(?=[a-z])`` become an end of words, as in the part
-    ``{word_end}``.
+    In case-sensitive parts, ``(?=[A-Z])``, ``(?=[A-Z][a-z])`` and ``(?=[a-z])`` become the end of a word, as in the
+    part ``{word_end}``.
     """
     resolved: list[_Node] = []
     for op, argument in nodes:
@@ -296,7 +296,7 @@ def _all_nodes(nodes: Sequence[_Node]) -> Iterator[_Node]:
 
 
 def _width(node: _Node) -> tuple[int, int]:
-    """Return how many code points a node matches, at least and at most."""
+    """Return the minimum and maximum number of code points that a node matches."""
     op, argument = node
     if op in (_ops.AT, _ops.ASSERT, _ops.ASSERT_NOT):
         return 0, 0
@@ -307,7 +307,7 @@ def _width(node: _Node) -> tuple[int, int]:
         low, high = _widths(argument[2])
         return low * argument[0], high * int(argument[1])
     if op is _ops.GROUPREF:
-        return 0, 8  # separators; long ones would make a search begin too late
+        return 0, 8  # a reference to a separator; a larger maximum would start searches too early
     return 1, 1
 
 
@@ -317,7 +317,7 @@ def _widths(nodes: Sequence[_Node]) -> tuple[int, int]:
 
 
 def _may_end_in_letter(nodes: Sequence[_Node]) -> bool:
-    """Say whether the last character of what ``nodes`` match may be a letter, so that a word may have begun in it."""
+    """Return whether a match of ``nodes`` may end in a letter, so that a word may begin within it."""
     for op, argument in reversed(nodes):
         if op in (_ops.AT, _ops.ASSERT, _ops.ASSERT_NOT):
             continue

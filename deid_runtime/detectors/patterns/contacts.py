@@ -24,14 +24,14 @@ def _is_labelled_phone(match: re.Match[str]) -> bool:
         r"\d{1,2}/\d{1,2}(?!\d)", value
     ):
         return False  # a date
-    # Groups of two digits or less are measurements unless a plus or a zero opens the number.
+    # Groups of one or two digits are measurements unless the number begins with a plus, bracket or zero.
     if value[0] not in "+(0" and re.search(r"(?<!\d)\d{1,2}(?!\d)", value[3:]):
         return False
     return bool(re.search(r"\d{3}", value))
 
 
 def _is_unlabelled_phone(match: re.Match[str]) -> bool:
-    """Ten digits in groups are a telephone number unless a label or a mark before them says otherwise."""
+    """Return whether ten digits in groups are a telephone number: no label or mark of another number is before them."""
     before = match.string[max(0, match.start() - 24) : match.start()]
     return _NUMBER_LABEL_BEFORE.search(before) is None
 
@@ -49,7 +49,7 @@ def _is_international(match: re.Match[str]) -> bool:
 
 
 def _is_trunk_number(match: re.Match[str]) -> bool:
-    """A national number with its leading zero (UK, Ireland, Australia, New Zealand, India): nine to twelve digits."""
+    """Return whether it is a national number with leading zero (UK, IE, AU, NZ, IN): nine to twelve digits."""
     return 9 <= len(_digits(match["value"])) <= 12 and _is_unlabelled_phone(match)
 
 
@@ -59,7 +59,7 @@ def _is_seven_digits(match: re.Match[str]) -> bool:
 
 
 def _is_no_round_range(match: re.Match[str]) -> bool:
-    """``500-4000`` is a range."""
+    """Return whether the number is not a range of round numbers, such as ``500-4000``."""
     return not match["value"].endswith("00") or match["value"][1:3] != "00"
 
 
@@ -71,7 +71,7 @@ _CALL_BEFORE: Final = re.compile(
 
 def _is_pager(match: re.Match[str]) -> bool:
     digits = _digits(match["value"])
-    if match["label"].lower() in {"paged", "bleeped", "page"}:  # "MD paged 1100" is when, "paged 4403" is where
+    if match["label"].lower() in {"paged", "bleeped", "page"}:  # "MD paged 1100" is a time, "paged 4403" a pager
         return len(digits) >= 4 and re.fullmatch(r"(?:[01]\d|2[0-3])[0-5]\d", digits) is None
     return len(digits) >= 3
 
@@ -83,7 +83,7 @@ def _is_extension(match: re.Match[str]) -> bool:
 
 
 def _is_spelled_extension(match: re.Match[str]) -> bool:
-    """``ext 14`` alone may be degrees of extension; longer numbers, the whole word and a number before it settle it."""
+    """Return whether it is an extension, not degrees (``ext 14``): 3+ digits, a longer word or a phone before it."""
     before = match.string[max(0, match.start() - 24) : match.start()]
     return len(match["value"]) >= 3 or len(match["label"]) > 4 or _PHONE_NEAR.search(before) is not None
 
@@ -98,7 +98,7 @@ _PHONE_NEAR: Final = re.compile(r"\d{3}[-. ]?\d{4}\)?,?[ \t]?$")
 
 
 def _is_host(match: re.Match[str]) -> bool:
-    """Tell ``clinic.org/portal`` from ``pt.in`` (two sentences run together) and ``e.g``."""
+    """Return whether it is a host: ``clinic.org/portal``, but not ``pt.in`` (two joined sentences) or ``e.g``."""
     host = match["host"]
     ending = host.rpartition(".")[2].lower()
     labels = host.lower().split(".")
@@ -123,13 +123,13 @@ _COUNTRY_ENDINGS: Final = frozenset("uk ie ca au nz in za us eu de fr nl es it c
 
 
 def _is_mail(match: re.Match[str]) -> bool:
-    """The part after the ``@`` ends in letters, as all top-level domains do; ``5@0.5`` and ``@ 100 mmHg`` do not."""
+    """Return whether the address ends in letters, as all top-level domains do; ``5@0.5`` and ``@ 100 mmHg`` do not."""
     ending = match["value"].rpartition(".")[2]
     return 2 <= len(ending) <= 18 and ending.isalpha()
 
 
 def _is_spelled_mail(match: re.Match[str]) -> bool:
-    """``name (at) site.org`` always; ``name at site.org`` if the name is no word that a sentence has before "at"."""
+    """Return whether ``name (at) site.org`` is an address; before a bare ``at``, common words do not count."""
     value = match["value"].lower()
     if "(at)" in value or "[at]" in value:
         return True
@@ -152,7 +152,7 @@ _WORDS_BEFORE_AT: Final = frozenset(
 
 
 def _is_ipv6(match: re.Match[str]) -> bool:
-    """Let the standard library judge: it knows ``::`` and the eight groups. ``12:30:45`` is no address."""
+    """Return whether the standard library accepts the address (``::``, eight groups); ``12:30:45`` is not one."""
     value = match["value"]
     if value.count(":") < 4 and "::" not in value:
         return False
@@ -171,7 +171,7 @@ def _is_ip(match: re.Match[str]) -> bool:
     return is_ipv4(value) and re.search(r"(?i)\b(?:v|ver|version|section|sec|rev)[. ]{0,2}$", before) is None
 
 
-#: By their names in the table.
+#: Checks by their name in the table.
 CHECKS: Final[Mapping[str, Check]] = {
     "is_after_phone": _is_after_phone,
     "is_extension": _is_extension,

@@ -1,4 +1,4 @@
-"""What stands around a match: the words and marks that a check goes by. Cheap, as it is asked for every ``3/4``."""
+"""The context of a match: the words and marks that checks use. It must be fast: it runs for every ``3/4``."""
 
 import re
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ _TRIM = "()[]{}.,;:#=~+*\"'’“”<>-–—"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The same line before and after a value, cut to what the checks look at."""
+    """The text of the same line before and after a value, limited to the length that checks use."""
 
     before: str
     after: str
-    last: str  # the word before, lower case, without the marks around it
+    last: str  # the word before, lower case, without punctuation
     two: str  # the two words before
-    mark: str  # the last character before that is no blank
+    mark: str  # the last character before that is not white space
     is_at_line_start: bool
 
     def ends_in(self, marks: str) -> bool:
-        """Say whether the last character before is one of the marks."""
+        """Return whether the last non-white-space character before is one of the marks."""
         return self.mark != "" and self.mark in marks
 
 
 def context_of(match: re.Match[str], group: str = "value") -> Context:
-    """Return the surroundings of a group of a match."""
+    """Return the context of a group of a match."""
     text = match.string
     start, end = match.span(group)
     head = text[max(0, start - _BEFORE_CHARS) : start]

@@ -1,7 +1,7 @@
-"""Dates with words in them: months, weekdays, ordinals, holidays, seasons; also spelled out.
+"""Dates with words: months, weekdays, ordinals, holidays, seasons; also spelled out.
 
-Many of these words are names or verbs as well (``May``, ``march``, ``sat``, ``Sunday``): each row asks for as much
-around the word as the word is ambiguous.
+Many of these words are also names or verbs (``May``, ``march``, ``sat``, ``Sunday``). The more ambiguous a word is, the
+more context its row requires.
 """
 
 import re
@@ -15,7 +15,7 @@ from deid_runtime.detectors.patterns.words import MONTHS, WEEKDAYS, either
 from deid_runtime.lexicon.calendar_words import MONTH_NAMES, month_words
 from deid_runtime.lexicon.vocabulary import alternation, credentials
 
-#: Months that are English words or names too, and abbreviations that are medical ones (MAR, OCT, "dec." for decreased).
+#: Months that are also English words or names, and abbreviations with a medical meaning (MAR, OCT, "dec." = decreased).
 _AMBIGUOUS_MONTHS: Final = frozenset(month_words("ambiguous"))
 _NAME_MONTHS: Final = frozenset(month_words("name"))
 _PLAIN_MONTHS: Final = frozenset(month_words("plain"))
@@ -23,7 +23,7 @@ _SHORT_MONTHS: Final = frozenset(month_words("abbreviation"))
 
 
 def _is_proper(word: str, context: Context) -> bool:
-    """Say whether the word is written as a name: Title, or UPPER where all is upper case."""
+    """Return whether the word is capitalised as a name: title case, or capitals where all text is in capitals."""
     return word.istitle() or (word.isupper() and not any(char.islower() for char in context.before + context.after))
 
 
@@ -31,7 +31,7 @@ def _is_proper(word: str, context: Context) -> bool:
 
 
 def _month(word: str) -> int:
-    # Where case does not count, a dotless i is an i and a long s an s.
+    # With IGNORECASE, a dotless i matches i and a long s matches s.
     return MONTHS[word.lower().replace("\u0131", "i").replace("\u017f", "s")]
 
 
@@ -45,12 +45,12 @@ def _is_day_month(match: re.Match[str]) -> bool:
         return False
     before = match.string[max(0, match.start() - 12) : match.start()]
     if _MONTH_THEN_BLANK.search(before) or re.search(r"[^\W\d_]-$", before):
-        return False  # "Mar 13-Mar 20" is two dates of the other order; "III-3 April" a person in a pedigree
-    if match["rest"] or re.match(r"\d\d[A-Z]{3}(?![a-z])", value):  # 01MAR, as armed forces write it
+        return False  # "Mar 13-Mar 20" has the month first; "III-3 April" is a person in a pedigree
+    if match["rest"] or re.match(r"\d\d[A-Z]{3}(?![a-z])", value):  # 01MAR, the military format
         return True
     if before[-1:].isalpha():
         return False
-    # "1-2 may repeat", "5 dec" (decreased), "2 mar" (a chart): without a year the common words want a capital.
+    # "1-2 may repeat", "5 dec" (decreased), "2 mar" (a chart): without a year, an ambiguous month needs a capital.
     if month.lower() in _AMBIGUOUS_MONTHS:
         return month.istitle() or (month.isupper() and not any(char.islower() for char in before))
     return True
@@ -67,7 +67,7 @@ def _is_month_day_named(match: re.Match[str]) -> bool:
     if not is_month_day(number, int(match["day"])) or (second and not is_month_day(number, int(second))):
         return False
     if month.lower() in _DAY_FIRST_ONLY:
-        return False  # these languages put the day first; "Mayo 9" is a score
+        return False  # Spanish and similar put the day first; "Mayo 9" is a score
     if month in ("may", "dec") and not match["year"]:
         return context_of(match).last in _BEFORE_LOWER_MONTH
     return True
@@ -145,7 +145,7 @@ def _is_date_after_weekday(match: re.Match[str]) -> bool:
     if re.search(r"[^\W\d_]{3,}", match["rest"]):
         return True
     if match["s"] and match["s"] != "/" and re.fullmatch(r"\D*(?:\d\d\D\d\d|\d+\D\d+\D\d+)", match["rest"]) is None:
-        return False  # "Fri 9-4" are hours, "Fri, 2.5" a dose
+        return False  # "Fri 9-4" is opening hours, "Fri, 2.5" a dose
     return len(numbers) < 2 or is_day_of_year(*numbers[-2:] if len(numbers) == 3 and numbers[0] > 31 else numbers[:2])
 
 
@@ -158,10 +158,10 @@ def _grade_weekday(match: re.Match[str]) -> Grade:
         )
         return Grade.SURE if sure else Grade.NO
     if lower == "thus" or word == "sats":
-        return Grade.NO  # an adverb; oxygen saturations
+        return Grade.NO  # "thus" is an adverb; "sats" are oxygen saturations
     context = context_of(match)
     if lower == "sats" and not (_DAY_WORD_AFTER.match(context.after) or context.last in _DAY_WORDS_BEFORE):
-        return Grade.NO  # saturations at the start of a sentence, far more often than Saturdays
+        return Grade.NO  # at the start of a sentence, far more often saturations than Saturdays
     if lower in ("sat", "sats") and (
         _SATURATION_AFTER.match(context.after)
         or context.last in ("o2", "spo2", "ra", "air", "he", "she", "patient", "pt")
@@ -203,7 +203,7 @@ def _is_holiday(match: re.Match[str]) -> bool:
 
 # --- ordinals ------------------------------------------------------------------------------------------------------
 
-#: What may follow ``the 29th`` when it is a day; a noun would make it a rank, a grade, a floor.
+#: Text that may follow ``the 29th`` as a day; a noun would make it a rank, a grade or a floor.
 _AFTER_ORDINAL_DAY: Final = re.compile(
     r"(?i)[ \t]{0,3}(?:$|[^\w \t-]|[–—]|\d|-[ \t]?\d|(?:and|at|for|to|with|w|w/|if|so|but|in|or|after|before|because|"
     r"when|by|then|is|was|until|till|til|he|she|"
@@ -219,12 +219,12 @@ def _is_ordinal_day(match: re.Match[str]) -> bool:
 
 
 def _is_spelled_day(match: re.Match[str]) -> bool:
-    """``May first`` is a date, ``may first try`` is not, and nobody's May is ``the second`` to do something."""
+    """Return whether a spelled day is a date: ``May first``, but not ``may first try`` or ``the second time``."""
     after = match.string[match.end() : match.end() + 8]
     return match["month"] not in ("may", "march") and not re.match(r"(?i)[ ](?:be|week|time|try)", after)
 
 
-#: By their names in the table.
+#: Checks by their name in the table.
 CHECKS: Final[Mapping[str, Check]] = {
     "grade_month": _grade_month,
     "grade_weekday": _grade_weekday,

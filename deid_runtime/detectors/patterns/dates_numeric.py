@@ -1,7 +1,7 @@
 """Dates in figures: full, compact, month and day, month and year, years alone, decades.
 
-Month/day without a year looks like a fraction, a score or a ratio, and a bare year like a time of day. Those two are
-weighed by points for their own form and for what stands around them; the points were set on annotated notes.
+A month and day without a year looks like a fraction, a score or a ratio. A bare year looks like a time of day. Both are
+graded by points for their form and their context; the points were set on annotated notes.
 """
 
 import re
@@ -45,7 +45,7 @@ def _is_pair(match: re.Match[str]) -> bool:
 
 # --- month and day without a year ----------------------------------------------------------------------------------
 
-#: Words right before a date that hardly precede anything else with a slash in it.
+#: Words directly before a date that rarely precede any other figures with a slash.
 _DATE_WORDS_SURE: Final = (
     frozenset(
         "on since until till til thru date dated dos doi doa dod dob lmp edd edc exp expires rtc appt due adm admit "
@@ -57,7 +57,7 @@ _DATE_WORDS_SURE: Final = (
     | {"week of", "wk of", "as of", "follow up"}
     | WEEKDAYS
 )
-#: Words that often do.
+#: Words that often stand before a date.
 _DATE_WORDS: Final = frozenset(
     "from through next last of for follow-up appointment d/c d/c'd dc'd dc ended held placed removed done drawn sent "
     "given called "
@@ -69,7 +69,7 @@ _DATE_WORDS: Final = frozenset(
     "is hearing died "
     "return returned back out off begins about home orif s/p accepted permit check".split()
 )
-#: Words right before a fraction, a score, a ratio or a setting.
+#: Words directly before a fraction, a score, a ratio or a setting.
 _SCORE_WORDS: Final = frozenset(
     "pain strength motor power murmur sem hsm grade gr apgar apgars score scale mmse moca bpp ilo profusion "
     "monofilament mf crackles "
@@ -103,14 +103,14 @@ _SCORE_AFTER: Final = re.compile(
     r"meal|tray|scale|score|points?|correct|items?|criteria|hyp|cartridge|liter|litre|gallon|acre|ns|"
     r"w/[ ]?(?:movement|mvmt|amb|activity|cue|drsg|dsg))(?![\w/]))"
 )
-#: Oral contraceptives, whose strengths stand behind their names like dates: ``Junel Fe 1/20``, ``Ortho-Novum 10/11``.
+#: Oral contraceptives, whose strengths look like dates behind their names: ``Junel Fe 1/20``, ``Ortho-Novum 10/11``.
 _PILLS: Final = frozenset(
     "alyacen aurovela blisovi cyclafem dasetta demulen estrostep gildess hailey jenest junel kelnor larin loestrin "
     "microgestin minastrin modicon necon norinyl nortrel nylia ortho-novum pirmella tarina taytulla zovia".split()
 )
 _PILL_FORMS: Final = frozenset({"fe", "lo", "21", "24", "28"})
 _PILL_STRENGTHS: Final = frozenset({"1/10", "1/20", "10/11"})
-#: ``3/7 hx``: days of a week, weeks of a year as British notes have them.
+#: Words behind a duration such as ``3/7 hx``: British notes write days as sevenths of a week, months as twelfths.
 _DURATION_AFTER: Final = re.compile(r"(?i)[ \t]{0,2}(?:hx|h/o|history|ago)\b")
 _TIME_AFTER: Final = re.compile(
     r"(?i)[ \t]{0,3}(?:@|at\b)?[ \t]{0,3}(?:(?:[01]\d|2[0-3])[0-5]\d\b(?![ ]?(?:mg|ml|cal|units?))|\d{1,2}[:.h]\d\d|"
@@ -124,7 +124,7 @@ _COMMON_DENOMINATORS: Final = frozenset({2, 3, 4, 5, 10})
 
 
 def _form_points(first: str, second: str) -> int:
-    """Weigh the two numbers alone: ``06/12`` and ``3/14`` are hardly anything else, ``5/5`` and ``1/2`` mostly are."""
+    """Return points for the form: ``06/12`` and ``3/14`` are nearly always dates, ``5/5`` and ``1/2`` rarely."""
     a, b = int(first), int(second)
     if "0" in (first[0], second[0]):
         return 4
@@ -134,7 +134,7 @@ def _form_points(first: str, second: str) -> int:
 
 
 def _is_fraction(pair: re.Match[str]) -> bool:
-    """Say whether two numbers can be a score but no date: ``22/30`` beside it makes ``3/15`` a score as well."""
+    """Return whether a pair can be a score but not a date: ``22/30`` beside ``3/15`` makes that a score too."""
     a, b = int(pair["a"]), int(pair["b"])
     return a <= b <= 60 and b > 12 and not is_day_of_year(a, b)
 
@@ -157,18 +157,18 @@ def _grade_month_day(match: re.Match[str]) -> Grade:
     if match["b"] in ("7", "12") and _DURATION_AFTER.match(context.after):
         return Grade.NO
     if match["value"] == "24/7" and not (context.last in _DATE_WORDS_SURE or context.is_at_line_start):
-        return Grade.NO  # round the clock, far more often than the 24th of July
+        return Grade.NO  # "round the clock" far more often than 24 July
     form = _form_points(match["a"], match["b"])
     named = context.two.partition(" ")[0] if context.last in _PILL_FORMS else context.last
     if match["value"] in _PILL_STRENGTHS and named in _PILLS:
-        return Grade.NO  # "Junel 1/20" may still have been begun on the 20th of January: the models decide
+        return Grade.NO  # "Junel 1/20" may still mean begun on 20 January: the models decide
     beside = _word_points(context)
     beside += 4 * (_TIME_AFTER.match(context.after) is not None)
     beside += 2 * context.after.startswith(":")
     beside += 2 * (after_date or _JOIN_THEN_DATE.match(context.after) is not None)
     points = form + beside + 4 * context.is_at_line_start
     if points <= 0:
-        return Grade.NO  # what follows only takes points away
+        return Grade.NO  # the rules below only subtract points
     if _SCORE_AFTER.match(context.after):
         points -= 2 if form > 2 else 4
     if points > 0 and any(_is_fraction(other) for other in _PAIR.finditer(f"{context.before} {context.after}")):
@@ -176,9 +176,9 @@ def _grade_month_day(match: re.Match[str]) -> Grade:
     if points <= 0:
         return Grade.NO
     if beside <= 0 and context.is_at_line_start:
-        return Grade.PROBABLE  # a day at the head of a line, or a count: "4/19 contained tumour"
+        return Grade.PROBABLE  # a date at the start of a line, or a count: "4/19 contained tumour"
     if beside <= 0:
-        return Grade.BARE  # nothing but its form says that it is a date: the models must say so as well
+        return Grade.BARE  # only the form suggests a date, so the models must find it too
     return Grade.SURE if points >= 2 and not _may_be_clinical(match, context) else Grade.PROBABLE
 
 
@@ -186,7 +186,7 @@ _MONTHS_AHEAD: Final = frozenset("1 2 3 4 6 9 12".split())
 
 
 def _may_be_clinical(match: re.Match[str], context: Context) -> bool:
-    """``3/14 axillary nodes`` are counted, ``RTC 3/12`` is in three months or on the 12th of March."""
+    """Return whether it may be a count (``3/14 axillary nodes``), a grade, or months (``RTC 3/12``, or 12 March)."""
     counted = COUNTED.match(match.string, match.start("value"))
     return (
         (counted is not None and is_counted(counted))
@@ -201,7 +201,7 @@ _DASH_WORDS: Final = WEEKDAYS | frozenset(
 
 
 def _is_month_dash_day(match: re.Match[str]) -> bool:
-    """``10-14`` is mostly a range; a weekday, a label or a time of day beside it makes it a date."""
+    """Return whether ``10-14``, mostly a range, is a date: beside a weekday, a label or a time of day."""
     if not is_day_of_year(int(match["a"]), int(match["b"])):
         return False
     context = context_of(match)
@@ -224,7 +224,7 @@ _MEASURED_BEFORE: Final = re.compile(
 
 
 def _is_calendar_decade(match: re.Match[str]) -> bool:
-    """``in the 80s`` is a time, but a pressure or a rate in the 80s is none."""
+    """Return whether ``in the 80s`` is a decade, and not a pressure or a rate in the 80s."""
     return _MEASURED_BEFORE.search(context_of(match).before) is None
 
 
@@ -268,7 +268,7 @@ _STREET_AFTER: Final = re.compile(
 
 
 def _grade_year(match: re.Match[str]) -> Grade:
-    """Weigh a bare four-digit year against times of day, amounts and house numbers."""
+    """Return how likely a bare four-digit year is, against times of day, amounts and house numbers."""
     context = context_of(match)
     year = int(match["value"])
     if _NOT_YEAR_AFTER.match(context.after) or _STREET_AFTER.match(context.after):
@@ -295,19 +295,19 @@ def _grade_year(match: re.Match[str]) -> Grade:
         points -= 1
     if points >= 3:
         return Grade.SURE
-    # Times of day are mostly full fives of minutes; years are as often not.
+    # Minutes of a time of day are mostly multiples of five; years often are not.
     return Grade.PROBABLE if points == 2 or (points == 1 and 2001 <= year <= 2029 and year % 5 != 0) else Grade.NO
 
 
 def _is_year_range(match: re.Match[str]) -> bool:
-    """``1944-45`` and ``1966-1970``, not ``1900-2230`` (a shift) or ``2010-41`` (a number)."""
+    """Return whether it is a range of years: ``1944-45``, ``1966-1970``; not ``1900-2230`` (a shift) or ``2010-41``."""
     first, second = int(match["value"]), int(match["value2"])
     if second < 100:
         return 0 < second - first % 100 <= 25
     return 0 < second - first <= 75
 
 
-#: By their names in the table.
+#: Checks by their name in the table.
 CHECKS: Final[Mapping[str, Check]] = {
     "grade_month_day": _grade_month_day,
     "grade_year": _grade_year,

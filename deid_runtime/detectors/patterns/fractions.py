@@ -1,4 +1,4 @@
-"""What stands behind two numbers with a slash that are a count or a grade and no date: ``3/14 axillary nodes``."""
+"""Words behind two numbers with a slash that make them a count or a grade, not a date: ``3/14 axillary nodes``."""
 
 import re
 from typing import Final
@@ -25,7 +25,7 @@ COUNTED: Final = re.compile(
     r"(?:migraine|headache|treatment|school)[ ](?:days|nights)|sessions|doses given|attempts|trials|"
     r"objects|words|questions|systems)\b)"
 )
-#: A grade of a finding, each out of its own number.
+#: A grade of a finding, each with its own maximum as the denominator.
 GRADED: Final = re.compile(
     r"\d{1,2}(?:\.5)?[+\-]?[ ]?/[ ]?(?:10(?![\d/])[ ](?i:(?:\w{3,10}[ ])?(?:pain|severity|intensity|"
     r"headache)|at rest|at worst|at best|"
@@ -39,5 +39,5 @@ GRADED: Final = re.compile(
 
 
 def is_counted(match: re.Match[str]) -> bool:
-    """Say whether no more are counted than there are."""
+    """Return whether the count is not larger than its total."""
     return int(match["a"]) <= int(match["b"])

@@ -1,7 +1,7 @@
-"""Numbers that name a person, a stay, a plan, a thing or a paper: mostly by the label printed before them.
+"""Numbers that identify a person, a stay, a plan, a device or a document, mostly by the label printed before them.
 
-A label is a row; what follows it, ``{number}``, is read alike for all. Where the form alone settles it (SSN, NPI, VIN,
-accession numbers) there is a row without a label.
+Each label is a row; the part behind it, ``{number}``, is the same for all. Numbers with a distinctive form (SSN, NPI,
+VIN, accession numbers) have a row without a label.
 """
 
 import re
@@ -24,12 +24,12 @@ _AMOUNT: Final = re.compile(
 )
 
 
-#: A questionnaire with its score, a grade of school: ``PHQ-2``, ``EPDS 12``, ``PO 3rd``.
+#: A questionnaire with its score, or a grade: ``PHQ-2``, ``EPDS 12``, ``PO 3rd``.
 _SCORED: Final = re.compile(r"[A-Za-z]{2,5}[ -]\d{1,2}(?:st|nd|rd|th)?")
 
 
 def _looks_like_number(value: str, *, least: int) -> bool:
-    """Say whether a value after a label can be an identifier: ``least`` characters and neither a date nor an amount."""
+    """Return whether a value can be an identifier: ``least`` or more characters, neither a date nor an amount."""
     if _SCORED.fullmatch(value) or any(
         _DATE_LIKE.fullmatch(chunk) or _RATIO.fullmatch(chunk) for chunk in value.split(" ")
     ):
@@ -41,7 +41,7 @@ def _looks_like_number(value: str, *, least: int) -> bool:
 
 
 def at_least(least: int, most_letters: int = 24) -> Check:
-    """Return a check for values of at least so many letters and digits, and at most so many letters."""
+    """Return a check for values with a minimum of letters and digits and a maximum of letters."""
 
     def check(match: re.Match[str]) -> bool:
         for group in ("value", "value2", "value3"):
@@ -78,7 +78,7 @@ def _is_vin(match: re.Match[str]) -> bool:
 
 
 def _is_plate(match: re.Match[str]) -> bool:
-    """``tag KDR-5348`` of a car, not the tag of a wheelchair, a wrist or a toe."""
+    """Return whether ``tag KDR-5348`` is the tag of a car, not of a wheelchair, a wrist or a toe."""
     words = match.string[max(0, match.start() - 16) : match.start()].split()
     return bool(_plate_check(match)) and (
         not words or words[-1].lower() not in ("asset", "hugs", "name", "toe", "skin", "id")
@@ -93,20 +93,20 @@ def _is_nhs(match: re.Match[str]) -> bool:
 
 
 def _is_series(match: re.Match[str]) -> bool:
-    """A series and groups of digits; "BP 138 80" and "HR 96 20" are two measurements."""
+    """Return whether a series and groups of digits are an identifier; "BP 138 80" and "HR 96 20" are measurements."""
     value = match["value"]
     return len(_digits(value)) >= 7 and value.split(" ")[0] not in {"BP", "HR", "RR", "WBC", "PLT", "INR", "ANC"}
 
 
 def _is_mixed_code(match: re.Match[str]) -> bool:
-    """A serial number's look: seven characters or more, letters and digits, four digits or more, no known notation."""
+    """Return whether it looks like a serial number: 7+ letters and digits, 4+ digits, and no known notation."""
     value = match["value"]
     digits = sum(map(str.isdigit, value))
     letters = sum(map(str.isalpha, value))
     return digits >= 4 and letters >= 1 and digits + letters >= 7 and not _NOTATION.fullmatch(value)
 
 
-# Dates, doses, obstetric history, variants and antigens that mix letters and digits as well.
+# Notations that also mix letters and digits: dates, doses, obstetric history, variants, antigens.
 _NOTATION: Final = re.compile(
     r"(?i)\d+(?:x\d+)+\w*|\d{1,2}[a-z]{3}\d{2,4}|[a-z]{3,5}\d{1,4}|g\d{1,2}p\d{1,4}\w*|\d+g\d+p\d+|"
     r"t\d\w?n\d\w?m\d\w?|\d+(?:mg|mcg|ml|cm|mm|units?|iu|kg|lbs?|gm|hrs?|h|am|pm|min)\w{0,3}|"
@@ -115,7 +115,7 @@ _NOTATION: Final = re.compile(
 
 
 def _is_digit_groups(match: re.Match[str]) -> bool:
-    """Seven digits or more in groups; ``0845-1230`` are hours, an NDC names a drug, ``1450-1750`` a range."""
+    """Return whether 7+ digits in groups are an identifier: not hours (``0845-1230``), an NDC or a range."""
     value = match["value"]
     parts = value.split("-")
     if len(parts) == 2 and (len(parts[0]) == len(parts[1]) or all(map(_is_clock, parts))):
@@ -134,7 +134,7 @@ def _is_clock(part: str) -> bool:
     return re.fullmatch(r"(?:[01]\d|2[0-3])[0-5]\d", part) is not None
 
 
-#: By their names in the table.
+#: Checks by their name in the table.
 CHECKS: Final[Mapping[str, Check]] = {
     "has_four_digits": _has_four_digits,
     "is_dea": _is_dea,

@@ -1,6 +1,6 @@
 """The named parts that patterns share: ``{month}``, ``{street_words}``, ``{phone_end}``.
 
-Patterns name words and nothing else here, so this is the only module to change where a list of words moves.
+All lists of words reach the patterns through this module, so it is the only one to change when a list moves.
 """
 
 import re
@@ -22,7 +22,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def _as_names(words: Sequence[str]) -> str:
-    """Return an alternation of the words as Title and as UPPER: in lower case they are words like any other."""
+    """Return an alternation of the words in title case and in capitals; in lower case they are ordinary words."""
     return either([word.title() for word in words] + [word.upper() for word in words])
 
 
@@ -31,7 +31,7 @@ def _titled(words: Sequence[str]) -> str:
 
 
 def word_parts() -> dict[str, str]:
-    """Return the parts that are made from lists of words which the checks of patterns read as well."""
+    """Return the parts that are made from word lists which the checks of patterns also use."""
     return {
         "letter": r"[^\W\d_]",
         "year": YEAR,
@@ -56,15 +56,15 @@ def word_parts() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def load_parts() -> Mapping[str, str]:
-    """Return all parts by name, with the parts within them in their place. Raises SettingsError for a wrong row."""
+    """Return all parts by name, with the parts inside them expanded. Raises SettingsError for a wrong row."""
     text = (files("deid_runtime") / "data" / "patterns" / PARTS_FILE).read_text(encoding="utf-8-sig")
     return read_parts(text, word_parts())
 
 
 def read_parts(text: str, known: Mapping[str, str]) -> dict[str, str]:
-    """Return the parts of a table and those already ``known``; a row may name parts that are known or above it.
+    """Return the parts of a table together with ``known``; a row may use parts that are known or above it.
 
-    Raises SettingsError, which names the line, for a row that is not as the table wants it.
+    Raises SettingsError that names the line, for a row that does not have the expected format.
     """
     parts = dict(known)
     for where, row in table_rows(PARTS_FILE, text, _COLUMNS):
@@ -84,7 +84,7 @@ def read_parts(text: str, known: Mapping[str, str]) -> dict[str, str]:
 
 
 def expand(pattern: str, parts: Mapping[str, str], where: str) -> str:
-    """Return a pattern with each ``{name}`` replaced. Raises SettingsError, which begins with ``where``."""
+    """Return a pattern with each ``{name}`` expanded. Raises SettingsError whose message begins with ``where``."""
 
     def part(match: re.Match[str]) -> str:
         try:
@@ -98,10 +98,10 @@ def expand(pattern: str, parts: Mapping[str, str], where: str) -> str:
 
 
 def table_rows(name: str, text: str, columns: tuple[str, ...]) -> list[tuple[str, dict[str, str]]]:
-    """Return the rows of a table in tabs, each with where it stands (file, line and first field), for messages.
+    """Return the rows of a tab-separated table, each with its position (file, line and first field) for messages.
 
-    The first line names the columns. Lines that begin with ``#`` and empty ones are comments. Cells at the end of a
-    line may be missing. Raises SettingsError for other columns and for a row with too many cells.
+    The first line has the names of the columns. Lines that begin with ``#`` and empty lines are skipped. Cells at the
+    end of a line may be missing. Raises SettingsError for other columns and for a row with too many cells.
     """
     lines = text.splitlines()
     if not lines or tuple(lines[0].split("\t")) != columns:
@@ -126,7 +126,7 @@ def _with_wide_blanks(value: str) -> str:
     return value.replace(r"\ ", " ").replace(" ", "[ ]{1,2}")
 
 
-#: How a value is read: as a pattern, as a pattern with one or two blanks for each blank, as words between commas.
+#: How a value is read: a pattern, a pattern in which a space means one or two, or words separated by commas.
 _KINDS: Final[Mapping[str, Callable[[str], str]]] = {
     "pattern": str,
     "phrase": _with_wide_blanks,

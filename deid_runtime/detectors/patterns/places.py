@@ -1,4 +1,4 @@
-"""Street addresses, post boxes, postal codes, and where in a building: rooms, beds, wards, floors."""
+"""Street addresses, post boxes, postal codes, and places inside buildings: rooms, beds, wards, floors."""
 
 import re
 from collections.abc import Mapping
@@ -13,18 +13,18 @@ from deid_runtime.lexicon.vocabulary import street_kinds
 
 # --- streets -------------------------------------------------------------------------------------------------------
 
-#: Suffixes that end a street name whatever comes before them.
+#: Suffixes that end a street name, whatever precedes them.
 SUFFIXES: Final = street_kinds("suffix")
 #: Suffixes that may also be part of the name before another suffix ("Spring Hill Road"), or a common word.
 SOFT_SUFFIXES: Final = street_kinds("soft")
-#: Those that make a street of a name without a house number.
+#: Suffixes that make a name a street without a house number.
 SURE_SUFFIXES: Final = street_kinds("sure")
-#: Those that do so after "on", "off", "near".
+#: Suffixes that do so only after "on", "off", "near".
 LIKELY_SUFFIXES: Final = street_kinds("likely")
 
 
 def _is_street(match: re.Match[str]) -> bool:
-    """A house number, a name and a suffix; not ``36F CT``, ``28 Fr CT`` or ``20 SQ``."""
+    """Return whether it is a house number, a name and a suffix; not ``36F CT``, ``28 Fr CT`` or ``20 SQ``."""
     words = match["name"].split()
     suffix = match["suffix"].rstrip(".")
     if not words or any(word.rstrip(".").lower() in _NOT_IN_STREET for word in words):
@@ -66,7 +66,7 @@ def _is_street_name(match: re.Match[str]) -> bool:
 
 
 def _is_likely_street_name(match: re.Match[str]) -> bool:
-    """``on Packard St``, but not ``to Grace Dr Lopez``: after a preposition, and no name may follow."""
+    """Return whether a street follows a preposition: ``on Packard St``; not ``to Grace Dr Lopez`` (a name follows)."""
     context = context_of(match)
     if not _is_street_name(match) or context.last not in _STREET_PREPOSITIONS:
         return False
@@ -74,7 +74,7 @@ def _is_likely_street_name(match: re.Match[str]) -> bool:
 
 
 def _is_street_ordinal(match: re.Match[str]) -> bool:
-    """``E 29th``, but not a ward that is called so."""
+    """Return whether ``E 29th`` is a street, not a ward of that name."""
     return context_of(match).last not in ("alden", "ward", "floor")
 
 
@@ -82,7 +82,7 @@ def _is_street_ordinal(match: re.Match[str]) -> bool:
 
 _STATE_CODES: Final = "|".join(US_STATES)
 _STATE_NAMES: Final = either(US_STATES.values())
-#: Ala, Mass: abbreviations without full stops inside; and three more of those that are the name or of old.
+#: State abbreviations with only a final full stop (Ala, Mass), and three others: Me, Penna, Tex.
 _STATE_SHORT: Final = either(
     {*(state.short[:-1] for state in states() if state.short.count(".") == 1), "Me", "Penna", "Tex"}
 )
@@ -98,7 +98,7 @@ _STREET_BEFORE: Final = re.compile(
 
 
 def _is_zip(match: re.Match[str]) -> bool:
-    """Five digits after a state, or after a town that follows a street."""
+    """Return whether five digits follow a state, or a ZIP code of nine digits follows any word."""
     text, start = match.string, match.start("value")
     before = text[max(0, start - 28) : start]
     if _STATE_BEFORE.search(before):
@@ -111,9 +111,9 @@ def _is_zip_after_town(match: re.Match[str]) -> bool:
     return not _is_zip(match) and _STREET_BEFORE.search(match.string[max(0, start - 110) : start]) is not None
 
 
-#: Names that are as often persons, towns or rivers: sure after a town and a comma, or before a postal code.
+#: State names that are as often persons, towns or rivers: sure only after a town and a comma, or before a postal code.
 _AMBIGUOUS_STATES: Final = frozenset(state.name for state in states("ambiguous"))
-#: Codes that are credentials, words or abbreviations: only with a postal code after them.
+#: State codes that are also credentials, words or abbreviations: they need a postal code after them.
 _CREDENTIAL_CODES: Final = frozenset(state.code for state in states("word"))
 
 
@@ -131,7 +131,7 @@ def _grade_state(match: re.Match[str]) -> Grade:
 
 
 def _is_state_code(match: re.Match[str]) -> bool:
-    """A code after a town, ``Kasson, MN``; one that is also a credential or a word wants the postal code after it."""
+    """Return whether a state code follows a town (``Kasson, MN``); an ambiguous code needs a postal code behind it."""
     if re.match(r"\.?[ ,]{1,3}\d{5}(?!\d)", match.string[match.end("value") : match.end("value") + 10]):
         return True
     before = match.string[max(0, match.start() - 20) : match.start()]
@@ -143,7 +143,7 @@ def _is_state_code(match: re.Match[str]) -> bool:
 
 
 def _has_letter_behind(match: re.Match[str]) -> bool:
-    """``D02 X285``; four digits behind a blank may be anything."""
+    """Return whether it is a postal code such as ``D02 X285``; four digits behind a space may be anything."""
     return any(char.isalpha() for char in match["value"][4:])
 
 
@@ -151,7 +151,7 @@ def _has_letter_behind(match: re.Match[str]) -> bool:
 
 
 def _is_room(match: re.Match[str]) -> bool:
-    """A word of place with its number; not ``or 2 tabs``, ``OR 1230`` (a time), ``POD 4`` (a day), ``bed 0255``."""
+    """Return whether it is a room with number; not ``or 2 tabs``, ``OR 1230`` (time), ``POD 4`` (day), ``bed 0255``."""
     word, number = match["word"], match["number"]
     if word.lower() in ("or", "pod") and word not in ("OR", "Pod", "pod"):
         return False
@@ -166,7 +166,7 @@ _ROAD_WORDS: Final = frozenset(
 
 
 def _is_highway(match: re.Match[str]) -> bool:
-    """``SR 84`` is a rhythm, ``I-131`` an isotope, ``US 30`` a probe, unless one drives on it."""
+    """Return whether it is a road: alone, ``SR 84`` is a rhythm, ``I-131`` an isotope, ``US 30`` a probe."""
     if match["sure"]:
         return True
     context = context_of(match)
@@ -177,7 +177,7 @@ def _is_highway(match: re.Match[str]) -> bool:
     )
 
 
-#: By their names in the table.
+#: Checks by their name in the table.
 CHECKS: Final[Mapping[str, Check]] = {
     "grade_state": _grade_state,
     "has_letter_behind": _has_letter_behind,

@@ -1,10 +1,11 @@
-"""What a row of the pattern table is, and how all rows are tried on a note in time linear in its length.
+"""Rows of the pattern table, and a search that tries all rows on a note in time linear in its length.
 
-No row scans a note on its own. Each says what its matches hang on: a word (``MRN``, ``March``), a run of digits of some
-length with certain characters after it, a code (capitals, then a digit), or a single character (``@``). One pass over
-the words, one over the digit runs and one over the codes find all such places and try only the rows that belong there,
-with ``pattern.match`` at that place (or ``search`` in a short stretch before it). As every pattern has bounded repeats,
-the work per place is bounded too; should a row take very long all the same, the note is stopped.
+No row scans a whole note. Each row has anchors of one type: words (``MRN``, ``March``), runs of digits, codes
+(capitals, then a digit), or single characters (``@``). Runs of digits need a certain length and certain characters
+behind them. One pass over each type finds all anchors and tries only the rows that belong to them.
+
+A row is tried with ``pattern.match`` at its anchor, or with ``search`` in a short stretch before it. Every pattern has
+bounded repeats, so the work per anchor is bounded too. A note that still takes very long raises an error.
 """
 
 import enum
@@ -23,7 +24,7 @@ class Grade(enum.IntEnum):
     """How sure a check is of a match."""
 
     NO = 0
-    BARE = 1  # reported as "pattern:weak" with BARE_SCORE: it has the form and nothing else
+    BARE = 1  # reported as "pattern:weak" with BARE_SCORE: only the form matches
     PROBABLE = 2  # reported as "pattern:weak"
     SURE = 3
 
@@ -32,8 +33,8 @@ WEAK_SCORE: Final = 0.5
 BARE_SCORE: Final = 0.3
 
 
-#: Judges a match by what stands in it and around it (``match.string`` is the whole note). ``True`` leaves the row its
-#: own strength.
+#: Grades a match by its content and context (``match.string`` is the whole note). ``True`` keeps the strength of the
+#: row.
 Check = Callable[[re.Match[str]], bool | Grade]
 
 
@@ -41,20 +42,22 @@ Check = Callable[[re.Match[str]], bool | Grade]
 class Row:
     """One kind of identifier.
 
-    Groups of ``pattern`` whose names begin with ``value`` are the spans. A row is tried at the words that its pattern
-    cannot do without (:func:`~deid_runtime.detectors.patterns.anchors.anchor_words`), or, where one of these is given:
+    Groups of ``pattern`` whose names begin with ``value`` are the spans. A row is tried at the words one of which every
+    match contains (:func:`~deid_runtime.detectors.patterns.anchors.anchor_words`), unless one of these is given:
 
-    - ``digits``: at runs of digits of these lengths, if ``first`` is empty or has the first digit, and if the two
+    - ``digits``: at runs of digits of these lengths, if ``first`` is empty or contains the first digit, and if the two
       characters after the run begin with ``next``;
-    - ``codes``: at one to eight capitals followed by a digit, perhaps with a blank or hyphen between;
+    - ``codes``: at one to eight capitals followed by a digit, with or without a space or hyphen between;
     - ``chars``: at each of these characters.
 
-    ``before`` is the set of characters one of which must precede the place. ``probe`` must match at the place.
-    ``lookback`` lets the match begin up to that many code points earlier; it must still reach the place. ``check``
-    may refuse. ``weak`` rows report as ``"pattern:weak"``. ``labelled`` rows win over those that go by form. Repeats in
-    ``pattern`` are bounded; a hit so long that a bound may have cut it goes on over what ``rest`` matches behind it.
+    One of the characters ``before`` must precede the place, and ``probe`` must match at the place. With ``lookback``,
+    the match may begin up to that many code points earlier, but must still reach the place. ``check`` may reject a
+    match.
 
-    Raises ValueError for a row that cannot be tried.
+    ``weak`` rows report as ``"pattern:weak"``. ``labelled`` rows win over rows that match by form. Repeats in
+    ``pattern`` are bounded, which may cut off a long hit; such a hit is extended over the match of ``rest`` behind it.
+
+    Raises ValueError for a row without a place to try it.
     """
 
     name: str
@@ -93,7 +96,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What one row found."""
+    """One match of a row."""
 
     row: Row
     start: int
@@ -102,7 +105,7 @@ class Hit:
     bare: bool = False
 
     def span(self) -> Span:
-        """Return the hit as a span, with the source that tells how sure it is."""
+        """Return the hit as a span, with the source and score of its strength."""
         if self.weak:
             return Span(
                 self.start, self.end, self.row.label, BARE_SCORE if self.bare else WEAK_SCORE, ("pattern:weak",)
@@ -110,16 +113,16 @@ class Hit:
         return Span(self.start, self.end, self.row.label, 1.0, ("pattern",))
 
 
-# A run of letters in mixed case such as "ArrDt" or "SexAge" is tried whole and by its parts.
+# A run of letters in mixed case, such as "ArrDt" or "SexAge", is tried as a whole and by its parts.
 _PART = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _LONGEST_MIXED_WORD = 40
 _DIGITS = re.compile(r"\d+")
-_LONGEST_RUN = 30  # longer runs of digits are no identifier; they are tried as if they had this length
+_LONGEST_RUN = 30  # digits; longer runs are treated as if they had this length, and are no identifier
 _CODE = re.compile(r"(?<![\w\-/.@#])[A-Z]{1,8}[ -]?(?=\d)")
-_LONG_HIT = 60  # the least length of a hit that a bound may have cut
-_REACH = 120  # how far past its place a row with lookback may search
-_PLACES_BETWEEN_LOOKS = 256  # at the clock
-_MOST_RUN_KINDS = 20_000  # the memory of which rows belong to which surroundings starts anew at this size
+_LONG_HIT = 60  # minimum characters of a hit that a bound may have cut off
+_REACH = 120  # characters behind the place that a row with lookback may search
+_PLACES_BETWEEN_LOOKS = 256  # between checks of the time limit
+_MOST_RUN_KINDS = 20_000  # maximum size of the cache of rows by digit run; then it is cleared
 
 
 #: Tries one row at a place of a text.
@@ -128,9 +131,9 @@ _Tries = tuple[tuple[_Try, Row], ...]
 
 
 def _try_of(row: Row, offsets: Offsets) -> _Try:
-    """Return how a row is tried at a place that has so much of the match before it.
+    """Return the function that tries a row at a place, with ``offsets`` code points of the match before it.
 
-    Most are the bare ``match`` of their pattern, which saves a call for each place.
+    For most rows this is the ``match`` of the pattern itself, which saves a function call for each place.
     """
     if not (row.before or row.probe or offsets.most):
         return row.pattern.match
@@ -145,7 +148,7 @@ def _try_of(row: Row, offsets: Offsets) -> _Try:
         if is_fixed:
             return row.pattern.match(text, place - most) if place >= most else None
         match = row.pattern.search(text, max(0, place - most), place + _REACH)
-        while match is not None and match.end() <= place:  # lies before the place; the next may reach it
+        while match is not None and match.end() <= place:  # ends before the place; the next may reach it
             match = row.pattern.search(text, match.end(), place + _REACH)
         return match
 
@@ -153,12 +156,12 @@ def _try_of(row: Row, offsets: Offsets) -> _Try:
 
 
 class Table:
-    """The rows, indexed by what they hang on."""
+    """The rows, indexed by their anchors."""
 
     def __init__(self, rows: Sequence[Row], *, seconds_least: float = 20.0, seconds_per_char: float = 1e-4) -> None:
-        """A text may take ``seconds_least`` of processor time and ``seconds_per_char`` more for each character.
+        """Index the rows. A text may take ``seconds_least`` plus ``seconds_per_char`` for each character.
 
-        That is a hundred times what real notes take. Raises ValueError for two rows of one name.
+        Both are processor time, a hundred times what real notes take. Raises ValueError for two rows of the same name.
         """
         self._seconds_least, self._seconds_per_char = seconds_least, seconds_per_char
         names = [row.name for row in rows]
@@ -182,7 +185,7 @@ class Table:
         return [hit.span() for hit in self.hits(text)]
 
     def hits(self, text: str) -> list[Hit]:
-        """Return what :meth:`find` does, with the rows that found it: for tests and for measuring row by row."""
+        """Return the same as :meth:`find`, with the row of each hit; for tests and for measurements by row."""
         found = []
         latest = thread_time() + self._seconds_least + self._seconds_per_char * len(text)
         for count, (tries, place) in enumerate(self._places(text)):
@@ -206,12 +209,12 @@ class Table:
         return _with_rest(text, self._choose(found))
 
     def _choose(self, found: Iterable[Hit]) -> list[Hit]:
-        """Of hits that overlap keep the surer, then the labelled, the longer, the one of the earlier row."""
+        """Return disjoint hits: of overlapping ones keep the surer, then the labelled, the longer, the earlier row."""
 
         def order(hit: Hit) -> tuple[bool, bool, int, int, int]:
             return hit.weak, not hit.row.labelled, hit.start - hit.end, self._rank[hit.row.name], hit.start
 
-        taken: set[int] = set()  # covered code points; hits are short, so this stays small
+        taken: set[int] = set()  # covered code points; hits are short, so this set is small
         kept = []
         for hit in sorted(found, key=order):
             covered = range(hit.start, hit.end)
@@ -269,11 +272,11 @@ class Table:
 
 
 def _with_rest(text: str, hits: Sequence[Hit]) -> list[Hit]:
-    """Let long hits go on to where their ``rest`` ends, over the hits in there; each character is looked at once."""
+    """Return the hits with long ones extended over their ``rest`` and the hits in it; each character is read once."""
     kept: list[Hit] = []
     end = 0
     for hit in hits:
-        if hit.start < end:  # within the rest of one before
+        if hit.start < end:  # within the rest of an earlier hit
             if hit.end > end:
                 kept[-1] = replace(kept[-1], end=hit.end)
                 end = hit.end

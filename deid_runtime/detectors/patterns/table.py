@@ -1,21 +1,22 @@
-"""The table of patterns, read from ``deid_runtime/data/patterns/``.
+"""Load the table of patterns from ``deid_runtime/data/patterns/``.
 
-Columns: ``name``; ``label``; ``kind``, sure or weak; ``by``, label or form (rows that go by a printed label win over
-those that go by their form); ``at``; ``pattern``, with named parts in braces; ``check``, a function of the module of
-that family, perhaps with a number; ``notes``.
+Columns: ``name``; ``label``; ``kind``, sure or weak; ``by``, label or form (rows with a printed label win over rows
+that match by form); ``at``; ``pattern``, with named parts in braces; ``check``, a function in the module of that
+family, which may have a number behind it; ``notes``.
 
-``at`` says where a row is tried. Empty: at the words of which one stands in every match. Else items between ``; ``:
+``at`` says where a row is tried. When empty: at the words one of which every match contains. Otherwise a list of items
+separated by ``; ``:
 
 ==============  ======================================================================
 ``digits 1-4``  at runs of so many digits (30 stands for all longer ones)
-``first [..]``  if the first of the digits is one of these
+``first [..]``  if the first digit is one of these
 ``next ...``    if the two characters behind the run begin with this pattern
-``code``        at one to eight capitals with a digit behind, a blank or hyphen between
+``code``        at one to eight capitals before a digit; a space or hyphen is allowed
 ``char [..]``   at each of these characters
-``before [..]`` if one of these, or nothing, stands before that place
+``before [..]`` if one of these, or nothing, precedes that place
 ``where ...``   if this pattern matches at that place
 ``back 20``     matches may begin so many characters before that place
-``rest {part}`` a long hit goes on over what this part matches behind it
+``rest {part}`` a long hit is extended over the match of this part behind it
 ==============  ======================================================================
 """
 
@@ -33,11 +34,11 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.labels import LABELS
 
 COLUMNS: Final = ("name", "label", "kind", "by", "at", "pattern", "check", "notes")
-#: A function that makes a check from the number behind its name.
+#: A function that makes a check from the number behind its name in the table.
 CheckWithNumber = Callable[[int], Check]
 Checks = Mapping[str, Check]
 
-#: The tables with the checks that they may name. Of two rows that are as sure and find as much, the earlier wins: a
+#: The tables with the checks that they may name. Of two rows with equally sure and long hits, the earlier wins: a
 #: telephone number is also a long number.
 FAMILIES: Final[Mapping[str, Checks]] = {
     "contacts": contacts.CHECKS,
@@ -68,7 +69,7 @@ def load_table() -> Table:
 
 
 def read_rows(name: str, text: str, checks: Checks, parts: Mapping[str, str]) -> Iterator[Row]:
-    """Yield the rows of one table. Raises SettingsError, which names the file, the line and the row."""
+    """Yield the rows of one table. Raises SettingsError that names the file, the line and the row."""
     for where, cells in table_rows(name, text, COLUMNS):
         for column, allowed in (("label", LABELS), ("kind", ("sure", "weak")), ("by", ("label", "form"))):
             if cells[column] not in allowed:
@@ -135,7 +136,7 @@ def _place(cell: str, parts: Mapping[str, str], where: str) -> dict[str, Any]:
 
 
 def _lengths(value: str) -> frozenset[int]:
-    """Return the numbers of ``1-4,11``."""
+    """Return the set of numbers in ``1-4,11``."""
     lengths: set[int] = set()
     for item in value.split(","):
         first, _, last = item.partition("-")

@@ -1,7 +1,10 @@
-"""User names and signing codes of staff: after a label, the act of signing, or the name whose initials they are.
+"""Usernames and signing codes of staff: after a label, beside words of signing, or after the name of their initials.
 
-Some tell by their form alone: a family name between a letter and digits (``kpham22``), names or roles joined by an
-underscore (``rn_okeefe``) or, with digits behind, by a full stop (``nadia.bel03``).
+Some usernames match by form alone:
+
+- a family name between a letter and digits (``kpham22``);
+- names or roles joined by an underscore (``rn_okeefe``);
+- names or roles joined by a full stop, with digits behind (``nadia.bel03``).
 """
 
 import re
@@ -23,11 +26,11 @@ def _is_code(match: re.Match[str]) -> bool:
 
 
 _NAME_WORD: Final = re.compile(r"[^\W\d_][^\W\d_'’.-]*(?:['’-][^\W\d_]+)*\.?")
-_NAME_BEFORE: Final = 60  # a code stands behind a name and its credentials: "Corey Anstruther, MD (PGY 2) ca118"
+_NAME_BEFORE: Final = 60  # characters; a code follows a name and its credentials: "Corey Anstruther, MD (PGY 2) ca118"
 
 
 def _are_initials(match: re.Match[str]) -> bool:
-    """Say whether the letters are the first of two neighbouring words in capitals that stand before, on the line."""
+    """Return whether the letters are the initials of two adjacent words before, on the same line."""
     if not _is_code(match):
         return False
     text, start = match.string, match.start("value")
@@ -47,7 +50,7 @@ def _holds_family_name(match: re.Match[str]) -> bool:
     return is_family_name(match["name"]) and not is_ordinary(match["letters"])
 
 
-#: Parts of the names of fields, in exports and forms: ``session_id``, ``coll_dt``.
+#: Parts of field names in exports and forms: ``session_id``, ``coll_dt``.
 _FIELD_PARTS: Final = frozenset(
     "addr code cm count date desc dob dt end flag id ip key kg lot mg ml mm mrn name no note notes num number ref "
     "start status text time type user val value".split()
@@ -58,7 +61,7 @@ def _is_no_field(match: re.Match[str]) -> bool:
     return _FIELD_PARTS.isdisjoint(re.split(r"[\W\d_]+", match["value"]))
 
 
-#: By their names in the table.
+#: Checks by their name in the table.
 CHECKS: Final[Mapping[str, Check]] = {
     "are_initials": _are_initials,
     "holds_family_name": _holds_family_name,

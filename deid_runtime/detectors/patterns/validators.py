@@ -1,4 +1,4 @@
-"""Checks on the value of a match: calendars, check digits, number plans."""
+"""Validate the value of a match: calendars, check digits, numbering plans."""
 
 import re
 from typing import Final
@@ -7,17 +7,17 @@ _DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def is_month_day(month: int, day: int) -> bool:
-    """Say whether some year has that day; 29 February counts."""
+    """Return whether the day exists in some year; 29 February does."""
     return 1 <= month <= 12 and 1 <= day <= _DAYS[month - 1]
 
 
 def is_day_of_year(first: int, second: int) -> bool:
-    """Say whether the two numbers are a month and a day in either order."""
+    """Return whether the two numbers are a month and a day, in either order."""
     return is_month_day(first, second) or is_month_day(second, first)
 
 
 def is_luhn(digits: str) -> bool:
-    """Check the last digit by ISO/IEC 7812-1, annex B."""
+    """Return whether the last digit is the check digit of ISO/IEC 7812-1, annex B."""
     total = 0
     for index, char in enumerate(reversed(digits)):
         number = int(char) * (2 if index % 2 else 1)
@@ -26,12 +26,12 @@ def is_luhn(digits: str) -> bool:
 
 
 def is_npi(digits: str) -> bool:
-    """Check a US National Provider Identifier: ten digits, 1 or 2 first, Luhn over them after the prefix 80840."""
+    """Return whether it is a US National Provider Identifier: ten digits, 1 or 2 first, Luhn with the prefix 80840."""
     return re.fullmatch(r"[12][0-9]{9}", digits) is not None and is_luhn("80840" + digits)
 
 
 def is_dea(number: str) -> bool:
-    """Check a DEA registration: two letters (or letter and 9), seven digits, the last from the six before it."""
+    """Return whether it is a DEA number: two letters (or letter and 9), seven digits, the last a check digit."""
     if re.fullmatch(r"[A-Za-z][A-Za-z9][0-9]{7}", number) is None:
         return False
     digits = [int(char) for char in number[2:]]
@@ -45,7 +45,7 @@ _VIN_WEIGHTS: Final = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
 
 
 def is_vin(number: str) -> bool:
-    """Check a vehicle identification number: 17 characters without I, O and Q, check digit by 49 CFR 565.15."""
+    """Return whether it is a vehicle identification number: 17 characters, no I, O, Q; check digit by 49 CFR 565.15."""
     number = number.upper()
     if len(number) != 17 or not all(char in _VIN_VALUES for char in number):
         return False
@@ -54,7 +54,7 @@ def is_vin(number: str) -> bool:
 
 
 def is_nhs_number(digits: str) -> bool:
-    """Check a UK NHS number: ten digits, the last modulo 11."""
+    """Return whether it is a UK NHS number: ten digits, the last modulo 11."""
     if len(digits) != 10:
         return False
     check = 11 - sum(int(char) * weight for char, weight in zip(digits, range(10, 1, -1), strict=False)) % 11
@@ -62,15 +62,15 @@ def is_nhs_number(digits: str) -> bool:
 
 
 def is_ssn(digits: str) -> bool:
-    """Say whether nine digits have the form of a US social security or taxpayer number.
+    """Return whether nine digits have the form of a US social security or taxpayer number.
 
-    Areas 000, 666 and 900-999 and the group 00 are never issued, but stand in notes as stand-ins for the real ones, so
+    Areas 000, 666 and 900-999 and the group 00 are never issued, but occur in notes as surrogates for the real ones. So
     only a serial of 0000 is refused.
     """
     return len(digits) == 9 and digits[5:] != "0000"
 
 
 def is_ipv4(text: str) -> bool:
-    """Say whether four numbers are each at most 255 and none is written with a leading zero."""
+    """Return whether four numbers are each at most 255 and none has a leading zero."""
     parts = text.split(".")
     return len(parts) == 4 and all(part.isdigit() and int(part) <= 255 and part == str(int(part)) for part in parts)

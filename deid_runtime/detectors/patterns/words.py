@@ -1,4 +1,4 @@
-"""Words that several rows share: months, weekdays, holidays, states, streets. Facts of language and geography only."""
+"""Words that several rows share: months, weekdays, holidays, states, streets. Only language and geography."""
 
 import re
 from collections.abc import Iterable
@@ -7,16 +7,16 @@ from typing import Final
 from deid_runtime.lexicon.calendar_words import month_words, weekday_words
 from deid_runtime.lexicon.states import states
 
-#: Month to its number, English first, then the French and Spanish that stand in English notes. No trailing dots.
+#: Month -> its number: English first, then French and Spanish as found in English notes. No trailing full stops.
 MONTHS: Final = month_words("find")
 
 WEEKDAYS: Final = weekday_words("find")
 
 SEASONS: Final = frozenset("spring summer autumn fall winter".split())
 
-#: A year in four digits, from 1800 on; corpora whose dates were shifted reach into the 2200s.
+#: A year in four digits, from 1800 on; in corpora with shifted dates, years reach into the 2200s.
 YEAR: Final = r"(?:1[89]|2[0-2])\d\d"
-#: A year in two digits, perhaps with its apostrophe.
+#: A year in two digits, with or without an apostrophe.
 YEAR2: Final = r"['’‘]?\d\d"
 
 #: Two-letter codes and names of US states.
@@ -24,7 +24,7 @@ US_STATES: Final[dict[str, str]] = {state.code: state.name for state in states("
 
 
 def either(words: Iterable[str]) -> str:
-    """Return a pattern for any of the words, the longest that fits, with common beginnings tried only once."""
+    """Return a pattern for the longest matching word; common prefixes are tried only once."""
     branches: dict[str, list[str]] = {}
     ends_here = False
     for word in words:

@@ -1,4 +1,4 @@
-"""What stands beside a name: words before it and behind it that say that a person is named. Tables of folded words."""
+"""Tables of folded words that stand before or behind a name and show that it is a person."""
 
 from enum import Enum
 from typing import Final
@@ -9,26 +9,26 @@ from deid_runtime.lexicon.word_codes import word_key
 
 
 class Cue(Enum):
-    """How a word before a name announces it."""
+    """The kinds of words that announce a name."""
 
     TITLE = "title"
     LABEL = "label"
     KIN = "kin"
     STAFF = "staff"
     ROLE = "role"  # a person or a thing follows
-    ACT = "act"  # what is done to a person or with one: signed by, spoke with, paged
+    ACT = "act"  # an action on a person or with one: signed by, spoke with, paged
     GREETING = "greeting"
     WEAK = "weak"  # with, per, by, from: a person or a thing
 
 
-#: Titles before a name, with those of staff apart.
+#: Titles before a name; those of staff separately.
 STAFF_TITLES: Final = frozenset(titles("staff"))
 TITLES: Final = STAFF_TITLES | frozenset(titles("person"))
 
-#: Those of them that end in a full stop.
+#: Titles that end in a full stop.
 SHORT_TITLES: Final = frozenset(titles("stop"))
 
-#: Words whose colon is followed by a name: of a patient or a relative, and of staff.
+#: Words that a colon and a name follow: for a patient or relative, and for staff.
 PATIENT_LABELS: Final = frozenset(
     "patient pt name names surname contact nok hcp poa proxy guardian caregiver informant historian spouse "
     "next kin client resident infant baby child subject insured guarantor subscriber accompanied re".split()
@@ -62,7 +62,7 @@ ACTS: Final = frozenset(
     "called paged notified texted informed updated told asked met phoned emailed messaged telephoned thank "
     "thanked thanks reassured counseled counselled interviewed thanking".split()
 )
-#: Verbs whose object is a person or a thing, and words for people that a name may follow: only a listed name is one.
+#: Verbs whose object is a person or a thing, and words for people before a name: only a listed name counts here.
 ROLES: Final = frozenset(
     "patient pt baby infant newborn toddler child kid student client inmate veteran widow widower victim "
     "driver passenger officer detective judge coach deputy trooper captain capt ssg cpl cmdr chief rep "
@@ -76,7 +76,7 @@ ROLES: Final = frozenset(
     "found find thanks love loves miss misses".split()
 )
 
-#: Words of one or two before ``by``, ``with``, ``to`` and ``from`` that leave no doubt.
+#: Words before ``by``, ``with``, ``to`` and ``from`` that make the name behind them certain.
 BY: Final = frozenset(
     "signed cosigned dictated transcribed authored reviewed seen examined evaluated performed assisted "
     "accompanied entered verified witnessed interpreted read approved authenticated attested ordered "
@@ -100,13 +100,13 @@ GREETINGS: Final = frozenset("dear hi hello sincerely regards respectfully yours
 WEAK: Final = frozenset("with per by from to for w and via of".split())
 
 CREDENTIALS: Final = credential_keys("cue")
-#: Credentials that are words or abbreviations too: only in capitals, behind a comma.
+#: Credentials that are also words or abbreviations: they count only in capitals, behind a comma.
 DOUBTFUL_CREDENTIALS: Final = credential_keys("doubtful")
-#: Credentials that count in lower case without a comma, and those that count with full stops.
+#: Credentials that count in lower case without a comma, and those that count when written with full stops.
 SURE_CREDENTIALS: Final = credential_keys("sure")
 DOTTED_CREDENTIALS: Final = tuple(word[:4] for word in dotted_credentials("dotted"))
 
-#: Words behind a name that stands alone, which say that it is a person who acts.
+#: Words behind a lone name that show that it is a person who acts.
 HUMAN_VERBS: Final = frozenset(
     "was is has had will denies denied reports reported states stated says said complains complained "
     "tolerated tolerates underwent presents presented agrees agreed declined declines refuses refused "
@@ -126,7 +126,7 @@ HUMAN_VERBS: Final = frozenset(
     "attended attends enjoys enjoyed plays played likes liked loves keeps kept tried tries and".split()
 ) - {"and"}  # fmt: skip
 
-#: Words behind a name that make it a place, a firm, a street, a disease, a scale or a device.
+#: Words behind a name that make it part of a place, firm, street, disease, scale or device.
 NOT_BEHIND: Final = frozenset(
     "hospital hospitals clinic clinics center centre centers medical health healthcare university college "
     "school institute foundation pharmacy county city township park lake river creek island beach "
@@ -151,7 +151,7 @@ NOT_BEHIND: Final = frozenset(
     "heart lung cancer brand products".split()
 ) | frozenset(street_kinds("no-person"))
 
-#: Pairs that are no person, though both words are names, unless a cue says so.
+#: Pairs that are not a person without a cue, although both words are names.
 NO_PEOPLE: Final = frozenset(
     tuple(map(word_key, pair.split()))
     for pair in (
@@ -188,20 +188,20 @@ NO_PEOPLE: Final = frozenset(
     )
 )  # fmt: skip
 
-#: Words of the calendar that are no name of a person, or hardly one.
+#: Words of the calendar that are never or rarely a person's name.
 CALENDAR: Final = (
     frozenset(month_words("nobody"))
     | weekday_words("nobody")
     | frozenset("easter christmas thanksgiving halloween ramadan passover hanukkah diwali".split())
 )
 
-#: Words that join clauses: behind one, a name that stands alone begins a clause.
+#: Words that join clauses: a lone name behind one begins a clause.
 JOINING: Final = frozenset(
     "and but or that when if because while since so as although though after before once until unless where "
     "then said states reports believes thinks says stated reported whether per".split()
 )
 
-#: Syllables that Korean and Chinese given names with a hyphen are made of (*Min-jun*, *Mei-ling*), in common spellings.
+#: Syllables of hyphenated Korean and Chinese given names (*Min-jun*, *Mei-ling*), in common spellings.
 SYLLABLES: Final = frozenset(
     "ae ah bae beom bin bo bok bom bong byeong byung chae chan chang chul chun da dae do dong duk eok eon "
     "eui eun ga gang gap geon geun gi gil gook gu guk gun gwang gyeong gyu ha hae haeng han he hee heon "
@@ -221,22 +221,22 @@ SYLLABLES: Final = frozenset(
     "zhen zheng zhi zhong".split()
 )
 
-#: Words that begin a sentence and leave a name behind them standing free.
+#: Words that begin a sentence; a name directly behind one may stand alone.
 OPENERS: Final = frozenset(
     "today overnight yesterday tonight currently now then neither both because when after before once while "
     "since although until if later subsequently afterwards eventually finally unfortunately fortunately "
     "meanwhile initially per and but that what".split()
 )
 
-#: Words before a noun: what follows them is hardly a person.
+#: Determiners: the word behind one is rarely a person.
 DETERMINERS: Final = frozenset("a an the this that these those each every no any some modified".split())
 
-#: Words with a capital before a pair that make it a place, street or house.
+#: Capitalised words that make the pair behind them a place, street or house.
 NOT_BEFORE: Final = frozenset(
     "st saint mount mt fort ft port lake santa san north south east west new university college church camp "
     "cape hotel hospital school".split()
 )
 
-#: Small words within names (van der Berg, de la Cruz, bin Rashid).
+#: Particles within names (van der Berg, de la Cruz, bin Rashid).
 PARTICLES: Final = frozenset(particles("cue"))
 SUFFIXES: Final = frozenset(particles("suffix"))

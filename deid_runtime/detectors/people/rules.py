@@ -1,7 +1,7 @@
-"""The rules: a run of words like names is a person by its cue, by its words, or by what it does.
+"""Rules that decide whether a run of name-like words is a person: by a cue, by its words, or by the words behind it.
 
-A run is up to :data:`_LONGEST_RUN` adjacent words written alike, each like a part of a name (:class:`Grade`). Rules are
-tried in the order of how sure they are; what one takes, no other looks at.
+A run is up to :data:`_LONGEST_RUN` adjacent words in the same case that may be parts of a name (:class:`Grade`). The
+rules are tried from the surest to the least sure. The words of a person are not used again by later rules.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from deid_runtime.lexicon.name_cues import is_eponym, is_function_word
 from deid_runtime.lexicon.word_codes import EPONYM, PLACE
 from deid_runtime.spans import Span
 
-#: Source of a person by the least score it has: below that, it ranks behind the models and is not propagated.
+#: Minimum score of the source ``rule:people``. A weaker person ranks behind the models and is not propagated.
 _SURE: Final = 0.7
 _SOURCES: Final = {True: ("rule:people",), False: ("rule:people:weak",)}
 _LONGEST_RUN: Final = 6
-#: A line that is broken within a name is full: it has so many characters before the break.
+#: Minimum characters of a line before the break when a name continues on the next line.
 _FULL_LINE: Final = 35
 
-#: Words before which a word in lower case that is in no list may begin a name.
+#: Words before a lower-case word in no list that allow it to begin a name.
 _BEFORE_NEW: Final = cues.TITLES | cues.KIN | cues.PATIENT_LABELS | cues.STAFF_LABELS | cues.GREETINGS | {"is"}
 
 _NAMED: Final = (Grade.STRONG, Grade.WEAK)
@@ -30,7 +30,7 @@ _STRONG_CUES: Final = (Cue.TITLE, Cue.LABEL, Cue.KIN, Cue.STAFF, Cue.ACT, Cue.GR
 
 
 class _Person(NamedTuple):
-    """The words ``[first, last]`` of a person, and how sure that is."""
+    """The words ``[first, last]`` (inclusive) of a person, and the score."""
 
     first: int
     last: int
@@ -61,7 +61,7 @@ def find_in(text: str) -> list[Span]:
 
 
 def _without_credentials(text: str, words: Sequence[Word], person: _Person) -> int:
-    """Return the last word of a person that is no credential behind a comma, as the ``MD`` of ``Ann Holm, MD``."""
+    """Return the last word of a person without credentials behind a comma, such as ``MD`` in ``Ann Holm, MD``."""
     last = person.last
     while (
         last > person.first
@@ -74,7 +74,7 @@ def _without_credentials(text: str, words: Sequence[Word], person: _Person) -> i
 
 
 def _may_begin(words: Sequence[Word], at: int) -> bool:
-    """Say whether a name may begin with a word; a glance that spares most words of a text the rules."""
+    """Return whether a name may begin with this word. This quick check saves running the rules on most words."""
     facts = words[at].facts
     if facts.grade is Grade.NONE or facts.key in cues.TITLES:
         return False
@@ -92,7 +92,7 @@ def _may_begin(words: Sequence[Word], at: int) -> bool:
 
 
 class _Run:
-    """The words from ``first`` on that may be one name, and what stands around them."""
+    """The words from ``first`` on that may be one name, and the words around them."""
 
     def __init__(self, text: str, words: Sequence[Word], first: int) -> None:
         self._text = text
@@ -148,7 +148,7 @@ class _Run:
         return case is self._case
 
     def _adjoins(self, at: int) -> bool:
-        """Say whether nothing but a blank, or a full stop behind an initial, is between a word and the one before."""
+        """Return whether only white space, or a full stop behind an initial, separates a word from the one before."""
         left = self._words[at - 1]
         gap = self._text[left.end : self._words[at].start]
         if gap == " " or gap == "  ":
@@ -166,7 +166,7 @@ class _Run:
         return self._words[at].facts
 
     def _by_cue(self, cue: Cue | None, is_staff: bool) -> _Person | None:
-        """Find the name that a cue announces."""
+        """Return the name that a cue announces, or None."""
         if cue is None:
             return None
         first = self._first
@@ -185,7 +185,7 @@ class _Run:
         return _Person(first, last, score, is_staff or self._credential_behind(last))
 
     def _cued_score(self, cue: Cue, at: int) -> float:
-        """Return how sure it is that the word is the first of a name that ``cue`` announces, 0 if it is not."""
+        """Return the score that the word begins a name announced by ``cue``; 0 if it does not."""
         facts = self._facts(at)
         best = max(facts.given, facts.family)
         following = self._facts(at + 1) if at < self._last else None
@@ -198,7 +198,7 @@ class _Run:
             return 0.85 if named and cue in _STRONG_CUES and self._case is not Case.LOWER else 0.0
         title = self._words[self._first - 1].facts
         if cue is Cue.TITLE and title.key in ("mr", "ms") and title.case is Case.CAPS and self._case is not Case.TITLE:
-            # Mitral regurgitation, magnetic resonance, multiple sclerosis.
+            # MR and MS are also mitral regurgitation, magnetic resonance and multiple sclerosis.
             return 0.8 if facts.family >= 2 and facts.word < 2 else 0.0
         if cue is Cue.ROLE:
             sure = facts.grade is Grade.STRONG and best >= 2 and not facts.code & PLACE
@@ -255,7 +255,7 @@ class _Run:
         return 0.0
 
     def _continues(self, first: int, at: int) -> bool:
-        """Say whether a word of the run belongs to a cued name that began before it."""
+        """Return whether a word of the run belongs to the cued name that begins at ``first``."""
         facts = self._facts(at)
         if self._broken_at >= first and at == self._broken_at + 1 and facts.grade is not Grade.STRONG:
             return False
@@ -268,13 +268,13 @@ class _Run:
         return self._case is Case.TITLE or (self._facts(first).given >= 2 and _is_new(facts))
 
     def _trimmed(self, first: int, last: int) -> int:
-        """Return the last word less the particles and initials that end the run; suffixes (Jr) stay."""
+        """Return the last word without the particles and initials at the end of the run; suffixes (Jr) stay."""
         while last > first and self._facts(last).grade in (Grade.PARTICLE, Grade.INITIAL):
             last -= 1
         return last
 
     def _inverted(self, cue: Cue | None, is_staff: bool) -> _Person | None:
-        """Find ``Family, Given``; behind a title a comma ends the name."""
+        """Return the person in ``Family, Given``, or None. Behind a title, a comma ends the name."""
         for comma in range(self._first, min(self._first + 2, self._last) + 1):
             if self._words[comma].is_possessive or comma + 1 >= len(self._words) or cue is Cue.TITLE:
                 return None
@@ -292,7 +292,7 @@ class _Run:
         return _Person(self._first, last, score, is_staff or self._credential_behind(last))
 
     def _inverted_score(self, cue: Cue | None, family: Facts, given: Facts) -> float:
-        """Return how sure it is that a comma stands between a family name and a given name."""
+        """Return the score that the words around a comma are a family name and a given name; 0 if not."""
         is_lower = family.case is Case.LOWER
         if given.case in (Case.NONE, Case.INITIAL) or (given.case is Case.LOWER) is not is_lower:
             return 0.0
@@ -313,7 +313,7 @@ class _Run:
         return 0.0
 
     def _by_credential(self) -> _Person | None:
-        """Find the name before a credential: ``X, RN``."""
+        """Return the name before a credential (``X, RN``), or None."""
         for last in range(min(self._last, self._first + 3), self._first - 1, -1):
             if self._credential_behind(last):
                 break
@@ -355,7 +355,7 @@ class _Run:
         return self._text[behind.start : behind.start + 4] in cues.DOTTED_CREDENTIALS
 
     def _pair(self) -> _Person | None:
-        """Find two names side by side, perhaps with an initial or particles between them."""
+        """Return a person of two names side by side, with or without initials or particles between, or None."""
         first = self._first
         if self._facts(first).grade in (Grade.INITIAL, Grade.PARTICLE):
             return None
@@ -383,14 +383,14 @@ class _Run:
         return _Person(first, last, score, self._credential_behind(last))
 
     def _next_name(self, at: int) -> int:
-        """Return the next word of the run that is no initial or particle, 0 if none is near."""
+        """Return the next word of the run that is neither initial nor particle; 0 if none is near."""
         after = at + 1
         while after <= self._last and self._facts(after).grade in (Grade.INITIAL, Grade.PARTICLE):
             after += 1
         return after if after <= self._last and after - at <= 4 else 0
 
     def _extends(self, facts: Facts) -> bool:
-        """Say whether a word behind a pair belongs to the name."""
+        """Return whether a word behind a pair belongs to the name."""
         if facts.key in cues.SUFFIXES:
             return True
         if facts.grade is Grade.STRONG:
@@ -403,7 +403,7 @@ class _Run:
         )
 
     def _three_score(self, first: int, second: int) -> float:
-        """Return how sure it is that three words are one name of which the first two alone prove nothing."""
+        """Return the score that three words are one name, when the first two are not enough; 0 if not."""
         third = self._next_name(second)
         left, middle = self._facts(first), self._facts(second)
         if not third or left.grade not in _NAMED:
@@ -472,7 +472,7 @@ class _Run:
         return 0.0
 
     def _acts(self, last: int) -> bool:
-        """Say whether the name is followed by what people do, own or are."""
+        """Return whether words behind the name show a person: a verb, a possession, an age or a relative clause."""
         word = self._words[last]
         if last + 1 >= len(self._words):
             return False
@@ -490,7 +490,7 @@ class _Run:
         return gap == ", " and behind.facts.key in ("a", "an", "who", "whose", "aged", "age", "our", "his", "her")
 
     def _alone(self) -> _Person | None:
-        """Find a listed name that stands alone where a person acts or owns."""
+        """Return a listed name that stands alone and acts or owns something, or None."""
         if self._last != self._first:
             return None
         facts = self._facts(self._first)
@@ -501,7 +501,7 @@ class _Run:
         if facts.grade is not Grade.STRONG or facts.code & PLACE or max(facts.given, facts.family) < 2:
             return None
         word = self._words[self._first]
-        is_owner = word.is_possessive and facts.family <= 1  # Thuy's drain is a drain of Thuy
+        is_owner = word.is_possessive and facts.family <= 1  # "Thuy's drain" is a drain of the person Thuy
         if (not is_owner and self._is_thing(self._first, self._first)) or self._follows_place(self._first):
             return None
         if not self._acts(self._first) or not self._stands_free():
@@ -511,7 +511,7 @@ class _Run:
         return _Person(self._first, self._first, 0.8 if facts.given >= 2 else 0.7, False)
 
     def _stands_free(self) -> bool:
-        """Say whether the name begins a line, a sentence or a clause; no article, adjective or name is before it."""
+        """Return whether the name begins a line, sentence or clause, with no article, adjective or name before it."""
         if self._opens_sentence(self._first):
             return True
         before = self._words[self._first - 1]
@@ -525,7 +525,7 @@ class _Run:
         )
 
     def _by_weak_cue(self) -> _Person | None:
-        """Find a given name behind ``with``, ``per`` or the like."""
+        """Return a given name behind ``with``, ``per`` and similar words, or None."""
         if not self._first:
             return None
         before = self._words[self._first - 1]
@@ -544,7 +544,7 @@ class _Run:
         return _Person(self._first, self._first, 0.6, False)
 
     def _bare(self) -> _Person | None:
-        """Find a listed name with a capital within a sentence, no other capital beside it."""
+        """Return a capitalised listed name within a sentence with no other capitalised word beside it, or None."""
         if self._case is not Case.TITLE or self._last != self._first or not self._first:
             return None
         facts = self._facts(self._first)
@@ -560,7 +560,7 @@ class _Run:
         return _Person(self._first, self._first, 0.6, False)
 
     def _precedes_capital(self) -> bool:
-        """Say whether another word with a capital, or a hyphen, stands right behind the first."""
+        """Return whether a word that is not in lower case, or a hyphen, follows the first word directly."""
         if self._first + 1 >= len(self._words):
             return False
         behind = self._words[self._first + 1]
@@ -568,7 +568,7 @@ class _Run:
         return gap == "-" or (gap == " " and behind.facts.case is not Case.LOWER)
 
     def _is_thing(self, first: int, last: int) -> bool:
-        """Say whether the name belongs to a disease, device, scale, place or firm."""
+        """Return whether the name is part of a disease, device, scale, place or firm."""
         end = self._words[last].end
         if is_eponym(self._text, self._words[first].start, end):
             return True
@@ -583,7 +583,7 @@ class _Run:
         ) or behind.facts.key in cues.NOT_BEHIND
 
     def _follows_place(self, first: int) -> bool:
-        """Say whether a word before the name makes it a place, or hangs on to it by a hyphen."""
+        """Return whether a word before the name makes it a place, or is attached to it by a hyphen, slash or ``&``."""
         start = self._words[first].start
         if self._text[start - 1 : start] in ("-", "/", "&"):
             return True
@@ -625,12 +625,12 @@ def _lower_pair_score(left: Facts, right: Facts) -> float:
 
 
 def _is_new(facts: Facts) -> bool:
-    """Say whether a word that no list has is no form and no misspelling of one either."""
+    """Return whether a word in no list is also no inflected form, compound or misspelling of a listed word."""
     return len(facts.key) > 3 and not is_like_a_word(facts.key)
 
 
 def _case_from(words: Sequence[Word], first: int) -> Case:
-    """Return the case of the first words that has one: initials and particles go with any."""
+    """Return the case of the first word that is neither an initial nor a particle; those match any case."""
     for at in range(first, min(first + 4, len(words))):
         facts = words[at].facts
         if facts.grade is not Grade.PARTICLE and facts.case is not Case.INITIAL:
@@ -639,7 +639,7 @@ def _case_from(words: Sequence[Word], first: int) -> Case:
 
 
 def _cue_before(text: str, words: Sequence[Word], first: int) -> tuple[Cue | None, bool]:
-    """Return what announces the word ``first``, and whether that is somebody of the staff."""
+    """Return the cue before the word ``first``, and whether it announces staff."""
     if not first:
         return None, False
     cue = words[first - 1]
@@ -647,7 +647,7 @@ def _cue_before(text: str, words: Sequence[Word], first: int) -> tuple[Cue | Non
     if len(gap) > 12:
         return None, False
     if key == "ms" and text[max(cue.start - 2, 0) : cue.start].strip(" ").isdigit():
-        return None, False  # milliseconds
+        return None, False  # ms here is milliseconds
     if key in cues.TITLES and (gap in (" ", "  ") or (gap in (". ", ".") and key in cues.SHORT_TITLES)):
         return Cue.TITLE, key in cues.STAFF_TITLES
     bare = gap.strip(" \t")
@@ -678,7 +678,7 @@ def _cue_before(text: str, words: Sequence[Word], first: int) -> tuple[Cue | Non
 
 
 def _act_before(text: str, words: Sequence[Word], at: int) -> tuple[Cue | None, bool]:
-    """Return the cue that ``signed by``, ``spoke with``, ``d/w`` are when the last of their words is at ``at``."""
+    """Return the cue of ``signed by``, ``spoke with``, ``d/w`` whose last word is ``at``, and whether it is staff."""
     if not at:
         return None, False
     key, before = words[at].facts.key, words[at - 1]

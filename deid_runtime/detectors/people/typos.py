@@ -1,4 +1,4 @@
-"""Tell a misspelt word from a new one: ``statess`` is near a word of the vocabulary, ``xochitl`` is near none."""
+"""Tell a misspelt word from a new one: ``statess`` is near a word of the vocabulary, ``xochitl`` is near no word."""
 
 from functools import lru_cache
 from typing import Final
@@ -46,7 +46,7 @@ _LONGEST: Final = 20
 
 @lru_cache(maxsize=10_000)
 def is_like_a_word(key: str) -> bool:
-    """Say whether a key in no list is a form, a compound or a misspelling (by one letter) of a usual word."""
+    """Return whether a key in no list is a form, a compound or a misspelling (by one letter) of a common word."""
     if len(key) > _LONGEST:
         return True
     lexicon = load_lexicon()
@@ -66,7 +66,7 @@ def _is_usual(code: int) -> bool:
 
 
 def _neighbours(key: str) -> set[str]:
-    """Return what one letter less, more or changed, or two letters swapped, makes of ``key``."""
+    """Return all strings at one edit from ``key``: a letter removed, added or changed, or two neighbours swapped."""
     cuts = [(key[:at], key[at:]) for at in range(len(key) + 1)]
     return {
         *(left + right[1:] for left, right in cuts if right),

@@ -1,4 +1,4 @@
-"""The words of a text as the rules see them: where they stand, how they are written, how much they are like a name."""
+"""Split a text into words with what the rules need: position, case, and how likely each is a part of a name."""
 
 import re
 from enum import IntEnum
@@ -20,7 +20,7 @@ from deid_runtime.lexicon.word_codes import (
 
 
 class Case(IntEnum):
-    """How a word is written; ``NONE`` where its letters are mixed as in no name (``pH``)."""
+    """The case of a word; ``NONE`` for mixed case that no name has (``pH``)."""
 
     NONE = 0
     LOWER = 1
@@ -30,18 +30,18 @@ class Case(IntEnum):
 
 
 class Grade(IntEnum):
-    """How much a word is like a part of a name."""
+    """How likely a word is a part of a name."""
 
     NONE = 0
-    UNKNOWN = 1  # in no list at all
-    WEAK = 2  # a name, and a word, eponym or brand besides
-    STRONG = 3  # a name and nothing else
+    UNKNOWN = 1  # in no list
+    WEAK = 2  # a name, but also a word, eponym or brand
+    STRONG = 3  # only a name
     INITIAL = 4
     PARTICLE = 5
 
 
 class Facts(NamedTuple):
-    """What is known of a word wherever it stands."""
+    """Facts about a word that do not depend on its position."""
 
     key: str
     code: int
@@ -63,15 +63,15 @@ class Word(NamedTuple):
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’‘‐‑-][^\W\d_]+)*")
 _OWNER: Final = re.compile(r"['’][sS]$")
-#: What is left of a verb behind an apostrophe: *we've*, *how're*.
+#: Contracted verbs behind an apostrophe: *we've*, *how're*.
 _CONTRACTION: Final = re.compile(r"['’](?:re|ve|ll|d|m|t)$", re.IGNORECASE)
 _VOWEL: Final = re.compile(r"[aeiouyà-ɏḀ-ỿ]")
-#: Capitals within a name stand behind one of these only.
+#: Prefixes of a name that another capital may follow.
 _INNER: Final = re.compile(
     r"(?:[A-Z][a-z]?['’‘]|M[a]?c|D[aeiu]|L[aeo]|Fitz|Van|Ja|Ty|Sha|Ke|Ta|Ra|Ro|O|Al|El|Abu)[A-ZÀ-Þ][a-zà-ɏ]+$"
 )
 _HYPHEN: Final = re.compile("[‐‑-]")
-_LONGEST: Final = 40  # characters; longer words are no names
+_LONGEST: Final = 40  # characters; longer words are never names
 
 
 def read_words(text: str) -> list[Word]:
@@ -126,7 +126,7 @@ def _case_of(written: str) -> Case:
 
 
 def _code_of(written: str, key: str) -> int:
-    """Return the code of a word; that of a word with hyphens, where it is not listed itself, follows from its parts."""
+    """Return the lexicon code of a word. The code of an unlisted hyphenated word is derived from its parts."""
     lexicon = load_lexicon()
     code = lexicon.get(key)
     if code is not None:
@@ -143,7 +143,7 @@ def _code_of(written: str, key: str) -> int:
     codes = [lexicon.get(word_key(part), 0) if len(part) > 1 else 2 << WORD_SHIFT for part in parts]
     named = [each for each in codes if each & (GIVEN | FAMILY)]
     if len(named) < len(codes):
-        # A part in no list leaves the whole unknown; a part that is a word makes it one.
+        # With an unlisted part, the whole is unlisted; with a part that is a word, the whole is a word.
         return max(each & WORD for each in codes) | max(each & (EPONYM | PLACE) for each in codes)
     return (
         min(each & GIVEN for each in named)

@@ -1,9 +1,11 @@
-"""The patient's own record, found in the patient's notes in all its surface forms.
+"""Find the values of the patient's own record in the patient's notes, in all their surface forms.
 
-Names come in any order, case and part (``SMITH, JOHN C``, ``J. Smith``, ``john``, ``J.S.``, ``Okafor`` of
-``Okafor-Bright``, one letter wrong), the birth date and numbers in any format, the address in parts and with its
-abbreviations. Names that are also words (*Will*, *Brown*, *May*) and places that are (*Reading*) count where a title,
-another part of the name or their position shows that they are meant.
+Names match in any order, case and part, and with one wrong letter: ``SMITH, JOHN C``, ``J. Smith``, ``john``,
+``J.S.``, ``Okafor`` for ``Okafor-Bright``. The birth date and numbers match in any format, the address in parts and
+with common abbreviations.
+
+Names and places that are also words (*Will*, *Brown*, *May*, *Reading*) need the support of a title, another part of
+the name or their position.
 """
 
 from collections import OrderedDict
@@ -15,23 +17,23 @@ from deid_runtime.detectors.record.values import NUMBER_KINDS, ValuePattern, fin
 from deid_runtime.records.fields import field_of, record_values
 from deid_runtime.spans import PatientRecord, Span
 
-_COMPILED_RECORDS: Final = 512  # bounds the memory: a compiled record is some tens of kB
+_COMPILED_RECORDS: Final = 512  # limits the memory: a compiled record takes some tens of kB
 
-#: Where the values of a field go together, and are looked for in one way; others stand by themselves under their label.
+#: Fields whose values are searched together with those of another field; other fields have their own label.
 _TOGETHER: Final = {"former": "family"}
 
 
 class RecordFinder:
-    """Finds what records hold in texts, and keeps what the records met last compile to.
+    """Finds the values of records in texts, and caches the compiled patterns of the most recent records.
 
-    That is identifiers in clear: it lives as long as the pipeline that this finder belongs to, and no longer.
+    The cache holds identifiers in clear. It lives no longer than the pipeline that this finder belongs to.
     """
 
     def __init__(self) -> None:
         self._compiled: OrderedDict[tuple[tuple[str, str], ...], _Matcher] = OrderedDict()
 
     def find(self, text: str, record: PatientRecord) -> list[Span]:
-        """Return what of ``record`` occurs in ``text``: spans in its offsets, sorted, possibly overlapping."""
+        """Return spans for the values of ``record`` in ``text``: in its offsets, sorted, possibly overlapping."""
         matcher = self._matcher(tuple(sorted(record.fields.items())))
         spans = find_names(text, matcher.persons)
         spans.update(find_values(text, matcher.patterns))
@@ -49,7 +51,7 @@ class RecordFinder:
 
 
 def find_record(text: str, record: PatientRecord) -> list[Span]:
-    """Return what of one record occurs in one text, as :meth:`RecordFinder.find`; nothing is kept."""
+    """Return the same as :meth:`RecordFinder.find` for one record and text, without a cache."""
     return RecordFinder().find(text, record)
 
 
@@ -66,7 +68,8 @@ def _compile(fields: tuple[tuple[str, str], ...]) -> _Matcher:
         if known is not None and known.holds != "nothing":
             kind = known.label if known.holds == "value" else _TOGETHER.get(known.holds, known.holds)
             found = record_values(value)
-            # A number may hold the mark itself; those of a list joined stand nowhere.
+            # A number may contain the list separator, so search the whole value too. A real list never occurs as a
+            # whole.
             whole = [value.strip()] if len(found) > 1 and kind in NUMBER_KINDS else []
             values.setdefault(kind, []).extend([*found, *whole])
     persons = [read_person("PATIENT", values.get("given", []), values.get("family", []))]

@@ -1,4 +1,4 @@
-"""The names of one person in a text: which words are meant, and how far a mention reaches."""
+"""Find the names of persons in a text: decide which words belong to a mention and where it ends."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,18 +24,18 @@ _SOURCES: Final = ("record",)
 
 @dataclass(frozen=True)
 class Person:
-    """The words of one person's names, folded."""
+    """The folded words of one person's names."""
 
     label: str
     given: frozenset[str] = field(repr=False)
     family: frozenset[str] = field(repr=False)
     initials: frozenset[str] = field(repr=False)
-    particles: frozenset[str] = field(repr=False)  # of the names, as *de la*
-    long: frozenset[str] = field(repr=False)  # names that are still themselves with one letter wrong
+    particles: frozenset[str] = field(repr=False)  # in the names, such as *de la*
+    long: frozenset[str] = field(repr=False)  # names long enough to match with one wrong letter
 
     @cached_property
     def initials_pattern(self) -> re.Pattern[str] | None:
-        """The pair of initials with full stops, as ``J.S.``; None where a pair would be a word or title."""
+        """The pattern of two initials with full stops (``J.S.``); None if every pair would be a word or title."""
         given = {word[0] for word in self.given}
         family = {word[0] for word in self.family}
         pairs = sorted(f"{g}{f}" for g in given for f in family if f"{g}{f}" not in _NO_INITIALS)
@@ -53,7 +53,7 @@ _COMPOUND: Final = re.compile(r"[^\W\d_]+(?:['\u2019\-\u2010][^\W\d_]+)+")
 _HYPHENS: Final = ("-", "\u2010")
 _MARKS: Final = re.compile(r"['\u2019\-\u2010]")
 _LINE_END: Final = re.compile(r"[ \t]{0,3},?[ \t]?\r?\n[ \t]{0,4}")
-_MOST_WORDS: Final = 12  # of a mention, to either side of a part of the name
+_MOST_WORDS: Final = 12  # in a mention, to either side of a part of the name
 _LONGEST_GAP: Final = 9
 _SUFFIXES: Final = frozenset({"Jr", "Sr", "JR", "SR", "II", "III"})
 _NO_INITIALS: Final = frozenset(
@@ -74,7 +74,7 @@ def name_parts(value: str) -> tuple[list[str], list[str]]:
 
 
 def read_person(label: str, given: Sequence[str], family: Sequence[str]) -> Person:
-    """Take given and family names, each perhaps of several words, apart."""
+    """Return the person with these given and family names, each of which may have several words."""
     given_words, family_words = _words_of(given), _words_of(family)
     particles = PARTICLES & (given_words | family_words) - _ends(given) - _ends(family)
     return Person(
@@ -88,13 +88,13 @@ def read_person(label: str, given: Sequence[str], family: Sequence[str]) -> Pers
 
 
 def _words_of(names: Sequence[str]) -> set[str]:
-    """Return the words of ``names``, folded, and those of them that an apostrophe or hyphen divides as one."""
+    """Return the folded words of ``names``; compounds with an apostrophe or hyphen also as one word."""
     words = {fold(word) for name in names for word in _WORD.findall(name)}
     return words | {fold(_MARKS.sub("", compound)) for name in names for compound in _COMPOUND.findall(name)}
 
 
 def _ends(names: Sequence[str]) -> frozenset[str]:
-    """Return the last words of ``names``, folded: *Le* and *Do* are particles in front of a name alone."""
+    """Return the folded last words of ``names``: *Le* and *Do* are particles only before another name."""
     words = (_WORD.findall(name) for name in names)
     return frozenset(fold(found[-1]) for found in words if found)
 
@@ -110,7 +110,7 @@ class _Word(NamedTuple):
 def find_names(text: str, persons: Sequence[Person]) -> set[Span]:
     """Return a span for every mention of one of ``persons`` in ``text``."""
     found = (_Word(*match.span(), match[0], fold(match[0])) for match in _WORD.finditer(text))
-    words = [word for word in found if word.folded]  # a mark of voice alone folds to nothing
+    words = [word for word in found if word.folded]  # a lone diacritic folds to an empty string
     spans: set[Span] = set()
     for person in persons:
         last = -1
@@ -125,7 +125,7 @@ def find_names(text: str, persons: Sequence[Person]) -> set[Span]:
 
 
 def _parts(words: Sequence[_Word], person: Person, text: str) -> list[int]:
-    """Return the indices of the words that are a part of the name, perhaps misspelt."""
+    """Return the indices of the words that are a part of the name, correct or misspelt."""
     names, starts = person.given | person.family, {name[0] for name in person.long}
     return [
         at
@@ -135,9 +135,9 @@ def _parts(words: Sequence[_Word], person: Person, text: str) -> list[int]:
 
 
 def _is_misspelt(word: _Word, person: Person, text: str) -> bool:
-    """Say whether one letter of a long name, not the first, was changed, left out, added, or swapped with the next.
+    """Return whether the word is a long name with one edit: a letter changed, left out, added, or two swapped.
 
-    Ordinary words, and words whose capital only begins a sentence, are taken for what they are.
+    The first letter must be correct. Ordinary words, and words whose capital only begins a sentence, do not count.
     """
     return (
         word.text[0].isupper()
@@ -159,7 +159,7 @@ def _distance_is_one(left: str, right: str) -> bool:
 
 
 def _mention(text: str, words: Sequence[_Word], at: int, earliest: int, person: Person) -> tuple[int, int]:
-    """Return the first and last index of the words, from ``earliest`` on, that stand with ``words[at]`` as one name."""
+    """Return the first and last index of the words that form one name with ``words[at]``, from ``earliest`` on."""
     first = last = at
     while (
         first > max(earliest, at - _MOST_WORDS)
@@ -173,8 +173,8 @@ def _mention(text: str, words: Sequence[_Word], at: int, earliest: int, person: 
         if ("," in text[words[last].end : following.start] or is_ordinary(following.folded)) and any(
             word.folded == following.folded for word in words[first : last + 1]
         ):
-            break  # the next of a list: John Smith, John; or a word: Kham Was was
-        # John C. Smith: a letter the record does not know, when the name goes on behind it
+            break  # a new mention (John Smith, John) or an ordinary word (Kham Was was)
+        # John C. Smith: the record lacks this initial, but the family name follows it.
         is_bridge = (
             len(following.text) == 1
             and following.text.isupper()
@@ -206,7 +206,7 @@ def _belongs(word: _Word, person: Person) -> bool:
 
 
 def _is_trailing_initial(text: str, words: Sequence[_Word], person: Person) -> bool:
-    """Say whether the letter that ends ``words`` is an initial: not *M.D.*, *I* or a side (*R hip*)."""
+    """Return whether the letter that ends ``words`` is an initial, and not *M.D.*, *I* or a side (*R hip*)."""
     letter = words[-1]
     if is_abbreviated(text, letter.end) or not may_be_initial(text, letter.start):
         return False
@@ -227,16 +227,16 @@ def _joined(text: str, left: _Word, right: _Word, person: Person) -> bool:
     between = text[left.end : right.start]
     if ("." in between and len(left.text) > 1) or ("," in between and len(left.text) == 1):
         return False
-    # Bao, her mother, came: behind a comma only the given name goes on.
+    # "Bao, her mother, came": behind a comma, an ordinary word belongs to the name only as a capitalised given name.
     is_word = len(right.text) > 1 and is_ordinary(right.folded) and not is_name_first(right.folded)
     if "," in between and is_word and not (right.folded in person.given and right.text[0].isupper()):
         return False
-    # Columns of a table are set apart by spaces; a letter there is a column of its own.
+    # Several spaces separate table columns; a single letter there is its own column.
     return gap < 2 or (len(right.text) > 1 and len(left.text) > 1) or "  " not in between
 
 
 def _order(parts: Sequence[_Word], person: Person) -> bool | None:
-    """Say whether given names stand before family names; None where one of the two is missing."""
+    """Return whether given names stand before family names; None when one of the two is missing."""
     given = [at for at, part in enumerate(parts) if part.folded in person.given]
     family = [at for at, part in enumerate(parts) if part.folded in person.family]
     if not given or not family or given == family == [0]:
@@ -245,7 +245,7 @@ def _order(parts: Sequence[_Word], person: Person) -> bool | None:
 
 
 def _place(text: str, parts: Sequence[_Word], person: Person) -> bool | None:
-    """As :func:`_order`; both parts of a double name, as *Min-jun*, are in order too."""
+    """Return the same as :func:`_order`; both parts of a double name (*Min-jun*) also count as in order."""
     order = _order(parts, person)
     if order is None and all(text[left.end : right.start] in _HYPHENS for left, right in pairwise(parts)):
         return (
@@ -258,7 +258,7 @@ def _place(text: str, parts: Sequence[_Word], person: Person) -> bool | None:
 
 
 def _judge(text: str, words: Sequence[_Word], person: Person) -> Span | None:
-    """Return the span of a mention, or None where it is only a word."""
+    """Return the span of a mention; None when the words are not meant as a name."""
     words = [word._replace(is_particle=word.folded in person.particles) for word in words]
     meant = meant_words(text, words, lambda parts: _place(text, parts, person))
     if not meant:

@@ -1,4 +1,4 @@
-"""The dates, numbers and places of one record as regular expressions, one builder for each kind of field."""
+"""Build regular expressions for the dates, numbers and places of one record, one builder per kind of field."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,10 +17,10 @@ from deid_runtime.spans import Span
 
 @dataclass(frozen=True)
 class ValuePattern:
-    """All surface forms of one value; the group ``value``, or else the whole match, is the span.
+    """All surface forms of one value. The span is the group ``value`` if there is one, else the whole match.
 
-    ``needle`` is a string that a text with any of the forms holds, in its own case, in lower case, or in a row when all
-    but its digits is left out. Most values do not occur in most notes, so most patterns are never compiled.
+    ``needle`` is a string that every text with the value contains: as written, in lower case, or in its
+    digits joined together. Most values do not occur in most notes, so most patterns are never compiled.
     """
 
     label: str
@@ -33,7 +33,7 @@ class ValuePattern:
         return re.compile(self.source, self.flags)
 
     def find(self, text: str) -> Iterator[Span]:
-        """Yield a span for every place in ``text`` where the value stands."""
+        """Yield a span for every occurrence of the value in ``text``."""
         group = "value" if "value" in self._pattern.groupindex else 0
         for match in self._pattern.finditer(text):
             if self.label != "CITY" or not _is_serovar(text, *match.span(group)):
@@ -41,28 +41,28 @@ class ValuePattern:
 
 
 def _is_serovar(text: str, start: int, end: int) -> bool:
-    """Say whether the town is a germ: *Salmonella Dublin*, *S. Dublin*."""
+    """Return whether the city name is the name of a bacterium: *Salmonella Dublin*, *S. Dublin*."""
     return text[max(start - 3, 0) : start] == "S. " or is_eponym(text, start, end)
 
 
 def find_values(text: str, patterns: Sequence[ValuePattern]) -> Iterator[Span]:
-    """Yield a span for every place in ``text`` where a value of ``patterns`` stands."""
+    """Yield a span for every occurrence of a value of ``patterns`` in ``text``."""
     haystacks = (text, text.lower(), "".join(_DIGITS.findall(text)))
     for pattern in patterns:
         if any(pattern.needle in haystack for haystack in haystacks):
             yield from pattern.find(text)
 
 
-#: Kind of field, value, all values by kind -> patterns.
+#: Arguments: kind of field, value, all values by kind.
 _Builder = Callable[[str, str, Mapping[str, Sequence[str]]], Iterator[ValuePattern]]
 
 _DIGITS: Final = re.compile(r"\d+")
 _SEPARATORS: Final = r"[ .\-/()#]{0,3}"
-#: The state alone, in capitals, is a word or a unit far too often (ME, OR, IN, PA); so it needs an address around it.
+#: A lone state code is too often a word or unit (ME, OR, IN, PA), so it needs an address around it.
 _STATE_NAMES: Final[dict[str, str]] = {state.code: state.name for state in states("record")}
 _STATE_CODES: Final[dict[str, str]] = {name.casefold(): code for code, name in _STATE_NAMES.items()}
 
-#: Codes of states that stand behind a name as often.
+#: State codes that are as often a credential behind a name.
 _CREDENTIALS: Final = frozenset(state.code for state in states("credential"))
 
 _STREET_WORDS: Final[dict[str, str]] = {
@@ -75,7 +75,7 @@ _UNIT_WORD: Final = r"(?:apt|apartment|unit|suite|ste|no|rm|room|lot|bldg|fl|flo
 
 
 def value_patterns(values: Mapping[str, Sequence[str]]) -> list[ValuePattern]:
-    """Return the patterns of all fields; ``values`` maps the kind of a field to what the record has of it."""
+    """Return the patterns of all fields; ``values`` maps the kind of a field to its values in the record."""
     return [
         pattern
         for kind, build in _BUILDERS.items()
@@ -105,7 +105,10 @@ def _birth(_kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iter
 
 
 def _number(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
-    """A number of five digits or more, with any separators; letters before it and leading zeros may be missing."""
+    """Yield patterns for a number, with any separators; its leading letters and zeros are optional.
+
+    A value with fewer than five digits matches only as written.
+    """
     characters = [character for character in value if character.isalnum()]
     digits = [character for character in characters if character.isdecimal()]
     if len(digits) < 5:
@@ -154,7 +157,7 @@ def _email(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Itera
 
 
 def _street(kind: str, value: str, _values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
-    """The address with its usual abbreviations, with or without unit and number."""
+    """Yield a pattern for an address with common abbreviations; unit and number are optional."""
     main, *units = [part.strip() for part in _UNIT.split(value) if part.strip()] or [""]
     words = re.findall(r"[^\W_]+(?:['\u2019][^\W_]+)*", main)
     if len(words) < 2 or not any(character.isdigit() for character in main):
@@ -181,7 +184,7 @@ def _street_words(words: Sequence[str]) -> str:
 
 
 def _city(kind: str, value: str, values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
-    """Capitalised and no word of a longer name; one that is an ordinary word only before the state or a ZIP."""
+    """Yield patterns for a capitalised city outside longer names; an ordinary word needs a state or ZIP behind it."""
     words = value.split()
     if len(value) < 3:
         return
@@ -195,7 +198,7 @@ def _city(kind: str, value: str, values: Mapping[str, Sequence[str]]) -> Iterato
         yield ValuePattern(kind, rf"(?<![\w-]){form}(?=,?\s{{1,3}}(?:{after})\b)", words[0].lower())
     if len(words) > 1:
         form = _phrase(value, as_lower=True)
-        # At the high point: words in small letters are the town where a place is called for.
+        # A city of ordinary words in lower case ("at the high point") counts only behind in, from or near.
         if all(is_ordinary(fold(word)) for word in words):
             form = rf"(?:(?<=\bin )|(?<=\bfrom )|(?<=\bnear )){form}" + (
                 rf"|{form}(?=,?\s{{1,3}}(?:{after})\b)" if after else ""
@@ -204,7 +207,7 @@ def _city(kind: str, value: str, values: Mapping[str, Sequence[str]]) -> Iterato
 
 
 def _phrase(value: str, *, as_lower: bool = False) -> str:
-    """Return a pattern for words in title case or all in capitals, or in lower case, with any spaces between."""
+    """Return a pattern for words in title case or capitals, or in lower case, with any white space between."""
     words = value.split()
     if as_lower:
         return r"[ \t]+".join(re.escape(word.lower()) for word in words)
