@@ -3,8 +3,8 @@
 There are two attackers, with different knowledge:
 
 ``insider``  knows which spans are surrogates, as the de-identifying organisation does. It learns the surrogates and
-             guesses that other spans that the tagger finds are leaks. Nobody outside can do this: use it to audit your own
-             release.
+             guesses that other spans that the tagger finds are leaks. Nobody outside can do this: use it to audit your
+             own release.
 ``parrot``   is Carrell's attacker and has only the text. It marks and learns everything that looks like an identifier,
              surrogate or not. It guesses that marks which the tagger does not find again are leaks. (Here the marks
              are perfect.) It works when the detector missed what no tagger would learn to find.

@@ -59,9 +59,7 @@ def stated_ages(value: str, after: str) -> tuple[int, ...]:
 
 
 def replace_age(value: str, after: str) -> str | None:
-    """Return ``value``, with ages over 89 as "90 or over"; None when it is not an age. ``after`` is the text after
-    it.
-    """
+    """Return ``value`` with ages over 89 grouped; None when it is not an age. ``after`` is the text after it."""
     if len(value) > _LONGEST_AGE_CHARS:
         return None
     figures = _FIGURES.search(value)

@@ -134,8 +134,7 @@ def replace_email(patient: Patient, people: People, value: str, taken: frozenset
 
 
 def _domain(keyed: Keyed, host: str, attempt: int) -> str:
-    """Return a reserved host with as many labels, the same service names at the start, and hyphens and digits kept in
-    place.
+    """Return a reserved host with as many labels and the same service names; keep the places of hyphens and digits.
 
     ``lab.clinic.org`` becomes ``word.example.org``. A host of two labels becomes ``word.example``.
     """
@@ -164,9 +163,7 @@ def _domain_word(keyed: Keyed, label: str, form: str, place: int, attempt: int) 
 
 
 def replace_url(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
-    """Return the surrogate of a web address; keep the scheme and words that many sites have, replace everything
-    else.
-    """
+    """Return the surrogate of a web address; keep only the scheme and words that many sites have."""
     found = _HOST.match(value) if len(value) <= _LONGEST_CONTACT_CHARS else None
     if not found or "." not in found["host"]:
         return (

@@ -82,9 +82,7 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
 
 
 def beside(text: str, spans: Sequence[Span], values: Sequence[str], index: int, label: str, step: int) -> str:
-    """Return the value of the next span in direction ``step`` if it has ``label`` and is close, else an empty
-    string.
-    """
+    """Return the value of the next span in direction ``step`` if it has ``label`` and is close, else ``""``."""
     other = index + step
     if not 0 <= other < len(spans) or spans[other].label != label:
         return ""

@@ -106,8 +106,7 @@ def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str
         return first_free(lambda n: scramble(patient.keyed, f"{kind}/{n}", value), value, taken)
     form = normal_form(value)
     apart = around.apart.get(form)
-    # The okina of Heʻeia is a letter too. A name with its own apostrophe is not a spelling of another name or of
-    # itself.
+    # The okina of Heʻeia is a letter too. A name with an apostrophe is not a spelling of another name, nor of itself.
     if apart is not None and not _APOSTROPHE.search(value) and (value.isalpha() or _APOSTROPHE.search(apart)):
         made = _APOSTROPHE.sub("", replace_phrase(patient, kind, apart, taken, around))
         if value.isalpha():
@@ -145,9 +144,7 @@ def _first_letters(name: str, *, is_short: bool) -> str:
 
 
 def _other_letters(patient: Patient, kind: str, value: str, around: Around, attempt: int) -> str:
-    """Return the surrogate of an abbreviation: the first letters of the surrogate of the full name, if that is
-    known.
-    """
+    """Return the surrogate of an abbreviation: the first letters of the full name's surrogate, if it is known."""
     letters = "".join(char for char in value if char.isalpha()).upper()
     full = around.full_names.get(letters)
     if full is not None and attempt == 0:
@@ -306,7 +303,7 @@ def _other_number(patient: Patient, kind: str, token: str, attempt: int) -> str:
 
 
 def _digits(patient: Patient, kind: str, digits: str, attempt: int) -> str:
-    """Return another number with as many digits; one digit stays in 1 to 7, since few buildings have a 9th floor."""
+    """Return another number with as many digits; one digit becomes 1 to 7, since few buildings have a 9th floor."""
     if len(digits) == 1 and digits != "0":
         return str(1 + (int(digits) - 1 + 1 + patient.keyed.number(f"{kind} digit/{attempt}", digits) % 6) % 7)
     return scramble(patient.keyed, f"{kind} number/{attempt}", digits)

@@ -1,6 +1,4 @@
-"""The written form of a value: the normal form that equal mentions share, letter case, and other characters in one
-shape.
-"""
+"""The written form of a value: its normal form, and functions that change its letters and digits but not its shape."""
 
 import re
 import unicodedata
@@ -107,9 +105,7 @@ def scramble(keyed: Keyed, purpose: str, value: str, *, identity: str | None = N
 
 
 def changed(value: str) -> str:
-    """Return ``value`` with each letter and digit moved to the next one: the last resort when all candidates are
-    taken.
-    """
+    """Return ``value`` with each letter and digit moved to the next one: the last resort if all others are taken."""
     out: list[str] = []
     for char in value:
         if char.isdecimal():

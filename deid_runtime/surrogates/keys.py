@@ -50,8 +50,7 @@ def load_key(path: Path | str, *, allow_shared: bool = False) -> bytes:
     try:
         with open(path, "rb") as file:
             check_secret_file(path, os.fstat(file.fileno()), allow_shared=allow_shared)
-            # Read one byte more than the longest valid file, so that a wrong path to a very large file is not read
-            # whole.
+            # Read one byte more than the longest valid file: do not read all of a large file after a wrong path.
             content = file.read(2 * KEY_BYTES + 3)
     except FileNotFoundError:
         raise SettingsError(f"no key file {path}; make one with `deid key new {path}`") from None

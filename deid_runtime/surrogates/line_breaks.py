@@ -1,5 +1,4 @@
-"""Values that are broken over lines or spelled with gaps: make the surrogate of the joined value, then restore the
-layout.
+"""Values with line ends or gaps: make the surrogate of the joined value, then restore the layout.
 
 ``John<line end>Smith`` and ``John Smith`` are the same person and have the same surrogate. The surrogate has as many
 line ends as the value, so the note keeps its lines.
@@ -22,8 +21,7 @@ _WIDE_GAP: Final = re.compile(r" {2,4}")
 
 
 def unbroken(note: Note, spans: Sequence[Span]) -> tuple[Note, list[Span]]:
-    """Return ``note`` with each line end inside ``spans``, and the blanks around it, replaced by a space; and its new
-    spans.
+    """Return ``note`` with each line end inside ``spans`` and the blanks around it as one space, and the new spans.
 
     ``spans`` are sorted, disjoint and inside the text.
     """

@@ -1,6 +1,4 @@
-"""The word lists in ``data/surrogates``, read once, on first use. ``data/surrogates/SOURCES.md`` states their
-sources.
-"""
+"""The word lists in ``data/surrogates``, read once, on first use. ``SOURCES.md`` there states their sources."""
 
 import re
 import zlib
@@ -65,9 +63,7 @@ class Names:
     nicknames: Mapping[str, tuple[str, ...]]  # normal form of a formal name -> its nicknames
 
     def listed(self, form: str, *, is_family: bool | None = None) -> Listed | None:
-        """Return the place of a name among family or given names; None for ``is_family`` tries the more likely kind
-        first.
-        """
+        """Return the place of a name. The kind ``is_family`` (None: the more likely kind) is searched first."""
         if is_family is None:
             is_family = form in self.rather_family
         first, second = (self.family, self.given) if is_family else (self.given, self.family)
@@ -85,9 +81,7 @@ def _name_rows() -> Iterator[tuple[str, str, str, str]]:
 
 
 def form_of_name(name: str) -> str:
-    """Return the form that a surrogate of ``name`` must have too: its prefix, a hyphen, an apostrophe, or two
-    letters.
-    """
+    """Return the form that ``name`` and its surrogate share: prefix, hyphen, apostrophe, two letters, or empty."""
     found = _NAME_FORM.match(name)
     if found:
         return found[0].replace("’", "'").lower().replace("mac", "mc")
@@ -182,8 +176,7 @@ def names() -> Names:
 def _syllables(culture: str, pools: Mapping[tuple[str, str], tuple[str, ...]]) -> dict[str, Listed]:
     """Return normal form -> place of the syllables of given names, in three pools: female, male and both.
 
-    So Ying-Hsuan and her brother Ying-Kai still share a syllable, and each surrogate sounds like a name of the same
-    sex.
+    So Ying-Hsuan and her brother Ying-Kai still share a syllable, and each surrogate sounds like a name of that sex.
     """
     sexes: dict[str, set[str]] = {}
     for sex in ("F", "M"):

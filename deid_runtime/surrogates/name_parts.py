@@ -21,8 +21,7 @@ _SUFFIXES: Final = frozenset(particles("surrogate-suffix"))
 _TITLES: Final = frozenset(titles("surrogate"))
 _CREDENTIALS: Final = credential_keys("surrogate")
 _PARTICLES: Final = frozenset(particles("surrogate"))
-#: Particles that stay particles when capitalised at the start of a name. There, others are given names (Al, Ben, Do,
-#: Le).
+#: Particles also when capitalised at the start of a name. The others are given names there (Al, Ben, Do, Le).
 _FIRM_PARTICLES: Final = frozenset(particles("firm"))
 
 _NEWBORN: Final = frozenset("baby boy girl bb bg twin infant newborn babyboy babygirl".split())
@@ -41,9 +40,7 @@ LONGEST_NAME_CHARS: Final = 200  # a longer span is not a name: it is scrambled,
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A word ``[start, end)`` of a mention, its normal form and its role: one of the constants above, or empty if
-    unknown.
-    """
+    """A word ``[start, end)`` of a mention, its normal form, and its role: a constant above, or empty if unknown."""
 
     start: int
     end: int
@@ -216,9 +213,7 @@ def parse(patient: Patient, value: str) -> list[Part]:
 
 
 def _is_family_first(forms: Sequence[str], last: str) -> bool:
-    """Return whether the full words are a family name and then a given name of a culture that puts the family name
-    first.
-    """
+    """Return whether the words are a family name and then a given name of a culture with the family name first."""
     known = names()
     family, given = known.family.get(forms[0]), known.given.get(forms[-1])
     if family is None or family.culture not in _FAMILY_FIRST or forms[-1] in known.family:
@@ -251,8 +246,7 @@ def _is_particle(value: str, spans: Sequence[tuple[int, int]], words: Sequence[s
         culture = _culture_of_family(words[1])
         if culture in _FAMILY_FIRST:  # Van Nguyen, Di Wu
             return False
-        # Given names: Della Smith, Della Mae Smith, Van Johnson. Not Van Buren: the lists have it as an English family
-        # name.
+        # Given names: Della Smith, Della Mae Smith, Van Johnson. Not Van Buren, a listed family name.
         second = normal_form(words[1])
         is_name = culture == "english" or second in names().given
         if form in _GIVEN_PARTICLES and is_name and form + second not in names().family:

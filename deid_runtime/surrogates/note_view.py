@@ -66,9 +66,7 @@ class NoteView:
     phones: Mapping[str, int] = field(repr=False)  # result of plan_phones
 
     def beside(self, index: int, label: str, step: int) -> str:
-        """Return the value of the next span in direction ``step`` if it has ``label`` and is close, else an empty
-        string.
-        """
+        """Return the value of the next span in direction ``step`` if it has ``label`` and is close, else empty."""
         return beside(self.text, self.spans, self.values, index, label, step)
 
     def town(self, name: str) -> str | None:

@@ -57,9 +57,7 @@ def nhs_digit(digits: str) -> str:
 
 
 def vin_digit(code: str) -> str:
-    """Return the ninth character, the check digit, of a vehicle identification number of 17 characters (49 CFR
-    565.15).
-    """
+    """Return the check digit, the ninth of 17 characters, of a vehicle identification number (49 CFR 565.15)."""
     total = sum(
         (int(char) if char.isdecimal() else _VIN_VALUES.get(char, 0)) * weight
         for char, weight in zip(code, _VIN_WEIGHTS, strict=True)
