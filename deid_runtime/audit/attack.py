@@ -111,9 +111,7 @@ def _cross_fit(released: Sequence[Released], settings: AttackSettings) -> list[l
 
 
 def _learnt(note: Released, attacker: Attacker) -> tuple[str, list[Span]]:
-    """Return a training text with its spans. One label per entity class is enough and makes training 20 times
-    faster.
-    """
+    """Return a training text with its spans. One label per entity class is enough and makes it 20 times faster."""
     return note.text, [Span(span.start, span.end, _LABEL_OF[span.label]) for span in _marks(note, attacker)]
 
 

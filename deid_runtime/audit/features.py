@@ -70,9 +70,7 @@ def _norm(word: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def _of_word(word: str) -> tuple[str, str, tuple[str, ...]]:
-    """Return the case and length of a word, its last three letters, and the features that it does not add to
-    neighbours.
-    """
+    """Return the case and length of a word, its last three letters, and features that neighbours do not get."""
     norm = _norm(word)
     more = [f"p{size}={norm[:size]}" for size in (2, 3, 4)] + [f"s{size}={norm[-size:]}" for size in (2, 4)]
     if norm.endswith("s"):

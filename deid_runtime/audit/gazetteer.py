@@ -29,9 +29,7 @@ _TITLES: Final = [*titles("gazetteer"), *credential_keys("gazetteer")]
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """``kinds`` maps the folded words of an entry to the names of its lists. ``longest`` is the longest entry in
-    words.
-    """
+    """``kinds`` maps the folded words of an entry to its lists. ``longest`` is the longest entry in words."""
 
     kinds: Mapping[tuple[str, ...], tuple[str, ...]] = field(repr=False)
     longest: int

@@ -16,8 +16,7 @@ from deid_runtime.surrogates.forms import normal_form
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """A de-identified note with the spans of its surrogates and of its known leaks, which are originals left in the
-    text.
+    """A de-identified note with the spans of its surrogates and of its known leaks: originals left in the text.
 
     ``leak_values`` has one number for each leak. Leaks of the same value of the same patient have the same number.
     """

@@ -17,9 +17,7 @@ from deid_runtime.system.owner_only import write_owner_only
 def audit_planted(
     paths: Sequence[Path], shares: Sequence[float], settings: Sequence[AttackSettings], *, key: bytes, seed: int
 ) -> list[tuple[str, AttackScore]]:
-    """Plant each share of leaks in annotated notes, attack the release with each of the settings; return named
-    scores.
-    """
+    """Plant each share of leaks in annotated notes, attack with each of the settings, and return named scores."""
     notes, records = read_annotated(paths), read_records(paths)
     rows = []
     for share in shares:

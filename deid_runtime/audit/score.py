@@ -23,9 +23,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """The result of as many random guesses: their mean precision, the mean number of leaks found, and its 95 %
-    range.
-    """
+    """The result of as many random guesses: mean precision, and mean and 95 % range of the leaks found."""
 
     tokens: int  # number of tokens to guess among
     precision: float | None
@@ -135,8 +133,7 @@ def _chance(guesses: Sequence[Guesses], count: int, *, by_look: bool, seed: int)
 
 
 def _leaks_drawn(leak_of: IntArray, population: int, count: int, seed: int) -> IntArray:
-    """Return int64 (draws,): the number of leaks with at least one token among ``count`` drawn from ``population``
-    tokens.
+    """Return int64 (draws,): the number of leaks with a token among ``count`` of ``population`` drawn tokens.
 
     ``leak_of`` has the leak of each leaked token. The number of leaked tokens drawn has a hypergeometric distribution;
     all choices of tokens are equally likely.

@@ -121,9 +121,7 @@ class ErrorTable:
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """All errors by kind. ``relabelled`` counts gold tokens found as another label by ``"GOLD as FOUND"``: not a
-    leak.
-    """
+    """All errors by kind. ``relabelled`` counts gold tokens found as another label by ``"GOLD as FOUND"``."""
 
     missed: ErrorTable
     wrong: ErrorTable
@@ -218,9 +216,7 @@ class _Note:
                 self.values["found", found_value] += 1
 
     def _values_of(self, owners: Sequence[int]) -> list[str]:
-        """Return the value of each token in its span, by the span index in ``owners``; empty for tokens without a
-        span.
-        """
+        """Return the value of each token in its span, whose index is in ``owners``; empty for tokens without a span."""
         words = [self._text[start:end].casefold() for start, end in self._offsets]
         wholes: defaultdict[int, list[str]] = defaultdict(list)
         for word, owner in zip(words, owners, strict=True):

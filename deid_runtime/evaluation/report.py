@@ -34,8 +34,7 @@ class GroupScore:
 
 @dataclass(frozen=True, slots=True)
 class LabelScore:
-    """The token counts of one label. A gold token counts as found whatever its found label; precision is by found
-    label.
+    """The token counts of one label. A gold token is found whatever its found label; precision is by found label.
 
     ``gold`` and ``gold_found`` count the tokens that are gold of this label, and those of them that were found.
     ``found`` and ``found_gold`` count the tokens found as this label, and those of them that are gold of any label.

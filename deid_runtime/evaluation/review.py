@@ -145,9 +145,7 @@ def _context(masked: str, start: int, end: int, words: int) -> str:
 
 
 def _last_words(text: str, count: int) -> str:
-    """Return the last ``count`` words of ``text`` and everything between and after them; a partial last word counts as
-    one.
-    """
+    """Return the last ``count`` words of ``text`` and the text after them; a partial last word counts as one."""
     words = [match.start() for match in _WORD.finditer(text)]
     if not count:
         return ""

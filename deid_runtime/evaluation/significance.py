@@ -1,6 +1,4 @@
-"""The uncertainty of a score by bootstrap over patients, and a test of two systems by paired approximate
-randomisation.
-"""
+"""How certain a score is (bootstrap over patients), and whether two systems differ (approximate randomisation)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,8 +28,7 @@ class Interval:
 
 
 def bootstrap(counts: IntArray, patients: Sequence[str], *, resamples: int, seed: int) -> dict[str, Interval]:
-    """Return the percentile intervals of precision, recall and F1 by name; measures that are never defined are left
-    out.
+    """Return the percentile intervals of precision, recall and F1 by name, without measures that are never defined.
 
     ``counts`` is int64 (notes, 3): true positives, false positives, false negatives. Whole patients are drawn with
     replacement: notes of one patient repeat the same names, so they are not independent. A note without a patient

@@ -22,9 +22,7 @@ _SHORT_WORD: Final = 3  # letters; in a shorter word, one letter more or less ma
 
 
 def with_values(note: AnnotatedNote, values: Sequence[str]) -> AnnotatedNote:
-    """Return the note with ``values``, one for each span, in place of its span values, and with the new span
-    offsets.
-    """
+    """Return the note with ``values`` in place of its span values, one for each span, and with the new offsets."""
     text, offsets = rewrite(note.text, note.spans, values)
     spans = tuple(Span(start, end, span.label) for span, (start, end) in zip(note.spans, offsets, strict=True))
     return replace(note, text=text, spans=spans)

@@ -98,9 +98,7 @@ def _piece_form(piece: str) -> str:
 def check_corpus(
     before: Sequence[AnnotatedNote], after: Sequence[AnnotatedNote], family_names: int, found: Found
 ) -> Checks:
-    """Compare a corpus with its resynthesis. Both have the same notes with the same number of spans, in the same
-    order.
-    """
+    """Compare a corpus with its resynthesis: the same notes with the same number of spans, in the same order."""
     old, new = _by_label(before), _by_label(after)
     repeated, consistent = _consistency(before, after)
     outside = Counter[str]()

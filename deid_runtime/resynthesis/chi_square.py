@@ -52,9 +52,7 @@ def _total(kind: str, before: Mapping[str, int], after: Mapping[str, int]) -> in
 
 
 def _statistic(first_rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return float64 (n,): the statistic of each 2 x k table with a first row of ``first_rows`` (n, k) and these column
-    sums.
-    """
+    """Return float64 (n,): the statistic of each 2 x k table, from ``first_rows`` (n, k) and the column sums."""
     total, first = columns.sum(), first_rows[0].sum()
     expected = columns * (first / total)
     # In each column, both rows differ from the expected counts by the same amount, so compute the squares once.

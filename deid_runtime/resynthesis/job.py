@@ -84,9 +84,7 @@ def _manifest(
 
 
 def read_words(path: Path) -> frozenset[str]:
-    """Return the words of a list with one word a line; ``#`` starts a comment. Raises SettingsError if it is
-    unreadable.
-    """
+    """Return the words of a file, one a line; ``#`` starts a comment. Raises SettingsError if it is unreadable."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:

@@ -65,9 +65,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Town:
-    """City, state and ZIP of one address, as normal forms: the code of a known state, and the first five characters of
-    the ZIP.
-    """
+    """City, state and ZIP of one address, as normal forms: a known state by its code, a ZIP by five digits."""
 
     city: str = field(repr=False)
     state: str = field(repr=False)
@@ -168,8 +166,7 @@ def _family_names(patient: Patient, label_of: Mapping[str, str]) -> Iterator[str
 
 
 def street_pairs(value: str) -> Iterator[tuple[str, ...]]:
-    """Yield the name of a street and its kind, as normal forms with the kind in full; nothing when one of them is
-    missing.
+    """Yield the name of a street with its kind in full, as normal forms; nothing when one of them is missing.
 
     House numbers, compass points, flats and boxes are left out.
     """

@@ -1,6 +1,4 @@
-"""Write an annotated corpus into a folder, in each form that :func:`deid_runtime.annotations.read.read_annotated`
-reads.
-"""
+"""Write a corpus into a folder, in each form that :func:`deid_runtime.annotations.read.read_annotated` reads."""
 
 import csv
 from collections import defaultdict

@@ -52,8 +52,7 @@ class Surrogates:
         dates: Dates = "shift",
         safe_harbor: bool = False,
     ) -> None:
-        """Set the key (32 bytes, secret) and the operator. Dates move by ``-date_shift_days..date_shift_days`` days,
-        never 0.
+        """Set the secret key of 32 bytes. Dates move by ``-date_shift_days..date_shift_days`` days, never 0.
 
         With ``date_shift_whole_weeks``, dates move by whole weeks only, which keeps weekdays; without it, never by
         whole weeks. ``offsets`` maps patient ids to date offsets in days from another source; then every patient needs
@@ -299,9 +298,7 @@ def check_date_settings(
 
 
 def _safe(made: str, value: str, label: str) -> str:
-    """Return ``made`` if it keeps the guarantees of :meth:`Surrogates.replacements`, else a repaired or changed
-    value.
-    """
+    """Return ``made`` if it keeps the guarantees of :meth:`Surrogates.replacements`, else a corrected value."""
     if "\n" in made or "\r" in made:
         made = made if "\n" in value or "\r" in value else re.sub(r"[\r\n]+", " ", made)
     if made and (label in MOVING_LABELS or made != value or not holds_text(value)):

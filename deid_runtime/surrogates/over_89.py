@@ -76,8 +76,9 @@ def years_of_dates(
 
     A two-digit year belongs to this century if that is at most 15 years after the main year of the note. When the note
     names only years of birth and of the distant past, the limit is 15 years after 2020.
-    Years of birth always stay in the past. A date is one of birth when it has the same day as the record's date of
-    birth or as a date with a four-digit year, or when the words before it say so.
+
+    Years of birth always stay in the past. A date is one of birth when its day is that of the record's date of birth or
+    of a date with a four-digit year. It is also one when the words before it say so.
     """
     found = {(before, value): stated_years(value, style) for before, value in dates}
     births: dict[int, set[frozenset[int]]] = {}  # year -> for each of its dates, the set of its numbers

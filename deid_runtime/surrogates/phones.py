@@ -68,9 +68,7 @@ def plan_phones(patient: Patient, values: Iterable[str], taken: frozenset[str], 
 def replace_phone(
     patient: Patient, value: str, taken: frozenset[str], area_code: AreaCode, plan: Mapping[str, int]
 ) -> str:
-    """Return the surrogate of a telephone, fax, pager or extension number. ``plan`` is the result of
-    :func:`plan_phones`.
-    """
+    """Return the surrogate of a telephone, fax, pager or extension number; ``plan`` is from :func:`plan_phones`."""
     if len(value) > _LONGEST_CHARS:
         return replace_code(patient, value, taken)
     if _NUMBER_SPEECH.search(value):
@@ -95,9 +93,7 @@ def replace_phone(
 
 
 def _north_american(value: str) -> tuple[str, str, str, str] | None:
-    """Return (``1`` or empty, area code or empty, exchange and line, further digits) of a North American number, else
-    None.
-    """
+    """Return (``1`` or empty, area code or empty, exchange and line, further digits); None if not North American."""
     digits = "".join(char for char in value if char.isdecimal())
     stripped = value.lstrip()
     if not digits.isascii() or not 7 <= len(digits) <= 25 or digits[0] == "0":

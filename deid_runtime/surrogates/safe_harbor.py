@@ -74,9 +74,7 @@ def zip3(value: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def restricted_zip3() -> frozenset[str]:
-    """Return the first three digits of postal codes with 20,000 people or fewer. The file states its source and
-    year.
-    """
+    """Return the first three digits of postal codes with 20,000 people or fewer. The file states source and year."""
     text = (files("deid_runtime") / "data" / _RESTRICTED_FILE).read_text(encoding="utf-8")
     return frozenset(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
 

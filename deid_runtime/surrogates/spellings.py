@@ -58,9 +58,7 @@ def cut_alike(
 
 
 def _pieces(word: str, made: str) -> list[tuple[str, list[str]]]:
-    """Return each part of a word that a hyphen, space or apostrophe joins: its normal form and the letters of its
-    surrogate.
-    """
+    """Return each part of a word joined by hyphen, space or apostrophe: normal form and letters of its surrogate."""
     old, new = _JOINT.split(word), _JOINT.split(made)
     if len(old) != len(new):
         old, new = [word], [made]
@@ -91,9 +89,7 @@ def _cuts(value: str, parts: Sequence[Part]) -> tuple[tuple[str, bool, bool], ..
 
 
 def _unusualness(value: str, parts: Sequence[Part]) -> tuple[int, int, int, int, str]:
-    """Return a sort key. The usual spelling has the lowest: most particles, hyphens and listed words, then fewest
-    words.
-    """
+    """Return a sort key, lowest for the usual spelling: most particles, hyphens, listed words, then fewest words."""
     kept = sum(part.role == KEPT for part in parts)
     hyphens = sum("-" in value[part.start : part.end] for part in parts)
     return -kept, -hyphens, -sum(is_listed(part.form) for part in parts), len(parts), value

@@ -175,8 +175,8 @@ def _nickname(patient: Patient, form: str, attempt: int) -> str:
 def _unlisted(patient: Patient, people: People, form: str, attempt: int) -> str:
     """Return an altered name for a name in no list.
 
-    Surrogates of unlisted names are unlisted too, so an odd spelling does not show that a name is real. When the name
-    is a misspelling of a name of the patient, of the note or of the lists, the surrogate is a misspelling of the
+    Surrogates of unlisted names are unlisted too, so an odd spelling does not show that a name is real. The name may be
+    a misspelling of a name of the patient, of the note or of the lists. Then the surrogate is a misspelling of the
     surrogate of that name.
     """
     source = _source_of(patient, people, form)
@@ -229,8 +229,7 @@ def _native(patient: Patient, culture: str, form: str, attempt: int) -> str:
 
 
 def _one_slip(left: str, right: str) -> bool:
-    """Return whether one insertion, deletion, replacement or swap of neighbouring letters turns ``left`` into
-    ``right``.
+    """Return whether one insertion, deletion, replacement or swap of neighbours turns ``left`` into ``right``.
 
     Always false when one of them has fewer than 4 characters.
     """

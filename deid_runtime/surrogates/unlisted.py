@@ -106,9 +106,7 @@ def _letters() -> _Letters:
 
 @cache
 def _barred(sex: str) -> "NDArray[np.float64]":
-    """Return float64 (pools,): minus infinity for pools that are not of ``sex``, else 0; all 0 when ``sex`` is
-    empty.
-    """
+    """Return float64 (pools,): minus infinity for pools not of ``sex``, else 0; all 0 when ``sex`` is empty."""
     import numpy as np
 
     return np.array([0.0 if not sex or key[1] == sex else -math.inf for key in _letters().keys])
