@@ -34,7 +34,7 @@ def resynthesize_files(paths: Sequence[Path], out: Path, options: CorpusOptions,
     """Resynthesize the notes of ``paths`` and write them into the folder ``out``; return the result.
 
     Nothing is written when the checks are not clean (``checks.is_clean`` of the result). The run report with the checks
-    is written beside ``out``.
+    is written beside ``out`` as ``<out>.manifest.json``.
 
     Raises SourceError, InputError, SettingsError or OutputError. Then ``out`` is unchanged.
     """
