@@ -1,5 +1,5 @@
-"""The parrot attack on de-identified notes: does a tagger that learnt from the surrogates find what was missed?
+"""The parrot attack on de-identified notes: can a tagger that learns from the surrogates find the missed identifiers?
 
-Carrell et al., "The machine giveth and the machine taketh away: a parrot attack on clinical text deidentified with
-hiding in plain sight", JAMIA 2019.
+Source: Carrell et al., "The machine giveth and the machine taketh away: a parrot attack on clinical text deidentified
+with hiding in plain sight", JAMIA 2019.
 """

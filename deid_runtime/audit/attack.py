@@ -1,12 +1,13 @@
-"""What an attacker guesses to be left in de-identified notes, with a tagger that learnt from other patients of them.
+"""Guess the leaks in de-identified notes, with a tagger trained on notes of other patients of the same release.
 
-Two attackers, who differ in what they know:
+There are two attackers, with different knowledge:
 
-``insider``  knows which spans are surrogates, as whoever de-identified the notes does: learns them, and guesses what
-             the tagger finds beside them. Nobody outside can do that; it is the audit of one's own release.
-``parrot``   is Carrell's attacker: has the text alone, marks whatever looks like an identifier, surrogate or not,
-             learns that, and guesses that those are leaks which the tagger does not find again. (Here the marks are
-             perfect.) It pays where a detector missed what no tagger would learn to find.
+``insider``  knows which spans are surrogates, as the de-identifying organisation does. It learns the surrogates and
+             guesses that other spans that the tagger finds are leaks. Nobody outside can do this: use it to audit your
+             own release.
+``parrot``   is Carrell's attacker and has only the text. It marks and learns everything that looks like an identifier,
+             surrogate or not. It guesses that marks which the tagger does not find again are leaks. (Here the marks
+             are perfect.) It works when the detector missed what no tagger would learn to find.
 """
 
 import random
@@ -29,26 +30,27 @@ from deid_runtime.spans import Span
 Attacker = Literal["insider", "parrot"]
 BoolArray = npt.NDArray[np.bool_]
 
-#: Label to the first one of its class.
+#: Label -> the first label of its class.
 _LABEL_OF: Final = {label: HEADS[head][0] for label, head in HEAD_OF.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttackSettings:
-    """How an attacker works. Cross-fitted: notes are attacked by a tagger that saw no note of their patients."""
+    """How an attacker works. Cross-fitted: the tagger that attacks a note saw no note of its patient."""
 
     attacker: Attacker = "insider"
     folds: int = 2
-    iterations: int = 60  # of the CRF; fewer find less
+    iterations: int = 60  # of the CRF; with fewer it finds fewer leaks
     seed: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guesses:
-    """The guesses in one note, by token (runs of letters or of digits): bool (tokens,) each.
+    """The guesses in one note by token, which is a run of letters or of digits: bool (tokens,) each.
 
-    ``may_be`` is what the attacker chooses among, ``guessed`` what was chosen, ``looks_like`` what begins with a
-    capital or a digit. ``leak`` is int (tokens,): the place of the leak in the note's leaks, -1 for none.
+    The attacker chooses among the tokens ``may_be`` and chose the tokens ``guessed``. Tokens in ``looks_like`` begin
+    with a capital or a digit. ``leak`` is int64 (tokens,): the index of the token's leak in the note's leaks, -1 for
+    none.
     """
 
     may_be: BoolArray
@@ -60,14 +62,14 @@ class Guesses:
 def attack(released: Sequence[Released], settings: AttackSettings) -> list[Guesses]:
     """Return the guesses in each note, in order.
 
-    Raises SourceError when there are fewer patients than folds or nothing to learn from.
+    Raises SourceError when there are fewer patients than folds, or no spans to learn from.
     """
     found = _cross_fit(released, settings)
     return [_guesses(note, spans, settings.attacker) for note, spans in zip(released, found, strict=True)]
 
 
 def candidates(note: Released, guesses: Guesses) -> list[tuple[int, int]]:
-    """Return the guessed stretches of a note, half-open; neighbouring tokens with blanks or marks between are one."""
+    """Return the half-open offsets of the guesses of a note; adjacent guessed tokens on one line are joined."""
     offsets = token_offsets(note.text)
     stretches: list[tuple[int, int]] = []
     last = -2
@@ -82,7 +84,7 @@ def candidates(note: Released, guesses: Guesses) -> list[tuple[int, int]]:
 
 
 def _cross_fit(released: Sequence[Released], settings: AttackSettings) -> list[list[Span]]:
-    """Return what taggers trained on the notes of other patients find in each note."""
+    """Return the spans that taggers trained on the notes of other patients find in each note."""
     patients = [note.patient or f"\0{note.id}" for note in released]
     order = sorted(set(patients))
     if len(order) < settings.folds:
@@ -99,7 +101,7 @@ def _cross_fit(released: Sequence[Released], settings: AttackSettings) -> list[l
         if not any(spans for _, spans in learnt):
             raise SourceError("the notes have no surrogate to learn from; the spans must be those of the new text")
         attacked = [place for place, patient in enumerate(patients) if fold_of[patient] == fold]
-        # The model holds words of the notes: a folder of its owner's alone, removed with it.
+        # The model contains words of the notes: keep it in a temporary folder that only its owner can read.
         with tempfile.TemporaryDirectory() as folder:
             train(learnt, CrfSettings(iterations=settings.iterations), Path(folder))
             rows = load(Path(folder))([released[place].text for place in attacked])
@@ -109,7 +111,7 @@ def _cross_fit(released: Sequence[Released], settings: AttackSettings) -> list[l
 
 
 def _learnt(note: Released, attacker: Attacker) -> tuple[str, list[Span]]:
-    """Return a text to learn from with its spans. One label a class of entity is enough, and 20 times as fast."""
+    """Return a training text with its spans. One label per entity class is enough and makes it 20 times faster."""
     return note.text, [Span(span.start, span.end, _LABEL_OF[span.label]) for span in _marks(note, attacker)]
 
 

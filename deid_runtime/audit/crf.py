@@ -1,7 +1,7 @@
-"""A linear-chain CRF over hand-made features, as Dernoncourt et al. 2016 compare their network with.
+"""A linear-chain CRF over hand-made features, as the one that Dernoncourt et al. 2016 compare with their network.
 
-CRFsuite (python-crfsuite) trains it by L-BFGS with elastic net. One sequence is one sentence; the features of a word
-look beyond it.
+CRFsuite (python-crfsuite) trains it by L-BFGS with elastic net. One sequence is one sentence. The features of a word
+may come from other sentences.
 """
 
 import time
@@ -27,14 +27,14 @@ _LISTS: Final = "gazetteer.json.gz"
 class CrfSettings:
     """How the CRF learns.
 
-    Without the first penalty L-BFGS comes further in a given number of iterations: on held-out training patients, 40
-    iterations over two fifths of the notes found .82 of the tokens with (0, 0.3) and .75 with (0.1, 0.01).
+    Without the first penalty, L-BFGS gets further in the same number of iterations. On held-out training patients, 40
+    iterations over two fifths of the notes found .82 of the tokens with (c1, c2) = (0, 0.3) and .75 with (0.1, 0.01).
     """
 
     iterations: int = 100  # of L-BFGS
-    c1: float = 0.0  # weight of the sum of absolute weights
-    c2: float = 0.3  # weight of the sum of squared weights
-    min_count: int = 2  # features met less often are dropped
+    c1: float = 0.0  # weight of the sum of absolute weights (L1 penalty)
+    c2: float = 0.3  # weight of the sum of squared weights (L2 penalty)
+    min_count: int = 2  # features with fewer occurrences are dropped
 
 
 class CrfDetector:
@@ -61,9 +61,9 @@ class CrfDetector:
 def train(
     notes: Sequence[tuple[str, Sequence[Span]]], settings: CrfSettings, out: Path, gazetteer: Gazetteer | None = None
 ) -> dict[str, object]:
-    """Train on ``notes``, texts with their spans, and write the model into ``out``; return figures of the training.
+    """Train on ``notes``, which are texts with their spans, and write the model into ``out``; return training figures.
 
-    ``gazetteer``: the lists to learn with; None takes those of the runtime.
+    ``gazetteer`` has the lists to learn with; None uses the lists of the runtime.
     """
     out.mkdir(parents=True, exist_ok=True)
     gazetteer = gazetteer or make_gazetteer()
@@ -81,7 +81,7 @@ def train(
             "c2": settings.c2,
             "max_iterations": settings.iterations,
             "feature.minfreq": settings.min_count,
-            "feature.possible_transitions": True,  # so that O before I can be learnt to be wrong
+            "feature.possible_transitions": True,  # so that it can learn that I after O is wrong
         }
     )
     features_s = time.perf_counter() - begun
@@ -98,7 +98,7 @@ def train(
 
 
 def load(folder: Path) -> CrfDetector:
-    """Load what :func:`train` wrote; raises ModelError when it cannot be read."""
+    """Load what :func:`train` wrote. Raises ModelError when it cannot be read."""
     tagger = pycrfsuite.Tagger()
     try:
         tagger.open(str(folder / MODEL_FILE))

@@ -1,15 +1,15 @@
 """The features of the CRF: the four families of Dernoncourt et al. 2016 (JAMIA 24:596), for a word and its neighbours.
 
 ======================= ================================================================================================
-n-gram                  the word itself, digits as 0; every two and three words in a row that lie in the window
-morphological           its first two to four and last two to four letters; a final ``s``
-orthographic            its case and length; how letters, digits and marks make up the run between two spaces that it
-                        is part of; what stands before it: nothing, a space, a gap or a line break
-gazetteer               the lists it is in, alone or as part of a longer entry
+n-gram                  the word with digits as 0; all runs of two and three consecutive words in the window
+morphological           the first two to four letters and the last two to four letters; a final ``s``
+orthographic            letter case and length; the letters, digits and marks of the run between spaces that contains
+                        it; what stands before it: nothing, a space, a gap or a line break
+gazetteer               the lists that contain it, alone or as part of a longer entry
 ======================= ================================================================================================
 
-The window is four words to either side, across line ends; a neighbour adds its word, last three letters, case and
-length, and lists. Stems and parts of speech, which the paper used as well, would need a tagger for clinical English.
+The window is four words on either side, across line ends. A neighbour adds its word, last three letters, case and
+length, and lists. Stems and parts of speech, which the paper also used, would need a tagger for clinical English.
 """
 
 import re
@@ -26,19 +26,19 @@ from deid_runtime.text.words import SHAPES, shape_of
 WINDOW: Final = 4
 _DIGIT: Final = re.compile(r"\d")
 _RUN: Final = re.compile(r"\S+")
-_LONGEST_RUN: Final = 40  # characters of a run between spaces whose make-up is told
-_OUTSIDE: Final = "|"  # stands for a neighbour before the first or behind the last word
+_LONGEST_RUN: Final = 40  # characters of a run between spaces that its feature describes
+_OUTSIDE: Final = "|"  # replaces a neighbour before the first or after the last word
 
 
 def note_features(text: str, sentences: Sequence[Words], gazetteer: Gazetteer) -> list[list[list[str]]]:
-    """Return the features of each word, one list a word, in rows as the ``sentences`` of one note."""
+    """Return the features of each word as a list, in one row for each of the ``sentences`` of one note."""
     starts = [start for words in sentences for start in words.starts]
     ends = [end for words in sentences for end in words.ends]
     spelt = [text[start:end] for start, end in zip(starts, ends, strict=True)]
     listed = gazetteer.look_up([fold(word) for word in spelt])
     runs = _runs(text, starts)
     own: list[list[str]] = []
-    near: list[list[str]] = []  # what a word tells its neighbours
+    near: list[list[str]] = []  # features that a word adds to its neighbours
     for number, (word, start) in enumerate(zip(spelt, starts, strict=True)):
         look, tail, more = _of_word(word)
         kinds = sorted(listed[number])
@@ -70,7 +70,7 @@ def _norm(word: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def _of_word(word: str) -> tuple[str, str, tuple[str, ...]]:
-    """Return how a word looks, its ending, and what only itself tells."""
+    """Return the case and length of a word, its last three letters, and features that neighbours do not get."""
     norm = _norm(word)
     more = [f"p{size}={norm[:size]}" for size in (2, 3, 4)] + [f"s{size}={norm[-size:]}" for size in (2, 4)]
     if norm.endswith("s"):
@@ -90,9 +90,9 @@ def _spacing(text: str, start: int) -> str:
 
 
 def _runs(text: str, starts: Sequence[int]) -> list[str]:
-    """Return for each word the make-up of the run of characters between spaces that it begins in: ``0-0-0``, ``Aa,``.
+    """Return, for each word, the shape of the run between spaces that contains it: ``0-0-0``, ``Aa,``.
 
-    Every stretch of capitals is A, of other letters a, of digits 0.
+    A run of capitals is A, of other letters a, and of digits 0.
     """
     made: list[str] = []
     runs = _RUN.finditer(text)

@@ -1,7 +1,7 @@
-"""Known names and words as a feature: which kinds of list each word of a text stands in.
+"""Lists of names and words as a feature: which kinds of list contain each word of a text.
 
-The lists are those that ship with the runtime; others may be added. A trained model keeps a copy, because it is only
-right with the lists it learnt with.
+The lists are those of the runtime; others can be added. A trained model keeps a copy, because it is valid only with the
+lists that it was trained with.
 """
 
 import gzip
@@ -19,7 +19,7 @@ from deid_runtime.lexicon.vocabulary import credential_keys, titles
 from deid_runtime.surrogates.lists import phrases, places, read_rows
 from deid_runtime.text.words import split_words
 
-_MOST_WORDS: Final = 6  # longer entries are hardly ever met in full
+_MOST_WORDS: Final = 6  # longer entries rarely occur in full
 _CALENDAR: Final = [
     *MONTH_NAMES, *SHORT_MONTHS, "sept", *WEEKDAY_NAMES, *weekday_words("short"), "thur",
     "christmas", "thanksgiving", "easter",
@@ -29,13 +29,13 @@ _TITLES: Final = [*titles("gazetteer"), *credential_keys("gazetteer")]
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """``kinds`` maps the folded words of an entry to the names of the lists it is in; ``longest`` is in words."""
+    """``kinds`` maps the folded words of an entry to its lists. ``longest`` is the longest entry in words."""
 
     kinds: Mapping[tuple[str, ...], tuple[str, ...]] = field(repr=False)
     longest: int
 
     def look_up(self, words: Sequence[str]) -> list[set[str]]:
-        """Return for each word of a text, folded, the lists in which an entry covers it there."""
+        """Return, for each folded word of a text, the names of the lists with an entry that covers the word there."""
         found: list[set[str]] = [set() for _ in words]
         for first in range(len(words)):
             for last in range(first + 1, min(first + self.longest, len(words)) + 1):
@@ -46,18 +46,18 @@ class Gazetteer:
 
 
 def make_gazetteer(further: Mapping[str, Iterable[str]] | None = None) -> Gazetteer:
-    """Return the lists of the runtime, and ``further`` ones, entries by the name of their list."""
+    """Return the lists of the runtime and the ``further`` ones, which map the name of a list to its entries."""
     return _index({**_packaged(), **further}) if further else _packaged_gazetteer()
 
 
 def save_gazetteer(gazetteer: Gazetteer, path: Path) -> None:
-    """Write gzipped JSON, the same bytes for the same lists; read back by :func:`load_gazetteer`."""
+    """Write gzipped JSON for :func:`load_gazetteer`. The same lists give the same bytes."""
     rows = sorted([" ".join(words), *kinds] for words, kinds in gazetteer.kinds.items())
     path.write_bytes(gzip.compress(json.dumps(rows, ensure_ascii=False).encode("utf-8"), mtime=0))
 
 
 def load_gazetteer(path: Path) -> Gazetteer:
-    """Read what :func:`save_gazetteer` wrote; raises SourceError when it cannot be read."""
+    """Read what :func:`save_gazetteer` wrote. Raises SourceError when it cannot be read."""
     try:
         rows = json.loads(gzip.decompress(path.read_bytes()))
     except (OSError, ValueError) as error:

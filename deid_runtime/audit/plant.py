@@ -1,4 +1,4 @@
-"""A release with known leaks: some values of annotated notes are withheld from replacement, all others replaced."""
+"""Make a release with known leaks: withhold some values of annotated notes from replacement and replace all others."""
 
 import random
 from collections import defaultdict
@@ -16,9 +16,9 @@ from deid_runtime.surrogates.forms import normal_form
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """A de-identified note: where its surrogates are, and where originals are known to be left.
+    """A de-identified note with the spans of its surrogates and of its known leaks: originals left in the text.
 
-    ``leaks`` of one value of one patient have the same number in ``leak_values``, one for each leak.
+    ``leak_values`` has one number for each leak. Leaks of the same value of the same patient have the same number.
     """
 
     id: str
@@ -37,11 +37,11 @@ def plant(
     share: float,
     seed: int,
 ) -> list[Released]:
-    """Return the notes de-identified by their gold spans, but for a ``share`` of them, in (0, 1).
+    """Return the notes de-identified by their gold spans, except for a ``share`` of the spans in ``(0, 1)``.
 
-    Whole values are withheld: a name that a detector misses it misses in all notes of the patient. They are drawn by
-    ``seed`` among all, until they make up the share of the spans. Surrogates are those of a detector that never saw
-    what is withheld.
+    A value is withheld in all notes of its patient, as a detector that misses a name usually misses it everywhere.
+    ``seed`` draws the values until their spans reach the share. The surrogates are those of a detector that never saw
+    the withheld values.
 
     Raises SourceError when the notes have no span.
     """
@@ -73,7 +73,7 @@ def _value(note: AnnotatedNote, span: Span) -> _Value:
 
 
 def _draw(notes: Sequence[AnnotatedNote], share: float, seed: int) -> dict[_Value, int]:
-    """Return the values to withhold, numbered; the last one drawn may carry them over the share."""
+    """Return the withheld values, numbered. The last value drawn may exceed the share."""
     sizes: defaultdict[_Value, int] = defaultdict(int)
     for note in notes:
         for span in note.spans:

@@ -1,4 +1,4 @@
-"""The audit from files to scores: with leaks planted in annotated notes, or of a release as it is."""
+"""The audit from files to scores: of annotated notes with planted leaks, or of an existing release."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from deid_runtime.system.owner_only import write_owner_only
 def audit_planted(
     paths: Sequence[Path], shares: Sequence[float], settings: Sequence[AttackSettings], *, key: bytes, seed: int
 ) -> list[tuple[str, AttackScore]]:
-    """Plant each share of leaks in annotated originals, attack the release in each way, and score it, under a name."""
+    """Plant each share of leaks in annotated notes, attack with each of the settings, and return named scores."""
     notes, records = read_annotated(paths), read_records(paths)
     rows = []
     for share in shares:
@@ -29,9 +29,10 @@ def audit_planted(
 
 
 def read_release(paths: Sequence[Path], known: Path | None) -> list[Released]:
-    """Read de-identified notes whose spans are their surrogates, and by note id the spans ``known`` to be leaks.
+    """Read de-identified notes whose spans are their surrogates, and the file ``known`` of known leaks by note id.
 
-    Raises InputError when a leak overlaps a surrogate or ends behind its text, SourceError for what cannot be read.
+    Raises InputError when a leak overlaps a surrogate, ends after the end of its text, or belongs to no note of the
+    release. Raises SourceError for files that cannot be read.
     """
     notes = read_annotated(paths)
     leaks = read_found(known) if known else {}
@@ -54,16 +55,16 @@ def read_release(paths: Sequence[Path], known: Path | None) -> list[Released]:
 def audit_release(
     released: Sequence[Released], settings: AttackSettings, *, seed: int
 ) -> tuple[AttackScore, list[Guesses]]:
-    """Attack a release; what of the score tells of leaks means something only where some are known."""
+    """Attack a release. The figures on leaks in the score are meaningful only if leaks are known."""
     guesses = attack(released, settings)
     return score(released, guesses, seed=seed), guesses
 
 
 def write_candidates(path: Path, released: Sequence[Released], guesses: Sequence[Guesses]) -> int:
-    """Write where leaks are guessed to a new file that its owner alone may read; return how many.
+    """Write the offsets of guessed leaks to a new file that only its owner may read; return their number.
 
-    One JSON object a note that has any: its id, and the stretches as offsets, without text. Raises OutputError when
-    there is something at ``path`` already.
+    Each line is a JSON object for a note with guesses: its id and the half-open offsets, without text. Raises
+    OutputError when ``path`` exists.
     """
     lines, count = [], 0
     for note, made in zip(released, guesses, strict=True):

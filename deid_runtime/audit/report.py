@@ -1,4 +1,4 @@
-"""The audit as plain text, at most 100 columns wide. Holds no note text."""
+"""The audit as plain text, at most 100 columns wide. Contains no note text."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
@@ -11,7 +11,7 @@ _WIDTH: Final = 100
 
 
 def render(rows: Sequence[tuple[str, AttackScore]]) -> str:
-    """Return tables of attacks, each under its name, ending in a line end. ``rows`` has one at least."""
+    """Return tables of the named attacks, ending in a line end. ``rows`` must not be empty."""
     parts = (_render_attacks, _render_chance, _render_labels)
     first = rows[0][1]
     head = f"{first.notes:,} notes of {first.patients:,} patients; guesses are words, leaks are spans"

@@ -1,4 +1,4 @@
-"""How many planted leaks an attacker finds, how many of the guesses are right, and what luck alone would give."""
+"""Score an attack: how many planted leaks it finds, how many guesses are right, and what random guesses would find."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from deid_runtime.evaluation.tokens import ratio
 
 _RESAMPLES: Final = 1_000
 _DRAWS: Final = 2_000
-_CELLS: Final = 4_000_000  # of one batch of draws: bounds memory
+_CELLS: Final = 4_000_000  # of one batch of draws: limits memory
 _LEVEL: Final = 0.95
 
 IntArray = npt.NDArray[np.int64]
@@ -23,11 +23,9 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """As many guesses at random: the share that is right on average, and the leaks found, with where 95 % of the draws
-    fall.
-    """
+    """The result of as many random guesses: mean precision, and mean and 95 % range of the leaks found."""
 
-    tokens: int  # to guess among
+    tokens: int  # number of tokens to guess among
     precision: float | None
     leaks_found: float
     leaks_found_range: tuple[float, float]
@@ -35,11 +33,11 @@ class Chance:
 
 @dataclass(frozen=True)
 class AttackScore:
-    """One attack. Guesses are tokens; a leak, which is a span, is found when one of its tokens is guessed.
+    """The score of one attack. Guesses are tokens. A leak is a span; it is found when one of its tokens is guessed.
 
-    Intervals are 95 %, by bootstrap over patients. ``lift`` is precision over that of ``chance``, which guesses among
-    all tokens that the attacker chooses among; ``chance_by_look`` guesses among those alone that begin with a capital
-    or a digit. ``labels`` gives leaks and leaks found by label.
+    Intervals are 95 %, by bootstrap over patients. ``chance`` guesses among all tokens that the attacker chooses among.
+    ``chance_by_look`` guesses only among those that begin with a capital or a digit. ``lift`` is the precision divided
+    by that of ``chance``. ``labels`` maps a label to (leaks, leaks found).
     """
 
     notes: int
@@ -66,7 +64,7 @@ class AttackScore:
 
 
 def score(released: Sequence[Released], guesses: Sequence[Guesses], *, seed: int = 0) -> AttackScore:
-    """Judge the guesses in each note; the same seed gives the same intervals and the same luck."""
+    """Score the guesses in each note. The same seed gives the same intervals and the same random guesses."""
     patients = [note.patient for note in released]
     by_token = np.array([_token_counts(made) for made in guesses], np.int64).reshape(-1, 3)
     found = [_found(note, made) for note, made in zip(released, guesses, strict=True)]
@@ -104,7 +102,7 @@ def score(released: Sequence[Released], guesses: Sequence[Guesses], *, seed: int
 
 
 def _token_counts(made: Guesses) -> tuple[int, int, int]:
-    """Return guesses that are leaks, guesses that are none, and leaks not guessed, in tokens."""
+    """Return numbers of tokens: guesses that are leaks, guesses that are not, and leaks that are not guessed."""
     is_leak = made.leak >= 0
     right, wrong = int((made.guessed & is_leak).sum()), int((made.guessed & ~is_leak).sum())
     return right, wrong, int(is_leak.sum()) - right
@@ -120,8 +118,8 @@ def _interval(counts: IntArray, patients: Sequence[str], measure: str, seed: int
 
 
 def _chance(guesses: Sequence[Guesses], count: int, *, by_look: bool, seed: int) -> Chance:
-    """Return what ``count`` random guesses find, all when there are fewer tokens to guess among."""
-    places: list[int] = []  # of each leaked token among all leaks
+    """Return what ``count`` random guesses find; with fewer tokens than that, guess all tokens."""
+    places: list[int] = []  # leak number of each leaked token, counted over all notes
     before = population = 0
     for made in guesses:
         among = made.may_be & made.looks_like if by_look else made.may_be
@@ -135,10 +133,10 @@ def _chance(guesses: Sequence[Guesses], count: int, *, by_look: bool, seed: int)
 
 
 def _leaks_drawn(leak_of: IntArray, population: int, count: int, seed: int) -> IntArray:
-    """Return int64 (draws,): the leaks of which a token is among ``count`` drawn from ``population``.
+    """Return int64 (draws,): the number of leaks with a token among ``count`` of ``population`` drawn tokens.
 
-    ``leak_of`` gives for each leaked token its leak. How many of the leaked tokens are drawn is hypergeometric; which
-    of them, even.
+    ``leak_of`` has the leak of each leaked token. The number of leaked tokens drawn has a hypergeometric distribution;
+    all choices of tokens are equally likely.
     """
     if not len(leak_of):
         return np.zeros(1, np.int64)

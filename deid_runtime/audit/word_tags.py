@@ -1,4 +1,4 @@
-"""One tag for each word over all labels, and back to spans, in the schemes BIO and BIESO."""
+"""Convert spans to one tag per word over all labels, and back to spans, in the schemes BIO and BIESO."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -11,20 +11,20 @@ from deid_runtime.text.words import split_words
 
 Scheme = Literal["BIO", "BIESO"]
 
-#: Longer sentences are tagged in pieces: the memory of a sequence tagger grows with its longest sequence.
+#: Most words in a sequence; longer sentences are split, because the longest one determines the tagger's memory.
 MAX_WORDS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Consecutive words of one text; ``starts`` and ``ends`` are their half-open code points there."""
+    """Consecutive words of one text. ``starts`` and ``ends`` are their half-open code point offsets in the text."""
 
     starts: list[int] = field(repr=False)
     ends: list[int] = field(repr=False)
 
 
 def sentence_words(text: str) -> list[Words]:
-    """Return the words of each sentence of ``text`` that has any, at most :data:`MAX_WORDS` together."""
+    """Return the words of each sentence of ``text`` that has any, in rows of at most :data:`MAX_WORDS` words."""
     pieces = []
     for sentence in split_sentences(text):
         offsets = split_words(text[sentence.start : sentence.end])
@@ -35,9 +35,9 @@ def sentence_words(text: str) -> list[Words]:
 
 
 def tag_words(words: Words, spans: Sequence[Span], scheme: Scheme) -> list[str]:
-    """Return the tag of each word; ``spans`` are sorted and disjoint. A word that two spans touch belongs to the first.
+    """Return the tag of each word. ``spans`` are sorted and disjoint; a word that two spans touch belongs to the first.
 
-    What of a span lies outside ``words`` does not count: its first word inside is its beginning.
+    Parts of a span outside ``words`` are ignored: the first word of the span in ``words`` gets its begin tag.
     """
     tags = ["O"] * len(words.starts)
     free = 0
@@ -50,7 +50,7 @@ def tag_words(words: Words, spans: Sequence[Span], scheme: Scheme) -> list[str]:
 
 
 def spans_of_tags(words: Words, tags: Sequence[str], source: str) -> list[Span]:
-    """Return the sorted, disjoint spans that ``tags`` of either scheme name; a broken sequence begins a new span."""
+    """Return the sorted, disjoint spans of ``tags`` in either scheme. An invalid tag sequence begins a new span."""
     spans: list[Span] = []
     open_label, start = "", -1
     for word, tag in enumerate([*tags, "O"]):

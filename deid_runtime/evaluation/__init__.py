@@ -1,4 +1,4 @@
-"""Gold against found: token-binary, entity and character scores, their uncertainty, and a report."""
+"""Evaluation of found spans against gold: token-binary, entity and character scores, uncertainty, a report."""
 
 from deid_runtime.annotations.found import read_found
 from deid_runtime.annotations.read import read_gold

@@ -1,22 +1,22 @@
 """Entity and token scores as the i2b2 2014 track 1 evaluation script defines them, for comparison with papers.
 
-The definitions were read from the script itself (``evaluate.py phi``, Kotfila 2014, Apache-2.0) and written anew. Per
-note, gold and found are *sets* of keys; what is in both is a true positive:
+The definitions come from the script (``evaluate.py phi``, Kotfila 2014, Apache-2.0); the code is new. For each note,
+gold and found are *sets* of keys. A key in both is a true positive:
 
 - ``strict``: same TYPE, start and end.
 - ``relaxed``: same TYPE and start, ends at most 2 code points apart (so that ``'s`` may be in or out).
-- ``token``: a span is cut into runs of ASCII letters and digits (``[a-zA-Z0-9]+``, letters and digits together, unlike
-  in :mod:`deid_runtime.evaluation.tokens`); the key of each is TYPE, start and end.
-- ``binary_strict`` and ``binary_token``: start and end alone.
-- ``hipaa_...``: the same over the TYPEs that the script counts as HIPAA's. Its pattern for IDNUM ends in a blank and so
-  never matches; IDNUM is left out here too, or figures would not compare. All ages are in.
+- ``token``: a span is split into runs of ASCII letters and digits (``[a-zA-Z0-9]+``, letters and digits together,
+  unlike in :mod:`deid_runtime.evaluation.tokens`). The key of each run is TYPE, start and end.
+- ``binary_strict`` and ``binary_token``: start and end only.
+- ``hipaa_...``: the same for the TYPEs that the script counts as HIPAA's. Its pattern for IDNUM ends in a blank and so
+  never matches. IDNUM is left out here too, otherwise figures would not be comparable. All ages are included.
 
-Micro averages (the track's primary figures) pool all notes. Macro averages are means over notes, where a note with
-nothing to divide by counts 0, and macro F1 is that of the two means: both as the script has it.
+Micro averages (the primary figures of the track) pool all notes. Macro averages are means over notes. A note whose
+ratio has a denominator of 0 counts 0. Macro F1 is computed from the two means. Both are as in the script.
 
-Two differences remain: our label set has no PROFESSION, so on i2b2's own gold the script's figures have that TYPE on
-top (run it with ``--filter`` to compare); and a note without found spans counts as all missed, where the script
-skips documents that a system did not hand in.
+Two differences remain. First, our label set has no PROFESSION, so on i2b2's own gold the figures of the script include
+that TYPE (run it with ``--filter`` to compare). Second, a note without found spans counts as all missed. The script
+skips documents that a system did not return.
 """
 
 import re
@@ -39,7 +39,7 @@ _TOKEN: Final = re.compile(r"[a-zA-Z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class EntityScore:
-    """Pooled counts and the means over notes of per-note precision and recall."""
+    """Pooled counts, and the means over notes of the precision and recall of each note."""
 
     micro: Score
     macro_precision: float
@@ -47,10 +47,10 @@ class EntityScore:
 
 
 class _Relaxed:
-    """A span that equals any other of its label and start whose end is near, as the script's tags do.
+    """A span that equals any other span with its label and start and a close end, as the tags of the script do.
 
-    Not an equivalence (0-2 equals 0-4 equals 0-6), so with several gold spans at one start the outcome hangs on the
-    order of set operations, in the script as here. Spans that do not overlap never come to that.
+    This is not an equivalence relation (0-2 equals 0-4 equals 0-6). So with several gold spans at one start, the result
+    depends on the order of set operations, here and in the script. This never happens when spans do not overlap.
     """
 
     __slots__ = ("end", "key")
@@ -99,7 +99,7 @@ _MEASURES: Final[Mapping[str, _Keys]] = {
 
 
 def score_entities(gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]]) -> dict[str, EntityScore]:
-    """Return each measure of the module's docstring by name, over all labels and, as ``hipaa_<name>``, over HIPAA's."""
+    """Return each measure of the module docstring by name: over all labels and, as ``hipaa_<name>``, over HIPAA's."""
     pairs = [(note.text, note.spans, found.get(note.id, ())) for note in gold]
     hipaa = [(text, _of_hipaa(marked), _of_hipaa(spans)) for text, marked, spans in pairs]
     return {

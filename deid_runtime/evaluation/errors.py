@@ -1,9 +1,9 @@
-"""Kinds of errors: what missed and wrongly found tokens have in common, said without any text.
+"""Kinds of errors: the common properties of missed and wrong tokens, described without any text.
 
-Tokens are those of :mod:`deid_runtime.evaluation.tokens`. Every gold token is *missed* or not, every found token is
-*wrong* (gold of no label) or not, and each is of a :class:`Kind`: its label and what the aspects below say of it. The
-tokens that are no errors are counted too, for "30 of 45 initials missed" says more than "30 initials missed". The label
-and the span of a token are those of the first span that touches it.
+Tokens are those of :mod:`deid_runtime.evaluation.tokens`. A gold token is *missed* or not. A found token is *wrong*
+when it is gold of no label. Each token has a :class:`Kind`: its label and its values of the aspects below. Tokens
+without error are counted too, because "30 of 45 initials missed" says more than "30 initials missed". The label and the
+span of a token are those of the first span that touches it.
 
 ``shape``
     ``initial``, ``Title``, ``lower``, ``UPPER``, ``mixed``, ``uncased``; ``1 digit`` to ``4 digits``, ``5-6 digits``,
@@ -12,7 +12,7 @@ and the span of a token are those of the first span that touches it.
     how much of its gold span was found: ``found whole``, ``found in part``, ``found in part as another label``,
     ``nothing found``.
 ``span`` of a found token
-    ``in a gold span``, ``sticks out of a gold span`` (the found span touches gold elsewhere), ``no gold in it``.
+    ``in a gold span``, ``sticks out of a gold span`` (another token of the found span is gold), ``no gold in it``.
 ``elsewhere`` of a gold token
     the same value among the other gold tokens of the patient: ``found in the note``, ``found in the patient``,
     ``missed each time``, ``nowhere else``.
@@ -20,15 +20,15 @@ and the span of a token are those of the first span that touches it.
     the same value among the other tokens of the patient: ``gold in the note``, ``gold in the patient``, ``found again``
     (never gold), ``nowhere else``.
 ``line``
-    ``alone`` (no other letter or digit in the line), ``after a label`` (a colon, ``=`` or ``#`` before the span),
-    ``table`` (two gaps or more as between columns), ``running text``.
+    ``alone`` (no letter or digit outside the span in the line), ``after a label`` (a colon, ``=`` or ``#`` before the
+    span), ``table`` (two or more gaps as between columns), ``running text``.
 ``part`` of the note, by its lines that are not blank
     ``short note`` (under 12 lines), ``first lines`` (5), ``last lines`` (5), ``body``.
 ``length`` of the line
     ``1-20``, ``21-80``, ``81-200``, ``over 200`` code points.
 
-A value is the token, case aside; where that alone says little (letters under 3, digits under 4) it is the whole span.
-A note without a patient is a patient of its own.
+The value of a token is the token without letter case. For a short token (letters under 3, digits under 4), it is the
+whole span. A note without a patient counts as a patient of its own.
 """
 
 import re
@@ -44,17 +44,17 @@ from deid_runtime.spans import Span
 
 _Key = TypeVar("_Key", bound=Hashable)
 
-#: The source of a found span that names none.
+#: The source of a found span without sources.
 NO_SOURCE: Final = "not said"
 
-#: ("gold", value) for a gold token, ("hit", value) for one that was found, ("found", value) for a found token.
+#: ("gold", value) for a gold token, ("hit", value) for a gold token that was found, ("found", value) for a found token.
 _Value = tuple[str, str]
 
 _SHORT_NOTE_LINES: Final = 12
 _EDGE_LINES: Final = 5
 _LINE: Final = re.compile(r"[^\r\n]+")
 _LABEL_ENDS: Final = (":", "=", "#")
-_OPENING: Final = " \t\"'“‘(["  # what may stand between a label and its value
+_OPENING: Final = " \t\"'“‘(["  # characters allowed between a label and its value
 _LABEL_REACH_CHARS: Final = 24
 _COLUMN_GAP: Final = re.compile(r"(?<=\S)(?: *\t\s*| {3,}| *\| *)(?=\S)")
 _LENGTHS: Final = ((20, "1-20"), (80, "21-80"), (200, "81-200"))
@@ -63,7 +63,7 @@ _DIGITS: Final = {1: "1 digit", 2: "2 digits", 3: "3 digits", 4: "4 digits", 5: 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What is said of one token, see the module; ``source`` is empty for gold tokens. Holds no text."""
+    """The label and the aspects of one token, see the module; ``source`` is empty for gold tokens. Contains no text."""
 
     label: str
     source: str
@@ -83,7 +83,7 @@ ASPECTS: Final[tuple[str, ...]] = tuple(name for name in Kind.__slots__ if name 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One gold or found token ``[start, end)`` of the note with that index, and the span that it is judged by."""
+    """One gold or found token ``[start, end)`` of the note with that index, and the span that decides its kind."""
 
     note: int
     start: int
@@ -95,7 +95,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Errors among tokens."""
+    """The number of errors and the number of tokens."""
 
     errors: int
     tokens: int
@@ -108,10 +108,10 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
-    """The errors among gold tokens, or among found ones.
+    """The errors among gold tokens, or among found tokens.
 
-    ``aspects`` maps an aspect to what it says of tokens, most errors first; ``kinds`` has the number of errors of each
-    kind, most frequent first.
+    ``aspects`` maps an aspect to its values with their tallies, most errors first. ``kinds`` maps each kind to its
+    number of errors, most frequent first.
     """
 
     total: Tally
@@ -121,7 +121,7 @@ class ErrorTable:
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """All errors by kind. ``relabelled`` counts gold tokens found as another label by ``"GOLD as FOUND"``: no leak."""
+    """All errors by kind. ``relabelled`` counts gold tokens found as another label by ``"GOLD as FOUND"``."""
 
     missed: ErrorTable
     wrong: ErrorTable
@@ -129,9 +129,9 @@ class Errors:
 
 
 def count_errors(gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]]) -> Errors:
-    """Count the errors by kind; a note without found spans is all missed.
+    """Count the errors by kind. In a note without found spans, all tokens are missed.
 
-    Raises InputError when a found span ends behind its text.
+    Raises InputError when a found span ends after the end of its text.
     """
     of_gold, of_found = judge_tokens(gold, found)
     relabelled: Counter[str] = Counter()
@@ -148,7 +148,7 @@ def judge_tokens(
 ) -> tuple[list[Judged], list[Judged]]:
     """Return the gold tokens and the found tokens of all notes, in order, each with its kind.
 
-    Raises InputError when a found span ends behind its text.
+    Raises InputError when a found span ends after the end of its text.
     """
     notes = [_Note(note, sorted(found.get(note.id, ()))) for note in gold]
     by_patient: defaultdict[Hashable, list[int]] = defaultdict(list)
@@ -167,7 +167,7 @@ def judge_tokens(
 
 
 def is_telling(token: str) -> bool:
-    """Say whether a token by itself can be told from others: three letters or four digits."""
+    """Return whether a token is long enough to be specific: three letters or four digits."""
     return len(token) >= (4 if token[0].isdigit() else 3)
 
 
@@ -200,12 +200,12 @@ class _Note:
         self._gold, self._found = note.spans, found
         offsets = token_offsets(note.text)
         self._offsets: list[tuple[int, int]] = [(start, end) for start, end in offsets.tolist()]
-        # Of each token: the index of its span, -1 for none.
+        # For each token: the index of its span, -1 for none.
         self._gold_of: list[int] = label_tokens(offsets, note.spans, range(len(note.spans))).tolist()
         self._found_of: list[int] = label_tokens(offsets, found, range(len(found))).tolist()
         self._gold_values, self._found_values = self._values_of(self._gold_of), self._values_of(self._found_of)
         self._lines = [match.span() for match in _LINE.finditer(note.text) if not match[0].isspace()]
-        self._is_table: dict[int, bool] = {}  # by line, as asked for
+        self._is_table: dict[int, bool] = {}  # line -> whether it is a table, computed on demand
         self._line_starts = [start for start, _ in self._lines]
         self.values: Counter[_Value] = Counter()
         for gold_value, found_value in zip(self._gold_values, self._found_values, strict=True):
@@ -216,7 +216,7 @@ class _Note:
                 self.values["found", found_value] += 1
 
     def _values_of(self, owners: Sequence[int]) -> list[str]:
-        """Return the value of each token under the spans that own them, empty for tokens that no span touches."""
+        """Return the value of each token in its span, whose index is in ``owners``; empty for tokens without a span."""
         words = [self._text[start:end].casefold() for start, end in self._offsets]
         wholes: defaultdict[int, list[str]] = defaultdict(list)
         for word, owner in zip(words, owners, strict=True):
@@ -227,7 +227,7 @@ class _Note:
         ]
 
     def judge_gold(self, number: int, seen: Counter[_Value]) -> Iterator[Judged]:
-        """Yield the gold tokens, in order; ``seen`` counts the values of all notes of the patient."""
+        """Yield the gold tokens, in order. ``seen`` counts the values of all notes of the patient."""
         found_labels: list[set[str]] = [set() for _ in self._gold]
         missed = [0] * len(self._gold)
         for gold, found in zip(self._gold_of, self._found_of, strict=True):
@@ -254,7 +254,7 @@ class _Note:
             yield self._judged(number, at, span, is_error=not is_found, source="", extent=extent, elsewhere=elsewhere)
 
     def judge_found(self, number: int, seen: Counter[_Value]) -> Iterator[Judged]:
-        """Yield the found tokens, in order; ``seen`` counts the values of all notes of the patient."""
+        """Yield the found tokens, in order. ``seen`` counts the values of all notes of the patient."""
         touching = {found for gold, found in zip(self._gold_of, self._found_of, strict=True) if gold >= 0}
         for at, (gold, found) in enumerate(zip(self._gold_of, self._found_of, strict=True)):
             if found < 0:
@@ -264,7 +264,7 @@ class _Note:
                 extent = "in a gold span"
             else:
                 extent = "sticks out of a gold span" if found in touching else "no gold in it"
-            is_itself = self._gold_values[at] == value  # a right token is not another gold token
+            is_itself = self._gold_values[at] == value  # do not count the token itself as another gold token
             if self.values["gold", value] > is_itself:
                 elsewhere = "gold in the note"
             elif seen["gold", value] > is_itself:

@@ -1,4 +1,4 @@
-"""Everything that is measured of one run against gold, as a record and as JSON. Holds no note text."""
+"""All measures of one run against gold, as a record and as JSON. Contains no note text."""
 
 import dataclasses
 from collections import Counter
@@ -18,14 +18,14 @@ from deid_runtime.labels import LABELS
 from deid_runtime.spans import Span
 from deid_runtime.system.shown_ids import shown_id
 
-_NAMED_IDS: Final = 5  # ids listed in an error before it says how many more
-#: Properties of the records here that go into JSON beside their fields.
+_NAMED_IDS: Final = 5  # ids listed in an error message before "and ... more"
+#: Properties of the records in this module that are written to JSON beside their fields.
 _RATIOS: Final = ("precision", "recall", "f1", "share", "share_without_miss", "missed_per_1000_notes")
 
 
 @dataclass(frozen=True, slots=True)
 class GroupScore:
-    """Token-binary score of one group, its 95 % intervals by measure name, and the same counts in characters."""
+    """Token-binary score of one group, its 95 % intervals by measure name, and the same score in characters."""
 
     tokens: Score
     intervals: Mapping[str, Interval]
@@ -34,10 +34,10 @@ class GroupScore:
 
 @dataclass(frozen=True, slots=True)
 class LabelScore:
-    """One label in tokens. A gold token is found whatever label it was found as; precision goes by the label found.
+    """The token counts of one label. A gold token is found whatever its found label; precision is by found label.
 
-    ``gold`` and ``gold_found`` count tokens that are gold of this label, ``found`` and ``found_gold`` tokens found as
-    this label, of which the latter are gold of any label.
+    ``gold`` and ``gold_found`` count the tokens that are gold of this label, and those of them that were found.
+    ``found`` and ``found_gold`` count the tokens found as this label, and those of them that are gold of any label.
     """
 
     gold: int
@@ -58,7 +58,7 @@ class LabelScore:
 
 @dataclass(frozen=True, slots=True)
 class TypeScore:
-    """Group C over the notes of one type (Murugadoss et al., Table 6)."""
+    """Group C in the notes of one type (Murugadoss et al., Table 6)."""
 
     notes: int
     notes_without_miss: int
@@ -66,22 +66,22 @@ class TypeScore:
 
     @property
     def share_without_miss(self) -> float | None:
-        """The share of the notes in which nothing was missed."""
+        """The share of the notes in which no token was missed."""
         return ratio(self.notes_without_miss, self.notes)
 
     @property
     def missed_per_1000_notes(self) -> float | None:
-        """Missed tokens in a thousand such notes."""
+        """The number of missed tokens per 1,000 notes of this type."""
         return ratio(1_000 * self.tokens.false_negatives, self.notes)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Scores of found spans against gold. See the modules of this package for what each figure means.
+    """Scores of found spans against gold. The modules of this package explain each figure.
 
-    ``misses_per_note`` maps a group to (missed tokens in a note -> number of notes), as Murugadoss et al., Table 5;
-    ``errors`` counts missed and wrong tokens by kind.
-    ``quarantined`` notes are in all figures, with nothing found in them; ``not_in_gold`` notes are in none.
+    ``misses_per_note`` maps a group to (missed tokens in a note -> number of notes), as Murugadoss et al., Table 5.
+    ``errors`` counts missed and wrong tokens by kind. All figures include ``quarantined`` notes, with nothing found in
+    them. No figure includes ``not_in_gold`` notes.
     """
 
     notes: int
@@ -96,7 +96,7 @@ class Report:
     errors: Errors
 
     def to_json(self) -> dict[str, object]:
-        """Return the report as JSON values; ratios are included and are null where there is nothing to divide by."""
+        """Return the report as JSON values, with ratios; a ratio is null when its denominator is 0."""
         return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
 
@@ -110,11 +110,11 @@ def evaluate(
 ) -> Report:
     """Score found spans, by note id, against gold notes.
 
-    A gold note that is missing from ``found`` was lost somewhere, and a score would hide it: InputError, unless its
-    id is among ``quarantined``. Such a note was held back on purpose and counts as one in which nothing was found.
-    Found notes that are not in gold are counted and otherwise left out, so that a sample of a run can be annotated.
+    A gold note that is missing from ``found`` raises InputError, because a score would hide the loss. Exception: a note
+    in ``quarantined`` was held back on purpose, and counts as a note in which nothing was found. Found notes that are
+    not in gold are only counted, so that gold can be a sample of a run.
 
-    Raises InputError also when a span ends behind its text.
+    Raises InputError also when a span ends after the end of its text.
     """
     held = frozenset(quarantined)
     held_back = {note.id for note in gold if note.id not in found and {note.id, shown_id(note.id)} & held}
@@ -174,7 +174,7 @@ def _score_type(counts: Counts) -> TypeScore:
 
 
 def _plain(value: object) -> object:
-    """Turn records into dicts of JSON values, with the ratios that their properties give."""
+    """Convert records to dicts of JSON values, with the ratios from their properties."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
         ratios = {name: _plain(getattr(value, name)) for name in _RATIOS if hasattr(value, name)}

@@ -1,8 +1,8 @@
-"""Errors one by one, in masked context, for a person to look at inside the secure zone.
+"""Single errors in masked context, for a person to review inside the secure zone.
 
-Every token that gold or found calls an identifier is masked by its shape, ``Xxxxx Xxxxx, 99/99/9999``, there and
-wherever its value comes again in the note; the other words of the line are kept as they stand. They are words of a real
-note that nobody checked: where both gold and found overlooked an identifier, it stands there in clear.
+Every token in a gold or found span is masked by its shape, ``Xxxxx Xxxxx, 99/99/9999``. Other tokens of the note with
+the same value are masked too. The other words of the line are not masked. They are words of a real note that nobody
+checked: an identifier that both gold and found missed is readable there.
 """
 
 import json
@@ -21,19 +21,19 @@ from deid_runtime.spans import Span
 from deid_runtime.system.owner_only import write_owner_only
 
 CONTEXT_WORDS: Final = 6
-#: What stands around the error itself in its context.
+#: Marks around the error in its context.
 OPEN, CLOSE = "[[", "]]"
 
 _LINE_ENDS: Final = "\r\n"
 _WORD: Final = re.compile(r"\S+")
-_REACH_CHARS: Final = 400  # of the line on each side; some lines are whole notes
+_REACH_CHARS: Final = 400  # of the line on each side, at most: some lines are whole notes
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorInContext:
-    """Neighbouring missed (or wrong) tokens of one gold (or found) span: ``[start, end)``, and the kind of each token.
+    """Adjacent missed (or wrong) tokens of one gold (or found) span: ``[start, end)``, and the kind of each token.
 
-    ``context`` is a part of one line, masked, with the error between :data:`OPEN` and :data:`CLOSE`.
+    ``context`` is a masked part of one line, with the error between :data:`OPEN` and :data:`CLOSE`.
     """
 
     note: str
@@ -53,9 +53,9 @@ class ErrorInContext:
 def errors_in_context(
     gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]], *, context_words: int = CONTEXT_WORDS
 ) -> Iterator[ErrorInContext]:
-    """Yield the errors of every note, in its order, with at most ``context_words`` words of the line on each side.
+    """Yield the errors of every note, in order, with at most ``context_words`` words of the line on each side.
 
-    Raises InputError when a found span ends behind its text.
+    Raises InputError when a found span ends after the end of its text.
     """
     errors = [
         (error, token)
@@ -81,10 +81,10 @@ def errors_in_context(
 
 
 def write_errors(path: Path, errors: Iterable[ErrorInContext]) -> int:
-    """Write the errors to a new file that its owner alone may read, one JSON object a line; return how many.
+    """Write the errors to a new file that only its owner may read, one JSON object a line; return their number.
 
-    Raises OutputError when there is something at ``path`` already, be it a terminal, a pipe or a file that others may
-    have open, and when the file cannot be written.
+    Raises OutputError when ``path`` exists (also as a terminal, a pipe, or a file that others may have open), or when
+    the file cannot be written.
     """
     lines = [json.dumps(error.to_json(), ensure_ascii=False) + "\n" for error in errors]
     write_owner_only(path, lines, what="errors in context")
@@ -92,10 +92,10 @@ def write_errors(path: Path, errors: Iterable[ErrorInContext]) -> int:
 
 
 def mask(text: str, spans: Sequence[Span]) -> str:
-    """Return ``text`` with every token that a span touches as its shape, and every other token of the same value.
+    """Return ``text`` with every token that a span touches, and every other token of the same value, as its shape.
 
     Capitals become ``X``, digits ``9``, other letters and marks ``x``; punctuation, symbols and spaces stay. The length
-    stays the same. Values that are too short to tell (as initials) are masked in the spans alone.
+    stays the same. Tokens that are too short to be specific (such as initials) are masked only in the spans.
     """
     tokens = [(*match.span(), match[0].casefold()) for match in TOKEN.finditer(text)]
     is_touched = bytearray(len(text))
@@ -119,7 +119,7 @@ def _shape(character: str) -> str:
 
 
 def _stretches(text: str, tokens: Iterable[tuple[str, Judged]]) -> Iterator[tuple[str, list[Judged]]]:
-    """Yield errors of one sort and one span with no other token and no line end between them."""
+    """Yield runs of errors of one sort and one span, with no other token and no line end between them."""
     stretch: list[Judged] = []
     last = ""
     for error, token in tokens:
@@ -145,7 +145,7 @@ def _context(masked: str, start: int, end: int, words: int) -> str:
 
 
 def _last_words(text: str, count: int) -> str:
-    """Return ``text`` from its ``count``-th last word on; a part of a word at its end is a word."""
+    """Return the last ``count`` words of ``text`` and the text after them; a partial last word counts as one."""
     words = [match.start() for match in _WORD.finditer(text)]
     if not count:
         return ""

@@ -1,4 +1,4 @@
-"""How sure a score is, and whether two systems differ: bootstrap over patients, paired approximate randomisation."""
+"""How certain a score is (bootstrap over patients), and whether two systems differ (approximate randomisation)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ from deid_runtime.spans import Span
 
 MEASURES: Final = ("precision", "recall", "f1")
 _LEVEL: Final = 0.95
-_CELLS: Final = 8_000_000  # swaps drawn at a time (shuffles x notes): bounds memory to some 64 MB
+_CELLS: Final = 8_000_000  # swaps drawn at a time (shuffles x notes): limits memory to about 64 MB
 
 FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A 95 % confidence interval, ends included."""
+    """A 95 % confidence interval, including its ends."""
 
     low: float
     high: float
 
 
 def bootstrap(counts: IntArray, patients: Sequence[str], *, resamples: int, seed: int) -> dict[str, Interval]:
-    """Return the percentile interval of precision, recall and F1 by name; a measure that is never defined is left out.
+    """Return the percentile intervals of precision, recall and F1 by name, without measures that are never defined.
 
-    ``counts`` is (notes, 3): true positives, false positives, false negatives. Whole patients are drawn with
-    replacement, since notes of one patient repeat the same names and are no independent trials. A note without patient
-    (empty id) stands for itself. The same seed gives the same intervals.
+    ``counts`` is int64 (notes, 3): true positives, false positives, false negatives. Whole patients are drawn with
+    replacement: notes of one patient repeat the same names, so they are not independent. A note without a patient
+    (empty id) counts as a patient of its own. The same seed gives the same intervals.
     """
     if not len(counts):
         return {}
@@ -52,7 +52,7 @@ def bootstrap(counts: IntArray, patients: Sequence[str], *, resamples: int, seed
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One measure of two systems and the two-sided probability of so large a difference by chance."""
+    """One measure of two systems, and the two-sided probability of a difference at least as large by chance."""
 
     first: float | None
     second: float | None
@@ -70,11 +70,11 @@ def compare(
 ) -> dict[str, Difference]:
     """Test whether two systems differ in token-binary precision, recall and F1 on the same notes.
 
-    Paired approximate randomisation (Noreen 1989; Yeh, COLING 2000; used for i2b2 2014 with 9,999 shuffles): the two
-    systems' answers are swapped note by note at random, and ``p = (n + 1) / (shuffles + 1)`` where n counts the
-    shuffles with a difference at least as large as the one seen.
+    Uses paired approximate randomisation (Noreen 1989; Yeh, COLING 2000; used for i2b2 2014 with 9,999 shuffles). Each
+    shuffle swaps the answers of the two systems at random, note by note. ``p = (n + 1) / (shuffles + 1)``, where n is
+    the number of shuffles with a difference at least as large as the observed one.
 
-    Raises SettingsError on an unknown group.
+    Raises SettingsError for an unknown group.
     """
     if group not in GROUPS:
         raise SettingsError(f"unknown group {group!r}; expected one of {', '.join(GROUPS)}")
@@ -88,10 +88,10 @@ def compare(
 
 
 def _swap_test(left: IntArray, right: IntArray, *, shuffles: int, seed: int) -> FloatArray:
-    """Return float64 (3,): the p value of each measure; NaN where a system's measure is undefined."""
+    """Return float64 (3,): the p value of each measure; NaN when a measure of one system is undefined."""
     observed = _measures(np.stack([left.sum(0), right.sum(0)]))
     observed_difference = np.abs(observed[0] - observed[1])
-    # Notes with equal counts change nothing when swapped.
+    # Swapping a note with equal counts changes nothing.
     differing = (left != right).any(1)
     change = (right - left)[differing].astype(np.float64)
     generator = np.random.default_rng(seed)
@@ -101,15 +101,15 @@ def _swap_test(left: IntArray, right: IntArray, *, shuffles: int, seed: int) -> 
         swapped = generator.integers(0, 2, (min(rows, shuffles - done), len(change)), np.int8).astype(np.float64)
         moved = swapped @ change
         shuffled = np.abs(_measures(left.sum(0) + moved) - _measures(right.sum(0) - moved))
-        # A hair of tolerance, so that the shuffle that swaps nothing counts as equal and not as just below. A shuffle
-        # that leaves a measure undefined counts as extreme: it cannot speak for a difference.
+        # The small tolerance counts the shuffle that swaps nothing as equal, in spite of rounding. A shuffle that makes
+        # a measure undefined counts as extreme, because it cannot support a difference.
         at_least += (~(shuffled < observed_difference - 1e-12)).sum(0)
     p_values: FloatArray = (at_least + 1) / (shuffles + 1)
     return np.where(np.isnan(observed_difference), np.nan, p_values)
 
 
 def _measures(counts: npt.NDArray[np.int64] | FloatArray) -> FloatArray:
-    """Turn (n, 3) true positives, false positives, false negatives into float64 (n, 3) of MEASURES; NaN for 0 / 0."""
+    """Convert (n, 3) true positives, false positives, false negatives to float64 (n, 3) of MEASURES; NaN for 0 / 0."""
     true_positives, false_positives, false_negatives = counts.T.astype(np.float64)
     with np.errstate(invalid="ignore"):
         return np.stack(

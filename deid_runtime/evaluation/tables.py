@@ -1,4 +1,4 @@
-"""A report as plain text, at most 100 columns wide. Holds no note text."""
+"""A report as plain text, at most 100 columns wide. Contains no note text."""
 
 import sys
 from collections import Counter
@@ -18,7 +18,7 @@ _TYPES_SHOWN: Final = 15
 _WIDTH: Final = 100
 _KINDS_SHOWN: Final = 15
 _SHORT_KIND: Final = ("source", "shape", "span", "line")
-_VALUES_SHOWN: Final = 12  # of one aspect of the errors
+_VALUES_SHOWN: Final = 12  # at most, for one aspect of the errors
 _RELABELLED_SHOWN: Final = 8
 
 
@@ -47,7 +47,7 @@ def _render_groups(report: Report) -> Iterator[str]:
             f"  {precision:<24}{recall:<24}{_figure(score.f1):<8}"
             f"{_figure(group.characters.recall):>8}"
         )
-    # A wrong token is gold of no label, so of no group.
+    # A wrong token is gold of no label, so it belongs to no group.
     wrong = max((group.tokens.false_positives for group in report.groups.values()), default=0)
     yield f"Wrong: {wrong} found tokens are gold of no label; they count against the precision of every group"
 
@@ -104,7 +104,7 @@ def _render_aspects(report: Report) -> Iterator[str]:
     yield f"{'aspect':<11}{'':<37}{'missed':>7}{'gold':>9}{'share':>8}{'wrong':>9}{'found':>9}{'share':>8}"
     for aspect in ASPECTS:
         of_missed, of_wrong = missed.aspects.get(aspect, {}), wrong.aspects.get(aspect, {})
-        # Most misses first, then what only wrong tokens are like.
+        # Values with most misses first, then values that only wrong tokens have.
         for value in list(dict.fromkeys([*of_missed, *of_wrong]))[:_VALUES_SHOWN]:
             yield f"{aspect:<11}{value[:36]:<37}{_tally(of_missed.get(value))} {_tally(of_wrong.get(value))}"
     relabelled = [f"{pair} {count}" for pair, count in report.errors.relabelled.items()]
@@ -125,7 +125,7 @@ def _render_kinds(report: Report) -> Iterator[str]:
 
 
 def _kinds_in_short(table: ErrorTable) -> list[tuple[str, int]]:
-    """Return the kinds by some of their aspects, most frequent first: all of them together are mostly alone."""
+    """Return shortened kinds, most frequent first. They use only some aspects, as most full kinds occur only once."""
     counts: Counter[str] = Counter()
     for kind, count in table.kinds.items():
         counts[" | ".join(filter(None, (kind.label, *(getattr(kind, aspect) for aspect in _SHORT_KIND))))] += count

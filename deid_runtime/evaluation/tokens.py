@@ -1,13 +1,17 @@
 r"""Token-binary and character counts of gold against found spans.
 
-A token is a maximal run of letters or a maximal run of digits (``\d+|[^\W\d_]+``), so ``Age:39Sex:F`` holds ``Age``,
-``39``, ``Sex``, ``F``, and ``3/14/17`` holds three tokens. A token is *gold* when a gold span touches it and *found*
-when a found span touches it, whatever the labels. A gold token has the label of the first gold span that touches it.
+A token is a maximal run of letters or a maximal run of digits (``\d+|[^\W\d_]+``). So ``Age:39Sex:F`` has the tokens
+``Age``, ``39``, ``Sex``, ``F``, and ``3/14/17`` has three tokens. A token is *gold* when a gold span touches it and
+*found* when a found span touches it, whatever the labels. A gold token has the label of the first gold span that
+touches it.
 
-Groups A, B, C each hold the smaller ones (Murugadoss et al., Patterns 2021, Table 1). For a group: a gold token of the
-group that was found is a true positive, one that was not is a false negative, and a found token that is gold of no
-label at all is a false positive. Gold tokens outside the group count neither for nor against it, so that finding more
-than the group asks for costs no precision.
+Of the groups A, B and C, each contains the one before it (Murugadoss et al., Patterns 2021, Table 1). For a group:
+
+- A gold token of the group that was found is a true positive.
+- A gold token of the group that was not found is a false negative.
+- A found token that is gold of no label is a false positive.
+
+Gold tokens outside the group are ignored, so a system that finds more than the group requires loses no precision.
 
 Example::
 
@@ -19,7 +23,7 @@ Example::
     group A   true positives 2 (3, 14), false negatives 1 (Kasson), false positives 1 (asthma): P 2/3, R 2/3
     group B   one true positive more (Lindqvist):                                              P 3/4, R 3/4
 
-Character counts are the same thing with one token for each code point that is not white space.
+Character counts are the same, with one token for each code point that is not white space.
 """
 
 import re
@@ -40,12 +44,12 @@ IntArray = npt.NDArray[np.int64]
 TOKEN: Final = re.compile(r"\d+|[^\W\d_]+")
 CHARACTER: Final = re.compile(r"\S")
 
-#: What gold tokens are counted by: the labels, then ages over 89, which alone among the ages are in group A.
+#: The classes of gold tokens: the labels, and ages over 89, which are the only ages in group A.
 OVER_89: Final = "AGE over 89"
 CLASSES: Final[tuple[str, ...]] = (*LABELS, OVER_89)
 _CLASS: Final = {name: index for index, name in enumerate(CLASSES)}
 
-#: Group to the classes in it, as indices into :data:`CLASSES`. C holds all.
+#: Group -> its classes, as indices into :data:`CLASSES`. C has all classes.
 GROUPS: Final[Mapping[str, list[int]]] = {
     group: [
         index
@@ -58,7 +62,7 @@ GROUPS: Final[Mapping[str, list[int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Counts of true positives, false positives and false negatives; the ratios are None where nothing was counted."""
+    """Counts of true positives, false positives and false negatives. A ratio is None when its denominator is 0."""
 
     true_positives: int
     false_positives: int
@@ -66,32 +70,32 @@ class Score:
 
     @property
     def precision(self) -> float | None:
-        """The share of what was found that is right."""
+        """The share of the found tokens that are right."""
         return ratio(self.true_positives, self.true_positives + self.false_positives)
 
     @property
     def recall(self) -> float | None:
-        """The share of what is there that was found."""
+        """The share of the gold tokens that were found."""
         return ratio(self.true_positives, self.true_positives + self.false_negatives)
 
     @property
     def f1(self) -> float | None:
-        """The harmonic mean of the two."""
+        """The harmonic mean of precision and recall."""
         return ratio(2 * self.true_positives, 2 * self.true_positives + self.false_positives + self.false_negatives)
 
 
 def ratio(part: float, whole: float) -> float | None:
-    """Return ``part / whole``, None for a whole of 0."""
+    """Return ``part / whole``; None when ``whole`` is 0."""
     return part / whole if whole else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """Token counts, one row per gold note in order.
+    """Token counts, one row per gold note, in order.
 
-    ``hit`` and ``missed`` are (notes, CLASSES): gold tokens by their gold class, found and not found. ``right`` and
-    ``wrong`` are (notes, LABELS): found tokens by the label of the first found span that touches them, gold of any
-    label and gold of none. The sums of ``hit`` and ``right`` are equal.
+    ``hit`` and ``missed`` are int64 (notes, CLASSES): the gold tokens found and not found, by gold class. ``right`` and
+    ``wrong`` are int64 (notes, LABELS): the found tokens that are gold of any label and of none. Their label is that of
+    the first found span that touches them. The sums of ``hit`` and ``right`` are equal.
     """
 
     hit: IntArray
@@ -100,11 +104,11 @@ class Counts:
     wrong: IntArray
 
     def rows(self, chosen: npt.NDArray[np.bool_]) -> "Counts":
-        """Return the counts of the notes where ``chosen``, bool (notes,), is true."""
+        """Return the counts of the notes for which ``chosen``, bool (notes,), is true."""
         return Counts(self.hit[chosen], self.missed[chosen], self.right[chosen], self.wrong[chosen])
 
     def by_note(self, group: str) -> IntArray:
-        """Return (notes, 3): true positives, false positives, false negatives of a group for each note."""
+        """Return int64 (notes, 3): true positives, false positives and false negatives of a group in each note."""
         classes = GROUPS[group]
         return np.stack(
             [self.hit[:, classes].sum(1), self.wrong.sum(1), self.missed[:, classes].sum(1)], axis=1, dtype=np.int64
@@ -117,7 +121,7 @@ class Counts:
 
 
 def token_binary(gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]]) -> dict[str, Score]:
-    """Return the token-binary score of groups ``"A"``, ``"B"``, ``"C"``; a note without found spans is all missed."""
+    """Return the token-binary scores of groups ``"A"``, ``"B"``, ``"C"``. A note without found spans is all missed."""
     counts = count_tokens(gold, found)
     return {group: counts.score(group) for group in GROUPS}
 
@@ -125,9 +129,9 @@ def token_binary(gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Spa
 def count_tokens(
     gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]], *, token: re.Pattern[str] = TOKEN
 ) -> Counts:
-    """Count gold against found tokens, where a token is what ``token`` matches; spans come in any order.
+    """Count gold against found tokens. A token is a match of ``token``; spans may be in any order.
 
-    Raises InputError when a found span ends behind its text.
+    Raises InputError when a found span ends after the end of its text.
     """
     counts = Counts(*(np.zeros((len(gold), len(names)), np.int64) for names in (CLASSES, CLASSES, LABELS, LABELS)))
     for row, note in enumerate(gold):
@@ -153,12 +157,14 @@ def token_offsets(text: str, token: re.Pattern[str] = TOKEN) -> IntArray:
 
 
 def label_tokens(offsets: IntArray, spans: Sequence[Span], values: Sequence[int]) -> IntArray:
-    """Return int64 (tokens,): the value of the first span, as ordered, that touches each token; -1 where none does."""
+    """Return int64 (tokens,): the value of the first of ``spans``, as ordered, that touches each token; -1 for none."""
     labels = np.full(len(offsets), -1, np.int64)
     starts = np.array([span.start for span in spans], np.int64)
     ends = np.array([span.end for span in spans], np.int64)
-    firsts = np.searchsorted(offsets[:, 1], starts, side="right").tolist()  # the first token that ends behind the start
-    lasts = np.searchsorted(offsets[:, 0], ends, side="left").tolist()  # the first token that starts behind the end
+    # the first token that ends after the span start
+    firsts = np.searchsorted(offsets[:, 1], starts, side="right").tolist()
+    # the first token that starts at or after the span end
+    lasts = np.searchsorted(offsets[:, 0], ends, side="left").tolist()
     for first, last, value in reversed(list(zip(firsts, lasts, values, strict=True))):
         labels[first:last] = value
     return labels

@@ -1,1 +1,1 @@
-"""Re-synthesis of an annotated corpus: every marked identifier replaced, the marks kept."""
+"""Re-synthesis of an annotated corpus: replace every marked identifier by a surrogate and keep the annotations."""

@@ -1,7 +1,7 @@
-"""The last resort where every candidate for a surrogate holds an original: the word that does so is altered.
+"""The last resort when every candidate for a surrogate contains an original: alter the word that is the original.
 
-A large corpus may hold every family name of a small naming culture. *Chen* then becomes *Chenn*, an unlisted spelling
-as real names have it, the same wherever it comes in a patient's notes.
+A large corpus may have every family name of a small naming culture. Then *Chen* becomes *Chenn*, an unlisted but
+plausible spelling, which is the same in all notes of a patient.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,11 +18,11 @@ from deid_runtime.surrogates.forms import changed, misspell, normal_form, vary
 from deid_runtime.surrogates.lists import places
 
 _TURNS: Final = 64
-_SHORT_WORD: Final = 3  # letters; a letter more or less makes another word of shorter ones
+_SHORT_WORD: Final = 3  # letters; in a shorter word, one letter more or less makes another word
 
 
 def with_values(note: AnnotatedNote, values: Sequence[str]) -> AnnotatedNote:
-    """Return the note with ``values``, one for each, in its spans, and the spans where they are then."""
+    """Return the note with ``values`` in place of its span values, one for each span, and with the new offsets."""
     text, offsets = rewrite(note.text, note.spans, values)
     spans = tuple(Span(start, end, span.label) for span, (start, end) in zip(note.spans, offsets, strict=True))
     return replace(note, text=text, spans=spans)
@@ -31,10 +31,10 @@ def with_values(note: AnnotatedNote, values: Sequence[str]) -> AnnotatedNote:
 def alter_offending(
     note: AnnotatedNote, constraints: Constraints, originals: Collection[str], avoid: Collection[str]
 ) -> AnnotatedNote:
-    """Return a new note whose surrogates hold no original any more, as far as letters can be changed.
+    """Return a new note whose surrogates contain no original, as far as a change of letters can achieve that.
 
-    ``originals`` are the normal forms that no surrogate of this patient may equal; what is altered equals none of
-    ``avoid`` either, where there is a choice.
+    ``originals`` are the normal forms that no surrogate of this patient may equal. Altered values avoid ``avoid`` too,
+    if possible.
     """
     return with_values(
         note,
@@ -45,11 +45,11 @@ def alter_offending(
 def _altered(
     label: str, value: str, constraints: Constraints, originals: Collection[str], avoid: Collection[str]
 ) -> str:
-    # From the right, so that offsets on the left stay true.
+    # From right to left, so that offsets on the left stay valid.
     for start, end, kind in sorted(constraints.in_surrogate(label, value), reverse=True):
         if kind == "street":
             told = [word for word in words_of(value) if word.form.isalpha() and word.form not in DIRECTIONS]
-            # Court Square is named by a kind: the first word is its name then.
+            # In Court Square both words are street kinds: use the first as the name.
             name = next((word for word in told if street_word(word.form) not in STREET_KINDS), told[0])
             start, end = name.start, name.end
         value = value[:start] + _other_spelling(value[start:end], constraints, avoid) + value[end:]
@@ -65,7 +65,7 @@ def _altered(
 
 def _other_spelling(word: str, constraints: Constraints, avoid: Collection[str]) -> str:
     named = word.capitalize() if word.isupper() or word.islower() else word
-    # More and more letters off, until the word is nobody's name.
+    # Change more and more letters, until the word is not a family name of the corpus.
     odd = named
     for turn in range(_TURNS):
         odd = vary(named if turn < _TURNS // 2 else odd, turn)
@@ -77,7 +77,7 @@ def _other_spelling(word: str, constraints: Constraints, avoid: Collection[str])
 
 
 def _other_state(value: str, avoid: Collection[str]) -> str:
-    """Return a state in the same form that is none of ``avoid`` in any form; the next one where all are."""
+    """Return a state in the form of ``value`` with no form in ``avoid``; the next state when all are in it."""
     states = places().states
     found = places().state_forms.get(normal_form(value))
     if found is None:

@@ -1,4 +1,4 @@
-"""What became of a corpus: counts, unique values, forms of values and consistency before and after."""
+"""The checks of a resynthesis: counts, unique values, forms of values, and consistency before and after."""
 
 import re
 from collections import Counter, defaultdict
@@ -15,15 +15,15 @@ from deid_runtime.surrogates.forms import normal_form
 
 _PIECE: Final = re.compile(r"[^\W\d_]+|\d+|\s+|[\W_]")
 _GROUPED_AGE: Final = re.compile(r"90\+|(?:90s|ninety|nineties) or older|(?:90th|ninetieth) or later", re.I)
-_MOST_PIECES: Final = 12  # of a form; what follows is told by an ellipsis
+_MOST_PIECES: Final = 12  # longest form; an ellipsis replaces the rest
 
 
 @dataclass(frozen=True, slots=True)
 class LabelCheck:
-    """One label: spans and distinct values before and after, the share of spans whose form stayed, and the test
-    whether the forms are distributed alike.
+    """One label: its spans and distinct values before and after, and how well their forms are preserved.
 
-    Ages over 89 get the form of their group on purpose: they have no part in share and test.
+    ``same_form`` is the share of spans with an unchanged form. ``forms`` tests whether forms have the same
+    distribution. Ages over 89 are left out of both: they get the form of their group on purpose.
     """
 
     spans_before: int
@@ -36,11 +36,13 @@ class LabelCheck:
 
 @dataclass(frozen=True)
 class Checks:
-    """The checks of one resynthesis; holds no text.
+    """The checks of one resynthesis. Contains no note text.
 
-    ``violations`` counts by kind. ``ordinary_words`` are family names of the original that are ordinary words too and
-    stand in the new corpus: how many words, in how many places outside spans and inside. ``repeated`` are values that
-    a patient's notes have more than once, ``consistent`` those of them with one surrogate.
+    - ``violations``: number of violations by kind.
+    - ``ordinary_words``: number of original family names in the new corpus that are ordinary words.
+      ``ordinary_outside`` and ``ordinary_inside`` count their occurrences outside and inside spans.
+    - ``repeated``: number of values that a patient's notes have more than once. ``consistent``: how many of them have
+      one surrogate.
     """
 
     notes: int
@@ -57,7 +59,7 @@ class Checks:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is violated and every label has as many spans as before."""
+        """Whether there is no violation and every label has as many spans as before."""
         same = all(check.spans_before == check.spans_after for check in self.labels.values())
         return same and not sum(self.violations.values())
 
@@ -67,10 +69,10 @@ class Checks:
 
 
 def form_of(label: str, value: str) -> str:
-    """Return how a value is written: words as ``a``, ``A``, ``Aa`` or ``aA``, each digit as ``9``, blanks as one.
+    """Return the form of a value: words as ``a``, ``A``, ``Aa`` or ``aA``, each digit as ``9``, blanks as one space.
 
-    In dates and ages one or two digits are ``9``: the 9th and the 10th are written alike. Example: ``SMITH-Jones, 14``
-    is ``A-Aa, 99``, and the date ``14 March 2019`` is ``9 Aa 9999``.
+    In dates and ages, one or two digits are ``9``, so that the 9th and the 10th have the same form. Example:
+    ``SMITH-Jones, 14`` is ``A-Aa, 99``, and the date ``14 March 2019`` is ``9 Aa 9999``.
     """
     pieces = _PIECE.findall(value)
     told = [_piece_form(piece) for piece in pieces[:_MOST_PIECES]]
@@ -96,7 +98,7 @@ def _piece_form(piece: str) -> str:
 def check_corpus(
     before: Sequence[AnnotatedNote], after: Sequence[AnnotatedNote], family_names: int, found: Found
 ) -> Checks:
-    """Compare a corpus with its resynthesis; both have the same notes with the same number of spans, in order."""
+    """Compare a corpus with its resynthesis: the same notes with the same number of spans, in the same order."""
     old, new = _by_label(before), _by_label(after)
     repeated, consistent = _consistency(before, after)
     outside = Counter[str]()
@@ -132,7 +134,7 @@ def _sizes(values: Mapping[str, Sequence[str]]) -> dict[str, int]:
 
 
 def _check_label(label: str, old: Sequence[str], new: Sequence[str]) -> LabelCheck:
-    # Where spans were lost the counts tell it, and the corpus is refused: what is left is compared as far as it goes.
+    # If spans were lost, the counts differ and the corpus is refused. Then compare as many values as there are.
     both = zip(old, new, strict=False)
     pairs = [pair for pair in both if not (label == "AGE" and _GROUPED_AGE.search(pair[1]))]
     forms = [[form_of(label, pair[place]) for pair in pairs] for place in (0, 1)]
@@ -148,7 +150,7 @@ def _check_label(label: str, old: Sequence[str], new: Sequence[str]) -> LabelChe
 
 
 def _consistency(before: Sequence[AnnotatedNote], after: Sequence[AnnotatedNote]) -> tuple[int, int]:
-    """Return how many values a patient's notes repeat, and how many of them have one surrogate throughout."""
+    """Return how many values the notes of a patient repeat, and how many of these have only one surrogate."""
     surrogates: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     for old, new in zip(before, after, strict=True):
         for one, other in zip(old.spans, new.spans, strict=True):

@@ -1,7 +1,7 @@
-"""Whether two lists of counts may come from one distribution: Pearson's chi-square with a simulated p value.
+"""Test whether two lists of counts may have the same distribution: Pearson's chi-square with a simulated p value.
 
-The p value is that of Hope, "A simplified Monte Carlo significance test procedure", 1968, over tables with the margins
-of the one seen: as valid with many rare kinds, where the asymptotic one is not, as with few frequent ones.
+The p value is that of Hope, "A simplified Monte Carlo significance test procedure", 1968, over random tables with the
+same margins. It is valid for many rare kinds, where the asymptotic p value is not, and for few frequent ones.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 DRAWS: Final = 9_999
-_LEAST_COUNT: Final = 10  # of a kind in both lists together; rarer ones are counted as one
+_LEAST_COUNT: Final = 10  # of a kind, in both lists together; rarer kinds are merged into one
 
 
 @dataclass(frozen=True, slots=True)
 class ChiSquare:
-    """The statistic, its degrees of freedom and the p value; ``None`` where there is no second kind to compare."""
+    """The statistic, its degrees of freedom, and the p value: None when there are not two kinds to compare."""
 
     statistic: float
     degrees: int
@@ -27,7 +27,7 @@ class ChiSquare:
 def compare_counts(
     before: Mapping[str, int], after: Mapping[str, int], *, draws: int = DRAWS, seed: int = 0
 ) -> ChiSquare:
-    """Compare two lists of counts by kind; kinds met less than ten times in both are taken together.
+    """Compare two lists of counts by kind. Kinds with fewer than ten counts in both lists together are merged into one.
 
     The same seed gives the same p value.
     """
@@ -42,7 +42,7 @@ def compare_counts(
     columns, first = table.sum(0), int(table[0].sum())
     seen = _statistic(table[:1], columns)[0]
     drawn = np.random.default_rng(seed).multivariate_hypergeometric(columns, first, size=draws, method="marginals")
-    # A hair of tolerance, so that tables like the one seen count as equal and not as just below.
+    # The small tolerance counts tables like the observed one as equal, in spite of rounding.
     as_far = int((_statistic(drawn, columns) >= seen - 1e-9).sum())
     return ChiSquare(float(seen), table.shape[1] - 1, (as_far + 1) / (draws + 1))
 
@@ -52,10 +52,10 @@ def _total(kind: str, before: Mapping[str, int], after: Mapping[str, int]) -> in
 
 
 def _statistic(first_rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return float64 (n,): the statistic of each 2 x k table with first row ``first_rows`` (n, k) and those columns."""
+    """Return float64 (n,): the statistic of each 2 x k table, from ``first_rows`` (n, k) and the column sums."""
     total, first = columns.sum(), first_rows[0].sum()
     expected = columns * (first / total)
-    # Both rows are off by the same number of counts, so one sum over the columns does for both.
+    # In each column, both rows differ from the expected counts by the same amount, so compute the squares once.
     off = (first_rows - expected) ** 2
     result: npt.NDArray[np.float64] = (off / expected + off / (columns - expected)).sum(1)
     return result

@@ -1,9 +1,12 @@
-"""Whether something of the originals stands in a new corpus, and which family names are ordinary words there.
+"""Find originals in a new corpus, and decide which original family names are ordinary words there.
 
-*Grace*, *Rice* and *Alvarado* (a score) are family names and words or eponyms. Such a word proves nothing where it
-stands outside the spans or in the name of a place; it is counted, not refused. It counts as ordinary when it is on the
-list of the package or on one that a person has judged, when it stands in an eponym's place (``Parkinson's disease``),
-or when somebody else's notes have it in lower case: notes of a patient in whose it is marked as a name prove nothing.
+*Grace*, *Rice* and *Alvarado* (a score) are family names and also words or eponyms. Such a word outside the spans, or
+in the name of a place, does not prove a leak. It is counted but not refused. A family name is an ordinary word in these
+cases:
+
+- It is on the list of the package or on a list that a person has judged.
+- It is part of an eponym (``Parkinson's disease``).
+- It is in lower case in the notes of another patient. Notes of a patient who has it marked as a name do not count.
 """
 
 from collections import Counter
@@ -36,7 +39,7 @@ _MOST_STREET_WORDS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Something of the originals at ``[start, end)`` of the new text of a note; ``label`` is empty outside spans."""
+    """An original at ``[start, end)`` of the new text of a note. ``label`` is empty outside spans."""
 
     note: str
     start: int
@@ -54,8 +57,9 @@ class Constraints:
     ordinary: frozenset[str] = field(repr=False)
 
     def in_surrogate(self, label: str, surrogate: str) -> Iterator[tuple[int, int, Kind]]:
-        """Yield what of the originals ``surrogate`` holds, with its place there. In names of people no word is
-        ordinary.
+        """Yield the originals in ``surrogate``: half-open offsets in it, and the kind.
+
+        In the names of people, no family name is an ordinary word.
         """
         if label in MOVING_LABELS:
             return
@@ -70,14 +74,16 @@ class Constraints:
 
 
 def make_constraints(notes: Sequence[AnnotatedNote], originals: Originals, judged: Collection[str] = ()) -> Constraints:
-    """Return the constraints of a corpus; ``judged`` are words, in any case, that a person found to be ordinary,
-    or streets that stand for none (*the road to Lyme* written as *Lyme road*).
+    """Return the constraints of a corpus.
+
+    ``judged`` are words, in any letter case, that a person found to be ordinary. They may also be names of streets that
+    are not streets (*Lyme road* for *the road to Lyme*).
     """
     ordinary = {normal_form(word) for word in judged}
     ordinary |= {form for form in originals.bearers if is_ordinary(fold(form))}
     for note in notes:
         if note.text.islower():
-            continue  # as everything else there, a name would be in lower case
+            continue  # all words are in lower case here, so names are too
         key = patient_key(note)
         for word in _outside(note.text, note.spans):
             bearers = originals.bearers.get(word.form)
@@ -88,9 +94,9 @@ def make_constraints(notes: Sequence[AnnotatedNote], originals: Originals, judge
 
 @dataclass(frozen=True)
 class Found:
-    """What :func:`find_violations` came upon: what must not be, and ordinary words that are family names too.
+    """The result of :func:`find_violations`: violations, and family names that are ordinary words.
 
-    ``ordinary`` counts places by (normal form, label or empty outside spans).
+    ``ordinary`` counts occurrences by (normal form, label or empty outside spans).
     """
 
     violations: list[Violation]
@@ -100,9 +106,9 @@ class Found:
 def find_violations(
     notes: Sequence[AnnotatedNote], constraints: Constraints, originals_of: Mapping[str, frozenset[str]]
 ) -> Found:
-    """Search new notes, inside the surrogates and outside, for originals.
+    """Search new notes for originals, inside and outside the surrogates.
 
-    ``originals_of`` gives by note id the normal forms that no surrogate in that note may equal.
+    ``originals_of`` maps a note id to the normal forms that no surrogate in that note may equal.
     """
     found = Found([], Counter())
     for note in notes:
@@ -155,9 +161,9 @@ def _search_outside(note: AnnotatedNote, constraints: Constraints, found: Found)
 def _streets_outside(
     text: str, words: Sequence[Word], streets: frozenset[tuple[str, ...]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield where the name of an original street and its kind stand in one line of the text outside the spans.
+    """Yield the offsets of each original street, name and kind, in one line of the text outside the spans.
 
-    Pairs with a number (Route 9) are not looked for there: rooms and doses are written like them.
+    Pairs with a number (Route 9) are skipped, because rooms and doses look the same.
     """
     firsts = {pair[0] for pair in streets}
     joined = [not text[left.end : right.start].strip(" .") for left, right in pairwise(words)] + [False]

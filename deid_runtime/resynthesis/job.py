@@ -1,4 +1,4 @@
-"""From annotated files to a corpus that can be shared: nothing is written unless every check is passed."""
+"""Resynthesize annotated files into a corpus that can be shared. Nothing is written unless every check passes."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,23 +20,23 @@ from deid_runtime.system.owner_only import write_owner_only
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusOptions:
-    """How a corpus is read and written."""
+    """How to read and write a corpus."""
 
     form: str = "jsonl"  # one of deid_runtime.resynthesis.write.FORMS
     keep_ids: bool = False
     overwrite: bool = False
-    ordinary_words: Path | None = None  # words, one a line, that a person found to be ordinary
+    ordinary_words: Path | None = None  # file of words, one a line, that a person found to be ordinary
     date_shift_days: int = 365
     date_shift_whole_weeks: bool = False
 
 
 def resynthesize_files(paths: Sequence[Path], out: Path, options: CorpusOptions, *, key: bytes) -> Resynthesis:
-    """Write the notes of ``paths`` with other values in their spans into the folder ``out``; return what was done.
+    """Resynthesize the notes of ``paths`` and write them into the folder ``out``; return the result.
 
-    Nothing is written when the checks are not clean: see ``checks.is_clean`` of what is returned. Beside ``out`` stands
-    its manifest with the checks.
+    Nothing is written when the checks are not clean (``checks.is_clean`` of the result). The run report with the checks
+    is written beside ``out`` as ``<out>.manifest.json``.
 
-    Raises SourceError, InputError, SettingsError or OutputError; ``out`` is then as it was before.
+    Raises SourceError, InputError, SettingsError or OutputError. Then ``out`` is unchanged.
     """
     judged = read_words(options.ordinary_words) if options.ordinary_words else frozenset()
     surrogates = Surrogates(
@@ -50,14 +50,14 @@ def resynthesize_files(paths: Sequence[Path], out: Path, options: CorpusOptions,
             with writing(out):
                 write_corpus(staging.body, options.form, made.notes, made.records)
                 with Quarantine(staging.quarantine) as quarantine:
-                    pass  # no note is ever held back: a bad one stops the run
+                    pass  # the quarantine is always empty: an invalid note stops the run
                 outputs = describe_outputs(_digests(staging.body), quarantine.digest)
             staging.commit(_manifest(made, options, len(judged), outputs))
     return made
 
 
 def _digests(body: Path) -> dict[str, object]:
-    """Return the digests of a corpus, which is small enough to be read once more."""
+    """Return the digests of a corpus. It is small enough to read it again."""
     digests = BodyDigests(body)
     for path in files_below(body):
         digests.add(path, digest_file(path), format_of(path.name) or "", is_table=is_table(path.name))
@@ -84,7 +84,7 @@ def _manifest(
 
 
 def read_words(path: Path) -> frozenset[str]:
-    """Return the words of a list, one a line; ``#`` opens a comment. Raises SettingsError when it cannot be read."""
+    """Return the words of a file, one a line; ``#`` starts a comment. Raises SettingsError if it is unreadable."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -95,10 +95,10 @@ def read_words(path: Path) -> frozenset[str]:
 
 
 def write_violations(path: Path, made: Resynthesis) -> int:
-    """Write what was found of the originals to a new file that its owner alone may read; return how much.
+    """Write the violations to a new file that only its owner may read; return their number.
 
-    One JSON object a line: ids of the original and of the new note, kind, label (empty outside spans), the word, and
-    the words around it in the new text. Raises OutputError when there is something at ``path`` already.
+    Each line is a JSON object: ids of the original and of the new note, kind, label (empty outside spans), the word,
+    and the words around it in the new text. Raises OutputError when ``path`` exists.
     """
     texts = {note.id: note.text for note in made.notes}
     new_id = {source: note for note, source in made.sources.items()}

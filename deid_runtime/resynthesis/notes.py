@@ -1,8 +1,8 @@
-"""A corpus with other values in its spans: first all originals are collected, then each is replaced avoiding them.
+"""Resynthesize a corpus: first collect all originals, then replace each of them and avoid all originals.
 
-Surrogates are made for all notes of a patient together, so that a value has one in all of them. Where one holds an
-original (another patient's family name in the name of a clinic, say), it is rejected for this patient and the next
-candidate of the same keyed choice takes its place, in all of the patient's notes.
+Surrogates are made for all notes of a patient together, so that a value has one surrogate in all of them. A surrogate
+that contains an original is rejected for this patient: for example, a clinic with another patient's family name. The
+next candidate of the same keyed choice replaces it in all notes of the patient.
 """
 
 from collections import defaultdict
@@ -23,15 +23,15 @@ from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.system.shown_ids import shown_id
 
-_BETWEEN_NOTES: Final = "\n" * 8  # more than stands within an address
-_ROUNDS: Final = 8  # of rejecting; a few values alone need more than two
+_BETWEEN_NOTES: Final = "\n" * 8  # longer than any gap inside an address
+_ROUNDS: Final = 8  # at most, of rejected surrogates; only a few values need more than two
 
 
 @dataclass(frozen=True)
 class Resynthesis:
-    """The new corpus, note by note in the order of the old; ``records`` are by new patient id.
+    """The new corpus, in the order of the original notes. ``records`` is by new patient id.
 
-    ``sources`` gives the id of the original by the id of the new note.
+    ``sources`` maps the id of a new note to the id of its original.
     """
 
     notes: list[AnnotatedNote]
@@ -49,13 +49,13 @@ def resynthesize(
     judged: Collection[str] = (),
     keep_ids: bool = False,
 ) -> Resynthesis:
-    """Replace the value of every span, and what the patients' ``records``, by id, hold.
+    """Replace the value of every span, and the values of the patients' ``records``, which are by patient id.
 
-    ``judged`` are words that a person found to be ordinary although they are family names in this corpus; ids become
-    pseudonyms unless ``keep_ids``. What could not be avoided is among the violations: nobody may share a corpus that
-    has one.
+    ``judged`` are words that a person found to be ordinary although they are family names in this corpus. Ids become
+    pseudonyms unless ``keep_ids``. Originals that could not be avoided are in the violations of the result. Nobody may
+    share a corpus with violations.
 
-    Raises SourceError when an id comes twice.
+    Raises SourceError when a note id is not unique.
     """
     _require_unique(notes)
     originals = collect_originals(notes, records)
@@ -93,9 +93,9 @@ def replace_spans(
     record: PatientRecord | None,
     avoid: Collection[str],
 ) -> AnnotatedNote:
-    """Return the note with the value of each of ``replaced``, some or all of its spans, replaced.
+    """Return the note with the values of ``replaced``, which are some or all of its spans, replaced by surrogates.
 
-    All spans come back, where they are in the new text.
+    The result has all spans, with their offsets in the new text.
     """
     plain = Note(note.id, note.text, note.patient, note.type)
     made = dict(zip(replaced, surrogates.replacements(plain, replaced, record, avoid=avoid), strict=True))
@@ -109,13 +109,13 @@ def _replace_patient(
     avoid: frozenset[str],
     constraints: Constraints,
 ) -> tuple[list[AnnotatedNote], frozenset[str]]:
-    """Return the notes of one patient with other values, and the surrogates that were rejected, as normal forms."""
+    """Return the resynthesized notes of one patient, and the normal forms of the rejected surrogates."""
     originals = constraints.originals.values[patient_key(notes[0])]
     rejected: frozenset[str] = frozenset()
     for _ in range(_ROUNDS):
         made = _replace_together(notes, record, surrogates, avoid | rejected)
         bad = frozenset(form for note in made for form in _offending(note, constraints, originals)) - {""}
-        if bad <= rejected:  # none, or none but those for which there is no other
+        if bad <= rejected:  # nothing new: no violations, or only those without an alternative
             break
         rejected |= bad
     if bad:
@@ -126,9 +126,9 @@ def _replace_patient(
 def _replace_together(
     notes: Sequence[AnnotatedNote], record: PatientRecord | None, surrogates: Surrogates, avoid: Collection[str]
 ) -> list[AnnotatedNote]:
-    """Return the notes of one patient with other values, made as if all were one note.
+    """Return the resynthesized notes of one patient, with surrogates made as if all notes were one.
 
-    So initials and abbreviations follow the full name wherever in the patient's notes it stands.
+    So initials and abbreviations follow the full name, in whichever note of the patient it stands.
     """
     text, spans = "", []
     for note in notes:
@@ -140,7 +140,7 @@ def _replace_together(
 
 
 def _offending(note: AnnotatedNote, constraints: Constraints, originals: frozenset[str]) -> set[str]:
-    """Return the surrogates of a new note that hold an original, as normal forms."""
+    """Return the normal forms of the surrogates of a new note that contain an original."""
     bad = {
         normal_form(value)
         for label, value in ((span.label, note.text[span.start : span.end]) for span in note.spans)

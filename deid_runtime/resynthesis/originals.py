@@ -1,8 +1,8 @@
-"""What a corpus says of real people and places, so that nothing of it comes back in another.
+"""The originals of a corpus: the people and places that must not appear in the new corpus.
 
-Deleger et al., "Preparing an annotated gold standard corpus to share with extramural investigators for
-de-identification research", 2014, section 2.2: no original family name anywhere, no original pair of street name and
-suffix, no original combination of city, state and ZIP.
+Source: Deleger et al., "Preparing an annotated gold standard corpus to share with extramural investigators for
+de-identification research", 2014, section 2.2. It requires no original family name anywhere, no original pair of street
+name and suffix, and no original combination of city, state and ZIP.
 """
 
 import re
@@ -26,22 +26,22 @@ from deid_runtime.surrogates.patient import Patient, make_patient
 _LETTER: Final = r"[^\W\d_]"
 _WORD: Final = re.compile(rf"{_LETTER}(?:{_LETTER}|[\u0300-\u036f]|['’ʻʼ](?={_LETTER}))*|\d+(?:st|nd|rd|th)?")
 _POSSESSIVE: Final = re.compile(r"['’][sS]$")
-_GAP_CHARS: Final = 4  # between the parts of one address
-_LONGEST_NAME_CHARS: Final = 200  # longer spans are no names
-_LEAST_LETTERS: Final = 2  # of a family name; one letter is an initial
+_GAP_CHARS: Final = 4  # at most, between two parts of one address
+_LONGEST_NAME_CHARS: Final = 200  # longer spans are not names
+_LEAST_LETTERS: Final = 2  # of a family name; a single letter is an initial
 
-#: Values of these move or stay as they are, so that an original may come back by right.
+#: Values of these labels are shifted or kept, so an original value is allowed in the new corpus.
 MOVING_LABELS: Final = frozenset({"DATE", "AGE"})
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
-#: Fields of a patient's record that hold names of people beside the patient.
+#: Fields of a patient's record with names of people other than the patient.
 _OTHER_PEOPLE: Final = fields_that_hold("person")
 _FAMILY_FIELDS: Final = fields_that_hold("family", "former")
 
-#: How kinds of streets are written, to one form.
+#: Written form of a street kind -> its one standard form.
 _STREET_WORDS: Final[Mapping[str, str]] = {
     form: word for word, short in address_words("resynthesis").items() for form in short
 }
-#: Words that make a name the name of a street.
+#: Words that mark a name as the name of a street.
 STREET_KINDS: Final = frozenset(_STREET_WORDS.values()) | frozenset(
     "way pike trail loop row path walk run calle avenida camino via rue strasse straße straat close grove gardens hill "
     "mews parade plaza paseo quay green bypass causeway parkway".split()
@@ -65,7 +65,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Town:
-    """City, state and ZIP of one address, as normal forms; a known state is its code, the ZIP its first five digits."""
+    """City, state and ZIP of one address, as normal forms: a known state by its code, a ZIP by five digits."""
 
     city: str = field(repr=False)
     state: str = field(repr=False)
@@ -74,10 +74,10 @@ class Town:
 
 @dataclass(frozen=True)
 class Originals:
-    """What may not come back.
+    """The originals that must not appear in a new corpus.
 
-    ``bearers`` maps each family name, as a normal form, to the keys of the patients (:func:`patient_key`) in whose
-    notes or record it is marked; ``values`` maps patients to the normal forms that no surrogate of theirs may equal.
+    ``bearers`` maps the normal form of each family name to the keys (:func:`patient_key`) of the patients in whose
+    notes or record it is marked. ``values`` maps patients to the normal forms that no surrogate of theirs may equal.
     """
 
     bearers: Mapping[str, frozenset[str]] = field(repr=False)
@@ -87,19 +87,19 @@ class Originals:
 
 
 def patient_key(note: AnnotatedNote) -> str:
-    """Return what notes of one person share; a note without patient stands for itself."""
+    """Return the key that all notes of one person share. A note without a patient has a key of its own."""
     return note.patient or f"\0{note.id}"
 
 
 def words_of(text: str) -> Iterator[Word]:
-    """Yield the runs of letters, with apostrophes inside, and the runs of digits of a text."""
+    """Yield the words of a text: runs of letters, with apostrophes inside, and runs of digits."""
     for match in _WORD.finditer(text):
         word = _POSSESSIVE.sub("", match[0])
         yield Word(match.start(), match.start() + len(word), normal_form(word))
 
 
 def collect_originals(notes: Iterable[AnnotatedNote], records: Mapping[str, PatientRecord]) -> Originals:
-    """Return the originals of a whole corpus: of its spans and of its patients' records, by patient id."""
+    """Return the originals of a corpus, from its spans and from its patients' records, which are by patient id."""
     by_patient: defaultdict[str, list[AnnotatedNote]] = defaultdict(list)
     for note in notes:
         by_patient[patient_key(note)].append(note)
@@ -128,7 +128,7 @@ def collect_originals(notes: Iterable[AnnotatedNote], records: Mapping[str, Pati
 
 def _names(notes: Sequence[AnnotatedNote], fields: Mapping[str, str]) -> tuple[set[str], set[str]]:
     """Return the family names and all name words of one patient's notes and record, as normal forms."""
-    # Parsing needs a patient; which key it has changes no role.
+    # Parsing needs a patient; the roles do not depend on its key.
     patient = make_patient(Keyed(b""), fields, record_roles(fields), 1)
     families = {word.form for name in _FAMILY_FIELDS for word in words_of(fields.get(name, ""))}
     name_words = set(families)
@@ -153,9 +153,9 @@ def _mentions(note: AnnotatedNote) -> dict[str, str]:
 
 
 def _family_names(patient: Patient, label_of: Mapping[str, str]) -> Iterator[str]:
-    """Yield the words of the mentions in one note that are family names, or may be and are no known given name."""
+    """Yield the words of one note's mentions that are family names, or may be and are not known given names."""
     parsed = {mention: parse(patient, mention) for mention in label_of}
-    # A word alone is what it is beside others in the same note.
+    # A word that stands alone has the role that it has beside other words in the same note.
     roles = {part.form: part.role for parts in parsed.values() if len(parts) > 1 for part in parts if part.role}
     for mention, parts in parsed.items():
         for part in parts:
@@ -166,7 +166,7 @@ def _family_names(patient: Patient, label_of: Mapping[str, str]) -> Iterator[str
 
 
 def street_pairs(value: str) -> Iterator[tuple[str, ...]]:
-    """Yield the name of a street with its kind, as normal forms, kinds spelt out; nothing for a value without both.
+    """Yield the name of a street with its kind in full, as normal forms; nothing when one of them is missing.
 
     House numbers, compass points, flats and boxes are left out.
     """
@@ -182,12 +182,12 @@ def street_pairs(value: str) -> Iterator[tuple[str, ...]]:
 
 
 def street_word(form: str) -> str:
-    """Return the one form of a kind of street (``st``, ``street``), any other word as it is."""
+    """Return the standard form of a street kind (``street`` for ``st``); return any other word unchanged."""
     return _STREET_WORDS.get(form, form)
 
 
 def towns_of(text: str, spans: Sequence[Span]) -> Iterator[tuple[Town, Span]]:
-    """Yield city, state and ZIP that stand together, and the span of the city. ``spans`` are sorted."""
+    """Yield each city, state and ZIP that stand together, with the span of the city. ``spans`` are sorted."""
     for first, (second, third) in zip(spans, pairwise(spans[1:]), strict=False):
         if (first.label, second.label, third.label) != ("CITY", "STATE", "ZIP"):
             continue

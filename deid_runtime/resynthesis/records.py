@@ -1,4 +1,4 @@
-"""The structured record of a patient, resynthesised with the notes: values get the surrogates they have there."""
+"""The structured record of a patient: its values get the same surrogates as in the notes."""
 
 from collections.abc import Collection
 from typing import Final
@@ -7,20 +7,19 @@ from deid_runtime.records.fields import RECORD_FIELDS, field_of
 from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.surrogates import Surrogates
 
-#: Field to the label that its values have in notes.
+#: Field -> the label of its values in notes.
 _LABELS: Final = {field.name: field.label for field in RECORD_FIELDS if field.label}
 _KEPT: Final = frozenset(field.name for field in RECORD_FIELDS if not field.label)
-#: City, state and ZIP are written as in an address, so that they agree as they do in notes.
+#: City, state and ZIP are replaced as one address, so that their surrogates agree as they do in notes.
 _ADDRESS: Final = ("city", "state", "zip")
 
 
 def replace_record(
     record: PatientRecord, patient: str, surrogates: Surrogates, avoid: Collection[str]
 ) -> dict[str, str]:
-    """Return the record's fields with surrogates for values; fields that are not known to hold what they say are left
-    out.
+    """Return the fields of the record with surrogates for their values. Unknown fields are left out.
 
-    ``patient`` is the id that the notes carry, ``avoid`` what was avoided there.
+    ``patient`` is the id in the notes; ``avoid`` are the normal forms that were avoided there.
     """
     fields = {field.name: value for name, value in record.fields.items() if (field := field_of(name)) and value.strip()}
     told = [name for name in fields if name in _LABELS and name not in _ADDRESS]

@@ -1,4 +1,4 @@
-"""The checks of a resynthesis as plain text, at most 100 columns wide. Holds no note text."""
+"""The checks of a resynthesis as plain text, at most 100 columns wide. Contains no note text."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""An annotated corpus into a folder, in each form that :func:`deid_runtime.annotations.read.read_annotated` reads."""
+"""Write a corpus into a folder, in each form that :func:`deid_runtime.annotations.read.read_annotated` reads."""
 
 import csv
 from collections import defaultdict
@@ -24,13 +24,14 @@ PATIENTS: Final = "patients.csv"
 
 
 def write_corpus(folder: Path, form: str, notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord]) -> None:
-    """Write notes and records, by patient id, into the empty ``folder`` in one of :data:`FORMS`.
+    """Write notes and records, which are by patient id, into the empty ``folder`` in one of :data:`FORMS`.
 
-    Tagged text holds the records itself; beside the other forms they are in ``patients.csv``, as ``deid run
-    --patients`` reads it. i2b2 files are named by number, patient and note, which is how that form tells the patient.
+    Tagged text includes the records. The other forms have them in ``patients.csv``, as ``deid run --patients`` reads
+    it. The names of i2b2 files contain the number of the patient and of the note, because that form identifies patients
+    by file name.
 
-    Raises InputError for a note that the form cannot hold, OutputError when what was written does not read back as
-    the same texts and spans.
+    Raises InputError for a note that the form cannot represent. Raises OutputError when the written files do not read
+    back as the same texts and spans.
     """
     written = _WRITERS[form](folder, notes, records)
     if records and form != "tagged":
@@ -73,7 +74,7 @@ def _write_tagged(
 def _write_i2b2(
     folder: Path, notes: Sequence[AnnotatedNote], _: Mapping[str, PatientRecord]
 ) -> Sequence[AnnotatedNote]:
-    # In the order of the new ids, which is none: numbers in the old order would tell who came first.
+    # Number patients in the order of the new ids, which is random: the old order would show who came first.
     numbers: dict[str, str] = {}
     counts: defaultdict[str, int] = defaultdict(int)
     for note in sorted(notes, key=lambda note: (patient_key(note), note.id)):
@@ -119,7 +120,7 @@ FORMS: Final = tuple(_WRITERS)
 
 
 def _file_name(name: str) -> str:
-    """Return a name that any file system takes; distinct names stay distinct."""
+    """Return a file name that is valid on any file system. Distinct names stay distinct."""
     made = quote(name, safe=" ()+,=@[]")
     return f"%2E{made[1:]}" if made.startswith(".") else made
 

@@ -1,6 +1,7 @@
-"""Surrogates: for each span of a note a stand-in that looks the same and tells nothing.
+"""Surrogates: values that replace the spans of a note, look the same and do not reveal the originals.
 
-:class:`Surrogates` is the way in; :func:`write_key` and :func:`load_key` make and read the secret all of it rests on.
+Start with :class:`Surrogates`. :func:`write_key` makes the secret key that all surrogates depend on; :func:`load_key`
+reads it.
 """
 
 from deid_runtime.surrogates.keys import load_key, new_key, write_key

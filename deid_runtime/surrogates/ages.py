@@ -1,6 +1,6 @@
-"""Ages: kept below 90, grouped as "90 or over" from there on, in figures or words as they were.
+"""Ages: keep ages below 90 and group the others as "90 or over", in figures or words as written.
 
-HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(C): all ages over 89 in one category.
+HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(C): all ages over 89 are in one category.
 """
 
 import re
@@ -14,9 +14,9 @@ _OLDEST_KNOWN: Final = 130
 _LONGEST_AGE_CHARS: Final = 60
 _FIGURES: Final = re.compile(r"(?<![\d.])(\d+)(?:[.,]\d+|[½¼¾⅓⅔])?(st|nd|rd|th|['’]?s)?", re.I)
 _WORDS: Final = re.compile(r"[^\W\d_]+")
-#: What makes a number of something other than years, right after it on its line. Single letters do not: ``92 M`` is a
-#: man, and ``95 w/`` and ``91 h/o`` go on with what he has. Nor do the heart rate of ``94 HR 88``, the state of
-#: ``93 MO 63101`` and ``92 Day 3``.
+#: Units directly after a number, on the same line, which show that it is not an age in years. Single letters do not
+#: count: ``92 M`` is a man, and ``95 w/`` and ``91 h/o`` continue with a finding. The heart rate of ``94 HR 88``, the
+#: state of ``93 MO 63101`` and ``92 Day 3`` do not count either.
 _SMALLER_UNIT: Final = re.compile(
     r"[ \t-]*(?:(?i:months|mos|weeks|wks|days|hours|hrs)\b"
     r"|(?:(?i:month|week|wk|day|hour)|[Mm]o|[Hh]r)\b(?!\.?[ \t]*[:#]?[ \t]*\d))"
@@ -46,7 +46,7 @@ def _number_in_words(words: list[str]) -> int | None:
 
 
 def stated_ages(value: str, after: str) -> tuple[int, ...]:
-    """Return the ages in years that ``value`` holds; ``after`` is the text that follows it."""
+    """Return the ages in years that ``value`` contains. ``after`` is the text that follows it."""
     value = value[:_LONGEST_AGE_CHARS]
     if _FIGURES.search(value):
         found = [
@@ -59,7 +59,7 @@ def stated_ages(value: str, after: str) -> tuple[int, ...]:
 
 
 def replace_age(value: str, after: str) -> str | None:
-    """Return ``value`` or its form of 90 and over; ``after`` is the text that follows it. None when it is no age."""
+    """Return ``value`` with ages over 89 grouped; None when it is not an age. ``after`` is the text after it."""
     if len(value) > _LONGEST_AGE_CHARS:
         return None
     figures = _FIGURES.search(value)
@@ -89,7 +89,7 @@ def replace_age(value: str, after: str) -> str | None:
 
 
 def _grouped(match: re.Match[str], after: str) -> str:
-    """Return one age in figures, in the form of 90 and over where it is one."""
+    """Return one age in figures, grouped when it is 90 or over."""
     if int(match[1]) <= _OLDEST_KEPT or _SMALLER_UNIT.match(match.string[match.end() :] + after):
         return match[0]
     ending = match[2] or ""

@@ -1,4 +1,4 @@
-"""The stand-in of a span by its label."""
+"""The functions that make the surrogate of a span, by its label."""
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -51,7 +51,8 @@ def _age(view: NoteView, index: int) -> str:
 def _date(view: NoteView, index: int) -> str:
     value = view.values[index]
     hint = None
-    if not any(mark in value for mark in "/.-") and len(value) < 30:  # only a day without a month needs it
+    # only a day without a month needs the month of an earlier date
+    if not any(mark in value for mark in "/.-") and len(value) < 30:
         for before in range(index - 1, max(-1, index - 40), -1):
             if view.spans[before].label == "DATE" and (hint := month_of(view.values[before], view.dates)):
                 break
@@ -70,7 +71,7 @@ def _date(view: NoteView, index: int) -> str:
         return moved
     if any(map(str.isdecimal, value)) or not 4 <= len(value) <= 40 or not any(map(str.isalpha, value)):
         return _scrambled(view, value)
-    # Words alone that we do not know: a feast of some place, most likely. A holiday looks right there.
+    # Unknown words without digits are most likely a local feast, so a holiday is a plausible surrogate.
     return first_free(
         lambda n: case_like(view.patient.keyed.pick(_FEASTS, f"feast/{n}", normal_form(value)), value),
         value,
@@ -79,7 +80,10 @@ def _date(view: NoteView, index: int) -> str:
 
 
 def _weekday_of_holiday(view: NoteView, index: int, offset: int) -> str | None:
-    """Return the weekday of a holiday whose own date is the next span: a second date would mark it as a holiday."""
+    """Return the shifted weekday for a holiday whose date is an adjacent span, else None.
+
+    A second date in place of the name would show that the original was a holiday.
+    """
     value = view.values[index]
     found = find_holiday(value) if any(map(str.isalpha, value)) and len(value) <= LONGEST_DATE_CHARS else None
     if found is None or day_named(value, view.dates) is not None:

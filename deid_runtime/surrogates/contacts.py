@@ -1,7 +1,7 @@
-"""E-mail addresses, web addresses, log-in names and IP addresses.
+"""Surrogates of e-mail addresses, web addresses, usernames and IP addresses.
 
-Hosts go to the domains reserved by RFC 2606 and RFC 6761, addresses to the ranges reserved by RFC 5737 and RFC 3849 or,
-where they were private, to private ones. Parts that hold a name known in the note or record follow that name.
+Hosts become domains reserved by RFC 2606 and RFC 6761. IP addresses become addresses of the ranges reserved by RFC 5737
+and RFC 3849; private ones stay private. Parts that contain a name known from the note or the record follow that name.
 """
 
 import ipaddress
@@ -49,7 +49,7 @@ _LONG_MAILBOX_WORDS: Final = frozenset(word for word in _MAILBOX_WORDS if len(wo
 
 
 def replace_username(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
-    """Return the stand-in of a log-in name."""
+    """Return the surrogate of a username."""
     if len(value) > _LONGEST_CONTACT_CHARS:
         return scramble(patient.keyed, "user", value)
     if not holds_text(value):
@@ -60,7 +60,7 @@ def replace_username(patient: Patient, people: People, value: str, taken: frozen
 def _handle(
     patient: Patient, people: People, value: str, taken: frozenset[str], attempt: int, *, keep: frozenset[str]
 ) -> str:
-    """Return a log-in name or the local part of an address, chunk by chunk of letters and of digits."""
+    """Return the surrogate of a username or of the local part of an address, run by run of letters or digits."""
     out = []
     for place, chunk in enumerate(_CHUNK.findall(value)):
         if chunk.isdecimal():
@@ -94,7 +94,7 @@ def _handle_word(patient: Patient, people: People, chunk: str, taken: frozenset[
             return _as_handle(stand_in(patient, people, form, taken))
         if len(form) > 4 and form[1:] in known.family:
             return letter_for(patient, form[0]) + _as_handle(stand_in(patient, people, form[1:], taken))
-    if len(form) > 4:  # a name cut off, or one we do not know: as many letters of another
+    if len(form) > 4:  # a truncated or unknown name: use as many letters of another name
         pool = [name for name in names().pools["english", ""] if len(name) >= len(form) - 1] or ["washingtons"]
         name = _as_handle(patient.keyed.pick(pool, f"handle/{attempt}", form))
         return (letter_for(patient, form[0]) + name)[: len(form)]
@@ -113,7 +113,7 @@ def _as_handle(name: str) -> str:
 
 
 def replace_email(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
-    """Return the stand-in of an e-mail address, its separator (``@``, ``(at)``) kept."""
+    """Return the surrogate of an e-mail address; keep its separator (``@``, ``(at)``)."""
     found = _AT.search(value) if len(value) <= _LONGEST_CONTACT_CHARS else None
     if not found:
         return (
@@ -123,7 +123,7 @@ def replace_email(patient: Patient, people: People, value: str, taken: frozenset
         )
     local, domain = value[: found.start()], value[found.end() :]
     chunks = [chunk.lower() for chunk in _CHUNK.findall(local) if chunk.isalpha()]
-    # Beside other words a short one may be a name: ed.quist.
+    # A short mailbox word beside other words may be a name: ed.quist.
     keep = _MAILBOX_WORDS if _MAILBOX_WORDS.issuperset(chunks) else _LONG_MAILBOX_WORDS
 
     def candidate(attempt: int) -> str:
@@ -134,9 +134,9 @@ def replace_email(patient: Patient, people: People, value: str, taken: frozenset
 
 
 def _domain(keyed: Keyed, host: str, attempt: int) -> str:
-    """Return a reserved host of as many labels, with the same service names in front, hyphens and figures in place.
+    """Return a reserved host with as many labels and the same service names; keep the places of hyphens and digits.
 
-    ``lab.clinic.org`` goes to ``word.example.org``; two labels leave room for ``word.example`` alone.
+    ``lab.clinic.org`` becomes ``word.example.org``. A host of two labels becomes ``word.example``.
     """
     labels = host.lower().split(".")
     services = []
@@ -163,7 +163,7 @@ def _domain_word(keyed: Keyed, label: str, form: str, place: int, attempt: int) 
 
 
 def replace_url(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
-    """Return the stand-in of a web address: scheme and words that any site has stay, all else is replaced."""
+    """Return the surrogate of a web address; keep only the scheme and words that many sites have."""
     found = _HOST.match(value) if len(value) <= _LONGEST_CONTACT_CHARS else None
     if not found or "." not in found["host"]:
         return (
@@ -182,18 +182,21 @@ def replace_url(patient: Patient, people: People, value: str, taken: frozenset[s
 
 
 def _kept_path_words(patient: Patient, people: People, path: str) -> frozenset[str]:
-    """Return the path words less those that name a person: one of the note, or a listed name beside other words."""
+    """Return the path words without those that name a person.
+
+    These are names in the note or the record, and listed names beside other words.
+    """
     known, persons = names(), {form for form in {**people.roles, **patient.roles} if len(form) > 2}
     kept = _PATH_WORDS - persons
     for segment in re.split(r"[/?&=#]", path.lower()):
         words = {chunk for chunk in _CHUNK.findall(segment) if chunk.isalpha()}
-        if not words <= kept:  # elliot.page, and not page/2
+        if not words <= kept:  # elliot.page, but not page/2
             kept -= {word for word in words if word in known.given or word in known.family}
     return kept
 
 
 def replace_ip(patient: Patient, value: str, taken: frozenset[str]) -> str:
-    """Return an address that is private where the original was, and reserved for documentation elsewhere."""
+    """Return a private address for a private one, else an address reserved for documentation."""
     split = _ADDRESS.fullmatch(value.strip())
     shown, behind = value.strip(), ""
     if split is not None:
@@ -211,7 +214,7 @@ def replace_ip(patient: Patient, value: str, taken: frozenset[str]) -> str:
     return first_free(lambda attempt: value.replace(value.strip(), make(attempt) + behind), value, taken)
 
 
-#: An address, and the port, mask or zone behind it, which identify nobody and stay.
+#: An address, and the port, mask or zone after it, which identify nobody and stay.
 _ADDRESS: Final = re.compile(
     r"(?P<address>\d{1,3}(?:\.\d{1,3}){3})(?P<behind>:\d{1,5}|/\d{1,2})?|"
     r"(?P<six>[0-9a-f:.]{2,45})(?P<zone>(?:%\w{1,16})?(?:/\d{1,3})?)",
@@ -233,7 +236,7 @@ def _ipv4(keyed: Keyed, address: ipaddress.IPv4Address, attempt: int) -> str:
 
 
 def _ipv6(keyed: Keyed, address: ipaddress.IPv6Address, is_short: bool, attempt: int) -> str:
-    """Return an address of those for documentation (RFC 3849), with ``::`` where the original has it."""
+    """Return an address reserved for documentation (RFC 3849), with ``::`` if the original has it."""
     stream = keyed.stream(12, f"ip/{attempt}", address.exploded)
     groups = [f"{1 + int.from_bytes(stream[place : place + 2]) % 0xFFFF:x}" for place in range(0, 12, 2)]
     return f"2001:db8::{':'.join(groups[-3:])}" if is_short else f"2001:db8:{':'.join(groups)}"

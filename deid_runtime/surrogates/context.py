@@ -1,7 +1,7 @@
-"""What the surrogates of a note take from the text around a value: who and what else is named, and beside what.
+"""The originals around a value that its surrogate depends on: people, towns, facilities and phone numbers.
 
-It is read from the note alone, or from all notes of the patient by whoever holds them: then names, initials, towns and
-abbreviations agree over all of them, without anything being kept from one note to the next.
+A context is read from one note, or from all notes of a patient by a caller that has them. In the second case, names,
+initials, towns and abbreviations agree in all notes, and nothing is stored between notes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from deid_runtime.surrogates.forms import normal_form
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
 _ADDRESS_GAP_CHARS: Final = 4
 
-#: Labels whose values, kept or moved with the rest, may meet an original of the note: no bar to other stand-ins.
+#: Labels whose values are kept or shifted. They may equal an original, and they do not block other surrogates.
 MOVING_LABELS: Final = frozenset({"DATE", "AGE"})
 
 
@@ -23,10 +23,13 @@ MOVING_LABELS: Final = frozenset({"DATE", "AGE"})
 class Context:
     """The originals of one or several notes of one patient.
 
-    ``names`` are the mentions of people, each once, in order; ``towns`` maps the normal form of a town to itself, the
-    state and the country written beside one mention of it; ``zips`` a postal code to town and state; ``abbreviations``
-    letters to the full name of a facility; ``apart`` the normal form of a facility to a spelling of it in several
-    words; ``phones`` are telephone numbers; ``originals`` holds normal forms that no surrogate may have.
+    - ``names``: the mentions of people, each once, in order.
+    - ``towns``: normal form of a town -> the town, and the state and country beside one mention of it.
+    - ``zips``: normal form of a postal code -> its town and state.
+    - ``abbreviations``: letters -> full name of a facility.
+    - ``apart``: normal form of a facility -> a spelling of it in several words or with an apostrophe.
+    - ``phones``: telephone numbers.
+    - ``originals``: normal forms that no surrogate may have.
     """
 
     names: tuple[str, ...] = field(repr=False)
@@ -39,7 +42,7 @@ class Context:
 
 
 def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
-    """Return the context of notes, all of one patient, with their spans, sorted and disjoint."""
+    """Return the context of ``notes``, all of one patient. The spans of each note are sorted and disjoint."""
     names: dict[str, None] = {}
     towns: dict[str, tuple[str, str, str]] = {}
     zips: dict[str, tuple[str, str]] = {}
@@ -79,7 +82,7 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
 
 
 def beside(text: str, spans: Sequence[Span], values: Sequence[str], index: int, label: str, step: int) -> str:
-    """Return the value of the next span in direction ``step`` if it has ``label`` and is close, else nothing."""
+    """Return the value of the next span in direction ``step`` if it has ``label`` and is close, else ``""``."""
     other = index + step
     if not 0 <= other < len(spans) or spans[other].label != label:
         return ""
@@ -89,7 +92,7 @@ def beside(text: str, spans: Sequence[Span], values: Sequence[str], index: int, 
 
 
 def _around_town(text: str, spans: Sequence[Span], values: Sequence[str], index: int) -> tuple[str, str]:
-    """Return the state and the country behind a town."""
+    """Return the state and the country that directly follow a town, each empty if there is none."""
     state = beside(text, spans, values, index, "STATE", 1)
     place = index + 1 if state else index
     country = beside(text, spans, values, place, "COUNTRY", 1)

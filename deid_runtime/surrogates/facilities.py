@@ -1,11 +1,9 @@
-"""Names made of words: hospitals, organisations, streets, wards and landmarks.
+"""Surrogates of names made of words: hospitals, organisations, streets, wards and landmarks.
 
-The words that say what kind of thing it is (``Hospital``, ``Pharmacy``, ``Ave``, ``Ward``) stay, with their
-abbreviations
-and case; the run of words that tells which one it is becomes another run as long; numbers become numbers. So
-a clinic stays a clinic, and ``Wasatch Crest`` follows ``Wasatch Crest Sports Medicine`` without any table. Letters
-of an
-abbreviation follow the full name where the note has it.
+Words for the kind of thing (``Hospital``, ``Pharmacy``, ``Ave``, ``Ward``) stay, with their abbreviations and letter
+case. The words that identify it become other words of about the same number; numbers become numbers. So a clinic stays
+a clinic, and ``Wasatch Crest`` agrees with ``Wasatch Crest Sports Medicine`` without a table. Letters of an
+abbreviation follow the full name when the note has it.
 """
 
 import re
@@ -30,26 +28,26 @@ _SPECIALTY: Final = re.compile(
     r"anesthesi\w*|rehabilitation|healthcare|homecare|smiles|scans?)$",
     re.I,
 )
-_LEAST_CHAIN: Final = 3  # names of chains that are written alike, or others stand in too
+_LEAST_CHAIN: Final = 3  # with fewer chain names in the same written form, other names are candidates too
 _INNER_CAPITAL: Final = re.compile(r"[A-Z][a-z]+[A-Z]")
-#: What names of one word end in: where LifeBridge, cut in two, would have its second capital.
+#: Word endings that take the second capital of an original with an inner capital, such as LifeBridge.
 _SECOND_HALF: Final = re.compile(
     r"(?<=[a-z]{3})(?:wood|dale|view|field|brook|ford|bridge|ridge|hurst|crest|gate|haven|water|mont|bury|worth|land|side|"
     r"lake|vale|croft|mere|shore|bend|well|bourne|ville|burg|more|moor|wick|town|stone|way|ton|ley|ham|ter)$"
 )
-_LOWER_CASE_LETTERS: Final = 3  # longer words in lower case are words
+_LOWER_CASE_LETTERS: Final = 3  # longer lower-case strings are words, not abbreviations
 _SKIPPED: Final = frozenset({"of", "the", "and", "at", "for"})  # words that abbreviations leave out
 _LEAST_POSSESSIVE: Final = 3  # characters
-_LEAST_PLURAL: Final = 5  # characters: Cruikshanks is Cruikshank's, but Ross is no Ros's
+_LEAST_PLURAL: Final = 5  # characters: Cruikshanks is Cruikshank's, but Ross is not Ros's
 _POSSESSIVE: Final = ("'s", "’s")
 _APOSTROPHE: Final = re.compile("['’ʻʼ]")
-#: Words that are the kind of a facility by themselves: the name of one goes before them.
+#: Words that are a kind of facility by themselves: a name goes before them.
 _HEADS: Final = frozenset(
     "academy agency centre center church clinic college company department dept facility foundation group home hospice "
     "hospital house infirmary institute lab laboratory office organization organisation pharmacy practice program "
     "programme rehab school service services society unit university".split()
 )
-#: Parts of a house: the number behind them tells which.
+#: Parts of a building, identified by the number after them.
 _UNITS: Final = frozenset(
     "bed building bldg east floor fl level north pod room rm south station suite tower wing ward west".split()
 )
@@ -59,14 +57,14 @@ _NUMBERED_ROADS: Final = frozenset(
     """county state us interstate federal old township parish ranch farm forest rural star hwy highway route road rd fm
     cr sr""".split()
 )
-_LETTER_TURNS: Final = 8  # how often another word is drawn for one with the first letter of the original
+_LETTER_TURNS: Final = 8  # number of draws to find a word with another first letter than the original
 _VOWEL: Final = re.compile("[AEIOUY]")
 _KEPT_ENDINGS: Final = ("RMC", "MC", "GH", "CH", "H", "PD", "FD")
 _ORDINAL_FIGURE: Final = re.compile(r"(\d+)(st|nd|rd|th)", re.I)
 
 
 def abbreviations(values: Iterable[str]) -> dict[str, str]:
-    """Return abbreviation to full name for the names in ``values`` of two words or more, first come first served."""
+    """Return abbreviation -> full name for the names in ``values`` of two words or more. The first name wins."""
     known: dict[str, str] = {}
     for value in values:
         words = re.findall(r"[^\W\d_]+", value[:_LONGEST_PHRASE_CHARS])
@@ -77,17 +75,19 @@ def abbreviations(values: Iterable[str]) -> dict[str, str]:
 
 
 def spelled_apart(values: Iterable[str]) -> dict[str, str]:
-    """Return normal form to name for the names in ``values`` of two words or more, or with an apostrophe: LifeFlight
-    may be Life Flight, and Cruikshanks Cruikshank's.
+    """Return normal form -> name for the names in ``values`` with several words or an apostrophe.
+
+    LifeFlight may be Life Flight, and Cruikshanks may be Cruikshank's.
     """
     return {normal_form(value): value for value in sorted(values) if " " in value.strip() or _APOSTROPHE.search(value)}
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What is known around a name: ``town`` returns the stand-in of a town, else None; ``full_names`` maps letters to
-    the name they are the first letters of, as :func:`abbreviations` found it; ``apart`` is what
-    :func:`spelled_apart` found.
+    """What is known around a name.
+
+    ``town`` returns the surrogate of a town, or None. ``full_names`` maps first letters to the full name and comes from
+    :func:`abbreviations`. ``apart`` comes from :func:`spelled_apart`.
     """
 
     town: Callable[[str], str | None] = field(repr=False)
@@ -96,7 +96,7 @@ class Around:
 
 
 def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str], around: Around) -> str:
-    """Return the stand-in of a name made of words.
+    """Return the surrogate of a name made of words.
 
     ``kind`` is ``"facility"``, ``"organization"``, ``"street"`` or ``"place"``.
     """
@@ -106,7 +106,7 @@ def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str
         return first_free(lambda n: scramble(patient.keyed, f"{kind}/{n}", value), value, taken)
     form = normal_form(value)
     apart = around.apart.get(form)
-    # The okina of Heʻeia is a letter too: a name with its own apostrophe is not another's form, least of all its own.
+    # The okina of Heʻeia is a letter too. A name with an apostrophe is not a spelling of another name, nor of itself.
     if apart is not None and not _APOSTROPHE.search(value) and (value.isalpha() or _APOSTROPHE.search(apart)):
         made = _APOSTROPHE.sub("", replace_phrase(patient, kind, apart, taken, around))
         if value.isalpha():
@@ -116,15 +116,17 @@ def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str
     if chain and kind in ("facility", "organization"):
         options = _written_alike(chain, form)
         return first_free(lambda n: case_like(patient.keyed.pick(options, f"chain/{n}", form), value), value, taken)
-    letters = value.upper() if len(value) <= _LOWER_CASE_LETTERS else value  # mta is MTA
+    letters = value.upper() if len(value) <= _LOWER_CASE_LETTERS else value  # mta is read as MTA
     if kind in ("facility", "organization") and _ABBREVIATION.fullmatch(letters):
         return first_free(lambda n: _other_letters(patient, kind, value, around, n), value, taken)
     return first_free(lambda n: _other_words(patient, kind, value, around, n), value, taken)
 
 
 def _written_alike(chain: Sequence[str], form: str) -> Sequence[str]:
-    """Return the names of ``chain`` that are written as the one with normal form ``form`` is: words in capitals, in
-    title case or neither; else those of as many words, else all, so that there is a choice.
+    """Return the names of ``chain`` written like the one with normal form ``form``, word by word.
+
+    Compared are words in capitals, in title case, or in neither. If there are too few such names, return those with as
+    many words; else all.
     """
     own = next(name for name in chain if normal_form(name) == form)
     written = [name for name in chain if _cases(name) == _cases(own)]
@@ -142,7 +144,7 @@ def _first_letters(name: str, *, is_short: bool) -> str:
 
 
 def _other_letters(patient: Patient, kind: str, value: str, around: Around, attempt: int) -> str:
-    """Return the stand-in of an abbreviation: the first letters of that of the full name, where that is known."""
+    """Return the surrogate of an abbreviation: the first letters of the full name's surrogate, if it is known."""
     letters = "".join(char for char in value if char.isalpha()).upper()
     full = around.full_names.get(letters)
     if full is not None and attempt == 0:
@@ -151,7 +153,7 @@ def _other_letters(patient: Patient, kind: str, value: str, around: Around, atte
         if len(initials) == len(letters):
             chars = iter(initials)
             return "".join(case_like(next(chars), char) if char.isalpha() else char for char in value)
-        if value.isalpha():  # a town of two words for one of one
+        if value.isalpha():  # the surrogate of the full name may have another number of words
             return case_like(initials, value)
     ending = next((end for end in _KEPT_ENDINGS if letters.endswith(end) and len(letters) > len(end) + 1), "")
     head = value[: len(value) - len(ending)] if value.endswith(ending) else value
@@ -167,7 +169,7 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
     if name_at is not None:
         is_kept[name_at], is_telling[name_at] = False, True
     if not any(is_telling):
-        # Nothing but words of kind (First Lutheran, the Center for Heart): the first of them has to tell then.
+        # All words are words of kind (First Lutheran, the Center for Heart): replace the first that is not a head word.
         words = [(i, token.lower()) for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2]
         places = [i for i, word in words if word not in _SKIPPED]
         if not places:
@@ -209,9 +211,9 @@ def _is_numbered(tokens: Sequence[str], index: int) -> bool:
 
 
 def _name_of_kind_words(kind: str, tokens: Sequence[str], is_telling: Sequence[bool]) -> int | None:
-    """Return which word is the name where nothing but numbers and letters stand beside words of kind, or None.
+    """Return the index of the word that is the name, when all other words are words of kind; else None.
 
-    It is the Park of ``123 Park Ave`` and the Mercy of ``Mercy Clinic 12``; ``Troop 82`` and ``Ward 3`` have none.
+    It is Park in ``123 Park Ave`` and Mercy in ``Mercy Clinic 12``. ``Troop 82`` and ``Ward 3`` have none.
     """
     least = 1 if kind == "street" else 2
     if any(told and len(token) >= least and token.isalpha() for token, told in zip(tokens, is_telling, strict=True)):
@@ -226,9 +228,9 @@ def _name_of_kind_words(kind: str, tokens: Sequence[str], is_telling: Sequence[b
 
 
 def _street_name(tokens: Sequence[str]) -> int | None:
-    """Return which of the words that streets are called by is the name of one, or None: the Park of ``123 Park Ave``.
+    """Return the index of the word of a street kind that is used as a name (Park in ``123 Park Ave``), or None.
 
-    ``County Rd 12`` and ``State Hwy 7`` have their number for a name.
+    ``County Rd 12`` and ``State Hwy 7`` have a number as their name.
     """
     words = [
         i for i, token in enumerate(tokens) if token.isalpha() and len(token) > 1 and token.lower() not in _COMPASS
@@ -250,7 +252,7 @@ def _stays(token: str, kept: frozenset[str], kind: str) -> bool:
         return False
     lower = token.lower().replace("’", "'")
     if len(token) == 1:
-        # A letter is a ward, a flat or an initial: only compass points of streets stay.
+        # A single letter is a ward, a flat or an initial, so it is replaced. Only compass points of streets are kept.
         return kind == "street" and (lower in "nsew" or token in "PO")
     if kind in ("facility", "organization") and _SPECIALTY.search(lower):
         return True
@@ -258,7 +260,7 @@ def _stays(token: str, kept: frozenset[str], kind: str) -> bool:
 
 
 def _is_road_letter(tokens: Sequence[str], index: int) -> bool:
-    """Say whether a letter is the I of ``I-84`` or the E of ``I-84 E``."""
+    """Return whether a letter is the I of ``I-84`` or the E of ``I-84 E``."""
     around = (tokens[index - 2 : index], tokens[index + 1 : index + 3])
     if tokens[index] == "I":
         return len(around[1]) == 2 and around[1][0] in "- " and around[1][1][0].isdecimal()
@@ -266,8 +268,9 @@ def _is_road_letter(tokens: Sequence[str], index: int) -> bool:
 
 
 def _run_end(tokens: Sequence[str], is_kept: Sequence[bool], start: int) -> int:
-    """Return where the run of telling words from ``start`` ends; only spaces join them, and abbreviations stand
-    apart.
+    """Return the end of the run of identifying words that begins at ``start``.
+
+    Only spaces join a run. An abbreviation is a run of its own.
     """
     end = start + 1
     if _is_short_code(tokens, start):
@@ -284,7 +287,7 @@ def _run_end(tokens: Sequence[str], is_kept: Sequence[bool], start: int) -> int:
 
 
 def _is_short_code(tokens: Sequence[str], index: int) -> bool:
-    """Say whether a token is one letter, or a few capitals among words in other case (the UT of ``UT Med Center``)."""
+    """Return whether a token is one letter, or a few capitals among words in other case (UT in ``UT Med Center``)."""
     token = tokens[index]
     if len(token) == 1:
         return True
@@ -300,7 +303,7 @@ def _other_number(patient: Patient, kind: str, token: str, attempt: int) -> str:
 
 
 def _digits(patient: Patient, kind: str, digits: str, attempt: int) -> str:
-    """Return another number of as many digits, near in size where it is small: there is no 9th floor in every house."""
+    """Return another number with as many digits; one digit becomes 1 to 7, since few buildings have a 9th floor."""
     if len(digits) == 1 and digits != "0":
         return str(1 + (int(digits) - 1 + 1 + patient.keyed.number(f"{kind} digit/{attempt}", digits) % 6) % 7)
     return scramble(patient.keyed, f"{kind} number/{attempt}", digits)
@@ -343,14 +346,14 @@ def _word_like(new: str, word: str) -> str:
 def _phrase(
     patient: Patient, kind: str, words: Sequence[str], before: Sequence[str], form: str, attempt: int
 ) -> list[str]:
-    """Return about as many telling words as ``words``, of the sort that the words around suggest."""
+    """Return about as many identifying words as ``words``, of the kind that the words before them suggest."""
     listed = phrases()
 
     def pick(options: Sequence[str], purpose: str) -> str:
         return patient.keyed.pick(options, f"{kind} {purpose}/{attempt}", form)
 
     def pick_first(options: Sequence[str], purpose: str) -> str:
-        # With the first letter of the original, the letters of the whole name might be those of its abbreviation.
+        # Avoid the first letter of the original: otherwise the surrogate might have the same abbreviation.
         turns = (pick(options, f"{purpose} {turn}") for turn in range(_LETTER_TURNS))
         drawn = [next(turns)]
         while normal_form(drawn[-1])[:1] == form[:1] and (another := next(turns, None)):
@@ -374,7 +377,7 @@ def _phrase(
 
 
 def _ending(word: str) -> str:
-    """Return the ending of a possessive, which may have lost its apostrophe behind a family name (Cruikshanks)."""
+    """Return the possessive ending of a word; it may lack its apostrophe after a family name (Cruikshanks)."""
     if word[-2:].lower() in _POSSESSIVE:
         return word[-2:] if len(word) > _LEAST_POSSESSIVE else ""
     family = names().family
@@ -383,6 +386,6 @@ def _ending(word: str) -> str:
 
 
 def _middle(patient: Patient, kind: str, words: Sequence[str], form: str, attempt: int) -> list[str]:
-    """Return what goes between the first and the last of more than two words: family names, at most two."""
+    """Return the words between the first and the last word of a name of more than two: at most two family names."""
     pool = names().pools["english", ""]
     return [patient.keyed.pick(pool, f"{kind} middle {n}/{attempt}", form) for n in range(min(len(words) - 2, 2))]

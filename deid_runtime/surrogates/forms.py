@@ -1,6 +1,4 @@
-"""The written form of a value: what makes two mentions the same, letter case, and filling a shape with other
-characters.
-"""
+"""The written form of a value: its normal form, and functions that change its letters and digits but not its shape."""
 
 import re
 import unicodedata
@@ -11,7 +9,7 @@ from deid_runtime.surrogates.hashing import Keyed
 
 _DROP_ASCII: Final = {code: None for code in range(128) if not chr(code).isalnum()}
 
-#: Letters that stand in for letters of the same script; upper case follows from lower case where there is one.
+#: Letters that replace letters of the same script. Upper case follows from lower case if the script has both.
 _SCRIPTS: Final = (
     (0x0370, 0x03FF, "αβγδεζηθικλμνξοπρστυφχψω"),
     (0x0400, 0x04FF, "абвгдежзиклмнопрстуфхцчшщэюя"),
@@ -29,14 +27,14 @@ _SCRIPTS: Final = (
         "우원유윤은이인장재정조주준지진찬창하한현호홍희"
     )),
 )  # fmt: skip
-_APOSTROPHE_LETTERS: Final = "ʻʼ"  # punctuation as readers see it, though Unicode calls them letters
-_LOWER: Final = "abcdefghjklmnpqrstuvwxyz"  # without i and o, which read as digits in identifiers
+_APOSTROPHE_LETTERS: Final = "ʻʼ"  # punctuation to readers, although Unicode classes them as letters
+_LOWER: Final = "abcdefghjklmnpqrstuvwxyz"  # without i and o, which look like digits in identifiers
 
 
 def normal_form(value: str) -> str:
-    """Return what mentions of one thing share: letters and digits, case folded, without accents or punctuation.
+    """Return the normal form: letters and digits only, case folded, without accents.
 
-    Empty when ``value`` holds neither.
+    Two mentions are the same when their normal forms are equal. Empty when ``value`` has no letter or digit.
     """
     return _short_normal_form(value) if len(value) <= 64 else _normal_form(value)
 
@@ -44,19 +42,18 @@ def normal_form(value: str) -> str:
 def _normal_form(value: str) -> str:
     if value.isascii():
         return value.lower().translate(_DROP_ASCII)
-    # The Turkish letter without a dot has the capital of the one with: both are one, as capitals make them.
+    # The capital of the Turkish dotless i is I, as that of i is, so both letters get one form.
     decomposed = unicodedata.normalize("NFKD", value).casefold().replace("ı", "i")
     kept = (char for char in decomposed if char.isalnum() and char not in _APOSTROPHE_LETTERS)
     return unicodedata.normalize("NFC", "".join(kept))
 
 
-# Every value is normalised several times on its way; only short ones are kept, so the cache stays within some
-# megabytes.
+# Each value is normalised several times. Only short values are cached, to limit the cache to some megabytes.
 _short_normal_form = lru_cache(maxsize=16_384)(_normal_form)
 
 
 def holds_text(value: str) -> bool:
-    """Say whether there is any letter or digit, of any script, in ``value``; an okina alone is none."""
+    """Return whether ``value`` has a letter or digit of any script. An okina alone is not a letter."""
     return any(char.isalnum() and char not in _APOSTROPHE_LETTERS for char in value)
 
 
@@ -69,7 +66,7 @@ def _letter_like(char: str, number: int) -> str:
     code = ord(char)
     for first, last, letters in _SCRIPTS:
         if first <= code <= last:
-            # The lists are bases without marks: an accented original differs from its base anyhow.
+            # The lists have base letters without accents, so an accented original always differs.
             letter = letters[number % len(letters)]
             if letter == char.lower():
                 letter = letters[(number + 1) % len(letters)]
@@ -79,12 +76,11 @@ def _letter_like(char: str, number: int) -> str:
 
 
 def scramble(keyed: Keyed, purpose: str, value: str, *, identity: str | None = None) -> str:
-    """Return ``value`` with every letter replaced by another letter and every digit by a digit, all else in place.
+    """Return ``value`` with each letter replaced by a letter and each digit by a digit; keep all other characters.
 
-    The choice depends on ``identity`` (the normal form of ``value`` unless given), so that other spacing or case
-    changes
-    nothing. The first digit stays other than 0 unless it was; zeros before all other digits stay, as padding does.
-    Takes time linear in the length of ``value``.
+    The choice depends on ``identity`` (by default the normal form of ``value``), so spacing and letter case do not
+    change it. The first digit is 0 only if the original is; leading zeros stay, because they are padding. Takes time
+    linear in the length of ``value``.
     """
     identity = normal_form(value) if identity is None else identity
     stream = keyed.stream(len(value), purpose, identity)
@@ -109,7 +105,7 @@ def scramble(keyed: Keyed, purpose: str, value: str, *, identity: str | None = N
 
 
 def changed(value: str) -> str:
-    """Return ``value`` with each letter and digit moved to the next: the last resort when every choice was taken."""
+    """Return ``value`` with each letter and digit moved to the next one: the last resort if all others are taken."""
     out: list[str] = []
     for char in value:
         if char.isdecimal():
@@ -126,7 +122,7 @@ def changed(value: str) -> str:
 
 
 def misspell(word: str, number: int) -> str:
-    """Return ``word`` with one slip of the pen inside: two letters swapped, or one left out."""
+    """Return ``word`` with one misspelling inside: two letters swapped, or one left out."""
     places = [i for i in range(1, len(word) - 1) if word[i].isalpha() and word[i + 1].isalpha()]
     places = [i for i in places if word[i].lower() != word[i + 1].lower()]
     if len(word) < 4 or not places:
@@ -137,7 +133,7 @@ def misspell(word: str, number: int) -> str:
     return word[:place] + word[place + 1].lower() + word[place].lower() + word[place + 2 :]
 
 
-#: Spellings that a name can take on without looking wrong: (pattern, what it becomes).
+#: Plausible spelling variants of names: (pattern, replacement).
 _VARIANTS: Final = tuple(
     (re.compile(pattern, re.I), new)
     for pattern, new in (
@@ -164,6 +160,6 @@ _VARIANTS: Final = tuple(
 
 
 def vary(word: str, number: int) -> str:
-    """Return ``word`` in another plausible spelling (Sheppard, Shepard); with a letter more where there is none."""
+    """Return ``word`` in another plausible spelling (Sheppard, Shepard), or with one more letter when there is none."""
     found = [variant for pattern, new in _VARIANTS if (variant := pattern.sub(new, word, count=1)) != word]
     return found[number % len(found)] if found else word + "aeio"[number % 4]

@@ -1,7 +1,7 @@
-"""Keyed choices: the same key and the same value always choose the same thing, and nothing is stored.
+"""Keyed choices: the same key and the same value always give the same choice, and nothing is stored.
 
-HMAC-SHA256 throughout, on copies of one that has read the key: OpenSSL 3 looks its algorithm up anew for every one-shot
-``hmac.digest``, which takes twice as long.
+All use HMAC-SHA256, on copies of one object that has read the key. OpenSSL 3 looks up the algorithm again for every
+one-shot ``hmac.digest``, which takes twice as long.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ _ROUNDS: Final = 4
 
 
 class Keyed:
-    """A source of choices that depend on a secret and on the values named, on nothing else."""
+    """A source of choices that depend only on a secret and on the given values."""
 
     __slots__ = ("_keyed",)
 
@@ -23,19 +23,19 @@ class Keyed:
         self._keyed = hmac.new(secret, digestmod="sha256")
 
     def digest(self, purpose: str, value: str) -> bytes:
-        """Return 32 bytes for ``value``; ``purpose`` keeps kinds of choices apart and must hold no NUL."""
-        # Lone surrogates may come from broken input: they are hashed like any other character.
+        """Return 32 bytes for ``value``. ``purpose`` separates kinds of choices and must not contain NUL."""
+        # Broken input may contain lone UTF-16 surrogates: hash them like any other character.
         message = f"{purpose}\0{value}".encode("utf-8", "surrogatepass")
         started = self._keyed.copy()
         started.update(message)
         return started.digest()
 
     def derive(self, purpose: str, value: str) -> "Keyed":
-        """Return a source of its own for ``value``: one patient's choices say nothing of another's."""
+        """Return a separate source for ``value``: the choices of one patient say nothing about those of another."""
         return Keyed(self.digest(purpose, value))
 
     def number(self, purpose: str, value: str) -> int:
-        """Return an even choice among 2**64 numbers."""
+        """Return a uniformly distributed integer in ``[0, 2**64)``."""
         return int.from_bytes(self.digest(purpose, value)[:8], "big")
 
     def pick(self, options: Sequence[T], purpose: str, value: str) -> T:
@@ -43,21 +43,21 @@ class Keyed:
         return options[self.number(purpose, value) % len(options)]
 
     def stream(self, size: int, purpose: str, value: str) -> bytes:
-        """Return ``size`` bytes, for values that need a choice per character."""
+        """Return ``size`` bytes, for values that need a choice for each character."""
         seed = self.digest(purpose, value)
         return seed[:size] if size <= len(seed) else hashlib.shake_256(seed).digest(size)
 
     def order(self, size: int, purpose: str) -> list[int]:
-        """Return a keyed order of ``range(size)``, for short lists."""
+        """Return a keyed order of ``range(size)``. Use it for short lists."""
         stream = self.stream(4 * size, purpose, "")
         return sorted(range(size), key=lambda i: (stream[4 * i : 4 * i + 4], i))
 
     def permute(self, index: int, size: int, purpose: str, rounds: int = _ROUNDS) -> int:
-        """Return where a keyed permutation of ``range(size)`` takes ``index``.
+        """Return the index to which a keyed permutation of ``range(size)`` maps ``index``.
 
-        Distinct entries of a list so get distinct stand-ins, which plain hashing could not promise. A balanced Feistel
-        network on the next even power of two, walked until it falls inside the list (Black and Rogaway, "Ciphers with
-        Arbitrary Finite Domains", 2002). ``size`` is at most 2**512.
+        Distinct entries of a list get distinct surrogates, which plain hashing does not guarantee. Uses a balanced
+        Feistel network on the next even power of two, applied repeatedly until the result is below ``size`` (Black and
+        Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). ``size`` is at most 2**512.
         """
         half = max(1, ((size - 1).bit_length() + 1) // 2)
         mask = (1 << half) - 1

@@ -1,7 +1,7 @@
-"""The secret that all surrogates depend on: made once, kept in a file, never printed.
+"""The secret key that all surrogates depend on: created once, kept in a file, never printed.
 
-A key file holds 32 random bytes as 64 hexadecimal digits and a line end, readable by its owner alone. Whoever has it
-can tell which original a surrogate stands for by trying candidates, so it is guarded like the notes themselves.
+A key file holds 32 random bytes as 64 hexadecimal digits and a line end. Only its owner may read it. Anyone with the
+key can try candidates to find the original of a surrogate, so protect the key like the notes themselves.
 """
 
 import os
@@ -17,15 +17,15 @@ KEY_BYTES: Final = 32
 
 
 def new_key() -> bytes:
-    """Return a fresh random key of :data:`KEY_BYTES` bytes."""
+    """Return a new random key of :data:`KEY_BYTES` bytes."""
     return secrets.token_bytes(KEY_BYTES)
 
 
 def write_key(path: Path | str) -> None:
-    """Write a fresh key to ``path``, readable and writable by the owner only.
+    """Write a new key to ``path``, readable and writable by the owner only.
 
-    Raises SettingsError when the file exists already (notes de-identified with a lost key can never be continued
-    consistently), OutputError when it cannot be written.
+    Raises SettingsError when the file exists: without the old key, notes can no longer get consistent surrogates.
+    Raises OutputError when the file cannot be written.
     """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
@@ -42,15 +42,15 @@ def write_key(path: Path | str) -> None:
 def load_key(path: Path | str, *, allow_shared: bool = False) -> bytes:
     """Return the key in the file ``path``.
 
-    ``allow_shared`` takes also a file that other users can open or that another user owns.
+    ``allow_shared`` also accepts a file that other users can open or that another user owns.
 
-    Raises SettingsError when the file is missing, unreadable, open to others, not exactly 64 hexadecimal digits, or
-    holds a key that is obviously not random.
+    Raises SettingsError when the file is missing, unreadable, open to others, or not exactly 64 hexadecimal digits, or
+    when its key is obviously not random.
     """
     try:
         with open(path, "rb") as file:
             check_secret_file(path, os.fstat(file.fileno()), allow_shared=allow_shared)
-            # One byte more than the longest valid file: a wrong path to something huge is not read whole.
+            # Read one byte more than the longest valid file: do not read all of a large file after a wrong path.
             content = file.read(2 * KEY_BYTES + 3)
     except FileNotFoundError:
         raise SettingsError(f"no key file {path}; make one with `deid key new {path}`") from None
@@ -65,7 +65,7 @@ def load_key(path: Path | str, *, allow_shared: bool = False) -> bytes:
         )
     try:
         key = bytes.fromhex(digits.decode("ascii"))
-    except ValueError:  # UnicodeDecodeError is one too
+    except ValueError:  # includes UnicodeDecodeError
         raise SettingsError(
             f"key file {path} holds something else than hexadecimal digits; make a key with `deid key new`"
         ) from None

@@ -1,7 +1,7 @@
-"""Values that are broken over lines or spelled out: a surrogate is made of the value in one piece, and written like it.
+"""Values with line ends or gaps: make the surrogate of the joined value, then restore the layout.
 
-``John<line end>Smith`` is the same person as ``John Smith``, with the same surrogate. Where the value had a line end,
-the surrogate has one too, so that no line of a note is lost.
+``John<line end>Smith`` and ``John Smith`` are the same person and have the same surrogate. The surrogate has as many
+line ends as the value, so the note keeps its lines.
 """
 
 import re
@@ -15,13 +15,13 @@ from deid_runtime.text.reading.edits import Edit, apply_edits
 _BREAK: Final = re.compile(r"(\r\n?|[\n\x85\u2028\u2029]|<br\s{0,8}/?>)", re.IGNORECASE)
 _BLANKS: Final = " \t"
 _WORD: Final = re.compile(r"\S+")
-#: A word spelled with gaps: letters, each with the same mark or space between.
+#: A word spelled with gaps: letters with the same mark or space between all of them.
 _SPELLED: Final = re.compile(r"[^\W\d_](?P<gap>[ ._~*·/-])[^\W\d_](?:(?P=gap)[^\W\d_])+")
 _WIDE_GAP: Final = re.compile(r" {2,4}")
 
 
 def unbroken(note: Note, spans: Sequence[Span]) -> tuple[Note, list[Span]]:
-    """Return ``note`` with a space for each line end and the blanks around it inside ``spans``, and the spans in it.
+    """Return ``note`` with each line end inside ``spans`` and the blanks around it as one space, and the new spans.
 
     ``spans`` are sorted, disjoint and inside the text.
     """
@@ -41,7 +41,7 @@ def _line_ends(text: str, span: Span) -> list[Edit]:
     for match in _BREAK.finditer(value):
         start = len(value[: match.start()].rstrip(_BLANKS))
         end = len(value) - len(value[match.end() :].lstrip(_BLANKS))
-        if edits and start + span.start <= edits[-1].end:  # a blank line
+        if edits and start + span.start <= edits[-1].end:  # after a blank line: extend the edit
             edits[-1] = Edit(edits[-1].start, end + span.start, " ")
         else:
             edits.append(Edit(start + span.start, end + span.start, " "))
@@ -51,10 +51,10 @@ def _line_ends(text: str, span: Span) -> list[Edit]:
 def written_like(made: str, value: str, written: str) -> str:
     """Return ``made``, the surrogate of ``value``, with the line ends of the value as it is ``written``.
 
-    It is spelled out where that is and ``value`` is not.
+    If ``written`` has gaps between its letters and ``value`` does not, ``made`` gets the same gaps.
 
-    A line end stands between the same words; where the numbers of words differ, between those nearest to it, and behind
-    a surrogate of one word.
+    A line end stays between the same words. When the numbers of words differ, it goes to the nearest place between two
+    words. It goes after a surrogate of one word.
     """
     pieces = _BREAK.split(written)
     if len(pieces) == 1:
@@ -68,7 +68,7 @@ def written_like(made: str, value: str, written: str) -> str:
     for part, line_end, following in zip(parts, breaks, parts[1:], strict=False):
         before += len(part.split())
         indent = following[: len(following) - len(following.lstrip(_BLANKS))]
-        # The word behind which the line ends, counted from 1; never before that of the line end before.
+        # The line ends after this word, counted from 1; never before the word of the previous line end.
         nth = before if len(words) == total else (before * len(words) + total // 2) // max(total, 1)
         at = min(max(nth, at, 1), len(words))
         if at < len(words):

@@ -1,6 +1,4 @@
-"""The word lists under ``data/surrogates``, read once, on first use. ``data/surrogates/SOURCES.md`` says where each
-is from.
-"""
+"""The word lists in ``data/surrogates``, read once, on first use. ``SOURCES.md`` there states their sources."""
 
 import re
 import zlib
@@ -15,19 +13,19 @@ from deid_runtime.lexicon.states import us_states
 from deid_runtime.surrogates.forms import normal_form
 
 _FOLDER: Final = "data/surrogates"
-_LEAST_POOL: Final = 8  # fewer would be too few to hide among
+_LEAST_POOL: Final = 8  # a smaller pool would not hide the original
 _ENGLISH: Final = {"english rare": "any english", "english": "any english"}
-#: Where a name is in both kinds of lists and too few others are for the same cultures, which kind it rather is.
+#: For names in both kinds of lists, whose two cultures have too few such names: data to choose the more likely kind.
 _RARE_AS_GIVEN: Final = frozenset({"english rare"})
 _COMMON_GIVEN: Final = frozenset({"english", "spanish"})
 _COMMON_FAMILIES: Final = frozenset({"english", "spanish"})
-_SYLLABIC: Final = ("korean", "chinese")  # cultures of given names of two syllables, often joined by a hyphen
+_SYLLABIC: Final = ("korean", "chinese")  # cultures with given names of two syllables, often joined by a hyphen
 _OTHER_KIND: Final = {"given": "family", "family": "given"}
 _NAME_FORM: Final = re.compile(r"[A-Z][a-z]?['’](?=[A-Z])|Ma?c(?=[A-Z])|St\.? (?=[A-Z])")
 
 
 def read_rows(name: str) -> Iterator[list[str]]:
-    """Yield the tab-separated fields of each line of a list that travels with the package."""
+    """Yield the tab-separated fields of each line of a list in the package."""
     text = resources.files("deid_runtime").joinpath(f"{_FOLDER}/{name}").read_text(encoding="utf-8")
     for line in text.splitlines():
         if line:
@@ -36,7 +34,7 @@ def read_rows(name: str) -> Iterator[list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A name found in a list: the pool it shares with its like, and its place there."""
+    """A listed name: the pool of similar names that it belongs to, and its index there."""
 
     pool: tuple[str, ...] = field(repr=False)
     index: int
@@ -48,23 +46,24 @@ class Listed:
 class Names:
     """Given and family names by naming culture.
 
-    ``given`` and ``family`` map a normal form to its pool: the same one for a name of both kinds, as long as enough
-    others are of both for the same cultures, so that a word has one stand-in whatever it is taken for. Pools are
-    disjoint, and the names of one share culture, sex and form (``O'``, ``Mc``, hyphen, two letters) as far as there are
-    enough. ``pools`` maps (culture, sex) to given names and (culture, "") to family names, for names in no list;
-    (culture, "-F") and (culture, "-M") to given names of two syllables.
+    ``given`` and ``family`` map a normal form to its place in a pool. A name of both kinds has the same pool in both,
+    if enough other names are of both kinds for the same cultures. So it has one surrogate in either role. Pools are
+    disjoint. The names of a pool share culture, sex and form (``O'``, ``Mc``, hyphen, two letters) as far as there are
+    enough such names.
+    ``pools`` is for names in no list: (culture, sex) -> given names, (culture, "") -> family names, (culture, "-F") and
+    (culture, "-M") -> given names of two syllables.
     """
 
     given: Mapping[str, Listed]
     family: Mapping[str, Listed]
     pools: Mapping[tuple[str, str], tuple[str, ...]]
-    rather_family: frozenset[str]  # of the names in both lists, those that mostly are family names
+    rather_family: frozenset[str]  # names in both lists that are more likely family names
     syllables: Mapping[str, Mapping[str, Listed]]  # culture -> the parts of its hyphenated given names
     formal_of: Mapping[str, str]  # normal form of a nickname -> that of the formal name
     nicknames: Mapping[str, tuple[str, ...]]  # normal form of a formal name -> its nicknames
 
     def listed(self, form: str, *, is_family: bool | None = None) -> Listed | None:
-        """Return the place of a name among family or given names, or among those where it rather belongs."""
+        """Return the place of a name. The kind ``is_family`` (None: the more likely kind) is searched first."""
         if is_family is None:
             is_family = form in self.rather_family
         first, second = (self.family, self.given) if is_family else (self.given, self.family)
@@ -72,7 +71,7 @@ class Names:
 
 
 def _name_rows() -> Iterator[tuple[str, str, str, str]]:
-    """Yield (kind, name, culture, sex); our own lists come first, because the first culture to claim a name has it."""
+    """Yield (kind, name, culture, sex). Our own lists come first: the first culture that has a name keeps it."""
     for kind, name, culture, sex in (row for row in read_rows("own_names.tsv")):
         yield kind, name, culture, sex
     for name, culture, sex in read_rows("given_names.tsv"):
@@ -82,7 +81,7 @@ def _name_rows() -> Iterator[tuple[str, str, str, str]]:
 
 
 def form_of_name(name: str) -> str:
-    """Return the form that a stand-in of ``name`` must have: what it starts with, a hyphen, or that it is short."""
+    """Return the form that ``name`` and its surrogate share: prefix, hyphen, apostrophe, two letters, or empty."""
     found = _NAME_FORM.match(name)
     if found:
         return found[0].replace("’", "'").lower().replace("mac", "mc")
@@ -93,7 +92,7 @@ def form_of_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Claimed:
-    """A name with the culture and sex it is listed for as a given name, and the culture as a family name."""
+    """A name with its culture and sex as a given name, and its culture as a family name."""
 
     name: str
     culture: str  # as a given name, or empty
@@ -104,7 +103,7 @@ class _Claimed:
 def _claimed_names(nicknames: Mapping[str, tuple[str, str]]) -> dict[str, _Claimed]:
     given: dict[str, tuple[str, str, str]] = {}
     family: dict[str, tuple[str, str]] = {}
-    # Names with nicknames stand in for each other, so that the nickname has something to follow.
+    # Names with nicknames share pools, so that the surrogate of a name has nicknames too.
     for form, (name, sex) in nicknames.items():
         given[form] = (name, "nicknamed", sex)
     for kind, name, culture, sex in _name_rows():
@@ -116,17 +115,17 @@ def _claimed_names(nicknames: Mapping[str, tuple[str, str]]) -> dict[str, _Claim
     for form in (*given, *(form for form in family if form not in given)):
         name, culture, sex = given.get(form, ("", "", ""))
         spellings = [spelling for spelling in (name, family.get(form, ("",))[0]) if spelling]
-        # Dangelo is D'Angelo without its apostrophe: the spelling with the form to keep is the name.
+        # Dangelo is D'Angelo without its apostrophe: prefer the spelling that has a form to keep.
         spelling = next((spelling for spelling in spellings if form_of_name(spelling)), spellings[0])
         claimed[form] = _Claimed(spelling, culture, sex, family[form][1] if form in family else "")
     return claimed
 
 
 def _pool_keys(claimed: _Claimed) -> Iterator[tuple[str, ...]]:
-    """Yield what a name shares with the other names of its pool, the closest likeness first."""
+    """Yield the keys of possible pools of a name, from the most to the least similar names."""
     form, sex, given, family = form_of_name(claimed.name), claimed.sex, claimed.culture, claimed.family_culture
     if form == "2":
-        # Names and initials of two letters cannot be told apart: their stand-ins have two letters too.
+        # Names and initials of two letters look the same, so their surrogates have two letters too.
         yield "two letters", family, given, sex
         yield ("two letters", family) if family else ("two letters", given, sex)
         yield ("two letters", "family") if family else ("two letters", sex)
@@ -175,9 +174,9 @@ def names() -> Names:
 
 
 def _syllables(culture: str, pools: Mapping[tuple[str, str], tuple[str, ...]]) -> dict[str, Listed]:
-    """Return the places of the syllables of given names: those of both sexes stand in for each other, and those of one.
+    """Return normal form -> place of the syllables of given names, in three pools: female, male and both.
 
-    So Ying-Hsuan and her brother Ying-Kai share a syllable still, and each sounds like a girl's or a boy's name.
+    So Ying-Hsuan and her brother Ying-Kai still share a syllable, and each surrogate sounds like a name of that sex.
     """
     sexes: dict[str, set[str]] = {}
     for sex in ("F", "M"):
@@ -210,7 +209,8 @@ def _places_in_pools(
 ) -> tuple[dict[str, Listed], dict[str, Listed]]:
     """Return the places of given names and of family names.
 
-    A name that is in no pool, or as the other of its two kinds, has a place by hash in the pool of its culture.
+    A hash chooses the place in the pool of its culture for a name in no pool, and for a name used as its less likely
+    kind.
     """
     own_places = {name: place for pool in every_pool.values() for place, name in enumerate(pool)}
     given: dict[str, Listed] = {}
@@ -223,7 +223,7 @@ def _places_in_pools(
         ):
             if not culture:
                 continue
-            told = "F" if sex == "U" else sex  # a woman's name where too few are of both sexes
+            told = "F" if sex == "U" else sex  # a female name when too few names are of both sexes
             plain = pools.get((culture, sex)) or pools.get((culture, told)) or pools["english", told]
             pool = plain if key[0] in ("", _OTHER_KIND[kind]) else every_pool[key]
             place = own_places.get(claim.name, -1)
@@ -234,9 +234,9 @@ def _places_in_pools(
 
 
 def _pool_keys_of(claimed: Mapping[str, _Claimed], not_offered: Container[str]) -> dict[str, tuple[str, ...]]:
-    """Return the key of the pool of each name: of its likenesses the closest that enough names on offer share.
+    """Return the key of the pool of each name: the most similar pool that has at least 8 offered names.
 
-    Names that share none with enough others (hyphens in a culture with few) have no pool.
+    A name whose pools are all too small has no key (hyphenated names in a culture with few of them).
     """
     key_of: dict[str, tuple[str, ...]] = {}
     left = {form: list(_pool_keys(name)) for form, name in claimed.items()}
@@ -256,7 +256,7 @@ def _pool_keys_of(claimed: Mapping[str, _Claimed], not_offered: Container[str]) 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A US state, with what must agree in an address there."""
+    """A US state, with the parts of an address that must agree with it."""
 
     code: str
     name: str
@@ -268,7 +268,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Province:
-    """A province, county or state of another country with its towns; ``short`` may be empty."""
+    """A province, county or state of another country, with its towns. ``short`` may be empty."""
 
     country: str
     name: str
@@ -278,7 +278,7 @@ class Province:
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country, its demonym, and towns."""
+    """A country, its demonym and its towns."""
 
     name: str
     demonym: str
@@ -287,7 +287,7 @@ class Country:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """States, provinces and countries, and where each known spelling leads."""
+    """States, provinces and countries, and what each known spelling refers to."""
 
     states: tuple[State, ...]
     provinces: tuple[Province, ...]
@@ -295,7 +295,7 @@ class Places:
     state_forms: Mapping[str, tuple[int, str]]  # normal form -> (state, "code", "name" or "short")
     province_forms: Mapping[str, tuple[int, str]]
     country_forms: Mapping[str, tuple[int, str]]  # -> (country, "name" or "demonym")
-    us_cities: Mapping[str, int]  # normal form -> state; the first state listed has a name that several share
+    us_cities: Mapping[str, int]  # normal form -> state; the first listed state wins for a shared name
     other_cities: Mapping[str, tuple[str, int]]  # -> ("province" or "country", index)
     state_of_zip3: Mapping[str, int]
     state_of_area_code: Mapping[str, int]
@@ -365,7 +365,7 @@ def places() -> Places:
 class Phrases:
     """Words for the names of facilities, organisations, streets and places.
 
-    ``kept`` maps ``"facility"``, ``"street"`` and ``"place"`` to the words that say what kind of thing it is and stay.
+    ``kept`` maps ``"facility"``, ``"street"`` and ``"place"`` to the words for the kind of thing, which are kept.
     """
 
     kept: Mapping[str, frozenset[str]]
@@ -374,7 +374,7 @@ class Phrases:
     singles: tuple[str, ...]
     streets: tuple[str, ...]
     saints: tuple[str, ...]
-    chains: Mapping[str, tuple[str, ...]]  # normal form of a chain or brand -> all of its kind
+    chains: Mapping[str, tuple[str, ...]]  # normal form of a chain or brand -> all of the same kind
 
 
 def _column(name: str) -> tuple[str, ...]:
@@ -383,7 +383,7 @@ def _column(name: str) -> tuple[str, ...]:
 
 @cache
 def phrases() -> Phrases:
-    """Return the words that names of places and facilities are made of."""
+    """Return the words that form names of places and facilities."""
     kinds: dict[str, list[str]] = {}
     for kind, name in read_rows("chains.tsv"):
         kinds.setdefault(kind, []).append(name)

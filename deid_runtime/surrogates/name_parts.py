@@ -1,4 +1,4 @@
-"""The words of a name and what they are: given, family, initials, or particles, titles and suffixes that stay."""
+"""The words of a name and their roles: given, family, initials; particles, titles and suffixes are kept."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ _SUFFIXES: Final = frozenset(particles("surrogate-suffix"))
 _TITLES: Final = frozenset(titles("surrogate"))
 _CREDENTIALS: Final = credential_keys("surrogate")
 _PARTICLES: Final = frozenset(particles("surrogate"))
-#: Particles also where capitalised at the head of a name; the others are given names there (Al, Ben, Do, Le).
+#: Particles also when capitalised at the start of a name. The others are given names there (Al, Ben, Do, Le).
 _FIRM_PARTICLES: Final = frozenset(particles("firm"))
 
 _NEWBORN: Final = frozenset("baby boy girl bb bg twin infant newborn babyboy babygirl".split())
-#: Of these the ones that are given names of English speakers, too.
+#: Particles that are also given names of English speakers.
 _GIVEN_PARTICLES: Final = frozenset(particles("given"))
 
 GIVEN: Final = "given"
@@ -35,14 +35,12 @@ KEPT: Final = "kept"
 
 _FAMILY_FIRST: Final = frozenset({"chinese", "korean", "vietnamese", "hmong", "khmer", "japanese", "hungarian"})
 _SYLLABIC_WORDS: Final = 3  # a family name and the two syllables of a given name
-LONGEST_NAME_CHARS: Final = 200  # a longer span is no name: it is scrambled, in linear time
+LONGEST_NAME_CHARS: Final = 200  # a longer span is not a name: it is scrambled, in linear time
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A word ``[start, end)`` of a mention. ``role`` is one of the constants above; ``place`` what its position
-    suggests.
-    """
+    """A word ``[start, end)`` of a mention, its normal form, and its role: a constant above, or empty if unknown."""
 
     start: int
     end: int
@@ -51,14 +49,16 @@ class Part:
 
 
 def is_listed(form: str) -> bool:
-    """Say whether a normal form is that of a given name, family name or nickname of the lists."""
+    """Return whether a normal form is that of a listed given name, family name or nickname."""
     known = names()
     return form in known.given or form in known.family or form in known.formal_of
 
 
 def _words(value: str) -> Iterator[tuple[int, int]]:
-    """Yield the words of a name; a hyphenated given name of the lists (Mei-Ling) is one word, as are two syllables of
-    one beside a family name of the same culture (Park Soo Jin).
+    """Yield the half-open offsets of the words of a name.
+
+    A listed hyphenated given name (Mei-Ling) is one word. So are the two syllables of a given name beside a family name
+    of the same culture (Park Soo Jin).
     """
     words: list[tuple[int, int]] = []
     place = 0
@@ -83,7 +83,7 @@ def _syllables_at(value: str, words: Sequence[tuple[int, int]]) -> int | None:
 
 
 def _is_one_name(hyphenated: str) -> bool:
-    """Say whether a hyphenated word is one given name, for which there are others of its form to stand in."""
+    """Return whether a hyphenated word is one given name that has surrogates of the same form."""
     listed = names().given.get(normal_form(hyphenated))
     if listed is not None and hyphenated.count("-") == listed.pool[0].count("-"):
         return True
@@ -91,7 +91,7 @@ def _is_one_name(hyphenated: str) -> bool:
 
 
 def syllabic_culture(word: str) -> str:
-    """Return the culture whose given names are of two syllables like those of ``word`` (Min-ji), or nothing."""
+    """Return the culture whose given names have two syllables like those of ``word`` (Min-ji), or an empty string."""
     parts = [normal_form(part) for part in re.split("[- ]", word)]
     if len(parts) != 2:
         return ""
@@ -99,9 +99,10 @@ def syllabic_culture(word: str) -> str:
 
 
 def _is_initials(word: str, *, alone: bool, is_shouted: bool) -> bool:
-    """Say whether a word of a name stands for several names by their letters (``JS``, ``tlh``).
+    """Return whether a word of a name is a set of initials (``JS``, ``tlh``).
 
-    Among other words in capitals (``is_shouted`` and not ``alone``), capitals tell nothing: there a vowel tells a name.
+    When all words are in capitals (``is_shouted`` and not ``alone``), the letter case does not help. There, a word with
+    a vowel is a name.
     """
     if len(word) == 1:
         return True
@@ -110,7 +111,7 @@ def _is_initials(word: str, *, alone: bool, is_shouted: bool) -> bool:
     if not (word.isupper() or word.islower()):
         return False
     if len(word) == 2:
-        is_nickname = word.islower() and word in names().formal_of  # ed is Ed
+        is_nickname = word.islower() and word in names().formal_of  # ed is the nickname Ed
         return (alone and not is_nickname) or not is_listed(normal_form(word))
     if len(word) == 4 or (is_shouted and not alone):
         return word.isupper() and not re.search("[AEIOUY]", word) and not is_listed(normal_form(word))
@@ -118,7 +119,7 @@ def _is_initials(word: str, *, alone: bool, is_shouted: bool) -> bool:
 
 
 def certain_role(patient: Patient, form: str) -> str:
-    """Return the role that the record or the lists give a word wherever it stands, or an empty string."""
+    """Return the role that the record or the lists give a word in any position, or an empty string."""
     role = patient.roles.get(form)
     if role:
         return role
@@ -131,7 +132,7 @@ def certain_role(patient: Patient, form: str) -> str:
 
 
 _FAMILIES: Final[tuple[Holds, Holds]] = ("former", "family")
-#: The former name comes last of the family names: the others are those of today.
+#: Former names come after the current family names.
 _ROLE_OF_FIELDS: Final = (
     (FAMILY, (*fields_that_hold("family"), *fields_that_hold("former"))),
     (GIVEN, fields_that_hold("given")),
@@ -154,7 +155,7 @@ def record_roles(record: Mapping[str, str]) -> dict[str, str]:
 
 
 def former_forms(record: Mapping[str, str]) -> frozenset[str]:
-    """Return the normal forms of the words of the patient's former names that are not family names of today, too."""
+    """Return the normal forms of words of the patient's former names that are not in the current family name too."""
     former, today = (
         {
             normal_form(value[start:end])
@@ -170,8 +171,8 @@ def former_forms(record: Mapping[str, str]) -> frozenset[str]:
 def parse(patient: Patient, value: str) -> list[Part]:
     """Return the words of a mention with their roles, in order.
 
-    ``Family, Given M``, ``FAMILY Given``, ``Given M Family`` and ``Family G M`` are told apart by the comma, by case
-    and by where the initials are; what the record and the lists know of a word goes before its position.
+    The comma, the letter case and the position of initials distinguish ``Family, Given M``, ``FAMILY Given``, ``Given M
+    Family`` and ``Family G M``. The record and the lists have priority over the position of a word.
     """
     spans = list(_words(value))
     comma = value.find(",")
@@ -199,7 +200,7 @@ def parse(patient: Patient, value: str) -> list[Part]:
                 value, spans, words, full, names_left, comma, index
             )
         if len(full) > 1 and len({roles[index] for index in full}) == 1:
-            # Two given names or two family names in a row: where they stand tells more than what they mostly are.
+            # Two given names or two family names in a row: here the position is more reliable than the lists.
             for index in (full[0], full[-1]):
                 roles[index] = _place_role(value, spans, words, full, names_left, comma, index)
         if comma < 0 and len(full) > 1 and _is_family_first([forms[index] for index in full], words[full[-1]]):
@@ -212,9 +213,7 @@ def parse(patient: Patient, value: str) -> list[Part]:
 
 
 def _is_family_first(forms: Sequence[str], last: str) -> bool:
-    """Say whether full words begin with a family name of a culture that puts it first, and end with a given name of
-    it.
-    """
+    """Return whether the words are a family name and then a given name of a culture with the family name first."""
     known = names()
     family, given = known.family.get(forms[0]), known.given.get(forms[-1])
     if family is None or family.culture not in _FAMILY_FIRST or forms[-1] in known.family:
@@ -223,7 +222,7 @@ def _is_family_first(forms: Sequence[str], last: str) -> bool:
 
 
 def _is_kept(value: str, spans: Sequence[tuple[int, int]], words: Sequence[str], index: int) -> bool:
-    """Say whether a word is a suffix, title, degree or particle, which stay as they are."""
+    """Return whether a word is a suffix, title, degree or particle, which are kept unchanged."""
     word, form, last = words[index], normal_form(words[index]), len(words) - 1
     if form in _SUFFIXES and index:
         return True
@@ -240,13 +239,14 @@ def _is_particle(value: str, spans: Sequence[tuple[int, int]], words: Sequence[s
     form = normal_form(words[index])
     if form not in _PARTICLES or index + 1 == len(words):
         return False
-    if "," in value[spans[index][1] : spans[index + 1][0]]:  # La, Minh: a particle leads on to a name
+    # La, Minh: a particle stands directly before a name, without a comma
+    if "," in value[spans[index][1] : spans[index + 1][0]]:
         return False
     if index == 0 and not words[0].islower():
         culture = _culture_of_family(words[1])
         if culture in _FAMILY_FIRST:  # Van Nguyen, Di Wu
             return False
-        # Della Smith, Della Mae Smith, Van Johnson; but Van Buren, a family name of English speakers, is listed so.
+        # Given names: Della Smith, Della Mae Smith, Van Johnson. Not Van Buren, a listed family name.
         second = normal_form(words[1])
         is_name = culture == "english" or second in names().given
         if form in _GIVEN_PARTICLES and is_name and form + second not in names().family:
@@ -283,7 +283,7 @@ def _place_role(
     if index != full[0] and value[spans[index - 1][1] : spans[index][0]] in ("-", "‐", "‑"):
         return FAMILY if full[0] != index - 1 or len(full) == 2 else GIVEN
     if len(full) == 1:
-        # J. Smith, and Warsame H A; Sheri W is known by the lists.
+        # Family names: J. Smith, and Warsame H A. The lists already gave Sheri in "Sheri W" its role.
         return FAMILY if every[0] != index or len(every) > 2 else GIVEN
     if '"' in value or "(" in value:
         opening = max(

@@ -1,11 +1,11 @@
-"""Stand-ins for names, part by part, so that every way of writing a person leads to the same other person.
+"""Surrogates for names, word by word: every spelling of a person leads to the same other person.
 
-Each given or family name has one stand-in per patient, whatever label, role, order, case or note it occurs in: a keyed
-permutation of the names of its naming culture, sex and form, so that two people of a patient keep two names. Initials
-follow the stand-ins of the person they belong to where the note or the record names one, and map letter by letter
-otherwise.
+Each given or family name has one surrogate per patient. It does not depend on the label, role, order, letter case or
+note of a mention. A keyed permutation of the names with the same culture, sex and form chooses it, so two people of a
+patient keep two names. Initials follow the surrogates of their person when the note or the record names this person.
+Otherwise they are mapped letter by letter.
 
-After Deleger et al., "Preparing an annotated gold standard corpus to share", 2014, section 2.2, and Murugadoss et al.
+Sources: Deleger et al., "Preparing an annotated gold standard corpus to share", 2014, section 2.2; Murugadoss et al.
 2021, Supplementary Table 2.
 """
 
@@ -35,7 +35,7 @@ _SPELLED: Final = re.compile(r"(?:[^\W\d_]([-. ])){3,}[^\W\d_]\.?")
 
 
 def replace_name(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
-    """Return the stand-in of one mention, its separators, particles, suffixes and case kept."""
+    """Return the surrogate of one mention; keep its separators, particles, suffixes and letter case."""
     if len(value) > LONGEST_NAME_CHARS or not WORD.search(value):
         return (
             first_free(lambda n: scramble(patient.keyed, f"name/{n}", value), value, taken)
@@ -62,7 +62,7 @@ def replace_name(patient: Patient, people: People, value: str, taken: frozenset[
 
 
 def _stand_ins(patient: Patient, people: People, parts: Sequence[Part], value: str, taken: frozenset[str]) -> list[str]:
-    """Return what each part of a mention becomes, in its case."""
+    """Return the surrogate of each part of a mention, in the letter case of that part."""
     initials = _initials(patient, people, parts, value, taken)
     words = []
     for index, part in enumerate(parts):
@@ -77,7 +77,7 @@ def _stand_ins(patient: Patient, people: People, parts: Sequence[Part], value: s
 
 
 def _respelled(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
-    """Return the stand-in of a name spelled letter by letter (``S-O-U-Z-A``), spelled the same way."""
+    """Return the surrogate of a name spelled letter by letter (``S-O-U-Z-A``), spelled the same way."""
     word = "".join(char for char in value if char.isalpha())
     made = normal_form(stand_in(patient, people, word, taken)).upper()
     return case_like(value[1].join(made) + ("." if value.endswith(".") else ""), word)
@@ -86,7 +86,7 @@ def _respelled(patient: Patient, people: People, value: str, taken: frozenset[st
 def _initials(
     patient: Patient, people: People, parts: Sequence[Part], value: str, taken: frozenset[str]
 ) -> dict[int, str]:
-    """Return what stands for each initial, by index of its part."""
+    """Return the surrogate of each initial, by the index of its part."""
     places = [index for index, part in enumerate(parts) if part.role == INITIAL]
     if not places:
         return {}
@@ -101,7 +101,7 @@ def _initials(
 
     def candidate(attempt: int) -> str:
         known = _known_initials(patient, people, joined, taken) if attempt == 0 else ""
-        if not known and len(joined) == 2 and is_listed(joined):  # NG may be a name: it is replaced as one is
+        if not known and len(joined) == 2 and is_listed(joined):  # NG may be a name: replace it like a name
             known = choose(patient, people, joined, attempt)
         return known or "".join(stand_in_letter(patient, char, attempt) for char in joined)
 
@@ -122,7 +122,7 @@ def _first_letter(patient: Patient, people: People, form: str, taken: frozenset[
 def _one_initial(
     patient: Patient, people: People, full: Mapping[str, Sequence[str]], char: str, taken: frozenset[str]
 ) -> str:
-    """Return what stands for the initial ``char`` beside the full words of the same mention."""
+    """Return the surrogate of the initial ``char`` that stands beside the full words of the same mention."""
     for person in people.persons:
         if full[FAMILY] and set(full[FAMILY]) <= set(person.family):
             for form in person.given:
@@ -136,7 +136,7 @@ def _one_initial(
 
 
 def _known_initials(patient: Patient, people: People, joined: str, taken: frozenset[str]) -> str:
-    """Return the initials of the stand-in of the first person whose initials are ``joined``, or an empty string."""
+    """Return the initials of the surrogate of the first person whose initials are ``joined``, or an empty string."""
     if len(joined) == 1:
         for person in people.persons[:1]:
             for forms in (person.given, person.family):

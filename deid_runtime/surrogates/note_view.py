@@ -1,6 +1,6 @@
-"""What the stand-ins of one note may depend on: its text, its spans and their values, who and what is named in it.
+"""What the surrogates of one note depend on: its text, its spans and their values, and the people and places in it.
 
-Who and what is named may be that of all notes of the patient: :class:`Named`, worked out once for all of them.
+People and places may come from all notes of the patient: :class:`Named` is computed once for all of them.
 """
 
 import string
@@ -31,25 +31,25 @@ from deid_runtime.surrogates.places import (
     state_for,
 )
 
-#: So much of the text behind an age says whether it is one in years.
+#: Number of characters after an age that show whether it is an age in years.
 AFTER_CHARS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What the stand-ins of every note of a context depend on."""
+    """What the surrogates of every note of a context depend on."""
 
     patient: Patient
     context: Context = field(repr=False)
     taken: frozenset[str] = field(repr=False)
     people: People = field(repr=False)
     towns: Mapping[str, str] = field(repr=False)
-    phones: Mapping[str, int] = field(repr=False)  # as plan_phones returns them
+    phones: Mapping[str, int] = field(repr=False)  # result of plan_phones
 
 
 @dataclass(frozen=True, slots=True)
 class NoteView:
-    """What the stand-ins of one note may depend on beside the value: its text and the values of its spans."""
+    """What the surrogates of one note depend on in addition to the value: its text and the values of its spans."""
 
     patient: Patient
     text: str = field(repr=False)
@@ -59,18 +59,18 @@ class NoteView:
     context: Context = field(repr=False)
     people: People = field(repr=False)
     dates: DateStyle
-    years: Mapping[tuple[str, str], tuple[int, ...]] = field(repr=False)  # of each date and the text before it
-    note_year: int  # that ages are counted to
+    years: Mapping[tuple[str, str], tuple[int, ...]] = field(repr=False)  # (text before a date, date) -> its years
+    note_year: int  # the year at which ages are stated
     born: date | None = field(repr=False)
     towns: Mapping[str, str] = field(repr=False)
-    phones: Mapping[str, int] = field(repr=False)  # as plan_phones returns them
+    phones: Mapping[str, int] = field(repr=False)  # result of plan_phones
 
     def beside(self, index: int, label: str, step: int) -> str:
-        """Return the value of the next span in direction ``step`` if it has ``label`` and is close, else nothing."""
+        """Return the value of the next span in direction ``step`` if it has ``label`` and is close, else empty."""
         return beside(self.text, self.spans, self.values, index, label, step)
 
     def town(self, name: str) -> str | None:
-        """Return the stand-in of a town that the context or the gazetteer knows."""
+        """Return the surrogate of a town that the context or the gazetteer knows, else None."""
         form = normal_form(name)
         known = self.towns.get(form)
         if known is None and form in places().us_cities:
@@ -79,7 +79,7 @@ class NoteView:
 
 
 def area_code_of(patient: Patient, taken: frozenset[str]) -> AreaCode:
-    """Return what gives the area codes of telephone numbers, in the states that stand for theirs."""
+    """Return a function that replaces area codes by area codes of the surrogate of their state."""
 
     def area_code(code: str, local: str, attempt: int) -> str:
         return replace_area_code(patient, code, local, attempt, lambda state: state_for(patient, state, taken))
@@ -88,7 +88,7 @@ def area_code_of(patient: Patient, taken: frozenset[str]) -> AreaCode:
 
 
 def view_context(patient: Patient, context: Context, avoid: Collection[str]) -> Named:
-    """Return what the stand-ins of all notes of a context depend on. Takes time that grows with what is named in it."""
+    """Return what the surrogates of all notes of a context depend on. Its run time grows with the number of names."""
     people = find_people(patient, context.names)
     taken = {normal_form(value) for value in avoid} | patient.recorded | context.originals | people.words
     taken.discard("")
@@ -97,7 +97,7 @@ def view_context(patient: Patient, context: Context, avoid: Collection[str]) -> 
     city, state = patient.record.get("city", ""), patient.record.get("state", "")
     recorded = {normal_form(city): (city, state, "")} if holds_text(city) else {}
     for form, (town, state, country) in {**context.towns, **recorded}.items():
-        # In the case of the lists: each mention brings its own.
+        # Make the surrogate in the letter case of the lists: each mention applies its own case later.
         named = string.capwords(town) if town.isupper() or town.islower() else town
         towns[form] = replace_city(patient, named, frozen, state=state, country=country)
     return Named(
@@ -111,7 +111,7 @@ def view_context(patient: Patient, context: Context, avoid: Collection[str]) -> 
 
 
 def view_note(named: Named, note: Note, spans: Sequence[Span], values: Sequence[str]) -> NoteView:
-    """Return what the stand-ins of ``spans`` depend on; ``named`` is of a context with this note in it."""
+    """Return what the surrogates of ``spans`` depend on. The context of ``named`` must include this note."""
     patient = named.patient
     dated = dated_values(note, spans, values)
     default_year = _default_year(patient)
@@ -137,7 +137,7 @@ def view_note(named: Named, note: Note, spans: Sequence[Span], values: Sequence[
 
 
 def dated_values(note: Note, spans: Sequence[Span], values: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the dates of the note, each with the text before it."""
+    """Return (text before the date, date) for each date of the note."""
     return [
         (note.text[max(0, span.start - BEFORE_CHARS) : span.start], value)
         for span, value in zip(spans, values, strict=True)
@@ -153,7 +153,7 @@ def year_of_ages(
     born: date | None,
     default: int,
 ) -> int:
-    """Return the year that ages in the note are counted to; ``years`` are those of its dates."""
+    """Return the year at which the ages in the note are stated. ``years`` are the years of its dates."""
     ages: list[int] = []
     for span, value in zip(spans, values, strict=True):
         before = note.text[max(0, span.start - BEFORE_CHARS) : span.start]
@@ -163,7 +163,8 @@ def year_of_ages(
 
 
 def _default_year(patient: Patient) -> int:
-    """Return the year of dates without one in a note that names no year: any would do, but it must not depend on
-    today.
+    """Return the year for dates without a year in a note that names no year.
+
+    It is 2015 to 2022, from the patient's key: the result must not depend on today's date.
     """
     return 2015 + patient.keyed.number("year", "") % 8

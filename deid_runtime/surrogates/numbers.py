@@ -1,10 +1,10 @@
-"""Numbers and codes: letters for letters and digits for digits, shape kept, check digits right where they were.
+"""Surrogates of numbers and codes: letters for letters and digits for digits, same shape, check digits still valid.
 
-The stand-in depends on the letters and digits alone, not on the label or the punctuation: the same number is the
-same everywhere, whichever finder called it what. Codes go through a keyed permutation of all codes of their shape, so
-two numbers of a patient never share a stand-in (but for the rare number that has to make way for an original).
+The surrogate depends only on the letters and digits, not on the label or the punctuation. So the same number has the
+same surrogate, whichever detector found it. A keyed permutation of all codes of the same shape maps codes, so two
+numbers of a patient have different surrogates. The rare exception is a number whose surrogate would equal an original.
 
-No stand-in is a number that is given out: social security numbers get an area that never was issued, MAC addresses are
+No surrogate is a number in use: social security numbers get an area that was never issued, and MAC addresses are
 locally administered.
 """
 
@@ -26,13 +26,13 @@ _MAC: Final = re.compile(
     r"[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}"
 )
 _MAC_BITS: Final = 48
-_MAC_KIND_BITS: Final = 0b11 << 40  # of the first octet: group address, locally administered
+_MAC_KIND_BITS: Final = 0b11 << 40  # two bits of the first octet: group address, locally administered
 _MAC_LOCAL: Final = 0b10 << 40
 ROUNDS: Final = 10  # as in NIST SP 800-38G for small domains
 
 
 def luhn_digit(digits: str) -> str:
-    """Return the check digit that makes ``digits`` and it pass the Luhn test (ISO/IEC 7812-1)."""
+    """Return the check digit with which ``digits`` pass the Luhn test (ISO/IEC 7812-1)."""
     total = 0
     for place, char in enumerate(reversed(digits)):
         number = int(char) * (2 if place % 2 == 0 else 1)
@@ -41,7 +41,7 @@ def luhn_digit(digits: str) -> str:
 
 
 def npi_digit(digits: str) -> str:
-    """Return the check digit of a National Provider Identifier: Luhn with 80840 before it (CMS, 2004)."""
+    """Return the check digit of a National Provider Identifier: Luhn with the prefix 80840 (CMS, 2004)."""
     return luhn_digit("80840" + digits)
 
 
@@ -51,13 +51,13 @@ def dea_digit(digits: str) -> str:
 
 
 def nhs_digit(digits: str) -> str:
-    """Return the check digit of an NHS number from its first nine digits, ``X`` where none fits (modulus 11)."""
+    """Return the check digit of an NHS number from its first nine digits (modulus 11), ``X`` if there is none."""
     rest = 11 - sum(int(char) * (10 - place) for place, char in enumerate(digits)) % 11
     return "0" if rest == 11 else "X" if rest == 10 else str(rest)
 
 
 def vin_digit(code: str) -> str:
-    """Return the ninth character of a vehicle identification number of 17 (49 CFR 565.15)."""
+    """Return the check digit, the ninth of 17 characters, of a vehicle identification number (49 CFR 565.15)."""
     total = sum(
         (int(char) if char.isdecimal() else _VIN_VALUES.get(char, 0)) * weight
         for char, weight in zip(code, _VIN_WEIGHTS, strict=True)
@@ -69,7 +69,7 @@ def _with_last(code: str, digit: Callable[[str], str]) -> str:
     return code[:-1] + digit(code[:-1])
 
 
-#: (what the code looks like, how its check digit is set right), tried in order; used where the original passes.
+#: (shape of the code, function that corrects its check digit), tried in order; used when the original passes the check.
 _CHECKS: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
     (re.compile(r"[12]\d{9}"), lambda code: _with_last(code, npi_digit)),
     (re.compile(r"\d{10}"), lambda code: _with_last(code, nhs_digit)),
@@ -80,16 +80,16 @@ _CHECKS: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
 
 _NPI: Final = 0
 _VIN: Final = 3
-_VIN_CHECK: Final = 8  # where the check digit of a VIN stands
+_VIN_CHECK: Final = 8  # index of the check digit of a VIN
 
 
 def _kind(code: str) -> int | None:
-    """Return which of the checks ``code`` passes, or None."""
+    """Return the index of the first check that ``code`` passes, or None."""
     return next((row for row, (shape, fix) in enumerate(_CHECKS) if shape.fullmatch(code) and fix(code) == code), None)
 
 
 def lay(code: str, value: str) -> str:
-    """Return ``value`` with its letters and digits replaced in order by those of ``code``, case kept."""
+    """Return ``value`` with its letters and digits replaced in order by those of ``code``, in the same letter case."""
     chars = iter(code)
     return "".join(
         (lambda new: new.lower() if char.islower() else new)(next(chars)) if char.isalnum() else char for char in value
@@ -97,9 +97,10 @@ def lay(code: str, value: str) -> str:
 
 
 def _alphabets(code: str, kind: int | None) -> list[str]:
-    """Return what may stand at each place of ``code``: zeros in front stay, the first other digit is none.
+    """Return the allowed characters for each position of ``code``.
 
-    I and O, which read as digits, come in only where ``code`` has one of them; a check digit is not chosen.
+    Leading zeros stay, and the first other digit does not become 0. I and O, which look like digits, are allowed only
+    if ``code`` has one of them. The check digit is not chosen.
     """
     letters = string.ascii_uppercase if "I" in code or "O" in code else "ABCDEFGHJKLMNPQRSTUVWXYZ"
     if kind == _VIN:
@@ -123,11 +124,11 @@ def _alphabets(code: str, kind: int | None) -> list[str]:
 
 
 def permuted(patient: Patient, purpose: str, code: str) -> str:
-    """Return the code that a keyed permutation of all codes like ``code`` puts in its place.
+    """Return the code to which a keyed permutation of all codes similar to ``code`` maps it.
 
-    ``code`` holds ASCII digits and capitals. Alike are codes with letters and digits in the same places, as many zeros
-    in front, and the same check digit test passed or none; the permutation is walked until it meets one (Black and
-    Rogaway, 2002), so different codes get different stand-ins.
+    ``code`` has ASCII digits and capitals. Similar codes have letters and digits at the same positions, as many leading
+    zeros, and pass the same check or none. The permutation is applied repeatedly until it reaches a similar code (Black
+    and Rogaway, 2002), so different codes get different surrogates.
     """
     return patient.remember(("permuted", purpose, code), lambda: _permuted(patient, purpose, code))
 
@@ -157,13 +158,13 @@ def _permuted(patient: Patient, purpose: str, code: str) -> str:
 
 
 def _mac(patient: Patient, purpose: str, code: str) -> str:
-    """Return twelve hexadecimal digits of an address that no maker gives out: a locally administered one (IEEE 802)."""
+    """Return twelve hexadecimal digits of a locally administered address (IEEE 802), which no manufacturer assigns."""
     made = patient.keyed.permute(int(code, 16), 1 << _MAC_BITS, purpose, ROUNDS)
     return f"{made & ~_MAC_KIND_BITS | _MAC_LOCAL:012X}"
 
 
 def replace_code(patient: Patient, value: str, taken: frozenset[str]) -> str:
-    """Return the stand-in of an identifier of any kind."""
+    """Return the surrogate of an identifier of any kind."""
     if not holds_text(value):
         return value
     code = "".join(char for char in value if char.isalnum()).upper() if value.isascii() else ""
@@ -182,9 +183,10 @@ def replace_code(patient: Patient, value: str, taken: frozenset[str]) -> str:
 
 
 def replace_ssn(patient: Patient, value: str, taken: frozenset[str]) -> str:
-    """Return a social security number that was never issued (9xx), its last four following the last four alone.
+    """Return a social security number that was never issued (9xx). Its last four digits depend only on the original's.
 
-    The last four of different numbers differ; numbers with the same last four share a stand-in once in 4,900.
+    Different last four digits stay different. Two numbers with the same last four share a surrogate in one of 4,900
+    cases.
     """
     digits = "".join(char for char in value if char.isdecimal())
     if len(digits) != 9 or normal_form(value) != digits or not value.isascii():
@@ -192,7 +194,7 @@ def replace_ssn(patient: Patient, value: str, taken: frozenset[str]) -> str:
 
     def candidate(attempt: int) -> str:
         number = patient.keyed.number(f"ssn/{attempt}", digits[:5])
-        # Areas 900-999 are never social security numbers, groups 01-49 never taxpayer numbers there either.
+        # Areas 900-999 are never issued as social security numbers, and groups 01-49 there never as taxpayer numbers.
         last = permuted(patient, f"code/{attempt}", digits[5:])
         return lay(f"9{number % 100:02}{1 + number // 100 % 49:02}{last}", value)
 

@@ -1,4 +1,4 @@
-"""What becomes of a span: a surrogate, a numbered tag, or a mask."""
+"""The operators that replace a span: by a surrogate, a numbered tag, or a mask."""
 
 import base64
 import re
@@ -31,14 +31,14 @@ from deid_runtime.system.shown_ids import shown_id
 REDACTION: Final = "[***]"
 _LARGEST_SHIFT_DAYS: Final = 36_500
 _PATIENTS_CACHED: Final = 256
-_PSEUDONYM_BYTES: Final = 10  # 80 bits: 16 characters of base 32, and no chance of two notes with one name
+_PSEUDONYM_BYTES: Final = 10  # 80 bits: 16 characters of base 32; two notes practically never get the same one
 
 
 class Surrogates:
     """Replaces the spans of notes by one operator under one key.
 
-    What it answers depends on the key, the note, its spans and the patient's record alone: not on what it was asked
-    before, nor on the order or the process. Not safe for use by several threads at once; make one for each.
+    The result depends only on the key, the note, its spans and the patient's record. It does not depend on earlier
+    calls, their order, or the process. Not thread-safe: make one object for each thread.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class Surrogates:
         dates: Dates = "shift",
         safe_harbor: bool = False,
     ) -> None:
-        """Keep ``key``, of 32 bytes, to oneself. Dates move by ``-date_shift_days..date_shift_days``, never 0.
+        """Set the secret key of 32 bytes. Dates move by ``-date_shift_days..date_shift_days`` days, never 0.
 
-        With ``date_shift_whole_weeks`` they move by whole weeks only, which keeps weekdays; without it they never do.
-        ``offsets`` are days by patient that come from elsewhere; then patients without one cannot be served. ``dates``
-        of ``year`` leaves the year of a date alone; ``safe_harbor`` does what
-        :mod:`deid_runtime.surrogates.safe_harbor` says, which includes that.
+        With ``date_shift_whole_weeks``, dates move by whole weeks only, which keeps weekdays; without it, never by
+        whole weeks. ``offsets`` maps patient ids to date offsets in days from another source; then every patient needs
+        one. ``dates="year"`` keeps only the year of a date. ``safe_harbor`` applies
+        :mod:`deid_runtime.surrogates.safe_harbor`, which includes ``dates="year"``.
 
-        Raises SettingsError when one of them cannot be used.
+        Raises SettingsError when a setting is invalid or contradicts another one.
         """
         if len(key) != KEY_BYTES:
             raise SettingsError(f"a key has {KEY_BYTES} bytes, this one {len(key)}; make one with `deid key new`")
@@ -99,10 +99,9 @@ class Surrogates:
         )
 
     def pseudonym(self, kind: str, value: str) -> str:
-        """Return the fixed-form stand-in of a note's or patient's id: the first letter of ``kind``, ``-``, 16
-        characters.
+        """Return the pseudonym of the id of a note or patient: the first letter of ``kind``, ``-``, and 16 characters.
 
-        ``kind`` (``"note"``, ``"patient"``) keeps equal ids of different kinds apart.
+        ``kind`` (``"note"``, ``"patient"``) gives equal ids of different kinds different pseudonyms.
         """
         digest = self._keyed.digest(f"pseudonym {kind}", value)[:_PSEUDONYM_BYTES]
         return f"{kind[:1].upper()}-{base64.b32encode(digest).decode('ascii')}"
@@ -117,14 +116,15 @@ class Surrogates:
         context: Context | None = None,
         written: Sequence[str] | None = None,
     ) -> list[str]:
-        """Return what replaces each of ``spans``, in the same order; never empty, and never with a line break that
-        was not there. What replaces a value with line breaks has as many, whatever the operator.
+        """Return the replacement of each of ``spans``, in the same order.
 
-        Surrogates are those of ``note.patient``, else of the record's id, else of the note alone. ``avoid`` holds
-        further originals that no surrogate may equal. ``context`` is what :func:`read_context` reads from all notes of
-        the patient, this one with them: whoever holds them all can so have both no surrogate that is an original of any
-        and one surrogate for a value in all. Without it a surrogate that is an original of one note gives way there
-        alone. ``written`` are the values as they stand in the note where ``note`` is what was read of it.
+        A replacement is never empty. It has as many line breaks as the value, whatever the operator.
+
+        Surrogates belong to ``note.patient``, else to the id of the record, else to the note alone. No surrogate equals
+        an original in ``avoid``. ``context`` is the result of :func:`read_context` on all notes of the patient, this
+        one included. With it, no surrogate equals an original of any note, and a value has one surrogate in all notes.
+        Without it, a surrogate that is an original of one note changes in that note only. ``written`` are the values as
+        written in the source, when ``note`` is a normalised reading of it.
 
         Raises InputError when a span lies outside the text.
         """
@@ -155,7 +155,7 @@ class Surrogates:
         record: PatientRecord | None,
         made: Sequence[str],
     ) -> list[str]:
-        """Return ``made`` with what Safe Harbor lets stay of a value in its place: years, and more if asked for."""
+        """Return ``made`` with the parts of values that Safe Harbor allows: years and, with ``safe_harbor``, more."""
         dated = dated_values(note, spans, values)
         style = read_style((value for _, value in dated), UNKNOWN_NOTE_YEAR)
         born = date_of_birth(record.fields.get("dob", "")) if record is not None else None
@@ -199,7 +199,7 @@ class Surrogates:
         return [_safe(REPLACE[span.label](view, index), values[index], span.label) for index, span in enumerate(spans)]
 
     def _view_shared(self, patient: Patient, context: Context, avoid: frozenset[str]) -> Named:
-        """Return what a context says of its notes, kept for the next of them: with many it is most of the work."""
+        """Return the view of a context, cached for the next notes: with many notes it takes most of the time."""
         if self._shared is not None:
             known, known_avoid = self._shared
             if known.context is context and known.patient is patient and known_avoid == avoid:
@@ -242,7 +242,7 @@ class Surrogates:
             identity = ("patient", note.patient or (record.id if record is not None else ""))
         else:
             identity = ("note", note.id)
-        # The record is part of the key: should it change, an answer must not depend on which was seen first.
+        # The cache key includes the record: if it changes, a result must not depend on which version came first.
         key = (identity, tuple(sorted(fields.items())))
         given_offset = self._given_offset(note, identity[1])
         patient = self._patients.get(key)
@@ -259,9 +259,9 @@ class Surrogates:
         return patient
 
     def _given_offset(self, note: Note, patient: str) -> int | None:
-        """Return the offset that came from elsewhere, None where none did.
+        """Return the patient's offset in days from the settings, None when no offsets were given.
 
-        Raises InputError for a patient without one: any other would not be the one that was wanted.
+        Raises InputError when offsets were given but not for this patient: any other offset would be wrong.
         """
         if self._offsets is None:
             return None
@@ -298,7 +298,7 @@ def check_date_settings(
 
 
 def _safe(made: str, value: str, label: str) -> str:
-    """Return ``made`` if it keeps the promises of :meth:`Surrogates.replacements`, else what does."""
+    """Return ``made`` if it keeps the guarantees of :meth:`Surrogates.replacements`, else a corrected value."""
     if "\n" in made or "\r" in made:
         made = made if "\n" in value or "\r" in value else re.sub(r"[\r\n]+", " ", made)
     if made and (label in MOVING_LABELS or made != value or not holds_text(value)):

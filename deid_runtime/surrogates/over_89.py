@@ -1,9 +1,9 @@
-"""Dates that would tell an age over 89, and the years they get instead.
+"""Dates that would reveal an age over 89, and the years that replace theirs.
 
-Ages over 89 are written as "90+". A year of birth beside the year of the note would give them away again, so a date
-that lies 90 years or more before the note gets a year that depends on the patient and the time of the note alone, and
-says no more than "over 89". Its day, month and form move with the patient's other dates. (45 CFR 164.514(b)(2)(i)(C):
-"all ages over 89 and all elements of dates (including year) indicative of such age".)
+Ages over 89 are written as "90+". A year of birth beside the year of the note would reveal the age again. Therefore, a
+date 90 years or more before the note gets a new year. This year depends only on the patient and the time of the note,
+and it shows only "over 89". The day, month and form of the date change as those of the patient's other dates. (45 CFR
+164.514(b)(2)(i)(C): "all ages over 89 and all elements of dates (including year) indicative of such age".)
 """
 
 import re
@@ -17,13 +17,13 @@ from deid_runtime.dates.stated import month_of, stated_years
 from deid_runtime.lexicon.vocabulary import alternation, kin
 from deid_runtime.surrogates.hashing import Keyed
 
-#: A person who turns 90 in the year of the note was born this many years before.
+#: A person who turns 90 in the year of the note was born this many years earlier.
 GROUPED_AGE_YEARS: Final = 90
-#: Before electronic notes: a note whose latest year is earlier tells what was, not when it was written.
+#: There were no electronic notes before this year: an earlier year refers to the past, not to the time of the note.
 _EARLIEST_NOTE: Final = 1990
 _LATEST_NOTE: Final = 2199
 _YEARS_OF_AGE_AND_BIRTH: Final = 15
-_NOTES_TOGETHER_YEARS: Final = 5  # notes of the same five years agree on a grouped year of birth
+_NOTES_TOGETHER_YEARS: Final = 5  # notes of the same five years share one grouped year of birth
 _YEARS_AHEAD: Final = 15
 _YEAR_UNTOLD: Final = 2020
 _BIRTH_CUE: Final = re.compile(
@@ -35,18 +35,19 @@ _NOT_OF_NOW: Final = re.compile(
     r"|\b(?:until|till|reach|live to)\s+(?:age\s+)?[\"'“‘]?$",
     re.I,
 )
-#: So much of the text before a date says whether it is one of birth, and before an age whose it is.
+#: Number of characters before a date that show whether it is a date of birth, and before an age that show whose it is.
 BEFORE_CHARS: Final = 24
 _DAYS_IN_YEAR: Final = 365.2425
 
 
 def year_of_note(years: Iterable[int], ages: Iterable[int], born: date | None, default: int) -> int:
-    """Return the year that ages in a note are to be counted to: its latest, ``default`` where it names none.
+    """Return the year at which ages in a note are stated: its latest year, or ``default`` when it names none.
 
-    ``years`` are those its dates name; ``ages`` those stated in it. A year of birth, that of the record or else the
-    earliest, and an age over 89 that add up to somewhat later than the latest year mean that the note is from then;
-    unless more different younger ages add up to the latest year itself: those are the patient's then, and the other is
-    somebody else's, or of years to come.
+    ``years`` are the years of its dates; ``ages`` are the ages it states. The year of birth is that of the record, else
+    the earliest year. When an age over 89 plus the year of birth gives a year up to 15 years after the latest, return
+    that year.
+    Exception: more ages below 90 than such ages over 89 fit the latest year. Then those are the patient's ages, and the
+    age over 89 is another person's or in the future.
     """
     named = [year for year in years if year <= _LATEST_NOTE]
     latest = max((year for year in named if year >= _EARLIEST_NOTE), default=default)
@@ -61,8 +62,9 @@ def year_of_note(years: Iterable[int], ages: Iterable[int], born: date | None, d
 
 
 def is_of_patient_now(before: str) -> bool:
-    """Say whether an age with ``before`` in front of it may be the patient's at the time of the note: not that of a
-    relative (``mother died at``), nor one to come (``until``).
+    """Return whether an age after the text ``before`` may be the patient's age at the time of the note.
+
+    It is not when it is a relative's (``mother died at``) or in the future (``until``).
     """
     return not _NOT_OF_NOW.search(before)
 
@@ -70,15 +72,16 @@ def is_of_patient_now(before: str) -> bool:
 def years_of_dates(
     dates: Iterable[tuple[str, str]], style: DateStyle, born: date | None
 ) -> dict[tuple[str, str], tuple[int, ...]]:
-    """Return the years that each of ``dates`` names; a date is the text before it and its value.
+    """Return the years that each of ``dates`` names. A date is the pair (text before it, value).
 
-    Two-digit years are taken as of this century up to 15 years after the year that the note is mostly in (or after 2020
-    where it names none but years of birth and of long ago), but for dates
-    of birth, which are in the past: the same day as that of the record or as a date in full, or so called by the words
-    before them.
+    A two-digit year belongs to this century if that is at most 15 years after the main year of the note. When the note
+    names only years of birth and of the distant past, the limit is 15 years after 2020.
+
+    Years of birth always stay in the past. A date is one of birth when its day is that of the record's date of birth or
+    of a date with a four-digit year. It is also one when the words before it say so.
     """
     found = {(before, value): stated_years(value, style) for before, value in dates}
-    births: dict[int, set[frozenset[int]]] = {}  # of each year, the numbers of its dates
+    births: dict[int, set[frozenset[int]]] = {}  # year -> for each of its dates, the set of its numbers
     for (_, value), years in found.items():
         for year in years:
             if str(year) in value:
@@ -107,14 +110,14 @@ def _numbers(value: str) -> frozenset[int]:
 
 
 def tells_over_89(years: Sequence[int], note_year: int) -> bool:
-    """Say whether a date of ``years`` is so long ago that whoever it belongs to is over 89 in ``note_year``."""
+    """Return whether one of ``years`` is so early that a person born then is over 89 in ``note_year``."""
     return bool(years) and min(years) <= note_year - GROUPED_AGE_YEARS
 
 
 def grouped_offset(value: str, offset: int, style: DateStyle, note_year: int, keyed: Keyed) -> int:
-    """Return the days by which ``value``, which tells an age over 89, is to move: to a year that does not.
+    """Return the days by which to move ``value``, a date that reveals an age over 89.
 
-    The year is 92 to 99 years before that of the note.
+    The new year is 92 to 99 years before the year of the note, so it does not reveal the age.
     """
     group = note_year // _NOTES_TOGETHER_YEARS * _NOTES_TOGETHER_YEARS
     target = group - GROUPED_AGE_YEARS - 2 - keyed.number("over 89", str(group)) % 4
@@ -124,15 +127,16 @@ def grouped_offset(value: str, offset: int, style: DateStyle, note_year: int, ke
 
 
 def birth_offset(value: str, offset: int, style: DateStyle, born: date) -> int:
-    """Return the days by which ``value``, of the year of birth, is to move: ``offset``, unless it has no day.
+    """Return the days by which to move ``value``, a date in the year of birth: ``offset``, unless it has no day.
 
-    The year or month of birth alone follows the whole date of birth, rather than move from the middle of its stretch.
+    A year or month of birth without a day moves as the full date of birth does. A move from the middle of that year or
+    month could give another result.
     """
     if replace_date(value, 1, style) != value:
         return offset
     try:
         to = born + timedelta(days=offset)
-    except OverflowError:  # 9999-12-31 stands for unknown
+    except OverflowError:  # 9999-12-31 means unknown
         return offset
     if replace_date(value, 31, style) == value:
         return (date(to.year, 7, 2) - date(born.year, 7, 2)).days

@@ -1,4 +1,4 @@
-"""What the surrogates of one patient depend on: the key, the patient's record, the offset of the dates."""
+"""What the surrogates of one patient depend on: the key, the patient's record and the date offset."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,29 +14,30 @@ _CACHED_VALUES: Final = 8192
 _LONGEST_CACHED_CHARS: Final = 200
 DAYS_IN_WEEK: Final = 7
 _DAYS_IN_YEAR: Final = 365.2425
-ATTEMPTS: Final = 24  # how many stand-ins of a value are tried for one that is no original
+ATTEMPTS: Final = 24  # how many candidates are tried to find one that is not an original
 
-#: Fields of a record that are not identifiers by themselves and so are no bar to a stand-in.
+#: Fields of a record that do not identify a person by themselves. A surrogate may equal their values.
 _NOT_IDENTIFYING: Final = frozenset({ID, "sex"})
-_ADDRESS: Final = "street"  # of which the St may come again, as initials say
+_ADDRESS: Final = "street"  # a surrogate may equal a word for a kind of street, such as St: it may be initials
 
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """One patient under one key. ``record`` maps field to value; ``cache`` only saves work, it never changes an
-    answer.
+    """One patient under one key.
+
+    ``record`` maps field to value. ``cache`` only saves time; it never changes a result.
     """
 
     keyed: Keyed
     offset_days: int
     record: Mapping[str, str] = field(repr=False)
-    recorded: frozenset[str] = field(repr=False)  # normal forms of what the record holds, whole and word by word
-    roles: Mapping[str, str] = field(repr=False)  # normal form of each word of the patient's own names to its role
+    recorded: frozenset[str] = field(repr=False)  # normal forms of the record's values, whole and word by word
+    roles: Mapping[str, str] = field(repr=False)  # normal form of each word of the patient's own names -> its role
     cache: dict[tuple[str, ...], str] = field(default_factory=dict, repr=False)
-    keeps_states: bool = False  # as Safe Harbor allows: a state stands for itself
+    keeps_states: bool = False  # a state is its own surrogate, as Safe Harbor allows
 
     def remember(self, key: tuple[str, ...], make: Callable[[], str]) -> str:
-        """Return ``make()``, from the cache where it has been asked for before; ``key`` must name all it depends on."""
+        """Return ``make()``, cached under ``key``, which must name everything that the result depends on."""
         known = self.cache.get(key)
         if known is None:
             known = make()
@@ -61,9 +62,10 @@ def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, st
 
 
 def offset_of(keyed: Keyed, date_shift_days: int, *, whole_weeks: bool = False) -> int:
-    """Return the offset of the patient whose secret is ``keyed``: one of :func:`possible_offsets`.
+    """Return the date offset in days of the patient whose secret is ``keyed``: one of :func:`possible_offsets`.
 
-    The offset in whole weeks and the one in days are independent choices: notes given out both ways tell no more.
+    The offset in whole weeks and the offset in days are independent. A release of the notes in both ways reveals no
+    more.
     """
     purpose = "offset in weeks" if whole_weeks else "offset"
     return keyed.pick(possible_offsets(date_shift_days, whole_weeks=whole_weeks), purpose, "")
@@ -71,10 +73,10 @@ def offset_of(keyed: Keyed, date_shift_days: int, *, whole_weeks: bool = False) 
 
 @lru_cache(maxsize=4)
 def possible_offsets(date_shift_days: int, *, whole_weeks: bool = False) -> tuple[int, ...]:
-    """Return the offsets in days that a patient can have, ascending: in ``-n..n``, never 0 and no whole years.
+    """Return the offsets in days that a patient can have, ascending: in ``-n..n``, never 0 and never whole years.
 
-    Whole years leave the day and month of every date as they are. All are multiples of 7 with ``whole_weeks``, which
-    keeps weekdays, and none without, which changes every weekday.
+    Whole years would keep the day and month of every date. With ``whole_weeks``, all offsets are multiples of 7, which
+    keeps weekdays. Without it, none is a multiple of 7, so every weekday changes.
     """
     days = range(-date_shift_days, date_shift_days + 1)
     return tuple(day for day in days if day and (day % DAYS_IN_WEEK == 0) is whole_weeks and not _is_whole_years(day))
@@ -86,14 +88,13 @@ def _is_whole_years(days: int) -> bool:
 
 
 def first_free(candidate: Callable[[int], str], original: str, taken: frozenset[str]) -> str:
-    """Return the first of ``candidate(0)``, ``candidate(1)`` ... whose normal form is not that of ``original`` or in
-    ``taken``.
+    """Return the first of ``candidate(0)``, ``candidate(1)``, ... that is not ``original`` and not in ``taken``.
 
-    The candidates depend on the key and the value alone, so the first one, which nearly always is free, is the same in
-    every note. A later one is needed only where a note or the record itself holds the first as an original: there
-    the promise that no stand-in equals an original goes before the promise that a value has one stand-in in all notes,
-    because both can only be kept by whoever sees all notes of the patient at once (and passes them as ``avoid``).
-    When all candidates are taken, as can happen to single digits, one that at least differs from ``original`` is taken.
+    Normal forms are compared. Candidates depend only on the key and the value, so the first one is the same in every
+    note, and it is nearly always free. A later one is needed only when a note or the record contains the first as an
+    original. Then the rule "no surrogate equals an original" has priority over the rule "one surrogate per value in all
+    notes". Only a caller that has all notes of the patient and passes them as ``avoid`` can keep both rules.
+    When all candidates are taken (possible for single digits), return one that at least differs from ``original``.
     """
     own = normal_form(original)
     different = ""

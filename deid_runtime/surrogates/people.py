@@ -1,4 +1,4 @@
-"""Who is named in the record and the notes: full names, the role of each word, and how it is spelled."""
+"""The people that the record and the notes name: their full names, the role of each word, and its spelling."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +22,9 @@ from deid_runtime.surrogates.patient import Patient
 from deid_runtime.surrogates.spellings import usual_spellings
 
 _JOINT: Final = re.compile(rf"[-‐‑ {APOSTROPHES}]")
-_MOST_PERSONS: Final = 200  # full names that initials are looked up in: a bound on the time a list of staff can cost
+_MOST_PERSONS: Final = 200  # full names searched for initials: limits the time for a long staff list
 _NEARBY_NAMES: Final = 60  # how many names of a note are tried as the source of a misspelling
-_LEAST_WORD_CHARS: Final = 3  # shorter pieces of a name (O', Li) may be those of others
+_LEAST_WORD_CHARS: Final = 3  # shorter parts of a name (O', Li) may belong to other people
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +37,21 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Who is known: full names in order, the record first, and the role of each word in them."""
+    """The known people: full names in order, those of the record first, and the role of each word in them."""
 
     persons: tuple[Person, ...] = field(default=(), repr=False)
     roles: Mapping[str, str] = field(default_factory=dict, repr=False)
-    marks: Mapping[str, int] = field(default_factory=dict, repr=False)  # where a name has its apostrophe
+    marks: Mapping[str, int] = field(default_factory=dict, repr=False)  # normal form -> index of the apostrophe
     nearby: tuple[str, ...] = field(default=(), repr=False)
-    words: frozenset[str] = field(default=frozenset(), repr=False)  # what occurs as a name, so is no set of initials
+    words: frozenset[str] = field(default=frozenset(), repr=False)  # words used as names, so not initials
     syllables: Mapping[str, str] = field(default_factory=dict, repr=False)  # half of a given name -> its culture
-    parsed: Mapping[str, Sequence[Part]] = field(default_factory=dict, repr=False)  # each mention, parsed
-    spellings: Mapping[str, str] = field(default_factory=dict, repr=False)  # normal form -> the mention to go by
+    parsed: Mapping[str, Sequence[Part]] = field(default_factory=dict, repr=False)  # mention -> its parts
+    # normal form -> the spelling that the others follow
+    spellings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def find_people(patient: Patient, mentions: Iterable[str]) -> People:
-    """Return who can be told from the record and the name mentions of one note, in their order."""
+    """Return the people that the record and the name mentions of a note identify, in their order."""
     persons: list[Person] = []
     by_initial: list[Person] = []
     roles: dict[str, str] = {}
@@ -61,7 +62,7 @@ def find_people(patient: Patient, mentions: Iterable[str]) -> People:
     own_given = tuple(form for form, role in patient.roles.items() if role == GIVEN)
     own_family = tuple(form for form, role in patient.roles.items() if role == FAMILY)
     former = former_forms(patient.record)
-    # Under each name the patient is one person: J.Q. of today is J.O. of old.
+    # Add the patient once for each family name, so that initials of the current and of the former name are both found.
     for family in (
         tuple(form for form in own_family if form not in former),
         tuple(form for form in own_family if form in former),
@@ -102,11 +103,12 @@ def find_people(patient: Patient, mentions: Iterable[str]) -> People:
 
 
 def _told_initials(own: Sequence[Person], parsed: Mapping[str, Sequence[Part]]) -> dict[str, list[Part]]:
-    """Return, as initials, the lone words in capitals that are names of the lists but here the first letters of a full
-    name: the RAS of Renard Achebe-Stolz.
+    """Return the lone words in capitals that are listed names but are initials here, with the role of initials.
+
+    They are the first letters of a full name: RAS for Renard Achebe-Stolz.
     """
     full = {_first_letters(person.given + person.family) for person in own}
-    is_name: set[str] = set()  # beside other words, or in another case
+    is_name: set[str] = set()  # words that stand beside other words, or are not in capitals
     for value, parts in parsed.items():
         given, family = ([part.form for part in parts if part.role == role] for role in (GIVEN, FAMILY))
         if given and family:
@@ -125,7 +127,7 @@ def _first_letters(forms: Iterable[str]) -> str:
 
 
 def forms_of(word: str) -> set[str]:
-    """Return the normal form of a name and of the parts it is joined of."""
+    """Return the normal form of a name and of its parts that have at least 3 characters."""
     pieces = (normal_form(piece) for piece in _JOINT.split(word))
     return {piece for piece in pieces if len(piece) >= _LEAST_WORD_CHARS} | {normal_form(word)} - {""}
 

@@ -1,12 +1,13 @@
-"""Telephone numbers: the digits other digits, the format as it was, and nobody answers.
+"""Surrogates of telephone numbers: other digits in the same format, that reach nobody.
 
-North American numbers go to the lines 555-0100 to 555-0199, which are set aside for invented numbers (ATIS-0300115),
-with an area code of the state that stands for theirs. Exchange and line depend on their own digits alone, so that
-``226-0142`` follows ``507 226 0142``; the area code, on all digits: a state has a hundred such lines an area code.
+North American numbers become lines 555-0100 to 555-0199, which are reserved for invented numbers (ATIS-0300115), with
+an area code of the surrogate of their state. Exchange and line depend only on their own digits, so ``226-0142`` agrees
+with ``507 226 0142``. The area code depends on all digits, because there are only a hundred such lines per area code.
 
-So few that two numbers of a patient may meet. Within a note, or within all notes of the patient for whoever holds
-them, one of them then gives way, always the same one: to another of these lines, and when they are used up, to any line
-of the exchange 555, which subscribers do not get. Two numbers that no note has together may share a stand-in.
+With so few lines, two numbers of a patient may get the same one. Then one of them, always the same, gets another of
+these lines. When they are used up, it gets any line of the exchange 555, which has no subscribers. This is solved for
+one note, or for all notes of the patient when the caller has them. Two numbers that no note has together may share a
+surrogate.
 """
 
 import re
@@ -23,9 +24,9 @@ from deid_runtime.surrogates.patient import Patient, first_free
 _EXCHANGE: Final = "555"
 _SERVICE_LINES: Final = frozenset({"1212", "4334"})
 _SET_ASIDE: Final = 100  # lines 0100 to 0199
-_SET_ASIDE_ATTEMPTS: Final = 16  # then any line
+_SET_ASIDE_ATTEMPTS: Final = 16  # after these attempts, any line of the exchange 555
 _PLANNED_ATTEMPTS: Final = 32
-_MOST_PLANNED: Final = 1000  # numbers of one note: a bound on the time a telephone book can cost
+_MOST_PLANNED: Final = 1000  # numbers of one note: limits the time for a long list of numbers
 _TOLL_FREE: Final = ("800", "833", "844", "855", "866", "877", "888")
 _LONGEST_CHARS: Final = 200
 _FORMAT: Final = re.compile(r"[\d\s().+/*#:;,x-]*(?:ext?|x|pgr|#)?[\d\s().-]*", re.I)
@@ -35,13 +36,15 @@ _NUMBER_SPEECH: Final = re.compile(
     rf"(?:\b(?:zero|hundred|double|triple|{'|'.join((*_UNITS, *TEENS, *TENS))})\b[\s,-]*){{3,}}", re.I
 )
 
-#: (area code, exchange and line, attempt) -> the area code that stands for it.
+#: (area code, exchange and line, attempt) -> the area code that replaces it.
 AreaCode = Callable[[str, str, int], str]
 
 
 def plan_phones(patient: Patient, values: Iterable[str], taken: frozenset[str], area_code: AreaCode) -> dict[str, int]:
-    """Return, by exchange and line, at which attempt the North American numbers among ``values`` differ from each other
-    and from originals; those that need no more than the first are left out.
+    """Return exchange and line -> attempt, for the North American numbers among ``values``.
+
+    At this attempt, surrogates differ from each other and from originals. Numbers that need only the first attempt are
+    left out.
     """
     codes: dict[str, set[str]] = {}
     for value in values:
@@ -65,7 +68,7 @@ def plan_phones(patient: Patient, values: Iterable[str], taken: frozenset[str], 
 def replace_phone(
     patient: Patient, value: str, taken: frozenset[str], area_code: AreaCode, plan: Mapping[str, int]
 ) -> str:
-    """Return the stand-in of a telephone number, fax, pager or extension; ``plan`` is that of :func:`plan_phones`."""
+    """Return the surrogate of a telephone, fax, pager or extension number; ``plan`` is from :func:`plan_phones`."""
     if len(value) > _LONGEST_CHARS:
         return replace_code(patient, value, taken)
     if _NUMBER_SPEECH.search(value):
@@ -90,7 +93,7 @@ def replace_phone(
 
 
 def _north_american(value: str) -> tuple[str, str, str, str] | None:
-    """Return (1 or nothing, area code or nothing, exchange and line, further digits) of a number, None for others."""
+    """Return (``1`` or empty, area code or empty, exchange and line, further digits); None if not North American."""
     digits = "".join(char for char in value if char.isdecimal())
     stripped = value.lstrip()
     if not digits.isascii() or not 7 <= len(digits) <= 25 or digits[0] == "0":
@@ -110,8 +113,9 @@ def _relaid(digits: str, value: str) -> str:
 
 
 def _abroad(patient: Patient, value: str, digits: str, attempt: int) -> str:
-    """Return other digits but for the country code, and the trunk prefix with the digit that tells mobile from
-    landline.
+    """Return other digits, but keep the country code, or the trunk prefix and the digit after it.
+
+    That digit distinguishes mobile from landline numbers.
     """
     kept = 0
     if value.lstrip().startswith("+"):
@@ -123,10 +127,10 @@ def _abroad(patient: Patient, value: str, digits: str, attempt: int) -> str:
 
 
 def _line(patient: Patient, local: str, attempt: int) -> str:
-    """Return the exchange and the line that stand for ``local``, seven digits."""
+    """Return the surrogate of ``local``, an exchange and line of seven digits."""
     if attempt < _SET_ASIDE_ATTEMPTS:
         return f"{_EXCHANGE}01{patient.keyed.number(f'line/{attempt}', local) % _SET_ASIDE:02}"
-    # One permutation of all lines for each exchange, so that few numbers ever meet.
+    # Each exchange has one permutation of all lines, so that few numbers get the same line.
     purpose = f"line {local[:3]}/{attempt}"
     line = int(local[3:])
     while True:
@@ -153,9 +157,9 @@ def _respoken(patient: Patient, value: str, attempt: int) -> str:
 
 
 def replace_area_code(patient: Patient, code: str, local: str, attempt: int, state_of: Callable[[int], int]) -> str:
-    """Return an area code of the state that stands for the one ``code`` is in, or of any state; toll-free stays so.
+    """Return an area code of the surrogate of the state of ``code``, or of any state when that is unknown.
 
-    Which of them depends on the exchange and line, ``local``, too.
+    A toll-free code becomes another toll-free code. The choice also depends on ``local``, the exchange and line.
     """
     known = places()
     if code in _TOLL_FREE:

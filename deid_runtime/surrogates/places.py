@@ -1,9 +1,8 @@
-"""Towns, states, postal codes and countries that agree with each other.
+"""Surrogates of towns, states, postal codes and countries that agree with each other.
 
-A state has one stand-in per patient; a town goes to a town of the stand-in of its state, its ZIP to that town, an
-area code
-to that state. The state of a town is the one beside it in the note, else the one the gazetteer knows, else
-that of the patient's record.
+A state has one surrogate per patient. The surrogate of a town lies in the surrogate of its state. A ZIP follows its
+town, and an area code follows its state. The state of a town is the one beside it in the note, else the one in the
+gazetteer, else the one in the patient's record.
 """
 
 import re
@@ -19,11 +18,13 @@ _COUNTY: Final = re.compile(
     r"^(county of |co\.? |county )?(.*?)( county| co\.?| parish| borough| township| twp\.?)?$", re.I
 )
 _US_ZIP: Final = re.compile(r"(\d{5})(\D?\d{4})?")
-_LISTED_TOWNS: Final = 4  # how many of the list are tried
+_LISTED_TOWNS: Final = 4  # number of candidates taken from the list of towns; later ones are invented
 _STATE_ATTEMPTS: Final = 12
-#: Names of two countries that addresses here are in. Stand-ins of states and counties stay in their country, so one
-#: name of it stands in for another: nothing is told that ``Ohio`` or ``Kent`` does not tell.
-#: Those that are said with an article come first, each with others that are; what is not has the list it begins.
+#: Names of two countries of most addresses. Surrogates of states and counties stay in their country. Therefore, a name
+#: of one of these countries becomes another name of the same country: this reveals no more than ``Ohio`` or ``Kent``
+#: does.
+#: Rows of names used with an article come first, each with other such names. A name in several rows uses the row that
+#: it begins.
 _OWN_NAMES: Final = (
     ("US", "USA", "United States", "United States of America"),
     ("America", "USA", "US", "United States"),
@@ -31,11 +32,11 @@ _OWN_NAMES: Final = (
     ("Britain", "Great Britain", "GB"),
 )
 _OWN_NAME: Final = {normal_form(name): names for names in reversed(_OWN_NAMES) for name in names}
-_LONGEST_SHORT: Final = 3  # letters of an abbreviated country
-#: Said with an article, so that none of them stands in: before it there may be none.
+_LONGEST_SHORT: Final = 3  # letters of an abbreviated country name
+#: Names that need an article. They are not offered as surrogates, because the text may have no article there.
 _WITH_ARTICLE: Final = frozenset({"Bahamas", "Gambia", "Netherlands", "Philippines"})
 _ARTICLE: Final = re.compile(r"the\s{1,3}(?=\w)", re.IGNORECASE)
-#: Other names of countries in the list, in their normal forms.
+#: Normal forms of other names of listed countries.
 _ALSO: Final = {
     "bosniaandherzegovina": "bosnia", "czechrepublic": "czechia", "drc": "congo", "holland": "netherlands",
     "myanmar": "burma", "northkorea": "korea", "southkorea": "korea", "sovietunion": "russia",
@@ -55,8 +56,9 @@ _COUNTRY_SHORT: Final = {
 
 
 def state_for(patient: Patient, state: int, taken: frozenset[str]) -> int:
-    """Return the index of the state that stands for ``state``: never itself, nor one that ``taken`` has an original of,
-    but for patients whose states are kept.
+    """Return the index of the surrogate of ``state``: another state with no form in ``taken``, if possible.
+
+    Return ``state`` itself for patients whose states are kept.
     """
     if patient.keeps_states:
         return state
@@ -80,13 +82,13 @@ def _forms_of_state(index: int) -> tuple[str, str, str]:
 
 
 def known_state(value: str) -> int | None:
-    """Return the state that ``value`` names in any form, or None."""
+    """Return the index of the state that ``value`` names in any form, or None."""
     found = places().state_forms.get(normal_form(value))
     return found[0] if found else None
 
 
 def replace_state(patient: Patient, value: str, taken: frozenset[str]) -> str:
-    """Return the stand-in of a state or province in the form it is written: code, name or old abbreviation."""
+    """Return the surrogate of a state or province in the written form of ``value``: code, name or old abbreviation."""
     known = places()
     form = normal_form(value)
     if form in known.state_forms:
@@ -107,7 +109,7 @@ def replace_state(patient: Patient, value: str, taken: frozenset[str]) -> str:
 
 def _state_like(state: State, kind: str, value: str) -> str:
     if kind == "short" or "." in value or (value[1:2].islower() and value[0].isupper() and kind == "code"):
-        # N.C. and Vt are the old abbreviations, whatever the postal code looks like.
+        # N.C. and Vt are old abbreviations, even if they have the letters of the postal code.
         text = state.short if "." in value else state.short.replace(".", "")
         return case_like(text, value) if len(value) > 4 or "." not in value else text
     if kind == "code":
@@ -116,7 +118,7 @@ def _state_like(state: State, kind: str, value: str) -> str:
 
 
 def _province_for(patient: Patient, index: int, taken: frozenset[str]) -> int:
-    """Return another province of the same country, none of which ``taken`` has an original as long as there is one."""
+    """Return the index of another province of the same country, with no form in ``taken`` if possible."""
     provinces = places().provinces
     country = provinces[index].country
     same = [i for i, province in enumerate(provinces) if province.country == country]
@@ -131,7 +133,7 @@ def _province_for(patient: Patient, index: int, taken: frozenset[str]) -> int:
 
 
 def replace_city(patient: Patient, value: str, taken: frozenset[str], *, state: str = "", country: str = "") -> str:
-    """Return the stand-in of a town or county; ``state`` and ``country`` are those behind it in the note, or empty."""
+    """Return the surrogate of a town or county. ``state`` and ``country`` are those after it in the note, or empty."""
     shape = _COUNTY.match(value) if len(value) < 80 else None
     name = shape[2] if shape else value
     form = normal_form(name)
@@ -147,8 +149,9 @@ def replace_city(patient: Patient, value: str, taken: frozenset[str], *, state: 
 
 
 def _written_alike(options: tuple[tuple[str, str], ...], name: str) -> tuple[tuple[str, str], ...]:
-    """Return those of ``options`` that are written as ``name`` is: of as many words, and with marks or inner capitals
-    if it has them; else those of as many words, else all.
+    """Return the options with as many words as ``name``, and with marks or inner capitals only if it has them.
+
+    If there are none, return all with as many words; else all.
     """
     words = len(name.split())
     as_long = tuple(option for option in options if len(option[0].split()) == words)
@@ -164,7 +167,7 @@ def _pick_town(patient: Patient, options: tuple[tuple[str, str], ...], name: str
     form = normal_form(name)
     if attempt < _LISTED_TOWNS:
         return patient.keyed.pick(options, f"town/{attempt}", form)[0]
-    # Past the few towns of the list, made-up ones: a state has more towns than we name.
+    # When the few listed towns are used up, invent towns: a state has more towns than the list.
     listed = phrases()
     if len(name.split()) == 1:
         return patient.keyed.pick(listed.singles, f"town/{attempt}", form)
@@ -173,7 +176,10 @@ def _pick_town(patient: Patient, options: tuple[tuple[str, str], ...], name: str
 
 
 def _towns(patient: Patient, form: str, state: str, country: str, taken: frozenset[str]) -> tuple[tuple[str, str], ...]:
-    """Return the (town, ZIP3) pairs that a town may become: where what is behind it goes, else where it lies."""
+    """Return the (town, ZIP3) candidates for a town, from the surrogate of its state, province or country.
+
+    The state or country after the town in the note has priority over the gazetteer, and the gazetteer over the record.
+    """
     known = places()
     index = known_state(state)
     if index is not None:
@@ -202,8 +208,9 @@ def _towns_abroad(patient: Patient, country: int, taken: frozenset[str]) -> tupl
 
 
 def country_for(patient: Patient, country: int, taken: frozenset[str]) -> int:
-    """Return the index of the country that stands for ``country``: never itself, nor one that ``taken`` has an original
-    of, be it the name or the demonym.
+    """Return the index of the surrogate of ``country``: another country.
+
+    Its name and demonym are not in ``taken`` if possible.
     """
     countries = places().countries
 
@@ -230,7 +237,7 @@ def _any_town(patient: Patient, form: str) -> tuple[tuple[str, str], ...]:
 
 
 def replace_zip(patient: Patient, value: str, taken: frozenset[str], city: str, state: str) -> str:
-    """Return the stand-in of a postal code. ``city`` and ``state`` are those beside it in the note, or empty."""
+    """Return the surrogate of a postal code. ``city`` and ``state`` are those beside it in the note, or empty."""
     found = _US_ZIP.fullmatch(value.strip())
     if not found:
         return first_free(lambda n: _postcode(patient.keyed, value, n), value, taken)
@@ -270,14 +277,16 @@ def _without(beginning: re.Pattern[str], value: str) -> str:
 
 
 def _country_form(value: str) -> str:
-    """Return the normal form of the short name by which the list may know a country."""
+    """Return the normal form of the short name under which the list may have a country."""
     bare = _without(_OFFICIAL, _without(_ARTICLE, value))
     return _ALSO.get(normal_form(bare), normal_form(bare))
 
 
 def replace_country(patient: Patient, value: str, taken: frozenset[str]) -> str:
-    """Return another country or, for a demonym, another demonym; another name of the United States and the United
-    Kingdom. An article stays before those and before a demonym; other stand-ins take none.
+    """Return the surrogate of a country or demonym: another one of the same kind.
+
+    A name of the United States or the United Kingdom becomes another name of the same country. The article stays before
+    these names and before a demonym; other surrogates have no article.
     """
     known = places()
     article = _ARTICLE.match(value)
@@ -314,9 +323,9 @@ def replace_country(patient: Patient, value: str, taken: frozenset[str]) -> str:
 
 
 def _dotted_like(name: str, original: str) -> str:
-    """Return a name or abbreviation of a country with dots where ``original`` has them (``U.S.``)."""
+    """Return the name or abbreviation of a country, with dots if ``original`` has them (``U.S.``)."""
     if name.isupper() and "." in original:
         return ".".join(name) + "."
     if len(normal_form(original)) <= _LONGEST_SHORT and not original.islower():
-        return name  # an abbreviation says nothing of how a whole name is written
+        return name  # the case of an abbreviation does not show the case of a full name
     return case_like(name, original) if not name.isupper() or original.islower() else name

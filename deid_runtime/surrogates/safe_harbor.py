@@ -1,18 +1,18 @@
-"""The Safe Harbor method, 45 CFR 164.514(b)(2)(i): what may stay of a date, a postal code, an age and a state.
+"""The Safe Harbor method, 45 CFR 164.514(b)(2)(i): which parts of dates, postal codes, ages and states may stay.
 
 ============================  =========  =======================================================================
-labels                        paragraph  what becomes of them
+labels                        paragraph  result
 ============================  =========  =======================================================================
 PATIENT, DOCTOR, USERNAME     (A), (R)   replaced by the operator: surrogate, tag or mask
 STREET, CITY, LOCATION-OTHER  (B)        replaced; a surrogate town is in the same state
 HOSPITAL, ORGANIZATION        (A), (B)   replaced
 STATE, COUNTRY                (B)        kept: not smaller than a state
-ZIP                           (B)        the first three digits, 000 where 20,000 people or fewer live there
+ZIP                           (B)        the first three digits; 000 where 20,000 people or fewer live
                                          (:func:`restricted_zip3`); postal codes of other countries are replaced
-DATE                          (C)        the year alone. One without a year is replaced: ``[DATE]``, a tag or a
-                                         mask. A year that tells an age over 89 becomes "1929 or earlier", that
-                                         is, 90 years before the note
-AGE                           (C)        kept to 89; "90+" or its like above
+DATE                          (C)        only the year stays. A date without a year is replaced by ``[DATE]``, a
+                                         tag or a mask. A year that reveals an age over 89 becomes, for example,
+                                         "1929 or earlier": 90 years before the note
+AGE                           (C)        kept up to 89; "90+" or a similar form above
 PHONE, FAX                    (D), (E)   replaced
 EMAIL, URL, IPADDR            (F) (N-O)  replaced
 SSN                           (G)        replaced
@@ -23,8 +23,8 @@ BIOID                         (P)        replaced
 IDNUM                         (R)        replaced
 ============================  =========  =======================================================================
 
-(Q), photographs, is not text. Besides, (b)(2)(ii) asks that whoever discloses has no actual knowledge that what is left
-could identify somebody: no program can promise that, nor that every identifier was found.
+(Q), photographs, does not apply to text. In addition, (b)(2)(ii) requires that the discloser has no actual knowledge
+that the remaining text could identify a person. No program can guarantee that, nor that every identifier was found.
 """
 
 import re
@@ -37,9 +37,9 @@ from deid_runtime.dates.parts import DateStyle
 from deid_runtime.dates.stated import stated_decade
 from deid_runtime.surrogates.over_89 import GROUPED_AGE_YEARS
 
-#: Stands for a date of which nothing may stay, where surrogates are wanted.
+#: Replaces a date that has no year to keep, when surrogates are wanted.
 NO_YEAR: Final = "[DATE]"
-#: The year of a note that names none: late, so that no year of birth over 89 stays by mistake.
+#: The year of a note that names none: late, so that no year of birth of a person over 89 is kept by mistake.
 UNKNOWN_NOTE_YEAR: Final = 2035
 
 _RESTRICTED_FILE: Final = "zip3_restricted.txt"
@@ -48,9 +48,9 @@ _ZIP: Final = re.compile(r"\d{3}(?:\d{2}(?:[-\s]?\d{4})?)?")
 
 
 def year_alone(value: str, years: Sequence[int], style: DateStyle, note_year: int) -> str | None:
-    """Return what Safe Harbor leaves of a date of ``years``: the year, years or decade; None when it names none.
+    """Return the part of a date of ``years`` that Safe Harbor allows: years or a decade, None when it names none.
 
-    ``note_year`` is the year that ages are counted to; what is 90 years or more before it becomes "... or earlier".
+    ``note_year`` is the year at which ages are stated. A year 90 years or more before it becomes "... or earlier".
     """
     years = list(dict.fromkeys(years))
     oldest = note_year - GROUPED_AGE_YEARS
@@ -65,7 +65,7 @@ def year_alone(value: str, years: Sequence[int], style: DateStyle, note_year: in
 
 
 def zip3(value: str) -> str | None:
-    """Return the first three digits of a postal code of the United States, or 000; None when it is none."""
+    """Return the first three digits of a United States postal code, or 000; None when ``value`` is not one."""
     digits = value.strip()
     if not _ZIP.fullmatch(digits) or not digits.isascii():
         return None
@@ -74,10 +74,10 @@ def zip3(value: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def restricted_zip3() -> frozenset[str]:
-    """Return the first three digits of postal codes with 20,000 people or fewer; source and year are in the file."""
+    """Return the first three digits of postal codes with 20,000 people or fewer. The file states source and year."""
     text = (files("deid_runtime") / "data" / _RESTRICTED_FILE).read_text(encoding="utf-8")
     return frozenset(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
 
 
-#: Labels that stay as they are.
+#: Labels whose values are kept.
 KEPT: Final = frozenset({"STATE", "COUNTRY"})

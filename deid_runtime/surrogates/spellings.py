@@ -1,4 +1,4 @@
-"""Names written with the same letters but cut into words otherwise (``Win ter``, ``Soo-jin`` and ``SOOJIN``)."""
+"""Spellings of a name with the same letters but different word boundaries (``Win ter``, ``Soo-jin`` and ``SOOJIN``)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ _JOINT: Final = re.compile(rf"[-‐‑ {APOSTROPHES}]")
 
 
 def joined_like(made: str, word: str) -> str:
-    """Return ``made``, whose parts a hyphen may join, joined as the parts of ``word`` are, each in its case."""
+    """Return ``made`` with its parts joined as the parts of ``word`` are, each part in the same letter case."""
     old, new = _HYPHEN.split(word), re.split("[- ]", made)
     if len(old[::2]) == len(new) > 1:
         return old[1].join(case_like(piece.capitalize(), model) for piece, model in zip(new, old[::2], strict=True))
@@ -26,11 +26,10 @@ def joined_like(made: str, word: str) -> str:
 def cut_alike(
     usual: str, usual_parts: Sequence[Part], made: Sequence[str], parts: Sequence[Part], value: str
 ) -> list[str]:
-    """Return the stand-ins ``made`` of the ``usual`` spelling of a mention, cut into words as ``value`` is
-    (Win ter for Winter).
+    """Return the surrogates ``made`` for the ``usual`` spelling of a mention, divided into words as ``value`` is.
 
-    Both spellings have the same letters and digits. A word that is cut has its stand-in cut at its hyphen or
-    apostrophe where it has one (Soo Jin for Soo-jin), else in proportion.
+    Example: Win ter for Winter. Both spellings have the same letters and digits. The surrogate of a divided word is
+    divided at its hyphen or apostrophe if it has one (Soo Jin for Soo-jin), else in proportion to the lengths.
     """
     pieces = [
         piece
@@ -59,9 +58,7 @@ def cut_alike(
 
 
 def _pieces(word: str, made: str) -> list[tuple[str, list[str]]]:
-    """Return the normal form and the letters of the stand-in of each part of a word that a hyphen or an apostrophe
-    joins.
-    """
+    """Return each part of a word joined by hyphen, space or apostrophe: normal form and letters of its surrogate."""
     old, new = _JOINT.split(word), _JOINT.split(made)
     if len(old) != len(new):
         old, new = [word], [made]
@@ -71,7 +68,10 @@ def _pieces(word: str, made: str) -> list[tuple[str, list[str]]]:
 
 
 def usual_spellings(parsed: Mapping[str, Sequence[Part]]) -> dict[str, str]:
-    """Return, by normal form, which of several spellings that are cut otherwise the others of the name follow."""
+    """Return normal form to usual spelling, for names with several spellings that differ in their word boundaries.
+
+    The surrogates of the other spellings follow that of the usual one.
+    """
     spellings: dict[str, list[str]] = {}
     for value, parts in parsed.items():
         form = "".join(part.form for part in parts)
@@ -89,14 +89,14 @@ def _cuts(value: str, parts: Sequence[Part]) -> tuple[tuple[str, bool, bool], ..
 
 
 def _unusualness(value: str, parts: Sequence[Part]) -> tuple[int, int, int, int, str]:
-    """Return what is least for the spelling to go by: most particles, hyphens and words of the lists, fewest words."""
+    """Return a sort key, lowest for the usual spelling: most particles, hyphens, listed words, then fewest words."""
     kept = sum(part.role == KEPT for part in parts)
     hyphens = sum("-" in value[part.start : part.end] for part in parts)
     return -kept, -hyphens, -sum(is_listed(part.form) for part in parts), len(parts), value
 
 
 def has_own_particle(parts: Sequence[Part], usual: Sequence[Part]) -> bool:
-    """Say whether a word that stays is part of a longer word in the other spelling."""
+    """Return whether a kept word in ``parts`` is part of a longer word in the usual spelling."""
     ends = list(accumulate(len(part.form) for part in parts))
     words = {(end, part.form) for end, part in zip(accumulate(len(part.form) for part in usual), usual, strict=True)}
     return any(part.role == KEPT and (end, part.form) not in words for end, part in zip(ends, parts, strict=True))

@@ -1,6 +1,7 @@
-"""The stand-in of one word of a name: another of its culture, sex and form, or an altered one for a name in no list.
+"""The surrogate of one word of a name.
 
-A keyed permutation of each pool of names, so that two names of a patient get two stand-ins.
+The surrogate of a listed name has the same culture, sex and form. A name in no list gets an altered name. Each pool of
+names has a keyed permutation, so two names of a patient get two surrogates.
 """
 
 import re
@@ -41,10 +42,10 @@ _RARE_LETTERS: Final = "quxyz"
 
 
 def stand_in(patient: Patient, people: People, word: str, taken: frozenset[str]) -> str:
-    """Return the stand-in of one given or family name in the case of the lists, with the hyphens and apostrophes of
-    ``word``.
+    """Return the surrogate of one given or family name, with the letter case of the lists and the hyphens and
+    apostrophes of ``word``.
 
-    Neither it nor a part of it is a part of ``word`` or in ``taken``, as long as there is a choice.
+    Avoids ``taken`` and any part of ``word`` if possible; the parts of the surrogate do so too.
     """
     own = forms_of(word)
     different = ""
@@ -58,7 +59,7 @@ def stand_in(patient: Patient, people: People, word: str, taken: frozenset[str])
     return different or scramble(patient.keyed, "name without a stand-in", word)
 
 
-#: What stands before an apostrophe as a particle or article, in so many names that it tells no one: O'Hara, Fa'asavalu.
+#: Particles or articles before an apostrophe (O'Hara, Fa'asavalu). They are too common to identify a person.
 _ELISIONS: Final = frozenset({"o", "d", "l", "m", "n", "fa"})
 
 
@@ -73,14 +74,15 @@ def _candidate(patient: Patient, people: People, word: str, taken: frozenset[str
         made = choose(patient, people, form, attempt)
     has_mark = any(char in APOSTROPHES for char in made)
     if mark and not has_mark and form[:mark] in _ELISIONS:
-        # N'Diaye: no name of that form is known to stand in, so what is behind the apostrophe is a name of its own.
+        # N'Diaye: no surrogate with an apostrophe is known, so replace the part after the apostrophe as a name of its
+        # own.
         rest = word[mark + 1 :]
         return word[: mark + 1] + case_like(choose(patient, people, normal_form(rest), attempt), rest)
     if mark and not has_mark and mark < len(made) - 1:  # Isma'il
         return joined_like(f"{made[:mark]}{word[mark]}{made[mark:]}", word)
     known_mark = people.marks.get(form, 0)
     is_elision = form[:known_mark] in _ELISIONS and len(word) > known_mark
-    if is_elision and not mark and not has_mark:  # the same name without its apostrophe
+    if is_elision and not mark and not has_mark:  # the note writes the same name with an apostrophe elsewhere
         rest = word[known_mark:]
         return word[:known_mark] + choose(patient, people, normal_form(rest), attempt).lower()
     if has_mark and not mark:
@@ -91,8 +93,9 @@ def _candidate(patient: Patient, people: People, word: str, taken: frozenset[str
 
 
 def _syllables_of(people: People, word: str, listed: Listed | None) -> tuple[str, tuple[str, ...]]:
-    """Return the culture and the syllables of a given name of two (Mei-Ling, Soojin), or of one that is half of such a
-    name of the note; nothing for other names.
+    """Return the culture and the syllables of a given name of two syllables (Mei-Ling, Soojin).
+
+    A word that is half of such a name in the note counts too. Return an empty culture and no syllables for other names.
     """
     form = normal_form(word)
     if form in people.syllables:
@@ -110,7 +113,7 @@ def _syllables_of(people: People, word: str, listed: Listed | None) -> tuple[str
 
 
 def _syllable(patient: Patient, listed: Listed, taken: frozenset[str], attempt: int) -> str:
-    """Return what stands for one syllable of a given name, in whatever names of the patient it comes."""
+    """Return the surrogate of one syllable of a given name, the same one in all names of the patient."""
     own = listed.pool[listed.index]
     turns = (_permuted(patient, listed, attempt + turn) for turn in range(ATTEMPTS))
     found = [made for made in turns if made != own]
@@ -118,7 +121,7 @@ def _syllable(patient: Patient, listed: Listed, taken: frozenset[str], attempt: 
 
 
 def choose(patient: Patient, people: People, form: str, attempt: int) -> str:
-    """Return the stand-in of a word of a name, given as its normal form, whatever is an original."""
+    """Return the surrogate of a word of a name, given as its normal form. Does not check whether it is an original."""
     known = names()
     role = patient.roles.get(form) or people.roles.get(form, "")
     key = ("name", role, form, str(attempt))
@@ -144,8 +147,9 @@ def _permuted(patient: Patient, listed: Listed, attempt: int) -> str:
 
 
 def _of_recorded_sex(patient: Patient, form: str, listed: Listed) -> Listed:
-    """Return ``listed``, or a place in the pool of the patient's sex when it is the patient's own name and of the
-    other.
+    """Return ``listed``, unless the name is a given name of the patient and listed for the other sex.
+
+    In that case, return a place in the pool of the patient's sex.
     """
     sex = patient.record.get("sex", "")[:1].upper()
     if sex not in ("F", "M") or listed.sex in ("", sex) or patient.roles.get(form) != GIVEN:
@@ -155,7 +159,7 @@ def _of_recorded_sex(patient: Patient, form: str, listed: Listed) -> Listed:
 
 
 def _is_of_other_sex(patient: Patient, form: str) -> bool:
-    """Say whether a nickname is the patient's own, who is not of the sex it is listed for (Chris, Sam)."""
+    """Return whether a nickname is the patient's own and is listed for the other sex (Chris, Sam)."""
     formal = names().given[names().formal_of[form]]
     return patient.roles.get(form) == GIVEN and patient.record.get("sex", "")[:1].upper() not in ("", formal.sex)
 
@@ -169,16 +173,17 @@ def _nickname(patient: Patient, form: str, attempt: int) -> str:
 
 
 def _unlisted(patient: Patient, people: People, form: str, attempt: int) -> str:
-    """Return an altered name for one that is in no list, so that an odd spelling does not tell a real name from a
-    stand-in.
+    """Return an altered name for a name in no list.
 
-    A slip of the pen in a name of this patient, of the note or of the lists follows that name.
+    Surrogates of unlisted names are unlisted too, so an odd spelling does not show that a name is real. The name may be
+    a misspelling of a name of the patient, of the note or of the lists. Then the surrogate is a misspelling of the
+    surrogate of that name.
     """
     source = _source_of(patient, people, form)
     if source:
         base = choose(patient, people, source, attempt)
         return _odd(lambda turn: misspell(base, patient.keyed.number(f"slip/{attempt}/{turn}", form)))
-    # Under a key of its own: in another note, with the right spelling beside it, the same word may be a slip.
+    # Use a separate cache key: in another note that has the right spelling, the same word may be a misspelling.
     return patient.remember(("made up", form, str(attempt)), lambda: _made_up(patient, form, attempt))
 
 
@@ -193,12 +198,12 @@ def _source_of(patient: Patient, people: People, form: str) -> str:
 
 
 def _odd(spelling: Callable[[int], str]) -> str:
-    """Return the first of some spellings that is in no list."""
+    """Return the first of the spellings 0 to 3 that is in no list, else the spelling 0."""
     return next((odd for odd in map(spelling, range(4)) if not is_listed(normal_form(odd))), spelling(0))
 
 
 def _made_up(patient: Patient, form: str, attempt: int) -> str:
-    """Return an altered name of the culture that the letters or the script of an unknown one suggest."""
+    """Return an altered name of the culture that the letters or the script of an unlisted name suggest."""
     if len(form) <= 2:
         return "".join(stand_in_letter(patient, char, attempt) for char in form).capitalize()
     for script, culture in _SCRIPT_POOLS:
@@ -224,8 +229,9 @@ def _native(patient: Patient, culture: str, form: str, attempt: int) -> str:
 
 
 def _one_slip(left: str, right: str) -> bool:
-    """Say whether one insertion, deletion, replacement or swap of neighbours makes ``left`` of ``right``; both 4 or
-    longer.
+    """Return whether one insertion, deletion, replacement or swap of neighbours turns ``left`` into ``right``.
+
+    Always false when one of them has fewer than 4 characters.
     """
     if min(len(left), len(right)) < 4 or abs(len(left) - len(right)) > 1 or left == right:
         return False
@@ -241,12 +247,12 @@ def _one_slip(left: str, right: str) -> bool:
 
 
 def stand_in_letter(patient: Patient, char: str, attempt: int) -> str:
-    """Return the letter that stands for ``char`` where nothing better is known; never the letter itself."""
+    """Return a letter that replaces ``char`` when nothing better is known; never ``char`` itself."""
 
     def make() -> str:
         for letters in (_COMMON_LETTERS, _RARE_LETTERS):
             if char in letters:
-                # The next one round a keyed circle: distinct letters stay distinct, none stays itself.
+                # Take the next letter on a keyed circle: distinct letters stay distinct, and no letter maps to itself.
                 circle = patient.keyed.order(len(letters), f"letters/{len(letters)}")
                 step = 1 + attempt % (len(letters) - 1)
                 return letters[circle[(circle.index(letters.index(char)) + step) % len(letters)]]
@@ -256,5 +262,5 @@ def stand_in_letter(patient: Patient, char: str, attempt: int) -> str:
 
 
 def letter_for(patient: Patient, char: str) -> str:
-    """Return the letter that stands for a lone initial, in lower case."""
+    """Return the letter that replaces a lone initial, in lower case."""
     return stand_in_letter(patient, char.lower(), 0)

@@ -1,6 +1,6 @@
-"""Names that are in no list: the listed name that one may be a misspelling of, and the pool its letters suggest.
+"""Names in no list: find the listed name that one may misspell, and the pool that its letters suggest.
 
-Both depend on the letters and the lists alone, so that an odd name has the same stand-in in every note.
+Both depend only on the letters and the lists, so an unlisted name has the same surrogate in every note.
 """
 
 import math
@@ -13,23 +13,24 @@ from typing import TYPE_CHECKING, Final
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import names
 
-if TYPE_CHECKING:  # the command line's help is there before numpy would be
+if TYPE_CHECKING:  # a numpy import at module level would slow down the --help of the command line
     import numpy as np
     from numpy.typing import NDArray
 
 _ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz"
 _LEAST_SWAPPED_CHARS: Final = 4
-_LEAST_MISSPELT_CHARS: Final = 6  # a shorter name is one letter away from too many others
+_LEAST_MISSPELT_CHARS: Final = 6  # a shorter name is one letter away from too many other names
 _COMMON: Final = frozenset({"nicknamed", "english", "spanish"})
 _SMOOTHING: Final = 0.3
-_LETTER_CHOICES: Final = 1000  # about how many beginnings or endings of names there are, for the smoothing
+_LETTER_CHOICES: Final = 1000  # approximate number of different first or last letters of names, for smoothing
 
 
 @lru_cache(maxsize=4096)
 def nearest(form: str) -> str:
-    """Return the listed name that ``form``, a normal form, is most likely a misspelling of, or an empty string.
+    """Return the listed name that ``form``, a normal form, most likely misspells, or an empty string.
 
-    One swap of neighbours, one letter too many, too few or wrong, in this order; never the first letter.
+    Tries in this order: two neighbouring letters swapped, one letter too many, one missing, one wrong. The first letter
+    is never changed.
     """
     if not form.isascii() or not form.isalpha():
         return ""
@@ -51,7 +52,7 @@ def _rarity(form: str) -> bool:
 
 
 def _slips(form: str) -> Iterator[set[str]]:
-    """Yield what one slip of each kind makes of ``form``."""
+    """Yield, for each kind of misspelling, the set of names that one correction of that kind makes from ``form``."""
     inner = range(1, len(form))
     if len(form) >= _LEAST_SWAPPED_CHARS:
         yield {form[:i] + form[i + 1] + form[i] + form[i + 2 :] for i in inner if i + 1 < len(form)}
@@ -64,13 +65,13 @@ def _slips(form: str) -> Iterator[set[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Letters:
-    """What the beginnings and endings of names say of the pools: naive Bayes, as logarithms."""
+    """What the first and last letters of a name say about its pool: the log probabilities of a naive Bayes model."""
 
-    keys: tuple[tuple[str, str], ...]  # of the pools, falling, so that of equal scores the first is the greatest key
-    unmatched: "NDArray[np.float64]"  # (pools,): the score of a name none of whose features occurs in the pool
-    features: Mapping[str, slice]  # beginning or ending -> its stretch of the two arrays below
-    pools: "NDArray[np.intp]"  # those it occurs in
-    gains: "NDArray[np.float64]"  # what each of them gains by it
+    keys: tuple[tuple[str, str], ...]  # of the pools, descending: argmax takes the greatest key of equal scores
+    unmatched: "NDArray[np.float64]"  # (pools,): the score of a name with no feature in the pool
+    features: Mapping[str, slice]  # first or last letters -> their slice of the two arrays below
+    pools: "NDArray[np.intp]"  # indices of the pools in which the feature occurs
+    gains: "NDArray[np.float64]"  # what the feature adds to the score of each of these pools
 
 
 def _features(form: str) -> tuple[str, ...]:
@@ -105,7 +106,7 @@ def _letters() -> _Letters:
 
 @cache
 def _barred(sex: str) -> "NDArray[np.float64]":
-    """Return minus infinity for the pools that are not of ``sex``, 0 for those that are, and for all without one."""
+    """Return float64 (pools,): minus infinity for pools not of ``sex``, else 0; all 0 when ``sex`` is empty."""
     import numpy as np
 
     return np.array([0.0 if not sex or key[1] == sex else -math.inf for key in _letters().keys])
@@ -113,14 +114,14 @@ def _barred(sex: str) -> "NDArray[np.float64]":
 
 @lru_cache(maxsize=4096)
 def likely_pool(form: str, sex: str = "") -> tuple[str, ...]:
-    """Return the names among which ``form`` would look at home: given names of ``sex`` if that is told, else any.
+    """Return the pool of names that ``form`` resembles most: given names of ``sex``, or any names when it is empty.
 
-    Naive Bayes on the first and last letters, over the cultures and sexes of the lists.
+    Uses naive Bayes on the first and last letters, over the cultures and sexes of the lists.
     """
     letters = _letters()
     scores = letters.unmatched + _barred(sex)
     for feature in _features(form):
         stretch = letters.features.get(feature)
         if stretch is not None:
-            scores[letters.pools[stretch]] += letters.gains[stretch]  # no pool stands there twice
+            scores[letters.pools[stretch]] += letters.gains[stretch]  # each pool occurs once in the slice
     return names().pools[letters.keys[int(scores.argmax())]]
