@@ -1,11 +1,11 @@
-"""Columns that are passed on beside the text: their values are looked at before a run, once each.
+"""Check the columns that are copied to the output beside the text. Each value is checked once, before the run.
 
-A column of categories (note type, ward, sex) has few values. They are short, hold no digits, and the detectors find
-nothing in them. Any other column may identify somebody. What a column is cannot be told from its first rows, so the
-inputs are read twice: first for the values of these columns alone, then for the notes.
+A column of categories (note type, ward, sex) has few values. They are short, have no digits, and the detectors find
+nothing in them. Any other column may identify somebody. The first rows do not show whether a column holds categories.
+So the inputs are read twice: first for the values of these columns only, then for the notes.
 
-A column with too many values, or that would hold back most notes, is an error before any note is processed. Otherwise a
-note whose value may not be passed on goes to quarantine. The answer does not depend on the order of the notes.
+A column is an error before any note is processed when it has too many values or would hold back most notes. Otherwise a
+note goes to quarantine when its value may not be copied. The result does not depend on the order of the notes.
 """
 
 import re
@@ -25,38 +25,39 @@ from deid_runtime.run.batches import Batch
 from deid_runtime.spans import Note
 from deid_runtime.stages import COLUMNS_STAGE
 
-#: A column of categories has at most so many distinct values, and at most one for so many notes, but a few always.
+#: The most distinct values of a column of categories: the smaller of `MOST_VALUES` and one per `NOTES_PER_VALUE` notes,
+#: but at least `FEW_VALUES`.
 MOST_VALUES: Final = 200
 NOTES_PER_VALUE: Final = 5
 FEW_VALUES: Final = 10
 LONGEST_VALUE_CHARS: Final = 60
 
-#: A lone word gives a detector little to go by: behind this a place or a name is told better from a kind of note.
+#: A single word gives a detector no context. After this prefix, detectors tell names and places from note types better.
 _LEAD_IN: Final = "Note type: "
 
-_USUAL: Final = 2  # how common a name of the lists must be
+_USUAL: Final = 2  # the lowest frequency class of a name in the lexicon that counts
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
-#: Returns for every text what was found in it, or could not be done, in a word or two; nothing for a clean one.
+#: Returns for every text, in the same order, what was found or why the search failed; "" for a clean text.
 Search = Callable[[Sequence[str]], Sequence[str]]
 
 
 @dataclass(slots=True)
 class _Column:
-    notes_of: Counter[str] = field(default_factory=Counter)  # of each value of the right form
-    notes: int = 0  # that have a value
-    faults: Counter[str] = field(default_factory=Counter)  # notes by what is wrong with their values
+    notes_of: Counter[str] = field(default_factory=Counter)  # number of notes by value, valid form only
+    notes: int = 0  # number of notes that have a value
+    faults: Counter[str] = field(default_factory=Counter)  # number of notes by fault of their value
 
 
 class KeptColumns:
-    """What is known of the values of all columns that are passed on and checked."""
+    """The checked values of all columns that are copied to the output."""
 
     def __init__(self, columns: Mapping[str, Mapping[str, str]]) -> None:
-        """``columns`` maps column to value to fault, empty for a value that may be passed on."""
+        """Take ``columns``: column name to value to fault. The fault is "" for a value that may be copied."""
         self._columns = columns
 
     def hold_back(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Yield the batches with every note unreadable that has a value which may not be passed on."""
+        """Yield the batches. A note becomes unreadable when one of its values may not be copied."""
         for batch in batches:
             batch.entries = [(source, self._checked(item)) for source, item in batch.entries]
             yield batch
@@ -77,10 +78,10 @@ class KeptColumns:
 
 
 def check_kept_columns(inputs: Inputs, options: ReadOptions, search: Search) -> KeptColumns:
-    """Read the inputs for the values of the columns to keep, and have ``search`` look at each value.
+    """Read the values of the columns to keep from the inputs, and check each value with ``search``.
 
-    Raises SettingsError for a column that holds no categories and for an input that can be read only once; SourceError
-    for one that cannot be read.
+    Raises SettingsError for a column that does not hold categories and for an input that can be read only once;
+    SourceError for an input that cannot be read.
     """
     checked: dict[str, dict[str, str]] = {}
     for name, column in _values(inputs, options).items():
@@ -103,7 +104,7 @@ def check_kept_columns(inputs: Inputs, options: ReadOptions, search: Search) -> 
 
 
 def _values(inputs: Inputs, options: ReadOptions) -> dict[str, _Column]:
-    """Return what the columns hold. Of one with too many values, no more are read than show that."""
+    """Return the values of the columns. At most ``MOST_VALUES + 1`` distinct values are collected for a column."""
     if inputs.pipes:
         raise SettingsError(
             f"{inputs.pipes[0]}: a pipe can be read only once, and the columns to keep are looked at before; give a "
@@ -128,19 +129,19 @@ def _values(inputs: Inputs, options: ReadOptions) -> dict[str, _Column]:
 
 
 def _search_values(values: Sequence[str], search: Search) -> dict[str, str]:
-    """Return what is wrong with each value; one letter alone identifies nobody."""
+    """Return the fault of each value, "" for none. Single letters have no fault: they identify nobody."""
     looked_at = [value for value in values if len(value) > 1]
-    # An underscore joins words here, and would pass for part of a user name.
+    # In a value an underscore separates words. Detectors would take it for part of a username.
     plain = [value.replace("_", " ") for value in looked_at]
     alone, led_in = search(plain), search([_LEAD_IN + value for value in plain])
     found = {value: first or second for value, first, second in zip(looked_at, alone, led_in, strict=True)}
-    # `Brown` is a colour among colours and a name among names: where one value names a person, names of lists do, too.
+    # `Brown` may be a colour or a name. When one value of the column is a person's name, so is every listed name.
     suspicion = next((fault for fault in found.values() if any(label in fault for label in HEADS["name"])), "")
     return {value: found.get(value) or (suspicion if suspicion and _is_name(value) else "") for value in values}
 
 
 def _is_name(value: str) -> bool:
-    """Say whether every word of a value is a given or family name of the lists."""
+    """Return whether every word of a value is a given name or family name of the lexicon."""
     lexicon = load_lexicon()
     words = _WORD.findall(value)
     codes = [lexicon.get(word_key(word), 0) for word in words]
@@ -148,12 +149,12 @@ def _is_name(value: str) -> bool:
 
 
 def _is_free(value: object) -> bool:
-    """Say whether a value says nothing."""
+    """Return whether a value is empty."""
     return value is None or value == ""
 
 
 def _fault_of_form(value: object) -> str:
-    """Say what keeps a value from being a category, whatever it means; nothing for one that may be."""
+    """Return why the form of a value (type, length, characters) rules out a category; "" when it does not."""
     if isinstance(value, bool):
         return ""
     if not isinstance(value, str):
@@ -172,6 +173,6 @@ def _remedy(column: str) -> str:
 
 
 def as_batch(texts: Sequence[str]) -> Batch:
-    """Return ``texts`` as notes of a batch, for workers to search."""
+    """Return ``texts`` as the notes of one batch, so that workers can search them."""
     nowhere = Source(Path(), "", "jsonl", 0)
     return Batch([(nowhere, Note(f"value {number}", text)) for number, text in enumerate(texts)], sum(map(len, texts)))
