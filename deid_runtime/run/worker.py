@@ -1,7 +1,7 @@
-"""One worker process: what runs in it, and the parent's handle on it.
+"""One worker process: the code that runs in it, and the parent's handle on it.
 
-Each worker loads its own pipeline and has a connection of its own. So a worker that is killed leaves no lock and no
-half-read queue behind. A worker holds one job at a time.
+Each worker has its own pipeline and its own connection. So a killed worker leaves no locked or half-read queue. A
+worker has one job at a time.
 """
 
 import os
@@ -22,7 +22,7 @@ from deid_runtime.spans import Note
 from deid_runtime.system.installed_files import missing_file
 from deid_runtime.system.process_privacy import keep_private
 
-#: How long to wait for a process that was killed to be gone.
+#: How long to wait for a killed process to end.
 _END_S: Final = 10.0
 
 _Job = TypeVar("_Job")
@@ -30,37 +30,37 @@ _Job = TypeVar("_Job")
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A worker has loaded its pipeline, which describes itself so."""
+    """A message: the worker has loaded its pipeline. ``description`` is the pipeline's description."""
 
     description: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class NotLoaded:
-    """A pipeline, or what it loads when it first needs it, cannot be loaded, in no worker."""
+    """A message: the pipeline, or a part that it loads at first use, cannot be loaded."""
 
     error: DeidError
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The outcomes of a job, and the time spent in each stage since the worker started."""
+    """A message: the outcomes of a job, and the seconds spent in each stage since the worker started."""
 
     outcomes: list[Outcome]
     stage_seconds: Mapping[str, float]
 
 
 class Worker(Generic[_Job]):
-    """The parent's handle on a worker process, which starts here. ``job`` is what it has to do.
+    """The parent's handle on a worker process. ``job`` is the current job of the worker, or None.
 
-    Raises ModelError when the process cannot be started.
+    The constructor starts the process. Raises ModelError when the process cannot be started.
     """
 
     def __init__(self, context: SpawnContext, work: Work) -> None:
         ours, theirs = socket.socketpair()
         self.process = context.Process(target=_serve, args=(theirs,), daemon=True, name="deid-worker")
-        # What a terminal sends goes to all its processes; the parent alone decides. The mask is inherited, so there is
-        # no moment at which a signal could hit the child, or make it dump its memory.
+        # A terminal sends signals to all processes; only the parent may react. The child inherits the signal mask, so a
+        # signal can at no moment end the child or make it dump its memory.
         held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
         try:
             self.process.start()
@@ -75,25 +75,28 @@ class Worker(Generic[_Job]):
         self.is_ready = False
         self.job: _Job | None = None
         self.stage_seconds: Mapping[str, float] = {}
-        # Not an argument of the process: a process that is stopped before it has read its arguments stops its parent.
-        with suppress(OSError):  # it is gone already, which is noticed as for any other
+        # Sent as a message: with process arguments, the parent blocks when the child stops before reading them.
+        with suppress(OSError):  # the worker is gone already; `collect` detects that
             self.mailbox.post(work)
 
     def end(self, grace_s: float = 0.0) -> str:
-        """Kill the process, a stopped one too, unless it ends within ``grace_s``. Return how it ended, as a verb."""
+        """Kill the process unless it ends within ``grace_s``. Return how it ended, as a verb phrase.
+
+        A stopped process is killed too.
+        """
         self.process.join(grace_s)
         self.process.kill()
         self.process.join(_END_S)
         self.mailbox.close()
         exit_code = self.process.exitcode
-        if exit_code is None:  # it waits inside the system, as for a disk that is gone, and ends after that
+        if exit_code is None:  # it is blocked in a system call, for instance by a lost disk, and ends after that
             return "cannot be ended"
         self.process.close()
         return f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with code {exit_code}"
 
 
 def _serve(connection: socket.socket) -> None:
-    """Answer jobs until the parent closes the connection or dies. Runs in a process of its own."""
+    """Process jobs until the parent closes the connection or dies. Runs in the worker process."""
     keep_private()
     with connection, connection.makefile("rwb") as stream, suppress(EOFError, BrokenPipeError, ConnectionResetError):
         parent = cast(BinaryIO, stream)
@@ -118,13 +121,13 @@ def _serve(connection: socket.socket) -> None:
                     send(parent, NotLoaded(error))
                     return
                 if pipeline.fault is not None:
-                    send(parent, pipeline.fault)  # nothing that this process says is taken any more
-                    os._exit(1)  # an engine that failed may crash or hang when it is freed
+                    send(parent, pipeline.fault)  # the parent ignores later messages of this process
+                    os._exit(1)  # a failed engine may crash or hang when it is freed
                 send(parent, Answer(outcomes, dict(pipeline.stage_seconds)))
 
 
 def _silence() -> None:
-    """Redirect stdout and stderr to nowhere: a traceback or an engine's own message may quote a note."""
+    """Redirect stdout and stderr to the null device: a traceback or a message of an engine may quote note text."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
