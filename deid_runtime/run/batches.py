@@ -34,7 +34,7 @@ _Entry = tuple[Source, Item | None]
 
 @dataclass(slots=True)
 class Batch:
-    """Consecutive records with their source files. An entry without a record marks the begin of a table."""
+    """Consecutive records with their source files. An entry without a record marks the start of a table."""
 
     entries: list[_Entry] = field(default_factory=list)
     chars: int = 0

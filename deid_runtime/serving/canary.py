@@ -60,7 +60,7 @@ class Canary:
 
     @property
     def hung(self) -> str | None:
-        """The name of the hung model, or ``gRPC``; None while nothing hangs."""
+        """The name of the model, or ``gRPC``, that hangs: it was silent for too long. None while nothing hangs."""
         return self._hung
 
     @property

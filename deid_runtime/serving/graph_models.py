@@ -89,7 +89,7 @@ class ServingOptions:
 
 @dataclass(frozen=True)
 class GraphModels:
-    """Makes the configurations of all models of the graphs of one manifest."""
+    """Makes the configurations of all models of the graphs in one model manifest."""
 
     manifest: Manifest
     options: ServingOptions

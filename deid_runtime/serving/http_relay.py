@@ -1,7 +1,7 @@
 """The HTTP port of ``deid serve``: reads complete requests within a time limit and relays them to the server.
 
-Triton 2.51 reads HTTP without time-outs and size limits. An unfinished request keeps its connection open for ever, a
-body in many chunks ends the server, and a compressed body may expand to more memory than the machine has. So the server
+Triton 2.51 reads HTTP without time-outs and size limits. An unfinished request keeps its connection open for ever. A
+body in many chunks ends the server. A compressed body may expand to more memory than the machine has. So the server
 listens for HTTP only on a socket file, and this relay listens on the port. It reads each request completely within
 :attr:`RelayLimits.request_s`. It refuses requests that Triton cannot handle safely. It relays each other request over a
 connection of its own.

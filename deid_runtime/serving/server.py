@@ -46,7 +46,10 @@ _logger = logging.getLogger(__name__)
 
 
 class Server:
-    """A running server. Leaving the ``with`` block stops it. It also ends with the thread that started it."""
+    """A running server. Leaving the ``with`` block stops it.
+
+    It also ends with the thread that started it, so start it from the thread that lives longest.
+    """
 
     def __init__(self, installation: Installation, options: ServerOptions) -> None:
         check_options(options)
