@@ -1,7 +1,7 @@
-"""The servers behind an endpoint: a host name with several addresses stands for as many servers.
+"""The servers behind an endpoint. A host name with several addresses counts as several servers.
 
-gRPC keeps a connection to one address of a name. So that all servers behind one are used, and each is checked for its
-models, every address becomes a connection of its own, as for a headless service of Kubernetes.
+gRPC connects to only one address of a name. To use all servers and to check the models of each, the client opens one
+connection per address. A headless service of Kubernetes is an example.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ _LOOKUP_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One server. ``endpoint`` is ``host:port`` of the settings; ``ip`` is None where gRPC itself looks up the host."""
+    """One server. ``endpoint`` is ``host:port`` from the settings. ``ip`` is None when gRPC resolves the host."""
 
     endpoint: str
     ip: str | None = None
@@ -29,7 +29,7 @@ class Address:
 
     @property
     def target(self) -> str:
-        """What gRPC connects to."""
+        """The target that gRPC connects to."""
         if self.ip is None:
             return self.endpoint
         port = split_endpoint(self.endpoint)[1]
@@ -40,7 +40,7 @@ class Address:
 
 
 def is_name(endpoint: str) -> bool:
-    """Say whether the host of ``endpoint``, ``host:port``, has to be looked up."""
+    """Return whether the host of ``endpoint``, ``host:port``, is a name and not an IP address."""
     host, _ = split_endpoint(endpoint)
     try:
         ipaddress.ip_address(host.strip("[]"))
@@ -50,10 +50,10 @@ def is_name(endpoint: str) -> bool:
 
 
 async def look_up(endpoint: str) -> list[Address] | None:
-    """Return the servers behind ``endpoint``, one or more; None when its host is not known now.
+    """Return the servers behind ``endpoint``, one or more; None when its host cannot be resolved now.
 
-    A host with one address, or one of each family, is a single server and left to gRPC. Of two families the one with
-    more addresses counts: a server has one of each.
+    A host with one address, or with one IPv4 and one IPv6 address, is a single server, and gRPC resolves it. Otherwise
+    the family with more addresses is used, since a server may have one address of each family.
     """
     if not is_name(endpoint):
         return [Address(endpoint)]
@@ -61,7 +61,7 @@ async def look_up(endpoint: str) -> list[Address] | None:
     try:
         async with asyncio.timeout(_LOOKUP_SECONDS):
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):  # also a timeout, and a name that cannot be one
+    except (OSError, UnicodeError):  # also a timeout, and an invalid name
         return None
     by_family = [
         list(dict.fromkeys(str(place[0]) for family, *_, place in found if family is wanted))

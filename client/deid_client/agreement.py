@@ -1,4 +1,4 @@
-"""Whether a server has the models of the local manifest. Asked on every new connection: a server may have changed."""
+"""Check that a server has the models of the local model manifest, on every new connection: a server may change."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,7 +17,7 @@ _TYPES: Final = {number: name for name, number in model_config_pb2.DataType.item
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A model that will be asked: the outputs that it must have, by name, with their type as the protocol calls it."""
+    """A model that the client uses. ``outputs`` maps the name of each required output to its data type in Triton."""
 
     model: str
     outputs: Mapping[str, str]
@@ -30,9 +30,9 @@ async def check_models(
     rows: int,
     config_of: Callable[[str], Awaitable[model_config_pb2.ModelConfig]],
 ) -> None:
-    """Compare the configuration of every model in ``needed``, and of those an ensemble consists of, with ``manifest``.
+    """Compare the configuration of every model in ``needed``, and of the models of an ensemble, with ``manifest``.
 
-    Raises ModelError that names both sides of the first thing that does not match, and what ``config_of`` raises.
+    Raises ModelError with both values of the first mismatch, and the errors of ``config_of``.
     """
     for each in needed.values():
         config = await config_of(each.model)
@@ -70,7 +70,7 @@ async def _check_digests(
 
 
 def _compare(endpoint: str, model: str, has: Mapping[str, str], manifest: Manifest) -> None:
-    """Compare the parameters of one model; ``graph`` and ``graph_sha256`` may list several graphs, with commas."""
+    """Compare the parameters of one model. ``graph`` and ``graph_sha256`` may list several, separated by commas."""
     names = has.get("graph", "").split(",")
     graphs = [manifest.graphs[name] for name in names if name in manifest.graphs]
     if len(graphs) < len(names):
@@ -99,9 +99,9 @@ def _compare(endpoint: str, model: str, has: Mapping[str, str], manifest: Manife
 
 
 def _has_tags(graph: Graph, labels: str) -> bool:
-    """Say whether ``labels``, JSON from the output of a head to its tags, has those of every head of ``graph``."""
+    """Return whether ``labels`` has the BIO tags of every head of ``graph``. It is JSON: head output to tags."""
     try:
         given = json.loads(labels)
         return all(given.get(version.output) == list(version.tags) for version in graph.heads)
-    except (AttributeError, ValueError, RecursionError):  # the last for JSON of very many levels
+    except (AttributeError, ValueError, RecursionError):  # RecursionError: deeply nested JSON
         return False

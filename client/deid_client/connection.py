@@ -1,4 +1,4 @@
-"""The way from ordinary code to the service: one event loop in one thread, closed with its owner."""
+"""Access to the asynchronous service from synchronous code: one event loop in one thread, closed with its owner."""
 
 import asyncio
 import os
@@ -25,11 +25,12 @@ _CLOSE_SECONDS: Final = 5.0
 
 
 class Connection(Closing):
-    """A service that has the models of one profile. Threads may share it, processes may not. A context manager.
+    """A service with the models of one profile. A context manager. Threads may share it; processes may not.
 
-    An endpoint is used once its configuration matches the manifest and every model has answered a known window well.
+    An endpoint is used only after two checks: its configuration matches the model manifest, and every model has given
+    a valid answer to a known window.
 
-    Raises ModelError when no server answers, or one has other models or answers the known window wrongly.
+    Raises ModelError when no server answers, or when a server has other models or gives an invalid answer.
     """
 
     def __init__(
@@ -68,9 +69,9 @@ class Connection(Closing):
             raise
 
     def ask(self, inputs: tuple[Array, Array, Array]) -> Future[Votes]:
-        """Ask all heads; ``inputs`` are ids, types and mask, int32 ``(rows, tokens)``. Returns at once.
+        """Run all heads on ``inputs``: ids, types and mask, int32 ``(rows, tokens)``. Return a future at once.
 
-        The future raises ModelError when the service gives no good answer.
+        The future raises ModelError when the service gives no valid answer.
         """
         if self._service is None or os.getpid() != self._process:
             raise ModelError("the connection is closed, or was opened by another process; load the pipeline anew here")
@@ -79,7 +80,7 @@ class Connection(Closing):
         return self._run(self._router.ask(self._service.infer, named))
 
     def close(self) -> None:
-        """Close all connections and end the thread. Questions under way are cancelled."""
+        """Close all connections and end the thread. Questions in progress are cancelled."""
         service, self._service = self._service, None
         if service is not None and os.getpid() == self._process:
             try:
@@ -106,7 +107,7 @@ async def _end(service: Service) -> None:
 
 
 def _ignore(loop: asyncio.AbstractEventLoop, context: object) -> None:
-    """Take note of nothing: what fails reaches its caller, and the loop's own report would show arguments.
+    """Ignore errors that the event loop reports: the caller gets them anyway, and the report would show arguments.
 
-    gRPC also reports a BlockingIOError here, without consequence, where a process has several event loops.
+    In a process with several event loops, gRPC also reports a harmless BlockingIOError here.
     """

@@ -1,4 +1,4 @@
-"""One server: its channel, its health, and whether it has the right models and they answer."""
+"""One server: its channel, its health, and the check of its models."""
 
 import asyncio
 import math
@@ -25,21 +25,22 @@ from deid_runtime.system.secret_files import check_secret_file
 from deid_runtime.text.windows import WINDOW_TOKENS
 
 _Answer = TypeVar("_Answer")
-_CONFIG_SECONDS: Final = 5.0  # for one configuration: no model has to run for it
-_CONFIGS_SECONDS: Final = 30.0  # for all of them, however many a server names
-_MISMATCH_SECONDS: Final = 10.0  # how long a server with wrong models is left alone
+_CONFIG_SECONDS: Final = 5.0  # deadline for one configuration, which no model has to run for
+_CONFIGS_SECONDS: Final = 30.0  # deadline for all configurations, however many a server lists
+_MISMATCH_SECONDS: Final = 10.0  # how long a server with wrong models is not used
 _HEADER_SECONDS: Final = 60.0  # how long headers read from a file are used
 _LEAST_BYTES: Final = 4 * 2**20
-_TOKEN_BYTES: Final = 1024  # of a request or an answer, by far: an answer has 3 bytes a head
+_TOKEN_BYTES: Final = 1024  # generous limit per token of a request or answer; an answer has 3 bytes per head
 _OPTIONS: Final = (
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
-    ("grpc.enable_retries", 0),  # they are ours to count
+    ("grpc.enable_retries", 0),  # the client makes and counts the retries itself
 )
 
-#: Checks one endpoint by its name, a function to the configuration of a model, and one that asks it once. Raises
-#: ModelError for other models than those of the local manifest, CallError when a model gives no good answer.
+#: Checks one endpoint. Takes its name, a function that returns the configuration of a model, and a function that sends
+#: one request. Raises ModelError when the models differ from the local model manifest, CallError when a model gives no
+#: valid answer.
 Check = Callable[[str, Callable[[str], Awaitable[model_config_pb2.ModelConfig]], Infer], Awaitable[None]]
 
 
@@ -49,18 +50,18 @@ class Endpoint:
     def __init__(self, address: Address, settings: ServerSettings, check: Check) -> None:
         self.address = address
         self.name = str(address)
-        self.is_leaving = False  # its host name has other addresses now
-        self.last_turn = -1  # when it was chosen last, counted over all endpoints
+        self.is_leaving = False  # its host name no longer has this address
+        self.last_turn = -1  # number of its last turn, counted over all endpoints
         self.in_flight = 0
         self.streams_opened = 0
         self.mismatch: ModelError | None = None
-        self.failure: CallError | None = None  # the last one, None after a success
-        self.retry_at = 0.0  # on the monotonic clock; until then it is left alone
-        self.is_silent = False  # a request got no answer in time, and none was answered since
-        self.answered_at = -math.inf  # on the monotonic clock: the last good answer to a request
-        self.probed_at = -math.inf  # and that to a probe
-        self.old_version: str | None = None  # of a Triton on another machine that is known to crash
-        self.unchecked = asyncio.Event()  # set while it is not known to have the right models, and that they answer
+        self.failure: CallError | None = None  # of the last call; None after a success
+        self.retry_at = 0.0  # monotonic time; the endpoint is not used before it
+        self.is_silent = False  # a request timed out, and no later request was answered
+        self.answered_at = -math.inf  # monotonic time of the last valid answer to a request
+        self.probed_at = -math.inf  # monotonic time of the last valid answer to a probe
+        self.old_version: str | None = None  # version of a remote Triton that is known to crash
+        self.unchecked = asyncio.Event()  # set until a check has shown that its models match and answer
         self.unchecked.set()
         self._settings = settings
         self._check = check
@@ -80,20 +81,20 @@ class Endpoint:
 
     @property
     def is_on_trial(self) -> bool:
-        """Whether a call failed after the last good answer to a request; the answer to a probe does not count."""
+        """Whether a call failed after the last valid answer to a request. Answers to probes do not count."""
         return self._failures > 0
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can be asked now."""
+        """Whether the endpoint can be used now."""
         return not self.unchecked.is_set() and self.retry_at <= monotonic()
 
     async def check(self, until: float = math.inf) -> None:
-        """Connect, compare the models, and have each of them answer a probe before ``until`` on the monotonic clock.
+        """Connect, compare the models, and send a probe to each model; all before ``until`` (monotonic time).
 
-        A probe may take as long as a call, because it waits behind other requests of a busy server.
+        A probe may take as long as a call, since it waits behind other requests of a busy server.
 
-        Raises CallError, and ModelError for other models or a wrong answer to the probe.
+        Raises CallError for a failed call, and ModelError for other models or an invalid answer to a probe.
         """
         stub, metadata = self._connected(), self._headers()
         configs_until = monotonic() + _CONFIGS_SECONDS
@@ -105,7 +106,7 @@ class Endpoint:
                 answer = await self._answer(stub.ModelConfig(request, timeout=seconds, metadata=metadata))
             except CallError as failure:
                 if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED:
-                    await self.close()  # the connection may be dead without knowing it
+                    await self.close()  # the connection may be dead without an error
                 raise
             return answer.config
 
@@ -125,9 +126,9 @@ class Endpoint:
             raise self._refused(ModelError(f"{failure}, before any note was sent. See the server's log")) from None
         except CallError as failure:
             self.failed(failure)
-            self.failure = failure  # whatever its verdict: without a check there is nothing to ask
+            self.failure = failure  # for every verdict: an unchecked endpoint cannot be used
             if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED and not self.in_flight:
-                await self.close()  # behind a balancer a new connection may lead to another server
+                await self.close()  # behind a load balancer, a new connection may reach another server
             raise
         except ModelError as error:
             raise self._refused(error) from None
@@ -147,12 +148,12 @@ class Endpoint:
         self, stub: service_pb2_grpc.GRPCInferenceServiceStub, metadata: tuple[tuple[str, str], ...]
     ) -> None:
         request = service_pb2.ServerMetadataRequest()
-        with suppress(CallError):  # a server of another make need not say
+        with suppress(CallError):  # other server software may not give a version
             answer = await self._answer(stub.ServerMetadata(request, timeout=_CONFIG_SECONDS, metadata=metadata))
             self.old_version = old_version(answer)
 
     async def infer(self, request: service_pb2.ModelInferRequest, seconds: float) -> service_pb2.ModelInferResponse:
-        """Send one request to the endpoint and wait that many seconds for its answer. Raises CallError."""
+        """Send one request to the endpoint and wait at most ``seconds`` for the answer. Raises CallError."""
         stub = self._connected()
         self.in_flight += 1
         try:
@@ -166,7 +167,7 @@ class Endpoint:
                 return await stream.infer(request, seconds)
             except CallError as failure:
                 if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED:
-                    # A server answers a stream in order, so one silent model holds up all of it.
+                    # A server answers a stream in order, so one silent model blocks the whole stream.
                     await stream.close(failure)
                 raise
         finally:
@@ -182,12 +183,12 @@ class Endpoint:
             if is_cancelled():
                 raise
             raise CallError(self.name, grpc.StatusCode.CANCELLED, Verdict.TRANSIENT) from None
-        if answer is None:  # what gRPC gives for bytes that it cannot decode
+        if answer is None:  # gRPC returns None for bytes that it cannot decode
             raise BadAnswerError(self.name, "it is no message of the protocol")
         return answer
 
     def succeeded(self) -> None:
-        """Record a good answer to a request."""
+        """Record a valid answer to a request."""
         self._failures = 0
         self.is_silent = False
         self.failure = None
@@ -195,9 +196,9 @@ class Endpoint:
         self.retry_at = 0.0
 
     def failed(self, failure: CallError) -> None:
-        """Record a failed call: leave the endpoint alone for a while, longer each time.
+        """Record a failed call. The endpoint is not used for a pause, which grows with each failure.
 
-        It is used again after a check, unless it only refused a request because it is busy.
+        It must then pass a check, unless it refused the request only because it is busy.
         """
         if failure.verdict is not Verdict.TRANSIENT:
             return
@@ -207,17 +208,17 @@ class Endpoint:
             self.unchecked.set()
         now = monotonic()
         if now < self.retry_at:
-            return  # one of several requests that met the same failure
+            return  # several requests in flight met the same failure, which counts once
         self._failures = min(self._failures + 1, 32)
         self.retry_at = now + self.pause(self._failures)
 
     def pause(self, failures: int) -> float:
-        """Return the seconds to wait after that many failures in a row, at least one; partly by chance."""
+        """Return the seconds to wait after ``failures`` failures in a row, 1 or more; with a random part."""
         pause = self._settings.first_pause_seconds * 2.0 ** (failures - 1)
         return min(pause, self._settings.longest_pause_seconds) * random.uniform(0.5, 1.0)
 
     async def close(self) -> None:
-        """Close the connection. It is opened again when it is needed."""
+        """Close the connection. The next call opens it again."""
         self.unchecked.set()
         channel, self._channel = self._channel, None
         stream, self._stream = self._stream, None
@@ -243,13 +244,13 @@ class Endpoint:
             try:
                 self._metadata = self._settings.metadata()
             except SettingsError:
-                if not self._metadata:  # else it is being replaced, and the old one holds till then
+                if not self._metadata:  # else the file is being replaced, and the old header is used until then
                     raise
             self._metadata_until = monotonic() + _HEADER_SECONDS
         return self._metadata
 
     async def _watch(self, channel: grpc.aio.Channel) -> None:
-        """Forget what the check said when the connection is lost: what answers next may be another server."""
+        """Require a new check when the connection is lost: the next connection may reach another server."""
         state = channel.get_state()
         while state is not grpc.ChannelConnectivity.SHUTDOWN:
             await channel.wait_for_state_change(state)
@@ -260,7 +261,7 @@ class Endpoint:
 
 
 def _most_bytes(settings: ServerSettings) -> int:
-    """Return the size of the largest message that makes sense; gRPC refuses others before it reads them."""
+    """Return the message size limit in bytes. gRPC refuses larger messages before it reads them."""
     return max(_LEAST_BYTES, settings.request_rows * WINDOW_TOKENS * _TOKEN_BYTES)
 
 
@@ -272,8 +273,8 @@ def _open_channel(address: Address, settings: ServerSettings) -> grpc.aio.Channe
         ("grpc.max_send_message_length", most_bytes),
     ]
     if address.ip is not None or is_loopback(address.endpoint):
-        # Proxies go by the name, and gRPC is not told the name: what was looked up here is reached from here. What is
-        # sent to this machine is in clear, so it must not go through the proxy of a network (http_proxy).
+        # A proxy needs the host name, but gRPC gets an address here; an address resolved here is reachable from here.
+        # Data sent to the loopback is not encrypted, so it must not go through a network proxy (http_proxy).
         options.append(("grpc.enable_http_proxy", 0))
     if tls is None:
         if address.ip is not None:

@@ -1,9 +1,9 @@
-"""What can go wrong with a call, and what to do about it: gRPC status to verdict, in one table.
+"""The errors of calls, and one table that maps each gRPC status to a verdict.
 
 ::
 
-    CallError          one call to one endpoint; never leaves this package
-    └── BadAnswerError       an answer came, but not one to what was asked
+    CallError          one call to one endpoint failed; never leaves this package
+    └── BadAnswerError       an answer came, but it does not match the request
         └── TooLargeError    a message was refused for its size
 """
 
@@ -18,20 +18,20 @@ from deid_runtime.errors import ModelError
 
 
 class Verdict(enum.Enum):
-    """What a failed call means for the request."""
+    """How to continue with a request after a failed call."""
 
-    TRANSIENT = "transient"  # the endpoint is away or overloaded: wait, try again until the deadline
-    FAULT = "fault"  # the endpoint is there and failed: a few more tries, elsewhere if possible
-    FATAL = "fatal"  # trying again cannot help
+    TRANSIENT = "transient"  # the endpoint is unreachable or overloaded: wait, then retry until the deadline
+    FAULT = "fault"  # the endpoint is reachable and failed: retry a few times, on another endpoint if possible
+    FATAL = "fatal"  # a retry cannot help
 
 
 VERDICTS: Final[Mapping[grpc.StatusCode, Verdict]] = {
-    grpc.StatusCode.OK: Verdict.FAULT,  # a stream that ended well before its answers came is handled as UNAVAILABLE
+    grpc.StatusCode.OK: Verdict.FAULT,  # a stream that ends with OK before its answers came is handled as UNAVAILABLE
     grpc.StatusCode.CANCELLED: Verdict.TRANSIENT,
-    grpc.StatusCode.UNKNOWN: Verdict.TRANSIENT,  # what a proxy or a dying server sends
+    grpc.StatusCode.UNKNOWN: Verdict.TRANSIENT,  # sent by a proxy or a server that ends
     grpc.StatusCode.INVALID_ARGUMENT: Verdict.FATAL,
     grpc.StatusCode.DEADLINE_EXCEEDED: Verdict.TRANSIENT,
-    grpc.StatusCode.NOT_FOUND: Verdict.TRANSIENT,  # a model that is being reloaded; else the next check tells
+    grpc.StatusCode.NOT_FOUND: Verdict.TRANSIENT,  # the model is being reloaded; else the next check fails
     grpc.StatusCode.ALREADY_EXISTS: Verdict.FAULT,
     grpc.StatusCode.PERMISSION_DENIED: Verdict.FATAL,
     grpc.StatusCode.RESOURCE_EXHAUSTED: Verdict.TRANSIENT,
@@ -45,7 +45,7 @@ VERDICTS: Final[Mapping[grpc.StatusCode, Verdict]] = {
     grpc.StatusCode.UNAUTHENTICATED: Verdict.FATAL,
 }
 
-#: INTERNAL is also what gRPC says of a broken connection; its own words tell the two apart.
+#: gRPC uses INTERNAL also for a broken connection. These words in its message identify that case.
 _BROKEN: Final = (
     "RST_STREAM",
     "GOAWAY",
@@ -55,11 +55,11 @@ _BROKEN: Final = (
     "Connection",
     "Received http2",
 )
-#: Triton calls itself unavailable also where its queue is full, or a request waited in it for too long.
+#: Triton uses UNAVAILABLE also when its queue is full, or when a request has waited too long in the queue.
 _OVERLOADED: Final = ("maximum queue size", "timeout expired")
-#: gRPC calls a message that it refuses for its size an exhausted resource, as if the server were busy.
+#: gRPC uses RESOURCE_EXHAUSTED also for a message that is too large, not only for a busy server.
 _TOO_LARGE: Final = "message larger than max"
-#: On a stream Triton answers with words alone. These are of a server that stops.
+#: On a stream Triton reports errors as text without a status. These words come from a server that is stopping.
 _STOPPING: Final = ("Server is stopping", "not ready", "unavailable")
 
 _REMEDIES: Final[Mapping[grpc.StatusCode, str]] = {
@@ -77,7 +77,7 @@ _REMEDIES: Final[Mapping[grpc.StatusCode, str]] = {
 
 
 class CallError(Exception):
-    """One call to one endpoint failed. The message holds the status and no words of the server, which may quote."""
+    """One call to one endpoint failed. The message has the status but no text of the server, which may quote a note."""
 
     def __init__(self, endpoint: str, code: grpc.StatusCode, verdict: Verdict, asked: str = "") -> None:
         is_silent = code is grpc.StatusCode.DEADLINE_EXCEEDED
@@ -88,12 +88,12 @@ class CallError(Exception):
         self.verdict = verdict
 
     def of_probe(self, model: str) -> "CallError":
-        """Return the same failure, as that of a probe of ``model``."""
+        """Return this failure as the failure of a probe of ``model``."""
         return CallError(self.endpoint, self.code, self.verdict, f" to a probe of model {model}")
 
     @classmethod
     def of(cls, endpoint: str, error: grpc.aio.AioRpcError) -> "CallError":
-        """Judge an error of gRPC."""
+        """Return the CallError for an error of gRPC."""
         code = error.code()
         details = error.details() or ""
         if code is grpc.StatusCode.INTERNAL and any(word in details for word in _BROKEN):
@@ -106,7 +106,7 @@ class CallError(Exception):
 
     @classmethod
     def of_stream(cls, endpoint: str, message: str) -> "CallError":
-        """Judge the words that stand for an answer on a stream."""
+        """Return the CallError for an error message on a stream."""
         if any(word in message for word in _OVERLOADED):
             return cls(endpoint, grpc.StatusCode.RESOURCE_EXHAUSTED, Verdict.TRANSIENT)
         if any(word in message for word in _STOPPING):
@@ -115,26 +115,26 @@ class CallError(Exception):
 
 
 class BadAnswerError(CallError):
-    """An answer that does not fit the request. ``fault`` says in what, in names and numbers only."""
+    """An answer that does not match the request. ``fault`` describes the mismatch with names and numbers only."""
 
     def __init__(self, endpoint: str, fault: str) -> None:
         super().__init__(endpoint, grpc.StatusCode.OK, Verdict.FAULT)
         self.args = (f"{endpoint} gave a wrong answer: {fault}",)
 
     def of_probe(self, model: str) -> CallError:
-        """Return this failure: it says already what was asked."""
+        """Return this failure unchanged: its message already names the model."""
         return self
 
 
 class TooLargeError(BadAnswerError):
-    """A message that one of both sides refuses for its size."""
+    """A message that the client or the server refuses for its size."""
 
     def __init__(self, endpoint: str) -> None:
         super().__init__(endpoint, "a message is larger than allowed; send fewer tokens at a time (--request-tokens)")
 
 
 def is_cancelled() -> bool:
-    """Say, on a CancelledError, whether it is this task that is to end, or a call whose connection was closed."""
+    """Return whether a CancelledError cancels this task. False: a call was cancelled by a closed connection."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 

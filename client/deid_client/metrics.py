@@ -1,7 +1,7 @@
-"""Counters of the client for Prometheus: numbers, endpoints, status codes; no text, no ids.
+"""Prometheus metrics of the client: numbers, endpoints and status codes; no text, no ids.
 
-``deid run`` has several processes. They share a folder of memory-mapped counters, which the parent process sums up for
-whoever asks: the multi-process mode of prometheus_client, chosen by a variable of the environment.
+``deid run`` has several processes. They write memory-mapped counters to one folder, and the parent process serves their
+sums. This is the multi-process mode of prometheus_client, which an environment variable switches on.
 """
 
 import os
@@ -18,10 +18,10 @@ _CALL_SECONDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 1
 
 
 class ClientMetrics:
-    """What one process does with its servers. ``registry`` is its own, to be served or read by whoever made it."""
+    """The metrics of one process. ``registry`` belongs to this object; its creator may serve or read it."""
 
     def __init__(self) -> None:
-        # Imported here, because it looks at the environment as it is imported.
+        # Imported here, since prometheus_client reads the environment at import.
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
         self.registry = CollectorRegistry()
@@ -62,9 +62,10 @@ class ClientMetrics:
 
 @contextmanager
 def serving_metrics(port: int) -> Iterator[None]:
-    """Serve the metrics of this process and of those it starts on ``port`` of the loopback interface.
+    """Serve the metrics of this process and of its child processes on ``port`` of the loopback interface.
 
-    To be entered before any process or :class:`ClientMetrics` is made. Raises SettingsError for a port that is taken.
+    Enter this context before making any child process or :class:`ClientMetrics`. Raises SettingsError when the port is
+    in use.
     """
     with tempfile.TemporaryDirectory(prefix="deid-metrics-") as folder:
         os.environ[_FOLDER_VARIABLE] = folder

@@ -1,4 +1,4 @@
-"""What an application uses: notes in, outcomes out, in order, with the models on a server.
+"""The client for applications: notes in, outcomes out, in order, with the models on a server.
 
 ::
 
@@ -6,8 +6,8 @@
         async for note, outcome in client.deidentify(notes):
             ...
 
-All stages but the models run here, in a few threads; a note's text never leaves the process, only the ids of its tokens
-do, from which it can be read all the same. Memory is bounded: a note is only taken in when there is room for it.
+All stages except the models run in this process, in a few threads. The client sends token ids, not note text, but the
+text can be read from the token ids. Memory is bounded: a note is read only when there is room for it.
 """
 
 import asyncio
@@ -42,12 +42,12 @@ from deid_runtime.spans import LoadedTagger, Note, PatientRecord
 from deid_runtime.system.closing import Closing
 
 _Outcome = TypeVar("_Outcome")
-_BATCH_NOTES: Final = 8  # handed to a thread at a time, when so many wait
+_BATCH_NOTES: Final = 8  # most notes that a thread processes at a time
 
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """The connection that all pipelines of a client share, in the shape in which a pipeline asks for one."""
+    """The connection that all pipelines of a client share, with the interface of a pipeline's server setting."""
 
     connection: Connection
     manifest: Manifest
@@ -66,24 +66,26 @@ class _Shared:
 
 @dataclass(slots=True, eq=False)
 class _Job(Generic[_Outcome]):
-    """A note that was taken in, and what will have become of it."""
+    """A note that was read, and its future outcome."""
 
     note: Note = field(repr=False)
     outcome: asyncio.Future[_Outcome] = field(repr=False)
 
 
 class DeidClient(Closing):
-    """De-identifies a stream of notes. A context manager, also of ``async with``; for one stream at a time or several.
+    """De-identifies streams of notes, one or several at a time. A context manager, also for ``async with``.
 
-    Each note is served by itself. For surrogates that agree over all notes of a patient, use ``deid run --server
-    --whole-patients`` or :meth:`deid_runtime.Pipeline.deidentify`.
+    Each note is processed independently. For surrogates that agree over all notes of a patient, use
+    ``deid run --server --whole-patients`` or :meth:`deid_runtime.Pipeline.deidentify`.
 
-    ``key`` is that of the surrogates; without one notes can be searched, not rewritten. ``records`` maps patient ids to
-    records. ``threads`` pipelines run at a time, each with its own lists (about 60 MB). ``notes_in_flight`` bounds, for
-    each stream, the notes that were taken in and not yet handed out. Making one connects and loads, which takes seconds
-    and holds up a running event loop: there, make it by ``asyncio.to_thread``.
+    ``key`` is the key of the surrogates; without a key, notes can be searched but not rewritten. ``records`` maps
+    patient ids to records. ``threads`` is the number of pipelines that run in parallel, each with its own lists (about
+    60 MB). ``notes_in_flight`` is the most notes per stream that are read and not yet yielded.
 
-    Raises ModelError when no server answers or one has other models, SettingsError for a wrong setting.
+    The constructor connects to the server and loads the pipelines. This takes seconds and blocks a running event loop;
+    there, call the constructor with ``asyncio.to_thread``.
+
+    Raises ModelError when no server answers or a server has other models, SettingsError for a wrong setting.
     """
 
     def __init__(
@@ -107,7 +109,7 @@ class DeidClient(Closing):
             manifest, profile = choose_profile(settings)
             connection = resources.enter_context(Connection(server, manifest, profile, self.metrics))
             shared = replace(settings, server=_Shared(connection, manifest, profile))
-            # Which pipeline serves a batch makes no difference; the queue sees to it that each serves one at a time.
+            # All pipelines are equal. The queue makes sure that each processes one batch at a time.
             self._pipelines: queue.SimpleQueue[Pipeline] = queue.SimpleQueue()
 
             def load() -> Pipeline:
@@ -123,15 +125,15 @@ class DeidClient(Closing):
     def detect(
         self, notes: AsyncIterable[Note] | Iterable[Note]
     ) -> AsyncGenerator[tuple[Note, Detected | Quarantined], None]:
-        """Yield each note with what was found in it, in order. What fails comes as a value, and stops nothing else."""
+        """Yield each note with its spans, in order. A failed note yields Quarantined; the stream continues."""
         return self._stream(notes, Pipeline.detect)
 
     def deidentify(
         self, notes: AsyncIterable[Note] | Iterable[Note]
     ) -> AsyncGenerator[tuple[Note, Deidentified | Quarantined], None]:
-        """Yield each note with its rewritten text, in order. What fails comes as a value, and stops nothing else.
+        """Yield each note with its rewritten text, in order. A failed note yields Quarantined; the stream continues.
 
-        Raises SettingsError when the client was made without a key.
+        Raises SettingsError when the client has no key.
         """
         if not self._can_rewrite:
             raise SettingsError("surrogates need a key; make the client with one (`deid key new` writes one)")
@@ -142,7 +144,7 @@ class DeidClient(Closing):
         notes: AsyncIterable[Note] | Iterable[Note],
         work: Callable[[Pipeline, Sequence[Note]], Sequence[_Outcome]],
     ) -> AsyncGenerator[tuple[Note, _Outcome], None]:
-        """Take notes in while there is room, and yield outcomes as the oldest is done."""
+        """Read notes while there is room, and yield the outcomes in the order of the notes."""
         room = asyncio.Semaphore(self._notes_in_flight)
         ordered: asyncio.Queue[_Job[_Outcome] | None] = asyncio.Queue()
         waiting: deque[_Job[_Outcome]] = deque()
@@ -156,7 +158,7 @@ class DeidClient(Closing):
                         self._pool.submit(
                             _serve, self._pipelines, self._load, waiting, work, asyncio.get_running_loop()
                         )
-                    except RuntimeError:  # what a pool says that takes in no more
+                    except RuntimeError:  # the thread pool is shut down
                         raise ModelError("the client is closed; make a new one") from None
                     ordered.put_nowait(job)
             finally:
@@ -169,7 +171,7 @@ class DeidClient(Closing):
                 self.metrics.notes.labels(type(outcome).__name__.lower()).inc()
                 yield job.note, outcome
                 room.release()
-            await reader  # what reading raised is the caller's
+            await reader  # raises an error of `notes` to the caller
         finally:
             waiting.clear()
             reader.cancel()
@@ -189,13 +191,13 @@ class DeidClient(Closing):
 
 
 class SyncDeidClient(Closing):
-    """As :class:`DeidClient`, with ordinary iterators. Not for use inside a running event loop."""
+    """A :class:`DeidClient` with ordinary iterators. Do not use it inside a running event loop."""
 
     def __init__(self, client: DeidClient) -> None:
         self._client = client
 
     def detect(self, notes: Iterable[Note]) -> Generator[tuple[Note, Detected | Quarantined], None, None]:
-        """Yield each note with what was found in it, in order."""
+        """Yield each note with its spans, in order."""
         return _driven(self._client.detect(notes))
 
     def deidentify(self, notes: Iterable[Note]) -> Generator[tuple[Note, Deidentified | Quarantined], None, None]:
@@ -208,7 +210,10 @@ class SyncDeidClient(Closing):
 
 
 def _driven(stream: AsyncGenerator[_Outcome, None]) -> Generator[_Outcome, None, None]:
-    """Run an event loop while the next outcome is waited for; the threads go on in between."""
+    """Yield the outcomes of an asynchronous stream. The event loop runs only during the wait for an outcome.
+
+    The threads also work between two steps.
+    """
 
     async def step() -> _Outcome:
         return await anext(stream)
@@ -226,7 +231,7 @@ def _driven(stream: AsyncGenerator[_Outcome, None]) -> Generator[_Outcome, None,
 
 
 async def _each(notes: AsyncIterable[Note] | Iterable[Note], room: asyncio.Semaphore) -> AsyncIterator[Note]:
-    """Yield the notes; none is asked for before there is room for it."""
+    """Yield the notes. A note is read from its source only when there is room for it."""
     if isinstance(notes, AsyncIterable):
         after = aiter(notes)
         while True:
@@ -266,7 +271,7 @@ def _serve(
     work: Callable[[Pipeline, Sequence[Note]], Sequence[_Outcome]],
     loop: asyncio.AbstractEventLoop,
 ) -> None:
-    """Serve the notes that wait, some at a time. Called once a note; often another call has already served it."""
+    """Process up to ``_BATCH_NOTES`` waiting notes. Called once per note, so often no note is left."""
     jobs: list[_Job[_Outcome]] = []
     while len(jobs) < _BATCH_NOTES:
         try:
@@ -277,10 +282,10 @@ def _serve(
         return
     pipeline = pipelines.get()
     try:
-        if pipeline.fault is not None:  # memory ran out on earlier notes; this one has nothing to close
+        if pipeline.fault is not None:  # out of memory on earlier notes; this pipeline has nothing to close
             pipeline = load()
         outcomes = work(pipeline, [job.note for job in jobs])
-    except Exception as error:  # noqa: BLE001 - the caller waits for an answer, whatever it is
+    except Exception as error:  # noqa: BLE001 - the caller waits for an outcome, so every error must reach it
         loop.call_soon_threadsafe(_fail, jobs, error)
     else:
         loop.call_soon_threadsafe(_answer, jobs, outcomes)

@@ -1,6 +1,6 @@
-"""The known window: a small inference that every model must answer well before an endpoint is used.
+"""The known window: the input of a probe, a small inference that every model must answer before an endpoint is used.
 
-A server whose model process is stopped still calls itself ready and answers questions about its configuration. Only an
+A server with a stopped model process still reports that it is ready, and still returns its configuration. Only an
 inference shows that its models run.
 """
 
@@ -13,13 +13,13 @@ from deid_runtime.models.tagger import pad
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WordEncoder, make_windows
 
-#: Every id of a probe request begins so; the rest is random. An operator can tell probes from notes by it.
+#: The prefix of the ids of probe requests; the rest is random. It lets operators tell probes from notes.
 PROBE_ID: Final = "probe-"
 _TEXT: Final = "BP 120/80, no fever."
 
 
 def known_window(manifest: Manifest) -> dict[str, Array]:
-    """Return the inputs of a probe by name, int32 ``(1, tokens)``: an invented line without identifiers."""
+    """Return the inputs of a probe by name, int32 ``(1, tokens)``, made from an invented line without identifiers."""
     encoder = WordEncoder.from_file(manifest.tokenizer)
     windows = list(make_windows(_TEXT, split_sentences(_TEXT), encoder))
     named: Mapping[str, Array] = dict(zip(INPUTS, pad(windows, encoder.pad), strict=True))

@@ -1,4 +1,4 @@
-"""Which models of the server are asked, by route, for what the heads of a profile say of one batch."""
+"""The routes: which models of the server return the scores of a profile's heads for one batch."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -13,12 +13,12 @@ from deid_runtime.models.manifest import Graph, HeadVersion
 
 _Answer = TypeVar("_Answer")
 
-#: What each version of each head says, in the order of the graphs and of the heads in them.
+#: The scores of every version of every head, in the order of the graphs and of their heads.
 Votes = list[tuple[HeadVersion, TokenScores]]
 
 
 class Infer(Protocol):
-    """Asks one question, again if need be, and returns what ``parse`` makes of the endpoint's name and the outputs."""
+    """Asks one question, with retries. Returns the result of ``parse`` on the endpoint's name and the outputs."""
 
     def __call__(
         self, question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]
@@ -27,14 +27,14 @@ class Infer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """The models behind the graphs of one profile. ``all_graphs``: these are all graphs of the manifest."""
+    """The models of the graphs of one profile. ``all_graphs``: the profile has all graphs of the model manifest."""
 
     route: Route
     graphs: Sequence[Graph]
     all_graphs: bool
 
     def needed(self) -> dict[str, Needed]:
-        """Return the models that will be asked, by name."""
+        """Return the models that the route uses, by name."""
         if self._joins_graphs:
             asked = {"deid": [out for graph in self.graphs for out in _outputs(graph.heads, (), f"_{graph.name}")]}
         else:
@@ -44,9 +44,9 @@ class Router:
         }
 
     async def ask(self, infer: Infer, inputs: Mapping[str, Array]) -> Votes:
-        """Ask every model of :meth:`needed`, and return what all versions of all heads say of ``inputs``.
+        """Ask every model of :meth:`needed` and return the scores of all versions of all heads for ``inputs``.
 
-        ``inputs`` are three int32 arrays ``(rows, tokens)``. Raises what ``infer`` raises.
+        ``inputs`` are three int32 arrays ``(rows, tokens)``. Raises the errors of ``infer``.
         """
         shape = next(iter(inputs.values())).shape
         if self._joins_graphs:
@@ -83,7 +83,7 @@ class Router:
 
 
 async def _together(asked: Iterable[Coroutine[object, object, _Answer]]) -> list[_Answer]:
-    """Return all answers, in order. When one fails the others are cancelled, so that nothing is left under way."""
+    """Return all answers, in order. When one fails, the others are cancelled, so that no request stays in flight."""
     tasks = []
     try:
         async with asyncio.TaskGroup() as group:

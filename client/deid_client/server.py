@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TritonServer(ServerSettings):
-    """A :class:`deid_runtime.settings.Server` that is reached over gRPC. Picklable, for workers."""
+    """A :class:`deid_runtime.settings.Server` reached over gRPC. It can be pickled for worker processes."""
 
     def connect(self, settings: Settings) -> "TritonTagger":
-        """Connect, check that the server has the models of ``settings``, and return a tagger that asks it.
+        """Connect, check that the server has the models of ``settings``, and return a tagger that uses the server.
 
-        Raises ModelError when no server answers or one has other models, SettingsError for a wrong setting.
+        Raises ModelError when no server answers or a server has other models, SettingsError for a wrong setting.
         """
         try:
             from deid_client.tagger import load_tagger
-        except (ImportError, RuntimeError) as error:  # tritonclient turns the one into the other
+        except (ImportError, RuntimeError) as error:  # tritonclient raises RuntimeError for a missing library
             raise ModelError(f"--server needs more libraries ({error}); {install_extra('client')}") from error
         return load_tagger(settings, self)

@@ -1,4 +1,4 @@
-"""What is known to be wrong with a server of an older version."""
+"""Recognise and warn of Triton versions with a known vulnerability."""
 
 import re
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from tritonclient.grpc import service_pb2
 
 _VERSION: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})(?![0-9])")
-_SAFE: Final = (2, 59)  # of the container 25.07
+_SAFE: Final = (2, 59)  # in the container 25.07
 
 
 def old_version(metadata: service_pb2.ServerMetadataResponse) -> str | None:

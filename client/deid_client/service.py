@@ -1,12 +1,13 @@
-"""One service behind several endpoints: every question is asked until it is answered well, or is given up loudly.
+"""One service with several endpoints. Every question is repeated until it has a valid answer, or ends with an error.
 
-A failed call leaves its endpoint alone and the question goes to another one. A check in the background brings the
-endpoint back: its configuration has to match, and its models have to answer a probe, see :mod:`deid_client.probe`. So
-an endpoint that gives no answer costs one deadline, not one a note.
+After a failed call, its endpoint is not used for a while and the question goes to another endpoint. A check in the
+background makes the endpoint usable again: its configuration must match, and its models must answer a probe, see
+:mod:`deid_client.probe`. So an endpoint that gives no answer costs one deadline, not one deadline per note.
 
-When a question is given up and no endpoint has answered anything since it was asked, the service counts as down:
-further questions fail at once until an endpoint passes its check. The first question after that is a trial: when its
-first call fails, the service is down again. So a server that answers probes alone costs one call a question.
+The service counts as down when a question fails and no endpoint has answered any request or probe since the question
+began. Further questions then fail at once, until an endpoint passes its check. The first question after that is a
+trial: when its first call fails, the service is down again. So a server that answers only probes costs one call per
+question.
 """
 
 import asyncio
@@ -33,13 +34,13 @@ from deid_runtime.errors import DeidError, ModelError
 
 _LOG: Final = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
-_CALL_TOKENS: Final = 4096  # call_seconds are for calls of up to so many
+_CALL_TOKENS: Final = 4096  # call_seconds is the deadline of calls with up to this many tokens
 _OTHERS_SECONDS: Final = 5.0  # how long to wait for the other endpoints when one is ready
-_SLACK_SECONDS: Final = 1.0  # for a check that ends at its deadline, so that it can say why
+_SLACK_SECONDS: Final = 1.0  # extra time for a check that ends at its deadline, so that it can report why
 
 
 class Service:
-    """All endpoints. Lives in one event loop; :class:`~deid_client.connection.Connection` is its way out of it."""
+    """All endpoints, in one event loop. :class:`~deid_client.connection.Connection` gives other threads access."""
 
     def __init__(self, settings: ServerSettings, check: Check, metrics: ClientMetrics) -> None:
         self._settings = settings
@@ -49,15 +50,15 @@ class Service:
         self._turns = itertools.count()
         self._slots = asyncio.Semaphore(settings.requests_in_flight)
         self._request_ids = (f"{os.urandom(8).hex()}-{number}" for number in itertools.count())
-        self._down: str | None = None  # why further questions fail at once
+        self._down: str | None = None  # the reason while the service is down
         self._is_trial = False
-        self._changed = asyncio.Event()  # set, and replaced, when an endpoint has been looked at
-        self._has_warned = False  # of an old version of a server
+        self._changed = asyncio.Event()  # set and replaced after each check of an endpoint
+        self._has_warned = False  # about an old server version
         self._keepers: dict[Endpoint, asyncio.Task[None]] = {}
         self._follower: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Wait for a first endpoint. Raises ModelError when none comes in time, or any has other models."""
+        """Wait for a first usable endpoint. Raises ModelError when none is ready in time, or one has other models."""
         until = monotonic() + self._settings.connect_seconds
         await self._look_up()
         await self._check_all(until)
@@ -80,7 +81,7 @@ class Service:
             await self._wait_for_change(until)
 
     async def _check_all(self, until: float) -> None:
-        """Check all endpoints once, until ``until``; when one is ready, the others get a few seconds more.
+        """Check all endpoints once, until ``until``. When one is ready, the others get a few more seconds.
 
         Raises ModelError for an endpoint with other models, SettingsError for settings that cannot be used.
         """
@@ -110,7 +111,7 @@ class Service:
     async def infer(self, question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
         """Ask ``question`` until ``parse`` accepts an answer.
 
-        Raises ModelError when no endpoint answers until the deadline, or several answers were wrong.
+        Raises ModelError when no endpoint answers before the deadline, or after several faulty answers.
         """
         self._metrics.queued.inc()
         try:
@@ -161,7 +162,7 @@ class Service:
                 await asyncio.sleep(endpoint.pause(faults))
             elif (
                 self._is_trial
-                and failure.code is not grpc.StatusCode.RESOURCE_EXHAUSTED  # busy is not down
+                and failure.code is not grpc.StatusCode.RESOURCE_EXHAUSTED  # a busy server is not down
                 and not any(each.is_ready for each in self._endpoints)
             ):
                 raise self._gone(f"{failure}, after it had come back", monotonic())
@@ -189,9 +190,9 @@ class Service:
                 self._metrics.reconnects.labels(endpoint.address.endpoint).inc(endpoint.streams_opened - streams)
 
     def _seconds_for(self, question: Question, endpoint: Endpoint, left: float) -> float:
-        """Return the deadline of one call, in seconds, of the ``left`` ones until the question is given up.
+        """Return the deadline of one call in seconds. ``left`` is the seconds left for the question.
 
-        A large question gets longer. While another endpoint is ready, half of the time is kept for it.
+        A large question gets more time. While another endpoint is ready, half of the time is kept for it.
         """
         if any(each.is_ready for each in self._endpoints if each is not endpoint):
             left /= 2
@@ -199,9 +200,10 @@ class Service:
         return min(self._settings.call_seconds * size, max(left, 0.001))
 
     async def _choose(self, began: float, until: float, avoid: Endpoint | None, failure: CallError | None) -> Endpoint:
-        """Return an endpoint that can be asked, the least busy one, and another than ``avoid`` if there is one.
+        """Return the least busy endpoint that is ready, if possible not ``avoid``.
 
-        An endpoint on trial gets one request at a time while there are others. Raises ServiceDownError after ``until``.
+        While other endpoints are ready, an endpoint on trial gets one request at a time. Raises ServiceDownError when
+        no endpoint is ready before ``until``, or when the service is down.
         """
         while True:
             if self._down is not None:
@@ -228,14 +230,14 @@ class Service:
             await self._wait_for_change(until)
 
     async def _wait_for_change(self, until: float) -> None:
-        """Wait until an endpoint has been looked at or one that is left alone may be asked again, or ``until``."""
+        """Wait until an endpoint was checked, the pause of an endpoint ends, or the time is ``until``."""
         pauses = [each.retry_at for each in self._endpoints if not each.unchecked.is_set()]
         with suppress(TimeoutError):
             async with asyncio.timeout(max(min([until, *pauses]) - monotonic(), 0.0)):
                 await self._changed.wait()
 
     async def _look_up(self) -> None:
-        """Take in the addresses that the endpoints' names have now, and mark those that they have no more."""
+        """Resolve the names of the endpoints; add new addresses, and mark addresses that a name no longer has."""
         names = self._settings.endpoints
         current: set[Address] = set()
         for name, found in zip(names, await asyncio.gather(*map(look_up, names)), strict=True):
@@ -244,11 +246,15 @@ class Service:
         for each in self._endpoints:
             each.is_leaving = each.address not in current
         added = [each for each in current if all(each != endpoint.address for endpoint in self._endpoints)]
-        random.shuffle(added)  # many clients start together, and should not all begin with the same server
+        random.shuffle(added)  # many clients may start together, and must not all begin with the same server
         self._endpoints += [Endpoint(each, self._settings, self._check) for each in added]
 
     async def _follow_names(self) -> None:
-        """Look names up now and then. An address that has gone is let go when idle, as soon as another one serves."""
+        """Resolve the names at regular intervals.
+
+        An address that a name no longer has is removed when it is idle, and another endpoint is ready or this one is
+        not.
+        """
         while True:
             await asyncio.sleep(self._settings.lookup_seconds)
             await self._look_up()
@@ -266,7 +272,7 @@ class Service:
         self._keepers[endpoint] = asyncio.create_task(self._keep(endpoint), name=f"keep {endpoint.name}")
 
     async def _keep(self, endpoint: Endpoint) -> None:
-        """Check an endpoint whenever it is not known to have the right models and to answer."""
+        """Check an endpoint whenever it counts as unchecked."""
         while True:
             await endpoint.unchecked.wait()
             await asyncio.sleep(max(endpoint.retry_at - monotonic(), 0.0))
@@ -278,7 +284,7 @@ class Service:
             except DeidError as error:
                 _LOG.warning("an endpoint is left out: %s", error)
                 endpoint.retry_at = max(endpoint.retry_at, monotonic() + self._settings.longest_pause_seconds)
-            except Exception as error:  # noqa: BLE001 - a keeper that ends would leave its endpoint out for good
+            except Exception as error:  # noqa: BLE001 - if this task ended, its endpoint would never be used again
                 _LOG.warning("an endpoint is left out: %s in its check", type(error).__name__)
                 await asyncio.sleep(self._settings.longest_pause_seconds)
             else:
@@ -294,9 +300,9 @@ class Service:
         self._changed = asyncio.Event()
 
     def _gone(self, reason: str, since: float) -> ServiceDownError:
-        """Return the error to raise. Count the service as down when no endpoint has answered anything ``since``.
+        """Return the error to raise. The service is down when no endpoint has answered any request or probe ``since``.
 
-        When only probes were answered, either this question or the service is at fault: the next question is a trial.
+        When only probes were answered, the cause may be this question or the service, so the next question is a trial.
         """
         is_served = any(each.is_healthy or each.answered_at > since for each in self._endpoints)
         self._is_trial = not is_served and any(each.probed_at > since for each in self._endpoints)
@@ -304,7 +310,7 @@ class Service:
             _LOG.warning("the service is down: %s", reason)
             self._down = f"the service is down: {reason}"
             self._metrics.is_down.set(1)
-            for each in self._endpoints:  # a check that succeeds is what tells that it is back
+            for each in self._endpoints:  # a successful check ends the down state
                 each.unchecked.set()
             self._tell_change()
         return ServiceDownError(reason)

@@ -1,4 +1,4 @@
-"""All that can be set about the connection to a server, in one frozen record that workers take with them."""
+"""The settings of the connection to a server, in one frozen record that is sent to worker processes."""
 
 import ipaddress
 import os
@@ -11,7 +11,7 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.system.secret_files import check_secret_file
 from deid_runtime.text.windows import WINDOW_TOKENS
 
-#: fused: one request a graph. ensemble: the server's own chain of encoder and heads.
+#: fused: one request per graph. ensemble: the server runs an ensemble of encoder and heads.
 Route = Literal["fused", "ensemble"]
 
 DEFAULT_PORT: Final = 8001
@@ -19,12 +19,12 @@ DEFAULT_PORT: Final = 8001
 
 @dataclass(frozen=True, kw_only=True)
 class Tls:
-    """Encryption of the connection. With ``certificate`` and ``key`` the client proves who it is, too (mutual TLS)."""
+    """Encryption of the connection. With ``certificate`` and ``key`` the client also authenticates (mutual TLS)."""
 
-    roots: Path | None = None  # PEM file of trusted authorities; None: those that gRPC ships
-    certificate: Path | None = None  # PEM file, the chain of the client
-    key: Path | None = field(default=None, repr=False)  # PEM file
-    server_name: str | None = None  # name in the server's certificate, where it is not that of the endpoint
+    roots: Path | None = None  # PEM file of trusted authorities; None: the authorities that gRPC ships
+    certificate: Path | None = None  # PEM file with the client's certificate chain
+    key: Path | None = field(default=None, repr=False)  # PEM file with the client's private key
+    server_name: str | None = None  # name in the server's certificate, if it differs from the endpoint's host
 
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
@@ -33,30 +33,31 @@ class Tls:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """Where the models run and how they are asked. None of it changes an answer. Seconds are wall-clock seconds.
+    """The endpoints of the service, and the options of requests. No option changes an answer.
 
-    Raises SettingsError for a wrong value, and for an endpoint beyond the loopback without ``tls``: notes can be read
-    from what is sent.
+    Seconds are wall-clock seconds. Raises SettingsError for a wrong value, and for an endpoint beyond the loopback
+    without ``tls``: note text can be read from the requests.
     """
 
-    #: host:port of gRPC; several are used in turn, and one stands in for another. So are the addresses of a host name.
+    #: host:port of gRPC. Several endpoints share the requests, and the others replace a failed one. The same holds for
+    #: several addresses of one host name.
     endpoints: tuple[str, ...]
-    is_streaming: bool = False  # one bidirectional stream an endpoint in place of one call a request
+    is_streaming: bool = False  # one bidirectional stream per endpoint instead of one call per request
     route: Route = "fused"
-    request_tokens: int = 4096  # most tokens a request, padding included: windows times their width
-    request_rows: int = 64  # most windows a request; the server's max_batch_size must allow them
-    requests_in_flight: int = 4  # of one process; what is behind them waits
-    call_seconds: float = 30.0  # deadline of one call of up to 4096 tokens; a larger one gets longer in proportion
-    batch_seconds: float = 120.0  # deadline of one batch of windows, all calls and pauses together
+    request_tokens: int = 4096  # most tokens per request, padding included: windows times their width
+    request_rows: int = 64  # most windows per request; must not exceed the server's max_batch_size
+    requests_in_flight: int = 4  # most per process; further requests wait
+    call_seconds: float = 30.0  # deadline of one call of up to 4096 tokens; proportionally longer for a larger call
+    batch_seconds: float = 120.0  # deadline of one batch of windows, including all calls and pauses
     connect_seconds: float = 30.0  # how long to wait for a first server when loading
-    lookup_seconds: float = 10.0  # host names are looked up again so often, for servers that came or went
-    fault_attempts: int = 3  # calls, on other endpoints where there are any, for an answer that is wrong
+    lookup_seconds: float = 10.0  # interval at which host names are resolved again, to follow changes
+    fault_attempts: int = 3  # most calls for one question that get faulty answers; on other endpoints if possible
     first_pause_seconds: float = 0.1  # after a failed call; doubles with each further one, less a random part
     longest_pause_seconds: float = 5.0
     tls: Tls | None = None
     authorization: str | None = field(default=None, repr=False)  # value of the header, such as "Bearer ..."
-    authorization_file: Path | None = None  # file that holds it, read anew every minute
-    allow_shared_secrets: bool = False  # take that file and the key of ``tls`` also where other users can open them
+    authorization_file: Path | None = None  # file with that value, read again every minute
+    allow_shared_secrets: bool = False  # accept that file and the key of ``tls`` when other users can open them
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "endpoints", tuple(_endpoint(name) for name in self.endpoints))
@@ -82,7 +83,7 @@ class ServerSettings:
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """Return the headers of a call.
 
-        Raises SettingsError for an authorisation file that cannot be read, or that other users can open.
+        Raises SettingsError when the authorisation file cannot be read, or when other users can open it.
         """
         value = self.authorization
         if self.authorization_file is not None:
@@ -101,7 +102,7 @@ class ServerSettings:
         return (("authorization", value),) if value else ()
 
     def describe(self) -> Mapping[str, object]:
-        """Return what a run's manifest says of the server: no secret, and nothing that a restart changes."""
+        """Return the description of the server for the run report: no secrets, and nothing that a restart changes."""
         return {
             "endpoints": list(self.endpoints),
             "route": self.route,
@@ -110,29 +111,29 @@ class ServerSettings:
         }
 
     def longest_s(self, notes: int, chars: int) -> float:
-        """Return how long a tagger may wait for answers on ``notes`` of ``chars`` characters before it gives all up.
+        """Return the longest wait of a tagger in seconds, for ``notes`` notes of ``chars`` characters in total.
 
-        Every request of the batch takes its full deadline, one after the other. Then a batch that failed is asked about
-        note by note, and each note fails at its deadline.
+        In the worst case, every request of the batch takes its full deadline, one after the other. Then the failed
+        batch is repeated note by note, and each note fails at its deadline.
         """
         rows = max(1, min(self.request_rows, self.request_tokens // WINDOW_TOKENS))
         requests = 1 + chars // (rows * WINDOW_TOKENS)  # a token has one character or more
-        # The deadline is for requests of the default size; larger ones may get longer in proportion.
+        # The deadline holds for requests of the default size; larger requests may get proportionally more time.
         size = max(1.0, self.request_tokens / ServerSettings.request_tokens)
         return (requests + notes) * self.batch_seconds * size
 
 
 def split_endpoint(endpoint: str) -> tuple[str, int]:
-    """Return host and port of a ``host:port``; an IPv6 address keeps its brackets."""
+    """Return host and port of ``host:port``. An IPv6 address keeps its brackets."""
     host, _, port = endpoint.rpartition(":")
     return host, int(port)
 
 
 def is_loopback(endpoint: str) -> bool:
-    """Return whether what is sent to ``endpoint``, ``host:port``, stays on this machine.
+    """Return whether data sent to ``endpoint``, ``host:port``, stays on this machine.
 
-    A loopback address and the reserved name ``localhost`` do. No other name does, whatever it resolves to now: it may
-    resolve to another address a moment later.
+    This is true for a loopback address and for the reserved name ``localhost``. It is false for every other name,
+    whatever its present address, since that address may change at any time.
     """
     host, _ = split_endpoint(endpoint)
     if host.lower().rstrip(".") == "localhost":

@@ -1,4 +1,4 @@
-"""Many requests over one bidirectional stream: answers come in any order and find their request by its id."""
+"""Many requests over one bidirectional stream. Answers may come in any order; the id assigns them to requests."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _Answered = asyncio.Future[service_pb2.ModelInferResponse]
 
 
 class Stream:
-    """One open stream to one endpoint. It ends with its connection; whoever waits then is told to ask again."""
+    """One open stream to one endpoint. It ends with its connection; waiting requests then fail and can be retried."""
 
     def __init__(
         self, endpoint: str, stub: service_pb2_grpc.GRPCInferenceServiceStub, metadata: Sequence[tuple[str, str]]
@@ -43,14 +43,14 @@ class Stream:
             raise CallError(self._endpoint, grpc.StatusCode.DEADLINE_EXCEEDED, Verdict.TRANSIENT) from None
         except grpc.aio.AioRpcError as error:
             raise CallError.of(self._endpoint, error) from None
-        except asyncio.InvalidStateError:  # gRPC's word for writing to a stream that has ended
+        except asyncio.InvalidStateError:  # gRPC raises this for a write to a stream that has ended
             raise CallError(self._endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT) from None
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
             raise CallError(self._endpoint, grpc.StatusCode.CANCELLED, Verdict.TRANSIENT) from None
         finally:
-            # An answer that comes later finds nobody and is dropped.
+            # An answer that comes later is dropped.
             del self._waiting[request.id]
             answered.cancel()
 
@@ -58,14 +58,14 @@ class Stream:
         failure: CallError | None = None
         try:
             async for message in self._call:
-                if message is None:  # what gRPC gives for bytes that it cannot decode
+                if message is None:  # gRPC returns None for bytes that it cannot decode
                     failure = BadAnswerError(self._endpoint, "it is no message of the protocol")
                     break
                 answer = message.infer_response
                 answered = self._waiting.get(answer.id)
                 if message.error_message:
                     failed = CallError.of_stream(self._endpoint, message.error_message)
-                    if not answer.id:  # it says of no request that it failed, so it may be any
+                    if not answer.id:  # the error names no request, so any request may have failed
                         failure = failed
                         break
                     if answered is not None and not answered.done():
@@ -75,7 +75,7 @@ class Stream:
         except grpc.aio.AioRpcError as error:
             failure = CallError.of(self._endpoint, error)
             if failure.verdict is Verdict.FAULT and not isinstance(failure, BadAnswerError):
-                # It is the stream that failed, not a request.
+                # The stream failed, not a request.
                 failure = CallError(self._endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
         finally:
             self._call.cancel()
@@ -84,7 +84,7 @@ class Stream:
                     answered.set_exception(failure or self._closing)
 
     async def close(self, failure: CallError | None = None) -> None:
-        """End the stream; requests under way fail, with ``failure`` where one is given."""
+        """End the stream. Requests in flight fail with ``failure``, or with UNAVAILABLE when it is None."""
         self._closing = failure or self._closing
         self._reader.cancel()
         with suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""The detector whose models run on a server. Its answers are those of the engine in this process, to the last bit."""
+"""The detector whose models run on a server. Its results are bit-identical to those of the embedded engine."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -23,18 +23,18 @@ from deid_runtime.spans import Sentence, Span
 from deid_runtime.system.closing import Closing
 from deid_runtime.text.windows import WordEncoder
 
-#: Batches asked for but not decoded, for each request in flight: the next is ready when a place becomes free.
+#: Batches per request in flight that are sent but not decoded: the next batch is ready when a slot becomes free.
 _BATCHES_AHEAD: Final = 2
 
 
-#: Batches on their way, with the answer to each.
+#: Batches in progress, each with its future answer.
 _Pending = deque[tuple[Batch, Future[Votes]]]
 
 
 class TritonTagger(Closing):
-    """A :data:`~deid_runtime.spans.Tagger`, as :class:`~deid_runtime.models.tagger.ModelTagger`; one per thread.
+    """A :data:`~deid_runtime.spans.Tagger`, like :class:`~deid_runtime.models.tagger.ModelTagger`. Use one per thread.
 
-    Several taggers may share a connection. A context manager: leaving it closes the connection if it is the tagger's.
+    Several taggers may share a connection. A context manager: leaving it closes the connection if the tagger owns it.
     """
 
     def __init__(
@@ -61,12 +61,12 @@ class TritonTagger(Closing):
         }
 
     def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
-        """Return one row of spans per text, sorted, in its offsets; spans of different heads may overlap.
+        """Return one row of spans per text, sorted, in offsets of the text. Spans of different heads may overlap.
 
-        ``sentences`` are those of each text to look at, in order; neighbours among them share windows. Windows are sent
-        while later ones are made, a bounded number at a time.
+        ``sentences`` are the sentences of each text to tag, in order; neighbours share windows. Windows are sent while
+        later ones are made; the number of pending batches is limited.
 
-        Raises ModelError when the service does not answer all of them well.
+        Raises ModelError when the service does not answer all windows.
         """
         rows: list[list[Span]] = [[] for _ in texts]
         pending: _Pending = deque()
@@ -108,10 +108,10 @@ class TritonTagger(Closing):
 
 
 def load_tagger(settings: Settings, server: ServerSettings, metrics: ClientMetrics | None = None) -> TritonTagger:
-    """Connect to ``server`` and check that it has the models that ``settings`` names.
+    """Connect to ``server``, check that it has the models named in ``settings``, and return a tagger.
 
-    Raises ModelError when models are missing here or differ there or no server answers, SettingsError for a wrong
-    setting.
+    Raises ModelError when local models are missing, the server's models differ or no server answers; SettingsError for
+    a wrong setting.
     """
     manifest, profile = choose_profile(settings)
     connection = Connection(server, manifest, profile, metrics)

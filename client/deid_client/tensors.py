@@ -1,4 +1,4 @@
-"""Arrays to requests and answers to arrays: the only place that knows bytes. Answers are checked, never trusted."""
+"""Convert arrays to requests and answers to arrays. Only this module handles bytes. Every answer is checked."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ from deid_runtime.models.manifest import HeadVersion, head_outputs
 
 Array = NDArray[np.generic]
 
-#: A size that is the server's to say.
+#: A size that the server decides.
 ANY: Final = -1
 
-#: Little-endian, as the protocol has it.
+#: Little-endian, as the protocol requires.
 _DTYPES: Final[Mapping[str, np.dtype[np.generic]]] = {
     "INT32": np.dtype("<i4"),
     "UINT8": np.dtype("u1"),
@@ -30,7 +30,7 @@ _NAMES: Final = {dtype: name for name, dtype in _DTYPES.items()}
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A tensor that is asked for. ``shape`` is all of it, the rows of the batch included; ANY stands for any size."""
+    """A requested tensor. ``shape`` is the full shape with the batch dimension; ANY stands for any size."""
 
     name: str
     dtype: str
@@ -39,15 +39,15 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request to one model, as often as it takes to be answered. Asking twice does no harm."""
+    """One request to one model. It is safe to send it several times."""
 
     model: str
-    inputs: Mapping[str, Array] = field(repr=False)  # the text can be read from them
+    inputs: Mapping[str, Array] = field(repr=False)  # no repr: the note text can be read from them
     outputs: Sequence[Output]
 
     @property
     def tokens(self) -> int:
-        """The number of tokens asked about, padding included."""
+        """The number of tokens in the request, padding included."""
         rows, tokens = next(iter(self.inputs.values())).shape[:2]
         return int(rows * tokens)
 
@@ -62,7 +62,7 @@ class Question:
         return request
 
     def read(self, endpoint: str, answer: service_pb2.ModelInferResponse, request_id: str) -> dict[str, Array]:
-        """Return the outputs by name. Raises BadAnswerError unless they are what was asked for."""
+        """Return the outputs by name. Raises BadAnswerError when they do not match the request."""
         if answer.id != request_id or answer.model_name != self.model:
             raise BadAnswerError(endpoint, f"it is one of another request, or of model {answer.model_name!r:.80}")
         if len(answer.outputs) != len(self.outputs) or len(answer.raw_output_contents) != len(self.outputs):
@@ -86,7 +86,7 @@ class Question:
                     f"output {output.name} of {self.model} is {dtype:.16} {list(shape)[:8]}, "
                     f"expected {output.dtype} {list(output.shape)}",
                 )
-            size = _DTYPES[dtype].itemsize * math.prod(shape)  # exact, whatever sizes a server names
+            size = _DTYPES[dtype].itemsize * math.prod(shape)  # Python integers: no overflow for any shape
             if len(content) != size:
                 raise BadAnswerError(
                     endpoint, f"output {output.name} of {self.model} has {len(content)} bytes, expected {size}"
@@ -107,12 +107,12 @@ def outputs_of(version: HeadVersion, shape: tuple[int, ...], suffix: str = "") -
 
 
 def head_scores(endpoint: str, version: HeadVersion, arrays: Mapping[str, Array], suffix: str = "") -> TokenScores:
-    """Return what one head says. Raises BadAnswerError for a tag it does not have and a score that is not in 0 to 1."""
+    """Return the tags and scores of one head. Raises BadAnswerError for an unknown tag or a score outside 0 to 1."""
     (label, _), (score, _) = head_outputs(version.output + suffix)
     tags: NDArray[np.uint8] = arrays[label].astype(np.uint8, copy=False)
     scores = arrays[score].astype(np.float32)
     if tags.size and int(tags.max()) >= len(version.tags):
         raise BadAnswerError(endpoint, f"head {version.output} has {len(version.tags)} tags, {int(tags.max())} came")
-    if not ((scores >= 0) & (scores <= 1)).all():  # also false for what is no number
+    if not ((scores >= 0) & (scores <= 1)).all():  # also false for NaN
         raise BadAnswerError(endpoint, f"head {version.output} gave a score that is not a number from 0 to 1")
     return TokenScores(tags, scores)

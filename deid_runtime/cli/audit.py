@@ -1,4 +1,4 @@
-"""``deid audit``: attacks on what was de-identified, to judge it before it is released."""
+"""``deid audit``: attack de-identified notes, to judge them before a release."""
 
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``deid completion``: the script that makes a shell complete commands, options and their values."""
+"""``deid completion``: print a script with which a shell completes commands, options and their values."""
 
 import click
 import cloup
@@ -24,6 +24,6 @@ def completion(shell: str) -> None:
     made = get_completion_class(shell)
     assert made is not None
     root = click.get_current_context().find_root().command
-    # Formatted here: `source` would start bash to ask for its version.
+    # Formatted here, since `script.source` would start bash to get its version.
     script = made(root, {}, _PROGRAM, _VARIABLE)
     click.echo(script.source_template % script.source_vars())

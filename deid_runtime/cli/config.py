@@ -1,4 +1,4 @@
-"""The option ``--config``, and ``deid config``: what a file sets, and what holds after all."""
+"""The option ``--config``, and ``deid config``: check a configuration file and show the effective settings."""
 
 import copy
 import json
@@ -17,7 +17,7 @@ from deid_runtime.cli.config_file import COMMANDS, options_of, read_config
 from deid_runtime.cli.exits import reported
 from deid_runtime.cli.remote import AUTHORIZATION_VARIABLE
 
-#: One file for all commands; that of a command, as DEID_RUN_CONFIG, is asked for after it.
+#: The file for all commands. The variable of a command, for instance DEID_RUN_CONFIG, is read when this is not set.
 CONFIG_VARIABLE: Final = "DEID_CONFIG"
 
 _SOURCES: Final = {
@@ -25,19 +25,19 @@ _SOURCES: Final = {
     ParameterSource.ENVIRONMENT: "environment",
     ParameterSource.DEFAULT_MAP: "file",
 }
-#: Private keys of age, and keys of surrogates, should anybody write one where a file or a name is asked for.
+#: Matches private keys of age and keys of surrogates, in case one is given in place of a file or a name.
 _SECRET: Final = re.compile(r"AGE-SECRET-KEY|[0-9A-Fa-f]{64}")
 
 
 def _load(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
-    """Take what the file sets for the command of ``context`` as its defaults."""
+    """Use the values that the file sets for the command of ``context`` as defaults of the command."""
     if path is None or context.resilient_parsing:
         return
     values = read_config(path, _commands(context))
     context.default_map = {**(context.default_map or {}), **values[str(context.command.name)]}
 
 
-#: The option ``--config``. Eager: what it reads is needed for all other options.
+#: The option ``--config``. It is eager, since the file gives defaults for all other options.
 config_option = click.option(
     "--config",
     type=cli_options.FILE,
@@ -109,7 +109,7 @@ def show(command: str, options: tuple[str, ...]) -> None:
 
 
 def _line(name: str, value: object, source: str) -> str:
-    """Return one setting as a line of TOML with its source; as a comment where there is no value, or a secret."""
+    """Return one setting as a line of TOML with its source. A setting without a value or a secret is a comment."""
     if value is None or value in ((), {}):
         return f"# {name} is not set  # {source}"
     if _SECRET.search(str(value)):
@@ -118,7 +118,7 @@ def _line(name: str, value: object, source: str) -> str:
 
 
 def _toml(value: object) -> str:
-    """Return a value as TOML, whose strings, numbers and booleans are those of JSON here."""
+    """Return a value as TOML. Strings, numbers and booleans are written as in JSON, which is valid TOML here."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{name} = {_toml(each)}' for name, each in value.items())}}}"
     if isinstance(value, tuple | list):
@@ -135,7 +135,7 @@ def _commands(context: click.Context) -> Mapping[str, click.Command]:
 
 
 def _without_required(command: click.Command) -> click.Command:
-    """Return a copy of a command that can be parsed without its inputs and outputs."""
+    """Return a copy of a command without required parameters, so that it can be parsed without inputs and outputs."""
     same = copy.copy(command)
     same.params = [copy.copy(parameter) for parameter in command.params]
     for parameter in same.params:

@@ -1,17 +1,17 @@
-"""The configuration file: read a TOML file and check every key in it against the options of the commands.
+"""The configuration file: read a TOML file and check every key against the options of the commands.
 
 ::
 
-    profile = "full"            # of every command that has the option
-    [run]                       # of `deid run` alone; goes before what stands above
+    profile = "full"            # for every command that has the option
+    [run]                       # for `deid run` only; overrides the values above
     safe-harbor = true
     threshold = {name = 0.2}
     [serve]
-    keys = "keys"               # paths begin at the folder of this file
+    keys = "keys"               # paths are relative to the folder of this file
 
-Keys are the options without the dashes in front; an option without value is ``true`` or ``false``, one that may be
-repeated is a list. All faults are told together, by file, key and what was expected; values are never repeated, since
-one may be a secret in the wrong place.
+A key is the name of an option without the leading dashes. An option without a value is ``true`` or ``false``. An option
+that may be repeated is a list. All faults are reported together, with file, key and expectation. Messages do not quote
+values, since a value may be a misplaced secret.
 """
 
 import tomllib
@@ -26,30 +26,30 @@ import click
 from deid_runtime.cli.options import THRESHOLD_METAVAR
 from deid_runtime.errors import SettingsError
 
-#: The commands that take a configuration file; each may have a table in it.
+#: The commands that read a configuration file; each may have a table in it.
 COMMANDS: Final = ("run", "detect", "evaluate", "serve")
-#: Options that mean another thing in `serve` than in the others, so that they stand in the table of a command.
+#: Options with another meaning in `serve` than in the other commands. They must be in the table of a command.
 AMBIGUOUS: Final = ("metrics-port", "tls-cert", "tls-key")
 
 _LIMIT_BYTES: Final = 2**20
-#: Options that choose the file or end the command.
+#: Options that name the file or end the command.
 _NOT_IN_A_FILE: Final = ("config", "help")
 
 
 @dataclass
 class _Check:
-    """One pass over a file: the values by command and parameter, and all faults."""
+    """One check of a file: collects the values by command and parameter, and all faults."""
 
     path: Path
     options: Mapping[str, Mapping[str, click.Option]]  # command to option name to option
     faults: list[str] = field(default_factory=list)
 
     def fault(self, key: str, expected: str) -> None:
-        """Note that ``key`` is not what was ``expected``."""
+        """Record a fault of ``key``; ``expected`` says what is expected."""
         self.faults.append(f"{self.path}: {key}: {expected}")
 
     def values(self, content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Return the values of every command, by the names of its parameters."""
+        """Return the values of every command, by parameter name."""
         found: dict[str, dict[str, Any]] = {command: {} for command in COMMANDS}
         for name, value in content.items():
             if name not in COMMANDS:
@@ -73,7 +73,7 @@ class _Check:
             self._one(name, name, value, owners, found)
 
     def _one(self, key: str, name: str, value: object, owners: list[str], found: dict[str, dict[str, Any]]) -> None:
-        """Check one value and give it to the commands ``owners``."""
+        """Check one value and store it for the commands ``owners``."""
         known = [option for command in (owners or COMMANDS) for option in self.options[command]]
         if not owners or name not in self.options[owners[0]]:
             where = f"`deid {owners[0]}`" if owners else "any command"
@@ -84,14 +84,15 @@ class _Check:
             checked, expected = _checked(option, value, self.path.parent)
             if expected:
                 self.fault(key, f"expected {expected}")
-                return  # the same in every command
+                return  # the fault is the same for every command
             found[command][str(option.name)] = checked
 
 
 def read_config(path: Path, commands: Mapping[str, click.Command]) -> dict[str, dict[str, Any]]:
-    """Return what a file sets: command to parameter to value, as click takes it from a ``default_map``.
+    """Return the values in a file: command to parameter to value, in the form of click's ``default_map``.
 
-    ``commands`` are those of `deid`, by name. Raises SettingsError that names file, key and expectation of every fault.
+    ``commands`` are the commands of `deid`, by name. Raises SettingsError with file, key and expectation of every
+    fault.
     """
     options = {command: options_of(commands[command]) for command in COMMANDS}
     check = _Check(path, options)
@@ -102,7 +103,7 @@ def read_config(path: Path, commands: Mapping[str, click.Command]) -> dict[str, 
 
 
 def options_of(command: click.Command) -> dict[str, click.Option]:
-    """Return the options of a command that a file may set, by their names without dashes."""
+    """Return the options of a command that a file may set, by their names without leading dashes."""
     found = {}
     for parameter in command.params:
         if isinstance(parameter, click.Option):
@@ -113,7 +114,7 @@ def options_of(command: click.Command) -> dict[str, click.Option]:
 
 
 def file_name(option: click.Option) -> str:
-    """Return how a file calls an option."""
+    """Return the name of an option in a file: its long name without leading dashes."""
     return next(name for name in option.opts if name.startswith("--")).removeprefix("--")
 
 
@@ -135,7 +136,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _checked(option: click.Option, value: object, folder: Path) -> tuple[Any, str]:
-    """Return the value as click takes it, or what was expected in its place."""
+    """Return the value in the form that click takes, and what was expected; "" for a valid value."""
     if option.is_flag:
         return value, "" if isinstance(value, bool) else "true or false"
     if not option.multiple:
@@ -163,7 +164,7 @@ def _single(option: click.Option, value: object, folder: Path) -> tuple[Any, str
     kind = option.type
     expected = _expectation(kind)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if isinstance(kind, click.types.IntParamType):  # a range of them is one
+    if isinstance(kind, click.types.IntParamType):  # also the base class of IntRange
         is_right = is_number and isinstance(value, int)
     elif isinstance(kind, click.types.FloatParamType):
         is_right = is_number

@@ -1,4 +1,4 @@
-"""``deid corpus``: annotated notes made into a corpus that can be shared."""
+"""``deid corpus``: make a corpus that can be shared from annotated notes."""
 
 import sys
 from pathlib import Path
@@ -114,7 +114,7 @@ def resynthesize(
             err=True,
             bold=True,
         )
-    # After the file, which is wanted also where nobody reads stdout.
+    # Printed after the review file is written, which is needed even when stdout is closed.
     click.echo(dumps(made.checks.to_json(), indent=2) if json else render(made.checks), nl=json)
     if not made.checks.is_clean:
         click.echo(

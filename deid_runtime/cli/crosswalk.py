@@ -1,4 +1,4 @@
-"""``deid crosswalk``: for the honest broker, who alone can go back to the originals."""
+"""``deid crosswalk``: read a crosswalk. For the honest broker, who holds the private key."""
 
 import contextlib
 import os

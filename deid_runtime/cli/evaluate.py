@@ -1,4 +1,4 @@
-"""``deid evaluate``: how good is what was found?"""
+"""``deid evaluate``: compare found spans with annotated spans, and print scores."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
-"""How commands end: one table of exit codes, errors on one line and without text, one clean stop on a stop signal.
+"""The end of commands: one table of exit codes, one-line errors without note text, a clean stop on a stop signal.
 
-A stop signal ends a command with 128 plus its number, as shells say it: 130 for SIGINT (Ctrl-C), 143 for SIGTERM, 129
-for SIGHUP, 131 for SIGQUIT. SIGPIPE stops no command by itself: whoever writes to a stdout that is closed ends with
-141, and what goes to a stderr that is closed is dropped.
+A stop signal ends a command with exit code 128 plus the signal number, as in shells: 130 for SIGINT (Ctrl-C), 143 for
+SIGTERM, 129 for SIGHUP, 131 for SIGQUIT. SIGPIPE itself ends no command. A command that writes to a closed stdout ends
+with 141. Output to a closed stderr is dropped.
 """
 
 import functools
@@ -26,7 +26,7 @@ _SIGNAL_BASE: Final = 128
 
 
 class ExitCode(IntEnum):
-    """What a command says of itself when it ends."""
+    """The exit codes of commands."""
 
     OK = 0
     HELD_BACK = 1
@@ -39,7 +39,7 @@ class ExitCode(IntEnum):
     STOPPED_BY_SIGTERM = _SIGNAL_BASE + signal.SIGTERM
 
 
-#: What each code means. The help of `deid` shows this table.
+#: The meaning of each exit code. The help of `deid` shows this table.
 MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.OK: "Done.",
     ExitCode.HELD_BACK: "Some notes were held back; `verify`: a difference; `corpus resynthesize`: originals are left.",
@@ -51,14 +51,14 @@ MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.STDOUT_CLOSED: "Nobody reads stdout any more.",
     ExitCode.STOPPED_BY_SIGTERM: "Stopped by SIGTERM.",
 }
-#: Errors of the library that are no fault of whoever called; all others are ``WRONG_USE``.
+#: Errors that are failures of deid and not of its user; all others have the code ``WRONG_USE``.
 _OURS: Final = (InstallationError, EngineError, DefectError)
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def reported(command: _Command) -> _Command:
-    """Give a command our exit codes: errors on one line, a stop signal as 128 plus its number."""
+    """Give a command the exit codes of this module: errors on one line, a stop signal as 128 plus its number."""
 
     @functools.wraps(command)
     def run(*args: object, **kwargs: object) -> object:
@@ -69,11 +69,11 @@ def reported(command: _Command) -> _Command:
 
 
 def report(command: Callable[..., object], /, *args: object, **kwargs: object) -> object:
-    """Call ``command``; end the process with one line on stderr and an exit code where it raises."""
+    """Call ``command``. When it raises, end the process with one line on stderr and an exit code."""
     try:
         result = command(*args, **kwargs)
         if sys.stdout is not None:
-            sys.stdout.flush()  # here, not when the interpreter ends: then an error could not be told
+            sys.stdout.flush()  # here: an error while the interpreter ends could not be reported
         return result
     except DeidError as error:
         click.echo(f"deid: {error}", err=True)
@@ -86,7 +86,7 @@ def report(command: Callable[..., object], /, *args: object, **kwargs: object) -
             sys.exit(ExitCode.STDOUT_CLOSED)
         drop_stdout()
         missing = missing_file(error)
-        # Of the system, not of a value: the message holds no text.
+        # The message comes from the system, so it holds no note text.
         told = missing or f"{error.strerror or type(error).__name__}, at {_place(error)}"
         click.echo(f"deid: {told}", err=True)
         sys.exit(ExitCode.FAILURE if missing else ExitCode.WRONG_USE)
@@ -94,7 +94,7 @@ def report(command: Callable[..., object], /, *args: object, **kwargs: object) -
         click.echo(f"deid: the module {error.name} is not installed; install deid-runtime again", err=True)
         sys.exit(ExitCode.FAILURE)
     except Exception as error:  # noqa: BLE001 - the last resort
-        # What a library says of a value may quote it, and so may a traceback of its own frames: no message.
+        # Print no message and no traceback: both may quote a value, and so note text.
         click.echo(f"deid: unexpected {type(error).__name__}, a defect of deid: {_place(error)}", err=True)
         sys.exit(ExitCode.FAILURE)
     except KeyboardInterrupt as error:
@@ -102,12 +102,12 @@ def report(command: Callable[..., object], /, *args: object, **kwargs: object) -
 
 
 def end_interrupted() -> NoReturn:
-    """End as for SIGINT: where Ctrl-C comes while the command line is still read."""
+    """End as for SIGINT. For a Ctrl-C while the command line is parsed."""
     _end_by_signal(signal.SIGINT)
 
 
 def ignore_stop_signals() -> None:
-    """Let no stop signal change how the command ends: its output is there."""
+    """Ignore stop signals from now on, because the output is complete."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
@@ -118,14 +118,14 @@ def _end_by_signal(number: int) -> NoReturn:
 
 
 def _place(error: Exception) -> str:
-    """Return the lines of our code that an error came through, the last first, without any value."""
+    """Return file names and line numbers of the project's code in the traceback, last call first, without values."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "deid_" in frame.filename]
     return " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames)) or "no line of ours"
 
 
 @contextmanager
 def _stop_signals() -> Iterator[None]:
-    """Let a stop signal raise Stopped, once: the clean-up that follows is not to be interrupted."""
+    """Make the first stop signal raise Stopped. Later ones are ignored, so that they do not interrupt the clean-up."""
 
     def stop(number: int, frame: object) -> NoReturn:
         ignore_stop_signals()
@@ -133,7 +133,7 @@ def _stop_signals() -> Iterator[None]:
 
     before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
     for number in STOP_SIGNALS:
-        # One that was ignored from outside, as by nohup or in a shell's background job, stays so.
+        # A signal that the parent process ignores (nohup, background job of a shell) stays ignored.
         if before[number] != signal.SIG_IGN:
             signal.signal(number, stop)
     try:

@@ -1,4 +1,4 @@
-"""``deid key``: the secrets of surrogates, crosswalks and signatures, each made by a command of its own."""
+"""``deid key``: make keys for surrogates, crosswalks and signatures, with one command for each."""
 
 from pathlib import Path
 

@@ -1,10 +1,10 @@
-"""The ``deid`` command: a tree of groups. Data and reports on stdout, all else on stderr.
+"""The ``deid`` command: a tree of groups. Data and reports go to stdout, all other output to stderr.
 
-Exit codes are those of :data:`deid_runtime.cli.exits.MEANINGS`. A signal that comes while the finished output gets its
-names comes too late: the run ends as without it.
+:data:`deid_runtime.cli.exits.MEANINGS` lists the exit codes. A stop signal has no effect while the complete output is
+moved to its final path.
 """
 
-# Only what --help needs is imported at the top; each command imports the rest.
+# Only the imports that --help needs are at the top; each command imports the rest.
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -29,10 +29,10 @@ from deid_runtime.system.process_privacy import keep_private
 
 
 class Tree(cloup.Group):
-    """The root of the commands. It gives the reading of the command line the exit codes that commands have."""
+    """The root of the commands. It applies the exit codes of commands also to the parsing of the command line."""
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **options: Any) -> Any:  # type: ignore[override]
-        """Parse ``args``, by default those of this process, and run the command; end with an exit code of ours."""
+        """Parse ``args``, by default those of this process; run the command; end with a code of ``ExitCode``."""
         if not options.pop("standalone_mode", True):
             return super().main(args, prog_name, standalone_mode=False, **options)
         with lasting_streams():
@@ -42,12 +42,12 @@ class Tree(cloup.Group):
             except click.ClickException as error:
                 error.show()
                 sys.exit(error.exit_code)
-            except click.Abort:  # what click makes of Ctrl-C
+            except click.Abort:  # click raises it for Ctrl-C
                 end_interrupted()
             except SystemExit:
                 if sys.stdout is stdout:
                     raise
-                # Where stdout is closed click puts a stream of its own in its place, and ends with 1.
+                # When stdout is closed, click replaces it with its own stream and exits with 1.
                 sys.stdout = stdout
                 drop_stdout()
                 sys.exit(ExitCode.STDOUT_CLOSED)

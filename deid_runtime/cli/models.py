@@ -1,4 +1,4 @@
-"""``deid models``: for those who make models and vouch for them."""
+"""``deid models``: sign models. For those who make models and confirm their origin."""
 
 from pathlib import Path
 

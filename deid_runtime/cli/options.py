@@ -1,4 +1,4 @@
-"""What the options of several commands have in common, so that they are called alike and mean the same everywhere."""
+"""The options that several commands share, so that they have the same name and meaning everywhere."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ EXISTING: Final = click.Path(exists=True, path_type=Path)
 FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER: Final = click.Path(exists=True, file_okay=False, path_type=Path)
 
-#: Sections of the help, called alike in every command.
+#: Titles of the sections of the help, the same in every command.
 INPUT: Final = "Input"
 OUTPUT: Final = "Output"
 FINDING: Final = "Finding"
@@ -23,14 +23,14 @@ SURROGATES: Final = "Surrogates"
 SERVER: Final = "Server"
 SPEED: Final = "Speed"
 
-#: How a value of ``--threshold`` is written; a configuration file has a table of these.
+#: The form of a value of ``--threshold``. A configuration file has a table of these values.
 THRESHOLD_METAVAR: Final = "HEAD=VALUE"
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
-    """Return one decorator for several options, in the order of the help."""
+    """Return one decorator for several options, given in the order of the help."""
 
     def decorate(command: _Command) -> _Command:
         for option in reversed(options):
@@ -46,7 +46,7 @@ def section(title: str, *options: Callable[[Any], Any]) -> Callable[[_Command], 
 
 
 def flag(name: str, text: str, *, off: str | None = None) -> Callable[[_Command], _Command]:
-    """Return an option without value. ``off``, by default ``--no-NAME``, undoes it where a file or variable sets it."""
+    """Return an option without value. ``off``, by default ``--no-NAME``, overrides a file or variable that sets it."""
     return click.option(f"{name}/{off or name.replace('--', '--no-', 1)}", default=False, help=text)
 
 
@@ -64,14 +64,14 @@ def counted(
     metavar: str | None = None,
     shown: str | bool = True,
 ) -> Callable[[_Command], _Command]:
-    """Return an option that takes a whole number from ``least``; ``shown`` stands for a default that is computed."""
+    """Return an option that takes a whole number of ``least`` or more. ``shown`` describes a computed default."""
     return click.option(
         name, type=click.IntRange(min=least), default=default, show_default=shown, metavar=metavar, help=text
     )
 
 
 def date_shift(of: str = "") -> Callable[[_Command], _Command]:
-    """Return the options ``--date-shift`` and ``--date-shift-weeks``; ``of`` begins their help."""
+    """Return the options ``--date-shift`` and ``--date-shift-weeks``. Their help begins with ``of``."""
     return together(
         counted(
             "--date-shift",
@@ -128,7 +128,7 @@ def recall() -> Callable[[_Command], _Command]:
 
 
 def models(kind: click.Path = EXISTING) -> Callable[[_Command], _Command]:
-    """Return the option ``--models`` and those that say why such models are trusted."""
+    """Return the option ``--models`` and the options that make such models trusted."""
     return together(
         click.option(
             "--models",
@@ -161,7 +161,7 @@ def allow_shared_key() -> Callable[[_Command], _Command]:
 
 
 def threshold(of: str = "") -> Callable[[_Command], _Command]:
-    """Return the option ``--threshold``, a mapping from head to number; ``of`` begins its help."""
+    """Return the option ``--threshold``, a mapping from head to number. Its help begins with ``of``."""
     return click.option(
         "--threshold",
         metavar=THRESHOLD_METAVAR,
@@ -173,7 +173,7 @@ def threshold(of: str = "") -> Callable[[_Command], _Command]:
 
 
 def site_lists() -> Callable[[_Command], _Command]:
-    """Return the options ``--inclusion`` and ``--templates``: what a site knows of its own sentences."""
+    """Return the options ``--inclusion`` and ``--templates``: the lists of a site's own sentences."""
     return together(
         click.option(
             "--inclusion",
@@ -201,7 +201,7 @@ def allow_unreadable_forms() -> Callable[[_Command], _Command]:
 
 
 def _thresholds(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
-    """Turn ``HEAD=VALUE`` texts into thresholds by head."""
+    """Parse ``HEAD=VALUE`` strings into thresholds by head. Raises click.BadParameter for an invalid one."""
     return dict(_threshold(value) for value in values)
 
 

@@ -1,4 +1,4 @@
-"""Options of commands whose models may run on a server, and the settings they make."""
+"""The options of commands whose models may run on a server, and the settings made from them."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from deid_runtime.cli import options as cli_options
 if TYPE_CHECKING:
     from deid_client.server import TritonServer
 
-#: Holds the authorisation header. No option: the arguments of a process can be seen by others.
+#: The variable with the authorisation header. There is no such option, since others can see process arguments.
 AUTHORIZATION_VARIABLE: Final = "DEID_AUTHORIZATION"
 
 #: The options of this module, as one decorator.
@@ -98,9 +98,9 @@ def server_settings(
     allow_shared_key: bool,
     **_: object,
 ) -> "TritonServer | None":
-    """Return the settings of the server, None without ``--server``. Metrics are served until the command ends.
+    """Return the settings of the server; None without ``--server``. Serve metrics until the command ends.
 
-    Raises click.UsageError for options that do not go together, SettingsError for a wrong value.
+    Raises click.UsageError for options that exclude each other, SettingsError for a wrong value.
     """
     if server is None:
         if stream or tls or tls_ca or tls_cert or tls_key or authorization_file or metrics_port:

@@ -1,4 +1,4 @@
-"""``deid run`` and ``deid detect``: parse, build settings, call one function."""
+"""``deid run`` and ``deid detect``: parse options, build settings, call one function."""
 
 import sys
 from dataclasses import replace
@@ -340,7 +340,7 @@ def _run_options(
         read=read,
         format=others["format"],
         workers=workers,
-        in_process=False,  # only a process of its own can be replaced when it crashes or hangs
+        in_process=False,  # a worker process can be replaced when it crashes or hangs
         batch_size=batch_size,
         whole_patients=whole_patients,
         keep_ids=keep_ids,
@@ -356,7 +356,7 @@ def _records(patients: Path | None) -> Any:
 
 
 def _conclude(summary: "Summary", verb: Literal["written", "searched"], *, has_records: bool, quiet: bool) -> None:
-    """Say what came of the run, and exit with 1 when notes were held back."""
+    """Print the result of the run, and exit with 1 when notes were held back."""
     counts = summary.counts
     held_back = counts.quarantined.total()
     if has_records and counts.read and not counts.with_record:

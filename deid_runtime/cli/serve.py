@@ -1,4 +1,4 @@
-"""``deid serve``: the inference server on this machine, in one command."""
+"""``deid serve``: run the inference server on this machine."""
 
 import logging
 import signal
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _PORT = click.IntRange(1, 65535)
 _OF: Final = "Of `deidentify`. "
-#: What a repository was written with; another value here would have no effect.
+#: Options whose values are fixed in a model repository; other values would have no effect.
 _SETTLED: Final = (
     "models", "profile", "recall", "threshold", "inclusion", "templates", "allow_unreadable_forms", "operator",
     "date_shift", "date_shift_weeks", "dates", "safe_harbor", "engine", "precision", "instances",
@@ -182,7 +182,7 @@ def serve(
             "DEID_SERVE_KEYS": keys,
             "DEID_SERVE_PATIENTS": patients,
             "DEID_SERVE_OFFSETS": offsets,
-            # A repository made here is not signed, and is of the models that were checked above.
+            # A repository made here has no signature; its models were checked above.
             "DEID_SERVE_MODELS_KEY": models_key if repository else None,
         }
         flags = {
@@ -218,7 +218,7 @@ def _tls(certificate: Path | None, key: Path | None, client_authority: Path | No
 
 
 def _check_settled(context: click.Context) -> None:
-    """Raise SettingsError for an option that the repository has settled, and that was given all the same."""
+    """Raise SettingsError when an option was given whose value is fixed in the repository."""
     given = [
         f"--{name.replace('_', '-')}"
         for name in _SETTLED
@@ -243,7 +243,7 @@ def _settings(
     threshold: dict[str, float],
     **same: Any,
 ) -> Settings:
-    """Return the settings, checked as far as they can be without the models."""
+    """Return the settings, after all checks that do not need the models."""
     from deid_runtime.pipeline import surrogate_maker
     from deid_runtime.surrogates import new_key
 
@@ -269,7 +269,7 @@ def _settings(
 
 
 def _checked_models(settings: Settings) -> "Manifest":
-    """Return the manifest with the graphs of the profile, after thresholds and the lists of the site were checked."""
+    """Check thresholds and the lists of the site; return the model manifest with the graphs of the profile."""
     from deid_runtime.detectors.inclusion import load_inclusion
     from deid_runtime.detectors.patterns import find_patterns
     from deid_runtime.detectors.templates import load_templates
@@ -287,7 +287,7 @@ def _stop_event() -> threading.Event:
     """Return an event that SIGINT and SIGTERM set."""
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        # One that was ignored from outside, as in a shell's background job, stays so.
+        # A signal that the parent process ignores (background job of a shell) stays ignored.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda number, frame: stop.set())
     return stop

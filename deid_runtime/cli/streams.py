@@ -1,6 +1,6 @@
-"""The standard streams of a command: none of them can kill it.
+"""Make the standard streams safe: an error of a stream must not abort a run.
 
-A terminal that closes, a full disk behind ``2>log`` or ``| head`` takes nobody's notes.
+Examples are a closed terminal, a full disk behind ``2>log``, and ``| head``.
 """
 
 import io
@@ -18,7 +18,7 @@ _STANDARD: Final = (0, 1, 2)
 
 
 class _Dropping(io.FileIO):
-    """A file that drops what it cannot write."""
+    """A file that drops data when it cannot write it."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         with suppress(OSError):
@@ -28,10 +28,10 @@ class _Dropping(io.FileIO):
 
 @contextmanager
 def lasting_streams() -> Iterator[None]:
-    """Let writing to stderr never fail, and no file that is opened become a standard stream that is closed."""
+    """Make writes to stderr never fail, and keep the descriptors of closed standard streams from reuse by files."""
     _fill_descriptors()
     before = sys.stderr
-    # A stream that somebody else has put there, as a test does, is left alone.
+    # Do not replace a stream that other code has set, for instance a test.
     if before is not None and before is not sys.__stderr__:
         yield
         return
@@ -46,7 +46,7 @@ def lasting_streams() -> Iterator[None]:
 
 
 def is_stdout_closed() -> bool:
-    """Say whether nobody reads stdout any more."""
+    """Return whether the reader of stdout has closed it."""
     try:
         poll = select.poll()
         poll.register(1, select.POLLOUT)
@@ -56,7 +56,7 @@ def is_stdout_closed() -> bool:
 
 
 def drop_stdout() -> None:
-    """Drop what stdout still holds, so that the end of the interpreter does not fail on it."""
+    """Drop the data that stdout still buffers, so that the interpreter does not fail when it ends."""
     stream = sys.__stdout__
     if stream is None or sys.stdout is not stream:
         return
@@ -67,7 +67,7 @@ def drop_stdout() -> None:
 
 
 def _fill_descriptors() -> None:
-    """Open the standard descriptors that are closed: else the next file would be stdout or stderr of all workers."""
+    """Open closed standard descriptors. Otherwise the next opened file would become stdout or stderr of all workers."""
     for descriptor in _STANDARD:
         try:
             os.fstat(descriptor)

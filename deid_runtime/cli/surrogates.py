@@ -1,4 +1,4 @@
-"""The options that say what becomes of what was found, and checks of what goes together."""
+"""The options of surrogates, whole patients and the crosswalk, and the checks of their combinations."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-#: Of whole patients and of the way back, which only a run has.
+#: The options of whole patients and of the crosswalk, which only `deid run` has.
 run_surrogate_options = cli_options.together(
     cli_options.flag(
         "--whole-patients",
@@ -47,7 +47,7 @@ run_surrogate_options = cli_options.together(
 
 
 def rewriting_options(of: str = "") -> Callable[[_Command], _Command]:
-    """Return the options that say by what identifiers are replaced; ``of`` begins the help of some."""
+    """Return the options that set how identifiers are replaced. The help of some begins with ``of``."""
     return cli_options.together(
         cli_options.operator(
             f"{of}surrogate: a plausible stand-in, so that what was missed hides among them. tag: [PATIENT] and the "
@@ -85,7 +85,7 @@ def check_safe_harbor(
     keep_ids: bool = False,
     keep_column_unchecked: tuple[str, ...] = (),
 ) -> None:
-    """Raise SettingsError for options that would let identifiers through, beside the text or in it."""
+    """Raise SettingsError for options that Safe Harbor forbids: they leave identifiers in the text or beside it."""
     if safe_harbor and allow_unreadable_forms:
         raise SettingsError(
             "--allow-unreadable-forms serves notes whose identifiers are missed, which Safe Harbor does not allow; "
@@ -101,14 +101,14 @@ def check_safe_harbor(
 
 
 def crosswalk_options(crosswalk: Path | None, crosswalk_key: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of the run's options, the public keys read and checked."""
+    """Read and check the public keys; return the crosswalk fields of ``RunOptions``."""
     from deid_runtime.run.crosswalk import public_key
 
     return {"crosswalk": crosswalk, "crosswalk_keys": tuple(map(public_key, crosswalk_key))}
 
 
 def warn_of_patients(counts: "Counts") -> None:
-    """Say what kept a run of whole patients from serving them as such."""
+    """Warn when ``--whole-patients`` had no effect, or when notes were held back."""
     if counts.read and not counts.with_patient:
         click.echo(
             "deid: WARNING: no note has a patient id, so --whole-patients changed nothing; is --patient-column right?",

@@ -1,4 +1,4 @@
-"""``deid verify``: is an output still what its run wrote?"""
+"""``deid verify``: check that an output is still as its run wrote it."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""The records of all inputs in order, cut into batches that are bounded in number and size.
+"""Cut the records of all inputs, in order, into batches of limited number and size.
 
-Batches of whole patients are not cut within a patient, whose notes must stand together in the input. A patient who has
-more than can be held, or comes again after others, could only be served in part: those notes come out as unreadable.
+With whole patients, all notes of one patient are in the same batch. The notes of a patient must be consecutive in the
+input. Notes come out as unreadable when their patient exceeds the limits, or occurs again after other patients.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,9 +15,9 @@ from deid_runtime.run.seen_ids import SeenIds
 from deid_runtime.spans import Note
 from deid_runtime.stages import PATIENTS_STAGE
 
-#: A batch is closed when it holds this many characters, whatever the number of its notes.
+#: A batch ends when it holds this many characters, whatever the number of its notes.
 BATCH_CHARS = 2**20
-#: Of one patient, so many records and characters are held at a time, records that cannot be read among them.
+#: The most records and characters of one patient that are held in memory. Unreadable records count as records.
 PATIENT_RECORDS = 10_000
 PATIENT_CHARS = 2**24
 
@@ -34,7 +34,7 @@ _Entry = tuple[Source, Item | None]
 
 @dataclass(slots=True)
 class Batch:
-    """Consecutive records with the files they came from. An entry without record announces a table that begins."""
+    """Consecutive records with their source files. An entry without a record marks the start of a table."""
 
     entries: list[_Entry] = field(default_factory=list)
     chars: int = 0
@@ -48,12 +48,14 @@ class Batch:
 def make_batches(
     inputs: Iterable[Source], options: ReadOptions, meter: Meter, batch_size: int, *, whole_patients: bool = False
 ) -> Iterator[Batch]:
-    """Yield every record exactly once, in order, at most ``batch_size`` a batch.
+    """Yield every record exactly once, in order, at most ``batch_size`` records per batch.
 
-    With ``whole_patients`` a batch holds all notes of each of its patients and may be larger, by less than one patient:
-    at most :data:`PATIENT_RECORDS` records and :data:`PATIENT_CHARS` characters. Notes without patient id are each a
-    patient of their own. A note whose id has occurred before comes out as unreadable, as do those of a patient who is
-    over these limits or comes again after others.
+    With ``whole_patients`` a batch holds all notes of each of its patients. It may then exceed ``batch_size`` by less
+    than one patient: at most :data:`PATIENT_RECORDS` records and :data:`PATIENT_CHARS` characters. A note without
+    patient id counts as a patient of its own.
+
+    A note comes out as unreadable when its id has occurred before. With ``whole_patients``, so do the notes of a
+    patient who exceeds these limits or occurs again after other patients.
 
     Raises SourceError for an input that cannot be read.
     """
@@ -70,7 +72,7 @@ def make_batches(
 
 
 def by_patient(notes: Iterable[Note]) -> Iterator[list[Note]]:
-    """Yield the notes in rows of one patient each, as they stand; one without patient id is a row of its own."""
+    """Yield the notes in lists of one patient each, in order. A note without patient id is a list of its own."""
     for patient, row in groupby(notes, lambda note: note.patient):
         if patient:
             yield list(row)
@@ -95,9 +97,12 @@ def _unique(entries: Iterable[_Entry]) -> Iterator[_Entry]:
 
 
 def _patients(entries: Iterable[_Entry]) -> Iterator[list[_Entry]]:
-    """Yield the entries in groups that must not be parted; what stands within a patient's row is held with it."""
+    """Yield the entries in groups that must stay together.
+
+    A group holds the consecutive notes of one patient, and every other entry that stands between them.
+    """
     seen = SeenIds()
-    patient = fault = ""  # of the row that goes on
+    patient = fault = ""  # of the current group
     held: list[_Entry] = []
     chars = 0
     for source, item in entries:

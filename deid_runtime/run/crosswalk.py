@@ -1,14 +1,15 @@
-"""The way back, for an honest broker: which surrogate stands for which original, encrypted to a public key.
+"""The crosswalk: the original of every surrogate, encrypted to a public key. It lets an honest broker re-identify.
 
-Off unless asked for. The file is in the age format (age-encryption.org/v1, X25519), so that ``age --decrypt`` reads it
-too; its content is JSON Lines, one object a note::
+A run writes a crosswalk only on request. The file is in the age format (age-encryption.org/v1, X25519), so
+``age --decrypt`` reads it too. Its content is JSON Lines, one object per note::
 
     {"note", "note_pseudonym", "patient", "patient_pseudonym", "spans": [{"start", "end", "label", "original",
     "surrogate", "surrogate_start", "surrogate_end"}]}
 
-``start`` and ``end`` are half-open code points of the original text, the other two of the new one. The run holds the
-public key alone: it can write the crosswalk and cannot read it. Nothing of it is on disk in clear at any time. age
-tells changed and cut files, not who wrote them: anybody with the public key can make one.
+``start`` and ``end`` are half-open code point offsets in the original text. ``surrogate_start`` and ``surrogate_end``
+are the same in the rewritten text. The run has only the public key: it can write the crosswalk and cannot read it. No
+unencrypted part is ever on disk. age detects changed and truncated files. It does not authenticate the writer: anybody
+with the public key can make a crosswalk.
 """
 
 import json
@@ -27,7 +28,7 @@ from deid_runtime.system.digests import FileDigest, create_file
 from deid_runtime.system.extras import install_extra
 from deid_runtime.system.secret_files import check_secret_file, is_guessable
 
-#: A line longer than this is no note of ours: input is limited to as much.
+#: A longer line cannot be the crosswalk of a note, since the size of input records is limited.
 _LINE_LIMIT_BYTES: Final = 2**29
 _KEY_FILE_LIMIT_BYTES: Final = 2**16
 _SECRET: Final = "AGE-SECRET-KEY-"
@@ -37,7 +38,7 @@ _BECH32_CHECKSUM_DIGITS: Final = 6
 
 
 def crosswalk_line(note: Note, result: Deidentified) -> bytes:
-    """Return the crosswalk of one note, one line of JSON."""
+    """Return the crosswalk of one note as one line of JSON, UTF-8."""
     spans = [
         {
             "start": span.start,
@@ -61,9 +62,9 @@ def crosswalk_line(note: Note, result: Deidentified) -> bytes:
 
 
 def public_key(given: str) -> str:
-    """Return the public key that ``given`` is, or that is in the file of that name.
+    """Return the public key. ``given`` is the key itself or the path of a file that holds it.
 
-    Raises SettingsError when there is none, or when the file holds the private key, which has no business there.
+    Raises SettingsError when there is no public key, or when the file holds a private key.
     """
     text = given.strip()
     if not text.startswith(_PUBLIC):
@@ -83,7 +84,10 @@ def public_key(given: str) -> str:
 
 
 def write_key_pair(path: Path) -> Path:
-    """Write a new private key to ``path``, for its owner alone, and the public key beside it; return where that is.
+    """Write a new key pair and return the path of the public key.
+
+    The private key is written to ``path``, readable by its owner only; the public key to ``path`` with the suffix
+    ``.pub``.
 
     Raises SettingsError when one of the files exists, OutputError when one cannot be written.
     """
@@ -98,9 +102,9 @@ def write_key_pair(path: Path) -> Path:
 
 
 class CrosswalkWriter:
-    """Encrypts lines to ``path`` as they come, in bounded memory. A context manager; leave it before using the file.
+    """Encrypts lines to ``path`` one by one, in bounded memory. A context manager; leave it before using the file.
 
-    The encryption pulls its input, so it runs in a thread at the other end of a pipe.
+    The encryption function reads from a file object until its end, so it runs in a thread and reads from a pipe.
     """
 
     def __init__(self, path: Path, recipients: Sequence[str]) -> None:
@@ -123,20 +127,20 @@ class CrosswalkWriter:
         if kind is None:
             self.close()
             return
-        with suppress(OutputError):  # what went wrong first is what is told
+        with suppress(OutputError):  # the first error is the one to report
             self.close()
 
     def add(self, line: bytes) -> None:
-        """Take one line of :func:`crosswalk_line`. Raises OutputError when what came before could not be written."""
+        """Write one line of :func:`crosswalk_line`. Raises OutputError when an earlier line could not be written."""
         try:
             self._pipe.write(line)
         except BrokenPipeError:
             self.close()
-            raise  # not reached: the thread closes its end only when it failed
+            raise  # not reached: the thread closes its end early only on failure, and `close` raises that failure
 
     def close(self) -> None:
         """Finish the file. Raises OutputError when it could not be written."""
-        with suppress(BrokenPipeError):  # the thread knows better why
+        with suppress(BrokenPipeError):  # the thread has the cause
             self._pipe.close()
         self._thread.join()
         if self._failure is not None:
@@ -151,7 +155,7 @@ class CrosswalkWriter:
                 _age().encrypt_io(source, target, keys)
                 target.flush()
                 os.fsync(target.fileno())
-        except Exception as error:  # noqa: BLE001 - told by whoever closes; the thread has nobody to tell
+        except Exception as error:  # noqa: BLE001 - `close` raises it: a thread cannot raise to its caller
             self._failure = error
 
 
@@ -167,13 +171,13 @@ def read_crosswalk(
     *,
     allow_shared_key: bool = False,
 ) -> int:
-    """Give every line of the crosswalk at ``path`` to ``take``, as it is decrypted, and return how many there were.
+    """Decrypt the crosswalk at ``path``, call ``take`` with each line, and return the number of lines.
 
-    ``only`` are ids or pseudonyms of notes or patients; empty means all. What ``take`` got is as it was written also
-    when an error follows, but not all of it. ``allow_shared_key`` takes also a private key that other users can open.
+    ``only`` are ids or pseudonyms of notes or patients; empty means all. When an error follows, the lines passed to
+    ``take`` are authentic but incomplete. ``allow_shared_key`` accepts a private key that other users can open.
 
-    Raises SettingsError for a private key that is none or not the one, that others can open or guess, SourceError for a
-    file that was changed or cut.
+    Raises SettingsError for an invalid or wrong private key, or one that others can open or guess; SourceError for a
+    file that was changed or truncated.
     """
     identities = _identities(key, allow_shared=allow_shared_key)
     sink = _Lines(path, take, frozenset(only))
@@ -189,7 +193,7 @@ def read_crosswalk(
                 raise SettingsError(f"{path}: not written for the key in {key}, or its beginning was changed") from None
             raise SourceError(f"{path}: no crosswalk, or its beginning was changed") from None
         except OSError as error:
-            if error.errno is not None:  # of the disk or of whoever takes the lines
+            if error.errno is not None:  # a disk error, or an error of `take`; pyrage sets no errno
                 raise
             raise SourceError(f"{path}: changed or cut since it was written; do not rely on what was read") from None
     if sink.rest:
@@ -198,7 +202,7 @@ def read_crosswalk(
 
 
 class _Lines:
-    """A file to write to that hands on whole lines."""
+    """A writable file object that passes whole lines to ``take``."""
 
     def __init__(self, path: Path, take: Callable[[bytes], object], only: frozenset[str]) -> None:
         self._path = path
@@ -252,7 +256,7 @@ def _identities(path: Path, *, allow_shared: bool) -> list[Any]:
 
 
 def _secret_bytes(key: str) -> bytes:
-    """Return the 32 bytes of a private key of age, which the library has found valid."""
+    """Return the 32 bytes of an age private key. The caller has checked that the key is valid."""
     digits = key.lower().rpartition("1")[2][:-_BECH32_CHECKSUM_DIGITS]
     number = 0
     for digit in digits:
@@ -272,7 +276,7 @@ def _read_key_file(path: Path, what: str, *, allow_shared: bool = True) -> str:
     if len(content) > _KEY_FILE_LIMIT_BYTES or not content.isascii():
         raise SettingsError(f"{path}: no {what} as `deid key pair` writes it")
     text = content.decode("ascii")
-    if _SECRET in text:  # not for a public key given by mistake, which everybody may read
+    if _SECRET in text:  # a public key given by mistake needs no check: everybody may read it
         check_secret_file(path, status, allow_shared=allow_shared)
     return text
 
@@ -291,7 +295,7 @@ def _write_new(path: Path, text: str, mode: int) -> None:
 
 
 def _age() -> Any:
-    """Return the library of the age format, which only the crosswalk needs."""
+    """Import and return pyrage, the library for the age format. Only the crosswalk needs it."""
     try:
         import pyrage
     except ImportError:

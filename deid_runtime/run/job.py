@@ -1,7 +1,7 @@
-"""From files to files: read, process in workers, write in input order, all or nothing.
+"""Process files: read notes, process them in workers, and write them in input order, all or nothing.
 
-Every record that is read ends in the output or in the quarantine, exactly once; the counts are checked before the
-output gets its name.
+Every record that is read is written to the output or to the quarantine, exactly once. The counts are checked before the
+output is moved to its final path.
 """
 
 import json
@@ -34,42 +34,42 @@ from deid_runtime.system.digests import BodyDigests
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a run reads, works and writes; none of it changes what is found in a note.
+    """Options of reading, processing and writing. None of them changes which spans are found in a note.
 
-    With ``whole_patients`` the surrogates of a note are taken from all notes of its patient, as
-    :meth:`~deid_runtime.pipeline.Pipeline.deidentify` says, and :mod:`deid_runtime.run.batches` which notes are held
-    back for that. It is for de-identification; what is detected does not depend on other notes.
+    With ``whole_patients`` the surrogates of a note agree with all notes of its patient; see
+    :meth:`~deid_runtime.pipeline.Pipeline.deidentify`. :mod:`deid_runtime.run.batches` says which notes are held back
+    then. The option applies to de-identification only: detection does not depend on other notes.
     """
 
     read: ReadOptions = field(default_factory=ReadOptions)
     format: str | None = None  # None: by the suffix of each file
-    workers: int = 1  # more than 1, and worker processes, need a script guarded by if __name__ == "__main__"
-    in_process: bool = True  # a single worker is this process; False gives it one of its own, which can be replaced
-    batch_size: int = 32  # notes handed to a worker at a time
-    whole_patients: bool = False  # surrogates agree over all notes of a patient, which must stand together
+    workers: int = 1  # worker processes need a script guarded by if __name__ == "__main__"
+    in_process: bool = True  # a single worker runs in this process; False: in a process that can be replaced
+    batch_size: int = 32  # notes sent to a worker at a time
+    whole_patients: bool = False  # surrogates agree over all notes of a patient; these must be consecutive
     keep_ids: bool = False
     overwrite: bool = False
     quiet: bool = False
-    crosswalk: Path | None = None  # where to write which surrogate stands for which original, encrypted
-    crosswalk_keys: tuple[str, ...] = ()  # public keys it is encrypted to
+    crosswalk: Path | None = None  # where to write the encrypted crosswalk
+    crosswalk_keys: tuple[str, ...] = ()  # public keys to encrypt the crosswalk to
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run did, and where its files are."""
+    """The counts of a run and the paths of its files."""
 
     out: Path
     counts: Counts
-    special_files: int = 0  # pipes, sockets and devices in the input folders, which were not opened
+    special_files: int = 0  # pipes, sockets and devices in the input folders; they are not opened
 
     @property
     def manifest(self) -> Path:
-        """The manifest beside the output."""
+        """The path of the run report, beside the output."""
         return manifest_path(self.out)
 
     @property
     def quarantine(self) -> Path:
-        """The quarantine beside the output."""
+        """The path of the quarantine, beside the output."""
         return quarantine_path(self.out)
 
 
@@ -82,12 +82,12 @@ def deidentify_files(
     key: bytes,
     records: Mapping[str, PatientRecord] | None = None,
 ) -> Summary:
-    """Write the notes of ``paths`` to ``out`` with every identifier replaced, in the format they came in.
+    """Replace every identifier in the notes of ``paths`` and write the notes to ``out`` in their input format.
 
-    ``out`` is a file when there is one input and it is a file, else a folder that repeats the names of the tables below
-    the inputs, and has a file for each note that was one.
+    ``out`` is a file when the only input is a file. Otherwise ``out`` is a folder: each table keeps its path relative
+    to its input, and each note that was a file becomes a file.
 
-    Raises SourceError, SettingsError, ModelError or OutputError; ``out`` is then as it was before.
+    Raises SourceError, SettingsError, ModelError or OutputError; ``out`` is then unchanged.
     """
     inputs, files = find_inputs(paths, options.format)
     _check_options(inputs, files, options)
@@ -111,9 +111,11 @@ def detect_files(
     *,
     records: Mapping[str, PatientRecord] | None = None,
 ) -> Summary:
-    """Write the spans found in the notes of ``paths`` to the JSON Lines file ``out``, one object a note, ids kept.
+    """Write the spans found in the notes of ``paths`` to the JSON Lines file ``out``, one object per note.
 
-    Raises SourceError, SettingsError, ModelError or OutputError; ``out`` is then as it was before.
+    The objects hold the original note ids.
+
+    Raises SourceError, SettingsError, ModelError or OutputError; ``out`` is then unchanged.
     """
     inputs, files = find_inputs(paths, options.format)
     _check_options(inputs, files, options)
@@ -166,13 +168,13 @@ def _run(
                 started=started,
                 seconds={"input": seconds["input"], **workers.stage_seconds(), "output": seconds["output"]},
             )
-        # Last of all, so that whatever ends a run before leaves no output, and nothing can end it after.
+        # The commit is the last step: a run that fails earlier leaves no output, and no step after it can fail.
         staging.commit(manifest)
     return Summary(out, counts, inputs.special_files)
 
 
 def _check_columns(inputs: Inputs, work: Work, options: RunOptions) -> KeptColumns | None:
-    """Look at the columns to keep, where there are any, with the detectors of the run."""
+    """Check the columns to keep with the detectors of the run; return None when there are none."""
     if not options.read.keep_columns:
         return None
     plain = Work(task="detect", settings=work.settings)
@@ -195,7 +197,7 @@ def _found_in_value(outcome: Outcome) -> str:
 def _counted(
     batches: Iterator[Batch], records: Mapping[str, PatientRecord], counts: Counts, seconds: dict[str, float]
 ) -> Iterator[Batch]:
-    """Pass batches on, counting what is read and the time that takes."""
+    """Yield the batches; count the records and the seconds spent reading."""
     while True:
         begun = time.perf_counter()
         batch = next(batches, None)
@@ -220,18 +222,18 @@ def _open_sink(
 ) -> "_Rewriter | _SpanFile":
     if task == "detect":
         return _SpanFile(body, digests)
-    # The name that was asked for decides whether JSON Lines are compressed.
+    # The requested output name decides whether JSON Lines are compressed.
     return _Rewriter(body, digests, options, out.name if inputs.is_single_file and format_of(out.name) else None)
 
 
 class _Rewriter:
-    """Writes notes back in the format of their source: one writer for each table, opened as the table begins."""
+    """Writes notes in the format of their source, with one writer for each table."""
 
     def __init__(self, body: Path, digests: BodyDigests, options: RunOptions, name: str | None) -> None:
         self._body = body
         self._digests = digests
         self._options = options
-        self._name = name  # of the one output file, where there is one
+        self._name = name  # of the output when it is a single file, else None
         self._source: Source | None = None
         self._writer: Writer | None = None
 
@@ -248,7 +250,7 @@ class _Rewriter:
         self._writer = FORMATS[source.format].write(named, self._options.read, path, create)
 
     def write(self, source: Source, note: Note, outcome: Outcome) -> None:
-        assert isinstance(outcome, Deidentified)  # the task decides the kind
+        assert isinstance(outcome, Deidentified)  # the task decides the class of the outcomes
         if source is not self._source:
             self.begin(source)
         assert self._writer
@@ -264,9 +266,9 @@ class _Rewriter:
 
 
 class _SpanFile:
-    """Writes found spans, one line a note, whatever the formats of the inputs.
+    """Writes found spans as JSON Lines, one line per note, for every input format.
 
-    They tell note ids and where identifiers are, so the owner alone may read the file.
+    Only the owner may read the file: it holds note ids and the offsets of identifiers.
     """
 
     def __init__(self, body: Path, digests: BodyDigests) -> None:
@@ -324,7 +326,7 @@ def _check_options(inputs: Inputs, files: Mapping[str, FileCount], options: RunO
 
 
 def _check_out_suffix(source: Source, out: Path) -> None:
-    """Raise SettingsError when the name of the output promises another format than the input's."""
+    """Raise SettingsError when the suffix of the output belongs to another format than the input's."""
     promised = format_of(out.name)
     if promised not in (None, source.format) and source.format != "brat":
         raise SettingsError(
@@ -334,7 +336,7 @@ def _check_out_suffix(source: Source, out: Path) -> None:
 
 
 def _describe_inputs(inputs: Inputs, files: Mapping[str, FileCount]) -> dict[str, object]:
-    """Say what was read, without the names of files that are single notes: those are note ids."""
+    """Describe the inputs for the run report. Names of single-note files are left out: they are note ids."""
     return {
         "names": [path.name for path in inputs.paths if path.is_dir() or _is_table(path, inputs.format)],
         "formats": {name: {"files": count.files, "bytes": count.size_bytes} for name, count in files.items()},

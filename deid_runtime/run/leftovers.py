@@ -1,6 +1,6 @@
-"""What killed runs left beside an output: undone where it was half placed, and removed.
+"""Clean up after killed runs: restore a partly placed output, and remove private folders beside the output.
 
-Only for whoever holds the lock on the output: then no run that lives can own a folder of this name.
+The caller must hold the lock on the output. Then no live run can own a folder with such a name.
 """
 
 import logging
@@ -19,17 +19,17 @@ _logger = logging.getLogger(__name__)
 
 
 def partial_name(name: str, token: str) -> str:
-    """Return what the private folder of a run to ``name`` is called; ``token`` are eight hexadecimal digits."""
+    """Return the name of the private folder of a run to ``name``. ``token`` is eight hexadecimal digits."""
     return f".{name}.partial-{token}"
 
 
 def remove_leftovers(
     parent: Path, out: Path, parts_of: Callable[[Path, str, Mapping[str, str]], Sequence[Part]]
 ) -> None:
-    """Undo and remove what killed runs to ``out`` left in its folder ``parent``, and say so as a warning.
+    """Undo and remove what killed runs to ``out`` left in its folder ``parent``, and log a warning.
 
-    ``parts_of`` returns the parts that a run had to place, from its private folder, its token and its journal. Nothing
-    is touched that does not belong to this user.
+    ``parts_of`` takes the private folder of a run, its token and its journal, and returns the parts that the run had to
+    place. Files and folders of other users are not touched.
     """
     for folder, name in _private(parent, out):
         journal = read_journal(folder / JOURNAL)
@@ -41,7 +41,7 @@ def remove_leftovers(
 def remove_crosswalk_leftovers(parent: Path, crosswalk: Path) -> None:
     """Remove the private folders that killed runs left for the crosswalk, in its folder ``parent``.
 
-    Raises OutputError where one holds an earlier crosswalk: only a run to its output can say which is the right one.
+    Raises OutputError when one of them holds an earlier crosswalk. Only a new run to the same output can restore it.
     """
     for folder, name in _private(parent, crosswalk):
         shown = crosswalk.with_name(name)
@@ -54,7 +54,7 @@ def remove_crosswalk_leftovers(parent: Path, crosswalk: Path) -> None:
 
 
 def _private(parent: Path, out: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the private folders beside ``out`` that belong to this user, as pinned paths, and their names."""
+    """Yield the private folders beside ``out`` that belong to this user: pinned path and name."""
     for name in _found(parent, out.name):
         with pinned(parent / name) as folder:
             if is_private(folder):
@@ -77,13 +77,13 @@ def _found(parent: Path, name: str) -> Iterator[str]:
 
 
 def _undo(parts: Sequence[Part], journal: Mapping[str, str]) -> None:
-    """Bring the parts to where they were before the run, or leave them where the run had placed all."""
+    """Restore the state before the run, or keep the new files when the run had placed all of them."""
     with ExitStack() as stack:
         crosswalks = [part for part in parts if part.name == CROSSWALK]
         for part in crosswalks:
             stack.enter_context(output_lock(part.parent, part.place))
         if LAST in journal and all(part.is_placed() for part in parts if part.name == LAST):
-            for part in parts:  # the output is whole; what it replaced is no longer wanted
+            for part in parts:  # the output is complete, so remove the files it replaced
                 remove(part.replaced)
         else:
             undo(parts, journal)

@@ -1,7 +1,7 @@
 """Messages between the parent and a worker process, over a socket pair.
 
-The parent never waits inside a message: a worker can be stopped in the middle of one. Each message is its length in
-eight bytes, then its pickle. Both ends are processes of one run.
+The parent never blocks within a message, since a worker can stop in the middle of one. Each message is its length in
+eight bytes, big-endian, then its pickle. Both ends are processes of one run, so the pickles come from trusted code.
 """
 
 import pickle
@@ -15,7 +15,7 @@ _CHUNK_BYTES: Final = 2**20
 
 
 class Mailbox:
-    """The parent's end. No method blocks."""
+    """The parent's end of the connection. No method blocks."""
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)
@@ -29,16 +29,16 @@ class Mailbox:
 
     @property
     def is_sending(self) -> bool:
-        """Whether a message waits until the worker takes more of it."""
+        """Whether a part of a message is still to be sent."""
         return bool(self._outgoing)
 
     def post(self, message: object) -> None:
-        """Send a message, now or when :meth:`flush` is called. Raises OSError when the worker is gone."""
+        """Queue a message and send as much of it as possible. Raises OSError when the worker is gone."""
         self._outgoing += map(memoryview, _framed(message))
         self.flush()
 
     def flush(self) -> None:
-        """Send as much as the worker takes now. Raises OSError when the worker is gone."""
+        """Send as much as the socket accepts now. Raises OSError when the worker is gone."""
         while self._outgoing:
             try:
                 sent = self._connection.send(self._outgoing[0])
@@ -49,9 +49,9 @@ class Mailbox:
                 self._outgoing.appendleft(rest)
 
     def collect(self) -> list[object]:
-        """Return the messages that have arrived whole.
+        """Return the messages that have arrived completely.
 
-        Raises EOFError when the worker is gone, or sends what is no message.
+        Raises EOFError when the worker is gone, or when its data is not a valid message.
         """
         is_open = self._read()
         messages: list[object] = []
@@ -66,20 +66,20 @@ class Mailbox:
         self._connection.close()
 
     def _read(self) -> bool:
-        """Take in what has arrived; return whether more can come."""
+        """Read all bytes that have arrived; return whether the connection is still open."""
         while True:
             try:
                 part = self._connection.recv(_CHUNK_BYTES)
             except BlockingIOError:
                 return True
-            except OSError:  # it is gone; what it sent before counts
+            except OSError:  # the worker is gone; its earlier bytes are still used
                 return False
             if not part:
                 return False
             self._incoming += part
 
     def _cut(self) -> bytes | None:
-        """Return the bytes of the first message that is whole, without its length; None when there is none."""
+        """Return the pickle of the first complete message, without its length; None when there is none."""
         if len(self._incoming) < _LENGTH.size:
             return None
         end = _LENGTH.size + _LENGTH.unpack_from(self._incoming)[0]
@@ -91,14 +91,14 @@ class Mailbox:
 
 
 def send(stream: BinaryIO, message: object) -> None:
-    """Send a message from the worker; wait until the parent has taken it. Raises OSError when the parent is gone."""
+    """Send a message from the worker; block until it is written. Raises OSError when the parent is gone."""
     for part in _framed(message):
         stream.write(part)
     stream.flush()
 
 
 def receive(stream: BinaryIO) -> object:
-    """Wait for the next message of the parent and return it. Raises EOFError when the parent is gone."""
+    """Wait for the next message from the parent and return it. Raises EOFError when the parent is gone."""
     (length,) = _LENGTH.unpack(_read_exactly(stream, _LENGTH.size))
     return _loaded(_read_exactly(stream, length))
 
@@ -113,7 +113,7 @@ def _loaded(data: bytes) -> object:
         return pickle.loads(data)
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001 - damaged pickles raise anything; what it says may quote the text
+    except Exception:  # noqa: BLE001 - a damaged pickle raises any error, and its message may quote note text
         raise EOFError from None
 
 

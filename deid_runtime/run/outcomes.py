@@ -1,4 +1,4 @@
-"""What a run does with each note, and how its outcome is written."""
+"""The task of a run, the processing of notes, and the JSON form of spans."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,24 +14,24 @@ Task = Literal["deidentify", "detect"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What every worker needs to load its pipeline, and what it is to do."""
+    """What a worker needs to load its pipeline, and its task."""
 
     task: Task
     settings: Settings
     key: bytes | None = field(default=None, repr=False)
     records: Mapping[str, PatientRecord] = field(default_factory=dict, repr=False)
-    whole_patients: bool = False  # batches are of whole patients, and each is served as one
+    whole_patients: bool = False  # batches hold whole patients; the notes of a patient are processed together
 
 
 def process(pipeline: Pipeline, work: Work, notes: Sequence[Note]) -> list[Outcome]:
-    """Return one outcome a note, in order."""
+    """Return one outcome per note, in order."""
     if work.task == "deidentify":
         return [*pipeline.deidentify(notes, whole_patients=work.whole_patients)]
     return [*pipeline.detect(notes)]
 
 
 def units(work: Work, notes: Sequence[Note]) -> list[range]:
-    """Return the indexes of what can only be served or given up as a whole: notes, or all notes of a patient."""
+    """Return the index ranges of the notes that succeed or fail together: one note, or all notes of a patient."""
     if not work.whole_patients:
         return [range(index, index + 1) for index in range(len(notes))]
     rows: list[range] = []
@@ -42,7 +42,7 @@ def units(work: Work, notes: Sequence[Note]) -> list[range]:
 
 
 def span_rows(spans: Sequence[Span]) -> list[dict[str, object]]:
-    """Return spans as JSON values, without text: what `deid detect` and the model `deidentify` answer."""
+    """Return spans as JSON values, without text. `deid detect` and the model `deidentify` output them."""
     return [
         {
             "start": span.start,

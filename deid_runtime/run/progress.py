@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, a plain line every few seconds elsewhere. Counts only, on stderr."""
+"""Show the progress of a run on stderr: a bar on a terminal, else a plain line every few seconds. Counts only."""
 
 import sys
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-#: Called with the notes finished and the share of the input's bytes that was read, 0 to 1.
+#: Called with the number of finished notes and the share of input bytes read, 0 to 1.
 Report = Callable[[int, float], None]
 
 _LINE_SECONDS = 5.0
@@ -14,7 +14,7 @@ _LINE_SECONDS = 5.0
 
 @contextmanager
 def progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Report]:
-    """Yield a function to report to."""
+    """Yield a function that takes the progress and shows it; with ``quiet`` it does nothing."""
     stream = stream or sys.stderr
     if quiet or stream is None:
         yield lambda notes, share: None
@@ -27,7 +27,7 @@ def progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Report]:
 
 @contextmanager
 def _bar(stream: TextIO) -> Iterator[Report]:
-    # Imported here: it takes longer than all the rest of the command line, and only a terminal needs it.
+    # Imported here: this import takes longer than the rest of the command line, and only a terminal needs it.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 

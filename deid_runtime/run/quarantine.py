@@ -1,10 +1,10 @@
-"""The notes that were held back, one JSON object a line: ``{"id", "stage", "reason"}``, never text.
+"""The quarantine: the notes that were held back, one JSON object per line, ``{"id", "stage", "reason"}``, never text.
 
-An id that looks like text is written as a digest (:mod:`deid_runtime.system.shown_ids`), with a fourth key ``position``
-that says where the note stands in the input. A note that is a file, or has no id, goes by its position alone.
+An id that looks like text is written as a digest (:mod:`deid_runtime.system.shown_ids`). A fourth key ``position`` then
+gives the position of the note in the input. The id of a note that is a file, or has no id, is its position.
 
-The ids are those of the input, also where the output's are pseudonyms: the file is for whoever runs the job and mends
-the notes. Keep it with the originals.
+The ids are always the input ids, also when the output has pseudonyms, so that the operator can correct the notes. Keep
+the file with the original notes.
 """
 
 from collections import Counter
@@ -20,10 +20,10 @@ from deid_runtime.system.shown_ids import looks_like_text, shown_id
 
 
 class Quarantine:
-    """Writes and counts what is held back. A context manager."""
+    """Writes and counts the records that are held back. A context manager."""
 
     def __init__(self, path: Path) -> None:
-        # Only the owner may read original ids.
+        # Only the owner may read the file, since it holds original ids.
         self._file = create_file(path, self._take)
         self.by_stage: Counter[str] = Counter()
         self.digest: FileDigest | None = None  # known once the file is closed
@@ -40,7 +40,7 @@ class Quarantine:
         self.digest = digest
 
     def add(self, record_id: str, stage: str, reason: str, position: str = "") -> None:
-        """Hold one record back; ``position`` says where it stands in the input."""
+        """Write one record that is held back; ``position`` is its position in the input."""
         row = {"id": record_id, "stage": stage, "reason": reason}
         if record_id != position and looks_like_text(record_id):
             row |= {"id": shown_id(record_id), "position": position}
@@ -49,7 +49,7 @@ class Quarantine:
 
 
 def read_quarantine(path: Path) -> frozenset[str]:
-    """Return the ids in a quarantine file, as they are written there. Raises SourceError when it is none."""
+    """Return the ids in a quarantine file, as written there. Raises SourceError when it is not a quarantine."""
     ids = set()
     for number, row in read_objects(Source(path, path.name, "jsonl", 0), RECORD_LIMIT_BYTES, Meter()):
         record_id = row.get("id") if isinstance(row, dict) else None

@@ -1,4 +1,4 @@
-"""What a run did, for the auditor: versions, digests, settings, counts that add up. No text, no note id, no key."""
+"""The run report, for the auditor: versions, digests, settings and checked counts. No text, no note id, no key."""
 
 import platform
 from collections import Counter
@@ -16,18 +16,18 @@ _LIBRARIES = ("numpy", "onnxruntime", "openvino", "pyarrow", "regex", "tokenizer
 
 @dataclass(slots=True)
 class Counts:
-    """What became of the records. ``read`` is counted by the reader, the others where the record ends up."""
+    """The counts of records. The reader counts ``read``; the other counts are made where the record is written."""
 
     read: int = 0
     written: int = 0
-    empty: int = 0  # of those read: notes without text
-    with_patient: int = 0  # of those read: notes with a patient id
-    with_record: int = 0  # of those read: notes whose patient has a structured record
+    empty: int = 0  # part of `read`: notes without text
+    with_patient: int = 0  # part of `read`: notes with a patient id
+    with_record: int = 0  # part of `read`: notes whose patient has a structured record
     quarantined: Counter[str] = field(default_factory=Counter)  # by stage
     labels: Counter[str] = field(default_factory=Counter)  # spans, by label
 
     def check(self) -> None:
-        """Raise DefectError unless every record that was read is written or quarantined, and only once."""
+        """Raise DefectError unless as many records were written or quarantined as were read."""
         if self.read != self.written + self.quarantined.total():
             raise DefectError(
                 f"{self.read} records were read, but {self.written} written and {self.quarantined.total()} "
@@ -48,7 +48,7 @@ class Counts:
 
 
 def deid_version() -> str:
-    """Return the installed version, or ``unknown`` when run from a tree that was never installed."""
+    """Return the installed version, or ``unknown`` when the package is not installed."""
     try:
         return version(_DISTRIBUTION)
     except PackageNotFoundError:
@@ -58,11 +58,11 @@ def deid_version() -> str:
 def describe_outputs(
     body: Mapping[str, object], quarantine: FileDigest | None, crosswalk: FileDigest | None = None
 ) -> dict[str, object]:
-    """Return what was written as JSON values: the digests that ``deid verify`` compares with.
+    """Return the digests of the written files as JSON values; ``deid verify`` compares files with them.
 
-    The crosswalk is named by its digest alone: where it lies is for those to know who may have it.
+    The crosswalk is described without its path, which only people with access to it should know.
     """
-    assert quarantine is not None  # a run always has one
+    assert quarantine is not None  # every run writes a quarantine
     return {
         "body": dict(body),
         "quarantine": quarantine.to_json(),
@@ -81,7 +81,7 @@ def make_manifest(
     started: datetime,
     seconds: Mapping[str, float],
 ) -> dict[str, object]:
-    """Return the manifest as JSON values. ``seconds`` of the stages are sums over all workers."""
+    """Return the run report as JSON values. ``seconds`` maps a stage to its seconds, summed over all workers."""
     finished = datetime.now(UTC)
     return {
         "task": task,

@@ -1,4 +1,4 @@
-"""Which note ids have occurred, in 8 to 24 bytes an id, so that a hundred million of them fit into memory."""
+"""A compact set of note ids, 8 to 24 bytes per id, so that a hundred million ids fit into memory."""
 
 from array import array
 from hashlib import blake2b
@@ -7,10 +7,10 @@ _FIRST_SLOTS = 2**12
 
 
 class SeenIds:
-    """A set of ids that holds 64-bit digests in an open-addressed table at most two thirds full.
+    """A set of ids that holds 64-bit digests in an open-addressed hash table at most two thirds full.
 
-    Two different ids share a digest once in 2**64 pairs: with a hundred million notes the chance that any one of them
-    is taken for a duplicate is 1 in 3,700. It would go to quarantine, so nothing is lost unseen.
+    One in 2**64 pairs of different ids has equal digests. With a hundred million notes, the probability that any note
+    is wrongly taken for a duplicate is 1 in 3,700. Such a note goes to quarantine, so no note is lost silently.
     """
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class SeenIds:
         self._count = 0
 
     def add(self, note_id: str) -> bool:
-        """Add an id; say whether it is new."""
+        """Add an id; return whether it is new."""
         # Zero marks a free slot.
         digest = int.from_bytes(blake2b(note_id.encode("utf-8"), digest_size=8).digest(), "little") or 1
         if not _insert(self._slots, digest):

@@ -1,9 +1,9 @@
-"""Output that appears whole or not at all.
+"""Write an output completely or not at all.
 
-Everything is written in a private folder beside the target, ``.NAME.partial-TOKEN``, which its owner alone can enter
-whatever the umask. At the end the parts get their names: first the body, then the quarantine, the manifest last. So a
-manifest says that all of it is there. A lock on the output keeps two runs apart, and the next run to the same output
-removes what a killed one left.
+All files are first written to a private folder beside the output, ``.NAME.partial-TOKEN``. Only its owner can enter it,
+whatever the umask. At the end the parts are moved to their final paths: first the body, then the quarantine, last the
+run report. So an existing run report means that the output is complete. A lock on the output prevents two runs at once.
+The next run to the same output removes the files of a killed run.
 """
 
 import json
@@ -28,18 +28,18 @@ _QUARANTINE: Final = "quarantine"
 
 
 def manifest_path(out: Path) -> Path:
-    """Return where the manifest of the output ``out`` lies: beside it."""
+    """Return the path of the run report, beside the output ``out``."""
     return out.with_name(f"{out.name}.manifest.json")
 
 
 def quarantine_path(out: Path) -> Path:
-    """Return where the quarantine of the output ``out`` lies: beside it, not in a folder that may be handed on."""
+    """Return the path of the quarantine: beside the output ``out``, not inside a folder that may be passed on."""
     return out.with_name(f"{out.name}.quarantine.jsonl")
 
 
 @contextmanager
 def writing(out: Path) -> Iterator[None]:
-    """Turn what the system says of a file that cannot be written into an OutputError."""
+    """Convert an OSError about a file that cannot be written to an OutputError."""
     try:
         yield
     except OSError as error:
@@ -49,13 +49,13 @@ def writing(out: Path) -> Iterator[None]:
 
 
 class Staging:
-    """Places to write to until :meth:`commit`; leaving the context without it removes them. A context manager.
+    """Temporary paths to write to until :meth:`commit`. A context manager; leaving it without a commit removes them.
 
-    Inside, ``body`` is a path where nothing is yet, or an empty folder when the output ``is_folder``; ``quarantine`` is
-    a path, and so is ``crosswalk``, None without one. Nobody else can reach them. The lock on the output, and that on
-    the crosswalk, are held until the end.
+    Inside the context, ``body`` is a path that does not exist yet, or an empty folder when the output ``is_folder``.
+    ``quarantine`` and ``crosswalk`` are paths; ``crosswalk`` is None without a crosswalk. Other users cannot access
+    these paths. The locks on the output and on the crosswalk are held until the context ends.
 
-    A stop signal that comes after the commit changes nothing: leaving the context swallows it.
+    A stop signal after the commit has no effect: leaving the context suppresses it.
     """
 
     def __init__(
@@ -82,7 +82,10 @@ class Staging:
         self._is_committed = False
 
     def __enter__(self) -> Self:
-        """Raise OutputError when another run holds the lock, and when something is in the way."""
+        """Lock the output and make the private folder.
+
+        Raises OutputError when another run holds the lock, or when an existing file or folder is in the way.
+        """
         token = secrets.token_hex(4)
         with writing(self._out), ExitStack() as stack:
             parent = stack.enter_context(pinned(Path(os.path.realpath(self._out.parent))))
@@ -112,24 +115,24 @@ class Staging:
 
     @property
     def body(self) -> Path:
-        """Where the notes or spans are written."""
+        """The temporary path for the notes or spans."""
         return self._new(_BODY)
 
     @property
     def quarantine(self) -> Path:
-        """Where the quarantine is written."""
+        """The temporary path for the quarantine."""
         return self._new(_QUARANTINE)
 
     @property
     def crosswalk(self) -> Path | None:
-        """Where the crosswalk is written, None without one."""
+        """The temporary path for the crosswalk; None without a crosswalk."""
         return None if self._crosswalk_to is None else self._new(CROSSWALK)
 
     def commit(self, manifest: Mapping[str, object]) -> None:
-        """Give everything its name, or nothing: where one cannot be given, what was there before is there again.
+        """Move all parts to their final paths, or none: when one move fails, the earlier files are restored.
 
-        Stop signals that come meanwhile come too late: the output is whole. Raises OutputError when a file cannot be
-        written, and when something has come into the way since the run began.
+        Stop signals during the moves have no effect, since the output is complete. Raises OutputError when a file
+        cannot be written, or when a file or folder has appeared at a final path since the run began.
         """
         with writing(self._out):
             with create_file(self._new(LAST), mode=0o666) as file:
@@ -152,7 +155,7 @@ class Staging:
         return path
 
     def _make_parts(self, parent: Path, folder: Path) -> list[Part]:
-        """Return the parts in the order in which they get their names."""
+        """Return the parts in the order in which they are moved to their final paths."""
         return [
             Part(_BODY, folder, parent, self._out, self._is_folder),
             Part(_QUARANTINE, folder, parent, quarantine_path(self._out)),
@@ -173,7 +176,7 @@ class Staging:
 
     def _flush(self) -> None:
         if self._is_folder:
-            os.sync()  # one call for what may be millions of small files
+            os.sync()  # one call, since there may be millions of small files
         for part in self._parts:
             if not part.is_folder and part.new.exists():
                 _flush_path(part.new)
@@ -185,7 +188,7 @@ def _enter_private(stack: ExitStack, parent: Path, out: Path, token: str) -> Pat
 
 
 def _check_place(out: Path, inputs: Sequence[Path]) -> None:
-    """Raise OutputError for an output that is an input, lies in one or holds one."""
+    """Raise OutputError when the output is an input, lies in an input or contains an input."""
     if not out.parent.is_dir():
         raise OutputError(f"{out.parent}: no such folder; create it first")
     target = out.resolve()
@@ -196,7 +199,7 @@ def _check_place(out: Path, inputs: Sequence[Path]) -> None:
 
 
 def _check_free(parent: Path, out: Path, *, is_folder: bool, overwrite: bool) -> None:
-    """Raise OutputError when something is in the way that may not be replaced; ``parent`` is the folder of ``out``."""
+    """Raise OutputError when an existing path may not be replaced; ``parent`` is the folder of ``out``."""
     at = parent / out.name
     for beside in (manifest_path, quarantine_path):
         if beside(at).is_dir() or beside(at).is_symlink():
@@ -204,7 +207,7 @@ def _check_free(parent: Path, out: Path, *, is_folder: bool, overwrite: bool) ->
     if os.path.lexists(at):
         if at.is_symlink() or not (at.is_dir() if is_folder else at.is_file()):
             raise OutputError(f"{out}: exists and is not a {'folder' if is_folder else 'file'}; choose another name")
-        # --overwrite with a mistyped folder would delete whatever is in it.
+        # With a mistyped folder name, --overwrite would delete the contents of that folder.
         if is_folder and any(at.iterdir()) and not manifest_path(at).exists():
             raise OutputError(f"{out}: exists and was not written by this program; empty it or choose another name")
     if not overwrite:
@@ -214,7 +217,7 @@ def _check_free(parent: Path, out: Path, *, is_folder: bool, overwrite: bool) ->
 
 
 def _check_crosswalk_place(crosswalk: Path, out: Path, inputs: Sequence[Path]) -> None:
-    """Raise OutputError for a crosswalk that is one of the other files or would be handed on with them."""
+    """Raise OutputError when the crosswalk is one of the other files or lies inside the output or an input."""
     _check_place(crosswalk, inputs)
     target, other = crosswalk.resolve(), out.resolve()
     if target in (other, *(beside(other) for beside in (manifest_path, quarantine_path))) or other in target.parents:
@@ -222,7 +225,7 @@ def _check_crosswalk_place(crosswalk: Path, out: Path, inputs: Sequence[Path]) -
 
 
 def _check_crosswalk_free(parent: Path, crosswalk: Path, *, overwrite: bool) -> None:
-    """Raise OutputError when something is in the way of the crosswalk; ``parent`` is the folder of it."""
+    """Raise OutputError when an existing path may not be replaced; ``parent`` is the folder of ``crosswalk``."""
     at = parent / crosswalk.name
     if at.is_dir() or at.is_symlink():
         raise OutputError(f"{crosswalk}: exists and is not a file; choose another name")

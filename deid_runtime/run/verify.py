@@ -1,6 +1,6 @@
-"""Compare an output with its manifest: is every file what the run wrote, and do the counts add up?
+"""Compare an output with its run report: every file must be as the run wrote it, and the counts must add up.
 
-Differences name a table by its file name. Files that are single notes are counted only: their names are note ids.
+Differences name a table by its file name. Files that are single notes are only counted: their names are note ids.
 """
 
 import gzip
@@ -26,24 +26,24 @@ _LINE_BYTES: Final = 2**20
 
 @dataclass(slots=True)
 class Verification:
-    """What was compared, and every ``difference`` found, each one line without text or note id."""
+    """The counts of what was compared, and the differences found: one line each, without text or note id."""
 
     files: int = 0
     size_bytes: int = 0
     notes: int = 0
     differences: list[str] = field(default_factory=list)
-    is_crosswalk_left_out: bool = False  # the run wrote one, and nobody said where it lies
+    is_crosswalk_left_out: bool = False  # the run wrote a crosswalk, but its path was not given
 
     def differs(self, what: str) -> None:
-        """Take a difference."""
+        """Add a difference."""
         self.differences.append(what)
 
 
 def verify_output(out: Path, crosswalk: Path | None = None) -> Verification:
-    """Compare the output ``out``, its quarantine and, where given, its crosswalk with the manifest beside ``out``.
+    """Compare the output ``out``, its quarantine and, if given, its crosswalk with the run report beside ``out``.
 
-    Raises SettingsError when there is no manifest with digests, or when it knows of no crosswalk, and SourceError when
-    a file cannot be read.
+    Raises SettingsError when there is no run report with digests, or when a crosswalk is given and the run wrote none;
+    SourceError when a file cannot be read.
     """
     manifest = _read_manifest(manifest_path(out))
     found = Verification()
@@ -160,7 +160,7 @@ def _verify_counts(counts: Mapping[str, Any], found: Verification) -> None:
 
 def _verify_quarantine(path: Path, counts: Mapping[str, Any], found: Verification) -> None:
     if path.is_symlink() or not path.is_file():
-        return  # told already
+        return  # reported already
     stages: Counter[str] = Counter()
     for _, row in read_objects(Source(path, path.name, "jsonl", 0), RECORD_LIMIT_BYTES, Meter()):
         stages[str(row.get("stage")) if isinstance(row, dict) else "none"] += 1
@@ -171,9 +171,9 @@ def _verify_quarantine(path: Path, counts: Mapping[str, Any], found: Verificatio
 
 
 def _count_rows(what: str, path: Path, format_name: str, found: Verification) -> None:
-    """Add the notes of a file, as its format counts them, to those found."""
+    """Add the number of notes in a file to the notes found."""
     if path.is_symlink() or not path.is_file():
-        return  # told already
+        return  # reported already
     try:
         found.notes += _rows(path, format_name)
     except SourceError:
@@ -183,14 +183,14 @@ def _count_rows(what: str, path: Path, format_name: str, found: Verification) ->
 def _rows(path: Path, format_name: str) -> int:
     if format_name == "csv":
         rows = read_rows(Source(path, path.name, format_name, 0), RECORD_LIMIT_BYTES, Meter())
-        return max(sum(1 for _ in rows) - 1, 0)  # the header
+        return max(sum(1 for _ in rows) - 1, 0)  # without the header
     if format_name == "parquet":
         return _parquet_rows(path)
     return sum(1 for _ in _lines(path)) if format_name == "jsonl" else 1
 
 
 def _lines(path: Path) -> Iterator[None]:
-    """Yield once for each line end; gzip is told by its first bytes, which no JSON has."""
+    """Yield once for each line end. The first two bytes tell gzip from JSON."""
     with open_regular(path) as stored:
         is_gzip = stored.read(2) == b"\x1f\x8b"
         stored.seek(0)
@@ -222,5 +222,5 @@ def _digest(path: Path) -> FileDigest:
 
 
 def _shown(name: str) -> str:
-    """Return a file name that a terminal can show as it is."""
+    """Return a file name in printable characters, safe to show on a terminal."""
     return name if name.isprintable() else ascii(name)

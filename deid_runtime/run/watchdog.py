@@ -1,11 +1,11 @@
-"""How long a worker process may take, and how that time is counted.
+"""The time limits of a worker process, and how its time is measured.
 
-A worker that hangs must be noticed; one that works on a long note, or shares its processor with many others, must not.
-So two times are counted. ``busy_s`` is processor time of the worker: it says how much was done, however slow the
-machine is. ``idle_s`` is time without any: a worker that is stopped or blocked uses none.
+A worker that hangs must be detected. A worker that is slow because of a long note or a busy processor must not. So two
+times are measured. ``busy_s`` is the processor time of the worker: it measures the work done, however slow the machine
+is. ``idle_s`` is the time without processor time: a stopped or blocked worker uses none.
 
-Both are counted in steps of at most :data:`_STEP_LIMIT_S`, each between two looks of the parent. While the parent is
-stopped too, as by Ctrl-Z, a debugger or a suspended machine, it does not look, and nothing is counted.
+Both grow in steps of at most :data:`_STEP_LIMIT_S`, one for each check by the parent. While the parent is stopped too,
+for instance by Ctrl-Z, a debugger or a suspended machine, it makes no checks, and no time is counted.
 """
 
 import os
@@ -16,48 +16,48 @@ from typing import Final
 
 from deid_runtime.settings import Server
 
-#: Looks at a worker are this far apart, and count for at most the second.
+#: Two checks of a worker are at least `STEP_S` apart, and one check adds at most `_STEP_LIMIT_S`.
 STEP_S: Final = 0.5
 _STEP_LIMIT_S: Final = 2.0
-#: One second of processor time makes up for so many idle seconds: a worker that gets 2 % of a processor is not idle.
+#: One second of processor time cancels this many idle seconds: a worker that gets 2 % of a processor is not idle.
 _IDLE_FOR_BUSY: Final = 50.0
-#: What is measured on less text is mostly the time of a start.
+#: On less text or in less time, a measurement shows mostly the start-up time.
 _LEAST_MEASURED_CHARS: Final = 10_000
 _LEAST_MEASURED_S: Final = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """The longest times that a worker may take, far above what a healthy one takes.
+    """The time limits of a worker, far above the times of a healthy worker.
 
-    A job may use ``busy_s`` and one second for each ``chars_per_s`` of its characters, or ``times_slowest`` of what the
-    slowest job before it took a character, whichever is longer. Processor time of the profile ``full`` was one second
-    for 4,000 characters of notes, and for 1,300 of nothing but symbols.
+    A job may use ``busy_s`` plus a time per character. The time per character is the longer of 1 / ``chars_per_s`` and
+    ``times_slowest`` times the slowest rate of an earlier job. With the profile ``full``, one second of processor time
+    was measured for 4,000 characters of notes, and for 1,300 characters of symbols only.
     """
 
-    load_s: float = 600.0  # to load, busy or idle
+    load_s: float = 600.0  # while loading, busy or idle
     idle_s: float = 120.0  # on a job, without processor time
-    busy_s: float = 120.0  # on a job, of processor time, whatever its size
+    busy_s: float = 120.0  # on a job, processor time independent of its size
     chars_per_s: float = 100.0
     times_slowest: float = 10.0
-    restart_pause_s: float = 1.0  # after a worker ended while loading; longer after several
+    restart_pause_s: float = 1.0  # after a worker ended while loading, times the number of such ends in a row
 
 
 class Stopwatch:
-    """Counts how long a process has been at what it does, since :meth:`start`."""
+    """Measures the busy and idle seconds of a process since :meth:`start`."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self.start()
 
     def start(self) -> None:
-        """Count from here on."""
+        """Reset both times to 0."""
         self.busy_s = self.idle_s = 0.0
         self._looked_s = monotonic()
         self._processor_s = processor_seconds(self._pid)
 
     def look(self) -> bool:
-        """Count the time since the last look; do nothing and return False when that was just now."""
+        """Add the time since the last check; return False without a check when less than ``STEP_S`` has passed."""
         now_s = monotonic()
         if now_s - self._looked_s < STEP_S:
             return False
@@ -74,7 +74,7 @@ class Stopwatch:
 
 
 class Watchdog:
-    """Says which workers take too long. Learns from those that do not."""
+    """Detects workers that take too long. Learns the slowest rate from jobs that finish."""
 
     def __init__(self, patience: Patience, server: Server | None) -> None:
         self._patience = patience
@@ -82,15 +82,15 @@ class Watchdog:
         self._slowest_s_per_char = 0.0
 
     def learn(self, watch: Stopwatch, chars: int) -> None:
-        """Take in how long a job of ``chars`` characters took."""
+        """Update the slowest rate with the time of a finished job of ``chars`` characters."""
         if watch.busy_s >= _LEAST_MEASURED_S:
             slowness = watch.busy_s / max(chars, _LEAST_MEASURED_CHARS)
             self._slowest_s_per_char = max(self._slowest_s_per_char, slowness)
 
     def overdue_job(self, watch: Stopwatch, notes: int, chars: int) -> str:
-        """Say what is wrong with a worker that has ``notes`` with ``chars`` characters, or nothing."""
+        """Return why a worker with a job of ``notes`` notes and ``chars`` characters is overdue; "" when it is not."""
         patience = self._patience
-        # Whoever waits for a server does nothing meanwhile.
+        # A worker that waits for a server is idle.
         waits_s = self._server.longest_s(notes, chars) if self._server else 0.0
         if watch.idle_s > patience.idle_s + waits_s:
             return f"did nothing for {watch.idle_s:.0f} s"
@@ -100,7 +100,7 @@ class Watchdog:
         return ""
 
     def overdue_load(self, watch: Stopwatch) -> str:
-        """Say what is wrong with a worker that loads its pipeline, or nothing."""
+        """Return why a worker that loads its pipeline is overdue; "" when it is not."""
         waits_s = self._server.connect_seconds if self._server else 0.0
         if max(watch.idle_s - waits_s, watch.busy_s) > self._patience.load_s:
             return f"was not ready after {max(watch.idle_s, watch.busy_s):.0f} s"
@@ -108,11 +108,11 @@ class Watchdog:
 
 
 def processor_seconds(pid: int) -> float | None:
-    """Return the processor time that all threads of a process have used, None where the system does not tell."""
+    """Return the processor seconds that all threads of a process have used; None when the system has no such data."""
     try:
         told = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return None
-    # The second field is the name of the program, in brackets, and may hold anything.
+    # The second field is the program name in brackets, which may contain any character, also `)`.
     user, system = told.rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

@@ -1,9 +1,8 @@
-"""Batches through a pipeline, in this process or in several, with answers in the order of the batches.
+"""Process batches in this process or in worker processes, with outcomes in the order of the batches.
 
-A worker that dies (out of memory, killed, a crash in an engine), hangs, or says that its engine failed costs nothing
-but time. It is replaced, and its job is done again from the beginning: twice as it is, then note by note, each note
-twice. Only a note that fails alone in two workers is given up. Where patients are served as a whole, so are they given
-up.
+A worker may die (out of memory, killed, a crash in an engine), hang, or report that its engine failed. It is replaced,
+and its job is repeated: two attempts on the whole job, then two attempts on each note. Only a note that fails alone in
+two workers is quarantined. With whole patients, the notes of a patient are repeated and quarantined together.
 """
 
 import multiprocessing
@@ -25,29 +24,29 @@ from deid_runtime.run.worker import Answer, NotLoaded, Ready, Worker
 from deid_runtime.spans import Note
 from deid_runtime.stages import WORKER_STAGE
 
-#: Batches read but not yet written, for each worker: enough to keep all busy while one has a long note.
+#: Batches per worker that are read but not yet written: enough to keep all workers busy while one has a long note.
 _BATCHES_PER_WORKER: Final = 4
 #: No further batch is read while those in flight hold this many characters.
 _CHARS_IN_FLIGHT: Final = 16 * 2**20
-#: So many workers fail on a job before it is cut, or given up when it cannot be.
+#: After this many failed workers, a job is split. A job that cannot be split is quarantined.
 _ATTEMPTS: Final = 2
-#: So many workers in a row may end while loading before the run does: before any was ready, and after.
+#: The run ends when this many workers in a row end while loading: before any worker was ready, and after.
 _FAILED_STARTS_AT_FIRST: Final = 2
 _FAILED_STARTS: Final = 4
-#: A process that closed its connection has so long to end by itself, so that it can be told how it ended.
+#: How long a process that closed its connection may take to end by itself, so that its exit code is known.
 _GRACE_S: Final = 2.0
 
 
 class InProcess:
     """One pipeline in this process. A context manager.
 
-    A crash of the engine ends this process. An engine that fails without a crash is loaded again, at most twice for
-    each batch and each note in it.
+    A crash of the engine ends this process. After a failure without a crash the pipeline is loaded again, at most twice
+    for each batch and each note in it.
     """
 
     def __init__(self, work: Work) -> None:
         self._work = work
-        self._past_seconds: list[Mapping[str, float]] = []  # of pipelines that are no more
+        self._past_seconds: list[Mapping[str, float]] = []  # of closed pipelines
         self._load()
 
     def __enter__(self) -> Self:
@@ -64,18 +63,18 @@ class InProcess:
             yield batch, self._process(batch.notes)
 
     def describe(self) -> dict[str, object]:
-        """Return what the pipeline says of itself."""
+        """Return the description of the pipeline."""
         return self._pipeline.describe()
 
     def stage_seconds(self) -> dict[str, float]:
-        """Return the time spent in each stage."""
+        """Return the seconds spent in each stage."""
         return _total([*self._past_seconds, self._pipeline.stage_seconds])
 
     def _load(self) -> None:
         self._pipeline = load_pipeline(self._work.settings, key=self._work.key, records=self._work.records)
 
     def _process(self, notes: list[Note]) -> list[Outcome]:
-        """Return the outcomes of ``notes`` from a pipeline without a fault, or why there are none."""
+        """Return one outcome per note. Repeat when the pipeline fails; after repeated failure return Quarantined."""
         for _ in range(_ATTEMPTS):
             outcomes = process(self._pipeline, self._work, notes)
             if self._pipeline.fault is None:
@@ -87,13 +86,13 @@ class InProcess:
             _check_same(description, self._pipeline.describe())
         rows = units(self._work, notes)
         if len(rows) == 1:
-            return outcomes  # a pipeline with a fault holds all notes back, and says why
+            return outcomes  # a pipeline with a fault returns `Quarantined` with the reason for all notes
         return [outcome for row in rows for outcome in self._process(notes[row.start : row.stop])]
 
 
 @dataclass(slots=True, eq=False)
 class _Task:
-    """A batch on its way: the outcomes so far, None where there is none yet."""
+    """A batch in progress. ``outcomes`` has one entry per note, None while there is no outcome."""
 
     batch: Batch
     notes: list[Note]
@@ -102,7 +101,7 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Some notes of a task: those at ``indexes``. ``failures`` workers failed on just these."""
+    """The notes of a task at ``indexes``. ``failures`` is the number of workers that failed on exactly these notes."""
 
     task: _Task
     indexes: range
@@ -115,12 +114,12 @@ class _Job:
 
     @property
     def chars(self) -> int:
-        """The characters of all notes together."""
+        """The number of characters of all notes of the job."""
         return sum(len(note.text) for note in self.notes)
 
 
 class WorkerPool:
-    """Up to ``count`` worker processes, started as there is work for them. A context manager: leaving it kills them."""
+    """Up to ``count`` worker processes, started when there is work. A context manager; leaving it kills them."""
 
     def __init__(self, work: Work, count: int, patience: Patience | None = None) -> None:
         self._work = work
@@ -131,8 +130,8 @@ class WorkerPool:
         self._workers: list[Worker[_Job]] = []
         self._jobs: deque[_Job] = deque()
         self._description: dict[str, object] | None = None
-        self._past_seconds: list[Mapping[str, float]] = []  # of workers that are no more
-        self._failed_starts = 0  # in a row, without any worker that got ready
+        self._past_seconds: list[Mapping[str, float]] = []  # of workers that have ended
+        self._failed_starts = 0  # in a row, since the last worker that became ready
         self._next_start_s = 0.0
 
     def __enter__(self) -> Self:
@@ -150,8 +149,8 @@ class WorkerPool:
     def map(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Outcome]]]:
         """Yield every batch with the outcomes of its notes, in order.
 
-        Raises what loading the pipeline raised in a worker, and ModelError when workers end while loading, again and
-        again.
+        Raises the error of a worker that could not load its pipeline; ModelError when workers repeatedly end while
+        loading.
         """
         in_flight: deque[_Task] = deque()
         chars = 0
@@ -171,7 +170,7 @@ class WorkerPool:
                 chars += batch.chars
                 if task.notes:
                     self._jobs.append(_Job(task, range(len(task.notes))))
-                # A worker that finished meanwhile must not wait for the reader.
+                # Give the next job to finished workers between batches: they must not wait for the reader.
                 self._assign()
                 self._receive(wait_s=0.0)
             if exhausted and not in_flight:
@@ -181,7 +180,7 @@ class WorkerPool:
                 self._receive(wait_s=STEP_S)
 
     def describe(self) -> dict[str, object]:
-        """Return what the pipeline of a worker says of itself; starts one when there was no work for any."""
+        """Return the description of a worker's pipeline. Start a worker when none has run."""
         while self._description is None:
             if not self._workers:
                 self._start()
@@ -189,11 +188,11 @@ class WorkerPool:
         return self._description
 
     def stage_seconds(self) -> dict[str, float]:
-        """Return the time spent in each stage, over all workers; what a dead worker did not report is not in it."""
+        """Return the seconds spent in each stage, summed over all workers, without unreported time of dead workers."""
         return _total([*self._past_seconds, *(worker.stage_seconds for worker in self._workers)])
 
     def _assign(self) -> None:
-        """Give a job to every worker that waits for one, and start workers while jobs are left over."""
+        """Give a job to every free worker, and start workers while jobs are left."""
         for worker in list(self._workers):
             if self._jobs and worker.is_ready and worker.job is None:
                 self._send(worker, self._jobs.popleft())
@@ -202,7 +201,7 @@ class WorkerPool:
             loading += 1
 
     def _start(self) -> bool:
-        """Start a worker; do nothing and return False in the pause after one that ended while loading."""
+        """Start a worker and return True. Return False during the pause after a worker that ended while loading."""
         if monotonic() < self._next_start_s:
             return False
         self._workers.append(Worker(self._context, self._work))
@@ -211,17 +210,17 @@ class WorkerPool:
     def _send(self, worker: Worker[_Job], job: _Job) -> None:
         worker.job = job
         worker.watch.start()
-        with suppress(OSError):  # it died before it could take the job, which is noticed as at any other time
+        with suppress(OSError):  # the worker died before it received the job; `_receive` detects that
             worker.mailbox.post([_bare(note) for note in job.notes])
 
     def _receive(self, wait_s: float) -> None:
-        """Take in what the workers have sent, after waiting up to ``wait_s`` for anything; replace failed workers."""
+        """Wait up to ``wait_s`` for messages, handle them, and retire workers that are gone or overdue."""
         poll = select.poll()
         for worker in self._workers:
             poll.register(worker.mailbox, select.POLLIN | (select.POLLOUT if worker.mailbox.is_sending else 0))
         stirred = {descriptor for descriptor, _ in poll.poll(wait_s * 1000)}
         for worker in [worker for worker in self._workers if worker.mailbox.fileno() in stirred]:
-            with suppress(OSError):  # a worker that is gone may have said why before
+            with suppress(OSError):  # a worker that is gone may have sent the reason before
                 worker.mailbox.flush()
             try:
                 messages = worker.mailbox.collect()
@@ -241,7 +240,7 @@ class WorkerPool:
     def _take(self, worker: Worker[_Job], message: object) -> None:
         if isinstance(message, NotLoaded):
             if not isinstance(message.error, EngineError):
-                raise message.error  # it would be raised in any other worker too
+                raise message.error  # every other worker would raise it too
             self._retire(worker, error=message.error)
         elif isinstance(message, Ready):
             worker.is_ready = True
@@ -268,10 +267,11 @@ class WorkerPool:
         told: Fault | None = None,
         grace_s: float = 0.0,
     ) -> None:
-        """End a worker, and put its job back.
+        """End a worker and put its job back.
 
-        ``fault`` says what it did wrong, as a verb; nothing for one that died. Where a worker has said more of itself,
-        ``error`` is why it could not load its engine, and ``told`` why notes are held back on which workers fail.
+        ``fault`` is a verb phrase that says what the worker did wrong; "" for a worker that died. ``error`` is the
+        worker's message that it could not load its engine. ``told`` is its message that its pipeline failed, which
+        becomes the reason of quarantined notes.
         """
         self._workers.remove(worker)
         self._past_seconds.append(worker.stage_seconds)
@@ -292,7 +292,7 @@ class WorkerPool:
         self._next_start_s = monotonic() + self._patience.restart_pause_s * self._failed_starts
 
     def _put_back(self, job: _Job, told: Fault | None, fault: str) -> None:
-        """Have a job done again, in pieces when too many workers failed on it; or give its notes up."""
+        """Repeat a job; split it when too many workers failed on it; quarantine its notes when it cannot be split."""
         if job.failures + 1 < _ATTEMPTS:
             self._jobs.appendleft(_Job(job.task, job.indexes, job.failures + 1))
             return
@@ -313,12 +313,12 @@ def _new_task(batch: Batch) -> _Task:
 
 
 def _bare(note: Note) -> Note:
-    """Return the note without the columns that only the writer needs."""
+    """Return the note without its extra columns, which only the writer needs."""
     return Note(note.id, note.text, note.patient, note.type) if note.extra else note
 
 
 def _check_same(before: Mapping[str, object], after: Mapping[str, object]) -> None:
-    """Raise ModelError when a pipeline describes itself otherwise than the one before."""
+    """Raise ModelError when the description of a new pipeline differs from the one before."""
     if before != after:
         raise ModelError("models or lists were changed while the run went on; run it again")
 

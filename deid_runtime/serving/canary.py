@@ -1,8 +1,8 @@
-"""Requests that tell a hung server from a busy one.
+"""Canary requests: small test requests that tell a hung server from a busy one.
 
-A server whose model hangs still calls itself ready. So each model is asked to run a small request of our own, again and
-again. A request that is not answered in time proves nothing while the model answers others, or computes, as it does for
-minutes over the longest notes: then it is busy. A model that does neither is hung.
+A server with a hung model still reports that it is ready. So the canary sends a small request to each model at regular
+intervals. A model that does not answer in time is busy when it answers other requests or uses processor time; the
+longest notes take minutes. A model that does neither is hung.
 """
 
 import http.client
@@ -16,20 +16,21 @@ from deid_runtime.serving.grpc_probe import answers_grpc
 from deid_runtime.serving.note_models import CANARY, NOTES_STREAM
 from deid_runtime.serving.server import Server
 
-_TOKENS: Final = 32  # of the one row that is asked
+_TOKENS: Final = 32  # in the one row of a canary request
 _GRPC_S: Final = 5.0
 _STREAM_S: Final = 5.0
 _GRPC: Final = "gRPC"
 _INFER: Final = "/infer"
-#: A model computes when it uses so much of one processor. One that waits uses far less.
+#: A model computes when it uses at least this share of one processor. A waiting model uses far less.
 _COMPUTING_SHARE: Final = 0.05
 
 
 @dataclass(slots=True)
 class _Silence:
-    """Since when a model has answered nobody; how many requests it had answered, and how long it had computed.
+    """The state of a model at the start of its silence: the time, the requests answered, the processor seconds used.
 
-    ``idle_since_s`` is later than ``since_s`` when the model has computed in between.
+    ``idle_since_s`` is later than ``since_s`` when the model has computed in between. It is the time of the last check
+    at which the model had computed, and ``computed_s`` is the value at that check.
     """
 
     since_s: float
@@ -39,12 +40,12 @@ class _Silence:
 
 
 class Canary:
-    """Asks gRPC and every model of a server in turn, in a thread of its own; a context manager."""
+    """Sends canary requests to the gRPC endpoint and to every model of a server, in a thread. A context manager."""
 
     def __init__(self, server: Server, *, interval_s: float, silent_s: float, computing_s: float) -> None:
-        """Pause ``interval_s`` between rounds; a model is hung that is silent for ``silent_s``.
+        """Pause ``interval_s`` between rounds. A model is hung after ``silent_s`` of silence.
 
-        One that computes meanwhile is hung after ``computing_s``.
+        A model that computes meanwhile is hung after ``computing_s``.
         """
         self._server = server
         self._interval_s = interval_s
@@ -59,12 +60,12 @@ class Canary:
 
     @property
     def hung(self) -> str | None:
-        """Name of a model, or ``gRPC``, that has answered nobody for ``silent_s`` while it was asked; else None."""
+        """The name of the model, or ``gRPC``, that hangs: it was silent for too long. None while nothing hangs."""
         return self._hung
 
     @property
     def failures(self) -> int:
-        """How many requests were not answered in time."""
+        """The number of canary requests that were not answered in time."""
         return self._failures
 
     def __enter__(self) -> Self:
@@ -74,7 +75,7 @@ class Canary:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # A request under way may wait long. It ends with the server, and nobody needs its answer.
+        # The thread is not joined: a request in flight may wait long. It ends with the server.
         self._closed.set()
 
     def _run(self) -> None:
@@ -87,14 +88,14 @@ class Canary:
                 self._note(model, before, self._answers(model))
 
     def _look(self, name: str) -> _Silence:
-        """Return what there is to tell of a model now, as if it began to be silent."""
+        """Return the state of a model now, as if its silence began now."""
         now = time.monotonic()
         if name == _GRPC:
             return _Silence(now, now, None, 0.0)
         return _Silence(now, now, self._answered(name), self._server.computed_s(name))
 
     def _note(self, name: str, before: _Silence, has_answered: bool) -> None:
-        """Take note of one request, before which there was ``before`` to tell."""
+        """Record the result of one request. ``before`` is the state of the model before the request."""
         if has_answered:
             self._silences.pop(name, None)
             return
@@ -114,7 +115,7 @@ class Canary:
             self._hung = name
 
     def _answers(self, model: str) -> bool:
-        """Say whether a model answers a request of ours; an ensemble is taken to, because its parts are asked."""
+        """Return whether a model answers a canary request; True for an ensemble, whose parts are tested one by one."""
         is_stream = False
         try:
             if model not in self._requests:
@@ -126,28 +127,28 @@ class Canary:
             is_stream = not path.endswith(_INFER)
             status, _ = self._server.ask("POST", path, body, timeout_s=_STREAM_S if is_stream else self._silent_s)
         except TimeoutError:
-            # It may wait behind a request of many notes. Where its process hangs, the server itself says so in 1 s.
+            # A stream request may wait behind one of many notes. If its process hangs, the server reports it in 1 s.
             return is_stream
         except (OSError, http.client.HTTPException):
             return False
-        # A model that refuses the request, as one of somebody else may, has answered. Only on the path of streams the
-        # server uses the same status for a model that hangs.
+        # A model that refuses the request has answered; a site's own model may do so. For streams this does not hold:
+        # there the server uses the same status for a hung model.
         return status == http.client.OK or (status == http.client.BAD_REQUEST and not is_stream)
 
     def _request(self, model: str) -> tuple[str, Any] | None:
-        """Return path and body of the request for a model, None for an ensemble."""
+        """Return the path and body of the canary request for a model; None for an ensemble."""
         status, about = self._server.ask("GET", f"/v2/models/{model}")
         if status != http.client.OK:
             raise http.client.HTTPException("the model is not known")
         if about["platform"] == "ensemble":
             return None
-        if model == NOTES_STREAM:  # Triton serves streams over HTTP by this path alone
+        if model == NOTES_STREAM:  # Triton serves streams over HTTP on this path only
             return f"/v2/models/{model}/generate", {**{each["name"]: "" for each in about["inputs"]}, CANARY: True}
         body = {"inputs": [_input(each) for each in about["inputs"]], "parameters": {CANARY: True}}
         return f"/v2/models/{model}{_INFER}", body
 
     def _answered(self, model: str) -> int | None:
-        """Return how many requests a model has answered well since it was loaded, None when the server says nothing."""
+        """Return the number of successful requests of a model since it was loaded; None when the server gives none."""
         try:
             status, found = self._server.ask("GET", f"/v2/models/{model}/stats")
         except (OSError, http.client.HTTPException):
@@ -158,12 +159,12 @@ class Canary:
 
 
 def _input(tensor: dict[str, Any]) -> dict[str, Any]:
-    """Return one input of a request: a row of tokens, or of their hidden states; empty text."""
+    """Return one input tensor of a canary request: one row of tokens or hidden states, or an empty text."""
     sizes = [int(size) for size in tensor["shape"]]
     if tensor["datatype"] == "BYTES":
         return {"name": tensor["name"], "datatype": "BYTES", "shape": [1], "data": [""]}
     shape = [1, *(_TOKENS if size < 0 else size for size in sizes[1:])]
-    # Ones are allowed everywhere: a token, its type, a mask that hides nothing, a hidden state.
+    # The value 1 is valid for every input: token id, token type, attention mask, hidden state.
     count = 1
     for size in shape:
         count *= size

@@ -1,6 +1,6 @@
-"""The models that Triton makes of one graph: the graph itself, its encoder and its heads alone, and ensembles of these.
+"""The Triton models of one graph: the whole graph, its encoder, each of its heads, and ensembles of these.
 
-| model | what |
+| model | content |
 | --- | --- |
 | ``<graph>`` | the whole graph: the default route |
 | ``encoder_<graph>`` | tokens to hidden states |
@@ -8,7 +8,8 @@
 | ``deid_<graph>`` | ensemble of encoder and heads, with the tensors of the whole graph |
 | ``deid`` | ensemble of the encoders and heads of all graphs |
 
-The configuration of each carries what a client compares with its own manifest: :func:`contract_parameters`.
+The configuration of each model has parameters that a client compares with its own model manifest:
+:func:`contract_parameters`.
 """
 
 import json
@@ -36,7 +37,7 @@ from deid_runtime.text.windows import WINDOW_TOKENS, WordEncoder
 
 GraphBackend = Literal["python", "onnxruntime", "tensorrt"]
 
-#: A warm-up file of so many ones, int32, for a mask that hides nothing.
+#: The name of a warm-up file: an attention mask of ``width`` ones, int32.
 MASK_FILE: Final = "mask_{width}"
 
 _TENSORRT: Final = Accelerator(
@@ -44,7 +45,7 @@ _TENSORRT: Final = Accelerator(
     {
         "precision_mode": "FP16",
         "max_workspace_size_bytes": str(2**30),
-        # Engines are built anew for every machine unless they are kept: minutes for every start.
+        # Without a cache, TensorRT builds its engines at every start, which takes minutes.
         "trt_engine_cache_enable": "true",
         "trt_engine_cache_path": "/var/cache/deid-trt",
     },
@@ -53,24 +54,24 @@ _TENSORRT: Final = Accelerator(
 
 @dataclass(frozen=True, kw_only=True)
 class ServingOptions:
-    """How models run in the server. The defaults suit one processor; see the fields for what to change on others."""
+    """How models run in the server. The defaults suit a single CPU; the comments say what the fields mean."""
 
     backend: GraphBackend = "python"
-    instances: int = 1  # copies of each model; python: processes, more than cores make it slower
+    instances: int = 1  # copies of each model; python backend: processes, slower when more than cores
     engine: EngineKind = "auto"  # of the python backend
     precision: Precision = "float32"  # of the python backend
     engine_threads: int = 1  # of each copy, python backend
-    max_batch_size: int = 64  # rows the server joins at most, and rows of one request
-    call_rows: int = 16  # rows an engine of the python backend is given at a time
-    preferred_sizes: tuple[int, ...] = (16, 32, 64)  # batches of these sizes are not kept waiting
-    max_queue_delay_us: int = 2_000  # how long a row waits for company
-    max_queue_size: int = 1_024  # requests; more are refused at once, to be tried elsewhere or later
+    max_batch_size: int = 64  # most rows of a dynamic batch and of one request
+    call_rows: int = 16  # most rows per engine call, python backend
+    preferred_sizes: tuple[int, ...] = (16, 32, 64)  # batches of these sizes start without delay
+    max_queue_delay_us: int = 2_000  # longest wait of a request for others to join its batch
+    max_queue_size: int = 1_024  # requests; further requests are refused at once, so the client can retry
     queue_timeout_us: int = 10_000_000  # a request that waited this long is refused
-    is_ragged: bool = True  # join requests of different widths, where the backend can
+    is_ragged: bool = True  # join requests of different widths, if the backend supports it
 
     @property
     def kind(self) -> Literal["KIND_CPU", "KIND_GPU"]:
-        """Where the models run."""
+        """The kind of Triton instance: CPU for the python backend, else GPU."""
         return "KIND_CPU" if self.backend == "python" else "KIND_GPU"
 
     @property
@@ -82,37 +83,37 @@ class ServingOptions:
 
     @property
     def joins_widths(self) -> bool:
-        """Say whether a batch may hold rows of several widths: only our ``model.py`` pads them."""
+        """Whether a batch may hold rows of different widths; only the project's ``model.py`` pads them."""
         return self.is_ragged and self.backend == "python"
 
 
 @dataclass(frozen=True)
 class GraphModels:
-    """Makes the configurations of all models of the graphs of one manifest."""
+    """Makes the configurations of all models of the graphs in one model manifest."""
 
     manifest: Manifest
     options: ServingOptions
-    hidden_size: int = 0  # of the hidden states; whole graphs don't show theirs
+    hidden_size: int = 0  # of the hidden states; 0 for whole graphs, which do not output them
 
     def whole(self, graph: Graph) -> ModelConfig:
-        """Return the model of the whole graph."""
+        """Return the configuration of the whole graph."""
         return self._model(graph, graph.name, self._tokens(), _outputs(graph))
 
     def encoder(self, graph: Graph) -> ModelConfig:
-        """Return the encoder alone."""
+        """Return the configuration of the encoder."""
         return self._model(graph, f"encoder_{graph.name}", self._tokens(), (self._hidden(is_ragged=False),))
 
     def head(self, graph: Graph, output: str) -> ModelConfig:
-        """Return the head with this output alone."""
+        """Return the configuration of the head with this output."""
         hidden = self._hidden(is_ragged=self.options.joins_widths)
         return self._model(graph, f"{output}_{graph.name}", (hidden,), _head_outputs(output))
 
     def ensemble(self, graph: Graph) -> ModelConfig:
-        """Return the ensemble that answers as the whole graph does."""
+        """Return the configuration of the ensemble with the same outputs as the whole graph."""
         return self._ensemble(f"deid_{graph.name}", [graph], {graph.name: list(_names(graph))}, "")
 
     def all_graphs(self) -> ModelConfig:
-        """Return the ensemble over all graphs, whose outputs are called ``<head>_<graph>_label`` and ``..._score``."""
+        """Return the ensemble of all graphs. Its outputs are ``<head>_<graph>_label`` and ``<head>_<graph>_score``."""
         graphs = list(self.manifest.graphs.values())
         return self._ensemble("deid", graphs, {graph.name: list(_names(graph)) for graph in graphs}, "_{graph}")
 
@@ -162,7 +163,7 @@ class GraphModels:
         return Tensor(HIDDEN, "FP32", (ANY, self.hidden_size), is_ragged=is_ragged)
 
     def _engine_parameters(self) -> dict[str, str]:
-        """Return what our ``model.py`` needs beside the graph; nothing for other backends."""
+        """Return the parameters that the project's ``model.py`` needs; none for other backends."""
         if self.options.backend != "python":
             return {}
         encoder = WordEncoder.from_file(self.manifest.tokenizer)
@@ -179,10 +180,10 @@ class GraphModels:
 
 
 def contract_parameters(manifest: Manifest, *graphs: Graph) -> dict[str, str]:
-    """Return what a client checks before it trusts a model.
+    """Return the parameters that a client checks before it trusts a model.
 
-    ``graph`` and ``graph_sha256`` name the graph the model was made of, several in order and separated by commas;
-    ``labels`` is JSON, head to its tags in output order.
+    ``graph`` and ``graph_sha256`` identify the graph of the model, or several graphs in order, separated by commas.
+    ``labels`` is a JSON object that maps each head to its BIO tags in output order.
     """
     content: Any = manifest.content
     digests = [content["graphs"][graph.name]["sha256"] for graph in graphs]
@@ -209,7 +210,7 @@ def _head_outputs(output: str) -> tuple[Tensor, ...]:
 
 
 def _warmups(inputs: Sequence[Tensor], options: ServingOptions) -> list[Warmup]:
-    """Return a request for every shape that an engine meets, so that none is compiled while somebody waits."""
+    """Return a warm-up request for every input shape of an engine, so that no client waits for a compilation."""
     most = options.call_rows if options.backend == "python" else options.max_batch_size
     sizes = [1 << power for power in range(most.bit_length()) if 1 << power <= most]
     return [
@@ -220,6 +221,6 @@ def _warmups(inputs: Sequence[Tensor], options: ServingOptions) -> list[Warmup]:
 
 
 def _warmup_input(tensor: Tensor, width: int) -> WarmupInput:
-    # A mask of zeros would be a row without tokens, which runs at the least width.
+    # With a mask of zeros the row would have no tokens and would run at the smallest width.
     file = MASK_FILE.format(width=width) if tensor.name == "attention_mask" else ""
     return WarmupInput(tensor.name, tensor.data_type, (width, *tensor.dims[1:]), file)

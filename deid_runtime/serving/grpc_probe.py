@@ -1,4 +1,4 @@
-"""Asks whether gRPC of a server answers, without a client's certificate."""
+"""Check whether the gRPC endpoint of a server answers, without a client certificate."""
 
 import socket
 import ssl
@@ -12,11 +12,11 @@ _READY: Final = b"\x08\x01"  # the message ServerReadyResponse with ready: true
 
 
 def answers_grpc(options: ServerOptions, timeout_s: float) -> bool:
-    """Say whether the server says over gRPC that it is ready; with TLS, whether it answers the handshake.
+    """Return whether the server reports over gRPC that it is ready; with TLS, whether it answers the handshake.
 
-    No certificate of a client is at hand with TLS, so no request can follow.
+    With TLS no request is possible, since the caller has no client certificate.
     """
-    # An address for all interfaces can be listened on, not always called.
+    # A server can listen on 0.0.0.0 (all interfaces), but a client cannot always connect to it.
     host = LOOPBACK if options.host == "0.0.0.0" else options.host
     if options.tls:
         return _answers_handshake(host, options.grpc_port, timeout_s)
@@ -26,7 +26,7 @@ def answers_grpc(options: ServerOptions, timeout_s: float) -> bool:
 def _says_ready(address: str, timeout_s: float) -> bool:
     import grpc
 
-    # A connection of its own and straight to the server, whatever the environment says of proxies.
+    # A new, direct connection: proxy settings of the environment are ignored.
     channel_options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0)]
     with grpc.insecure_channel(address, channel_options) as channel:
         ask = channel.unary_unary(_SERVER_READY, request_serializer=bytes, response_deserializer=bytes)
@@ -38,7 +38,7 @@ def _says_ready(address: str, timeout_s: float) -> bool:
 
 def _answers_handshake(host: str, port: int, timeout_s: float) -> bool:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    # Nothing is sent, so it does not matter who answers; the certificate need not be for this address.
+    # The certificate need not be valid for this address: no data is sent after the handshake.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     context.set_alpn_protocols(["h2"])
@@ -48,7 +48,7 @@ def _answers_handshake(host: str, port: int, timeout_s: float) -> bool:
     try:
         with socket.create_connection((host, port), timeout_s) as connection:
             connection.sendall(outgoing.read())
-            # The handshake ends here: the server would log an error for a client without a certificate.
+            # Stop after the first byte: for a complete handshake without a certificate the server would log an error.
             return bool(connection.recv(1))
     except OSError:
         return False

@@ -1,9 +1,10 @@
-"""The HTTP port of ``deid serve``: takes whole requests within a time, then hands them to the inference server.
+"""The HTTP port of ``deid serve``: reads complete requests within a time limit and relays them to the server.
 
-Triton 2.51 reads HTTP without any time-out and without bounds: a request that is never finished holds its connection
-for ever, a body in many chunks ends the server, and a packed body may unpack to more than the machine has. The server
-therefore listens for HTTP on a socket file alone, and this relay listens on the port. It reads a request completely,
-within :attr:`RelayLimits.request_s`, refuses what Triton cannot take, and sends the rest on, a connection each.
+Triton 2.51 reads HTTP without time-outs and size limits. An unfinished request keeps its connection open for ever. A
+body in many chunks ends the server. A compressed body may expand to more memory than the machine has. So the server
+listens for HTTP only on a socket file, and this relay listens on the port. It reads each request completely within
+:attr:`RelayLimits.request_s`. It refuses requests that Triton cannot handle safely. It relays each other request over a
+connection of its own.
 """
 
 import http.client
@@ -16,36 +17,36 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Self
 
-#: Headers that hold for one connection alone (RFC 9110, section 7.6.1), and those that the relay writes itself.
+#: Headers that apply to one connection only (RFC 9110, section 7.6.1), and headers that the relay writes itself.
 _OF_THE_CONNECTION: Final = frozenset(
     ("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "host", "expect")
 )
 _PART_BYTES: Final = 65_536
 _READ_ON_S: Final = 1.0
 _READ_ON_PARTS: Final = 16
-_ANSWER_S: Final = 600.0  # longest wait for the server's answer, which may queue behind others
+_ANSWER_S: Final = 600.0  # longest wait for the response; the request may queue behind others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayLimits:
-    """What one client may take. Seconds are wall-clock seconds."""
+    """The limits for clients. Seconds are wall-clock seconds."""
 
-    request_s: float = 30.0  # for the whole request, headers and body, from the first moment of the connection
+    request_s: float = 30.0  # for the whole request, headers and body, from the start of the connection
     body_bytes: int = 64 * 2**20
-    connections: int = 64  # at a time; one more is answered with 503
+    connections: int = 64  # at a time; further connections get status 503
 
 
 class HttpRelay:
-    """Relays HTTP from a port to the socket file of a server, in threads; leaving the ``with`` block stops it."""
+    """Relays HTTP from a port to the socket file of a server, in threads. Leaving the ``with`` block stops it."""
 
     def __init__(self, address: tuple[str, int], socket_path: str, limits: RelayLimits | None = None) -> None:
-        """Listen on ``address`` at once; raises OSError when it cannot be bound."""
+        """Start to listen on ``address``. Raises OSError when the address cannot be bound."""
         self._listener = _Listener(address, socket_path, limits or RelayLimits())
         self._thread = threading.Thread(target=self._listener.serve_forever, name="http-relay", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Stop listening; connections that are open end with their request."""
+        """Stop listening. Open connections end when their request ends."""
         self._listener.shutdown()
         self._listener.server_close()
         self._thread.join(timeout=5)
@@ -58,7 +59,7 @@ class HttpRelay:
 
 
 class SocketFileConnection(http.client.HTTPConnection):
-    """HTTP over a socket that is a file; ``timeout_s`` bounds each wait for a part of the answer."""
+    """HTTP over a Unix domain socket. ``timeout_s`` limits each wait for a part of the response."""
 
     def __init__(self, path: str, timeout_s: float) -> None:
         super().__init__("localhost", timeout=timeout_s)
@@ -97,7 +98,7 @@ class _Listener(ThreadingHTTPServer):
             self.free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a traceback could quote a request, and a client that goes away is no fault of ours."""
+        """Log nothing: a traceback could quote a request, and a client that disconnects is no error of the relay."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -109,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.settimeout(self.server.limits.request_s)
 
     def handle(self) -> None:
-        """Serve the one request of this connection."""
+        """Handle the single request of this connection."""
         with self._deadline():
             self.raw_requestline = self.rfile.readline(_PART_BYTES + 1)
             if len(self.raw_requestline) > _PART_BYTES:
@@ -124,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @contextmanager
     def _deadline(self) -> Iterator[None]:
-        """Shut the connection when the request has not come within its time, however slowly it trickles."""
+        """Shut the connection when the request is incomplete after ``request_s``, even while data still arrives."""
 
         def end() -> None:
             with suppress(OSError):
@@ -139,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
             timer.cancel()
 
     def _body(self) -> bytes | None:
-        """Return the body, None when the request was refused or did not come whole."""
+        """Return the body; None when the request was refused or is incomplete."""
         problem = self._problem()
         if problem is not None:
             self._refuse(problem)
@@ -154,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
         return bytes(parts)
 
     def _problem(self) -> HTTPStatus | None:
-        """Return why the request, of which the headers are read, cannot be taken; None when it can."""
+        """Return the error status for the request, judged by its headers; None when it is accepted."""
         if self.command not in ("GET", "POST"):
             return HTTPStatus.METHOD_NOT_ALLOWED
         if self.headers.get("Transfer-Encoding"):
@@ -191,7 +192,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._end(content)
 
     def _refuse(self, status: HTTPStatus) -> None:
-        """Answer with ``status`` alone, and read on a little: a client that still sends would not see the answer."""
+        """Send a response with ``status`` only, then read a little more of the request.
+
+        A client that is still sending would otherwise not receive the response.
+        """
         self.close_connection = True
         head = f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         with suppress(OSError):
@@ -209,8 +213,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: Any) -> None:
-        """Log nothing: request lines may hold what should not be in a log."""
+        """Log nothing: request lines may hold confidential data."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what cannot be parsed, without the page that quotes the request."""
+        """Refuse a request that cannot be parsed, without the default error page, which quotes the request."""
         self._refuse(HTTPStatus(code))

@@ -1,4 +1,4 @@
-"""Finds the server in the pytriton wheel and lays out what it needs to load our python models."""
+"""Find the server in the pytriton wheel and prepare the files that it needs to load the project's python models."""
 
 import ctypes
 import importlib.metadata
@@ -15,7 +15,7 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.serving.triton_requests import VERSION_VARIABLE
 from deid_runtime.system.extras import install_extra
 
-#: Folders to import from, for the ``model.py`` of each model.
+#: The environment variable with the import path for the ``model.py`` of each model.
 PATH_VARIABLE: Final = "DEID_SERVE_PYTHONPATH"
 
 _INSTALL: Final = install_extra("serve")
@@ -23,21 +23,21 @@ _INSTALL: Final = install_extra("serve")
 
 @dataclass(frozen=True)
 class Installation:
-    """Where the parts of the server are."""
+    """The paths of the server's parts."""
 
     server: Path
     libraries: Path
     backend: Path  # the folder with the python backend's library
-    stub: Path  # the process that runs a model, for the Python in use
+    stub: Path  # the executable that runs a python model, for the Python version in use
 
 
 def find_installation() -> Installation:
     """Return the server of the installed wheel.
 
-    Raises SettingsError when it or what it needs is missing: the wheel, numpy 1, a stub and the shared library of this
-    Python.
+    Raises SettingsError when one of these is missing: the wheel, its server binary, numpy 1, a stub for this Python
+    version, or the shared library of this Python.
     """
-    # Found, not imported: the import changes the process for servers of its own.
+    # The package is located, not imported: its import changes this process for the servers that it starts itself.
     spec = importlib.util.find_spec("pytriton")
     if spec is None or not spec.submodule_search_locations:
         raise SettingsError(f"the inference server is not installed; {_INSTALL}")
@@ -63,7 +63,10 @@ def find_installation() -> Installation:
 
 
 def _check_shared_python(version: str) -> None:
-    """Raise SettingsError unless the stub will find the library of this Python, which Debian packs by itself."""
+    """Raise SettingsError unless the stub can find the shared library of this Python.
+
+    On Debian, that library is a package of its own.
+    """
     name = f"libpython{version}.so.1.0"
     if (_python_libraries() / name).is_file():
         return
@@ -81,7 +84,7 @@ def _python_libraries() -> Path:
 
 
 def lay_out_backends(installation: Installation, folder: Path) -> Path:
-    """Copy the python backend and its stub together, where the server looks for both; return the backend directory."""
+    """Copy the python backend and its stub into one folder, as the server expects; return the backend directory."""
     target = folder / "backends" / "python"
     target.mkdir(parents=True)
     for path in (
@@ -94,10 +97,10 @@ def lay_out_backends(installation: Installation, folder: Path) -> Path:
 
 
 def server_environment(installation: Installation) -> dict[str, str]:
-    """Return the environment of the server: that of this process, with its libraries and the Python in use.
+    """Return the environment of the server: this process's environment plus library paths and the Python in use.
 
-    A model's process finds its standard library through the Python that is first on the path, and nothing through
-    ``PYTHONPATH``, which it ignores: our ``model.py`` takes :data:`PATH_VARIABLE` instead.
+    A model's process finds its standard library through the first Python on ``PATH``. It ignores ``PYTHONPATH``, so the
+    project's ``model.py`` reads :data:`PATH_VARIABLE` instead.
     """
     environment = dict(os.environ)
     libraries = [str(installation.libraries), str(_python_libraries()), environment.get("LD_LIBRARY_PATH", "")]
@@ -105,8 +108,8 @@ def server_environment(installation: Installation) -> dict[str, str]:
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", os.defpath)])
     ours = Path(__file__).resolve().parents[2]
     environment[PATH_VARIABLE] = os.pathsep.join(dict.fromkeys(filter(None, [*sys.path, str(ours)])))
-    # What an image says of its own server is not true of this one.
+    # A container image may set the version of its own server, which is not this server.
     environment.pop(VERSION_VARIABLE, None)
-    # Two runtimes for parallel loops in one process fight for the cores; the engine's threads are set by themselves.
+    # Two OpenMP runtimes in one process compete for the cores. The threads of the engine are set separately.
     environment.setdefault("OMP_NUM_THREADS", "1")
     return environment

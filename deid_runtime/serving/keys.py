@@ -1,4 +1,4 @@
-"""Keys by name: what a client may say is which of the server's keys to use, never a key and never a path."""
+"""Keys by name: a client names one of the server's keys. It never sends a key or a path."""
 
 import os
 import re
@@ -17,9 +17,9 @@ _CACHED: Final = 32
 
 
 class KeyFolder:
-    """The keys ``NAME.key`` of one folder, read when first asked for and again when their file has changed.
+    """The keys ``NAME.key`` of one folder. A key is read at first use, and again when its file has changed.
 
-    ``allow_shared`` takes also keys that other users can open, see :func:`~deid_runtime.surrogates.keys.load_key`.
+    ``allow_shared`` accepts keys that other users can open; see :func:`~deid_runtime.surrogates.keys.load_key`.
     """
 
     def __init__(self, folder: Path | None, make: Callable[[bytes], Surrogates], *, allow_shared: bool = False) -> None:
@@ -29,9 +29,10 @@ class KeyFolder:
         self._cache: OrderedDict[str, tuple[tuple[int, ...], Surrogates]] = OrderedDict()
 
     def surrogates(self, name: str) -> Surrogates:
-        """Return the surrogates of the key called ``name``.
+        """Return the surrogates of the key named ``name``.
 
-        Raises InputError, which doesn't repeat the name: a client in error may have sent a key.
+        Raises InputError when there is no such key. The message does not quote the name, since a client may have sent
+        a key by mistake.
         """
         if self._folder is None:
             raise InputError(
@@ -47,7 +48,7 @@ class KeyFolder:
         path = self._folder / (name + KEY_SUFFIX)
         try:
             state = os.stat(path)
-            # The change time is also that of the mode and the owner.
+            # The change time (ctime) also changes with the mode and the owner.
             version = (state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_size)
             known = self._cache.get(name)
             if known is None or known[0] != version:
@@ -66,7 +67,7 @@ class KeyFolder:
 
 
 def check_keys(folder: Path, *, allow_shared: bool = False) -> None:
-    """Read all keys of a folder once, so that a bad one is told of before anybody asks for it.
+    """Read all keys of a folder once, so that an unusable key is reported before a client needs it.
 
     Raises SettingsError for a key that cannot be used, or that others can open or guess.
     """

@@ -1,6 +1,6 @@
-"""What Triton is told of one model: frozen records, and the ``config.pbtxt`` they stand for.
+"""The configuration of one Triton model: frozen records that are written as ``config.pbtxt``.
 
-Names follow Triton's ``inference.ModelConfig`` (``model_config.proto``), with units where Triton's have none.
+Names follow Triton's ``inference.ModelConfig`` (``model_config.proto``), with a unit added where Triton's have none.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ DataType = Literal["INT32", "UINT8", "FP16", "FP32", "STRING"]
 Backend = Literal["python", "onnxruntime", "tensorrt", "ensemble"]
 InstanceKind = Literal["KIND_CPU", "KIND_GPU"]
 
-#: A size that a request sets, as Triton writes it.
+#: Triton's value for a size that each request sets.
 ANY: Final = -1
 
 _PRINTABLE: Final = range(32, 127)
@@ -19,7 +19,7 @@ _PRINTABLE: Final = range(32, 127)
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One input or output. ``dims`` leaves out the batch; ragged inputs may differ in size within one batch."""
+    """One input or output. ``dims`` has no batch dimension. Ragged inputs may differ in size within one batch."""
 
     name: str
     data_type: DataType
@@ -29,7 +29,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class QueuePolicy:
-    """When a waiting request is refused rather than kept: too many before it, or too long a wait."""
+    """The limits of the queue. A request is refused when the queue is full or when it has waited too long."""
 
     max_queue_size: int
     timeout_us: int
@@ -37,7 +37,7 @@ class QueuePolicy:
 
 @dataclass(frozen=True, slots=True)
 class DynamicBatching:
-    """How long requests wait for company, and the batch sizes worth waiting for."""
+    """How long requests wait to be joined in a batch, and the preferred batch sizes."""
 
     preferred_sizes: tuple[int, ...]
     max_queue_delay_us: int
@@ -46,7 +46,7 @@ class DynamicBatching:
 
 @dataclass(frozen=True, slots=True)
 class InstanceGroup:
-    """How many copies of a model run at once, and where."""
+    """The number of copies of a model that run at once, and whether they run on CPU or GPU."""
 
     count: int
     kind: InstanceKind
@@ -54,7 +54,7 @@ class InstanceGroup:
 
 @dataclass(frozen=True, slots=True)
 class WarmupInput:
-    """One input of a warm-up request: zeros, or the content of ``file`` in the model's folder ``warmup``."""
+    """One input of a warm-up request: zeros, or the content of ``file`` in the ``warmup`` folder of the model."""
 
     name: str
     data_type: DataType
@@ -64,7 +64,7 @@ class WarmupInput:
 
 @dataclass(frozen=True, slots=True)
 class Warmup:
-    """One request that is run ``batch_size`` rows wide before the model counts as ready."""
+    """One request of ``batch_size`` rows that Triton runs before it reports the model as ready."""
 
     name: str
     batch_size: int
@@ -73,7 +73,7 @@ class Warmup:
 
 @dataclass(frozen=True, slots=True)
 class EnsembleStep:
-    """One model of an ensemble; both maps go from its own tensor names to those of the ensemble."""
+    """One model of an ensemble. Both mappings map its tensor names to the tensor names of the ensemble."""
 
     model: str
     inputs: Mapping[str, str]
@@ -92,7 +92,7 @@ class Accelerator:
 class ModelConfig:
     """One model of a repository; :meth:`text` is its ``config.pbtxt``.
 
-    ``max_batch_size`` 0 means that inputs have no batch dimension. Only the newest version of a model is served.
+    With ``max_batch_size`` 0, inputs have no batch dimension. Only the newest version of a model is served.
     """
 
     name: str
@@ -145,7 +145,7 @@ class ModelConfig:
 
 
 class _Symbol(str):
-    """The name of an enum's value, which stands without quotes."""
+    """The name of an enum value, which is written without quotes."""
 
     __slots__ = ()
 
@@ -217,6 +217,6 @@ def _lines(fields: Iterator[_Field] | Sequence[_Field], indent: str) -> Iterator
 
 
 def _escaped(text: str) -> str:
-    """Return ``text`` as it stands between double quotes: everything but plain ASCII as octal bytes."""
+    """Return ``text`` escaped for double quotes. Quotes, backslashes and all but printable ASCII become octal bytes."""
     plain = ((chr(byte), byte) for byte in text.encode("utf-8"))
     return "".join(char if byte in _PRINTABLE and char not in '"\\' else f"\\{byte:03o}" for char, byte in plain)

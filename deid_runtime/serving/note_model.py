@@ -1,10 +1,13 @@
-"""The python backend of Triton for whole notes: the pipeline of ``deid run``, one note a request.
+"""Triton's python backend for whole notes: the pipeline of ``deid run``, one note per request.
 
-The settings are parameters of the model's configuration, the lists of a site files beside it. Keys, patient records and
-date shifts come from the server's environment: ``DEID_SERVE_KEYS`` names a folder of key files,
-``DEID_SERVE_PATIENTS`` a table of patient records, ``DEID_SERVE_OFFSETS`` one of days by patient,
-``DEID_SERVE_MODELS_KEY`` the public key that the models are signed with. ``DEID_SERVE_ALLOW_SHARED_KEY=1`` and
-``DEID_SERVE_TRUST_MODELS=1`` stand for the options without a value. All are the options of ``deid serve``.
+The settings are parameters of the model's configuration. The lists of a site are files beside the model. All else comes
+from environment variables of the server. Each of them corresponds to an option of ``deid serve``:
+
+- ``DEID_SERVE_KEYS``: a folder of key files
+- ``DEID_SERVE_PATIENTS``: a table of patient records
+- ``DEID_SERVE_OFFSETS``: a table of date shifts, days by patient
+- ``DEID_SERVE_MODELS_KEY``: the public key of the models' signature
+- ``DEID_SERVE_ALLOW_SHARED_KEY=1`` and ``DEID_SERVE_TRUST_MODELS=1``: options without a value
 """
 
 import json
@@ -36,7 +39,7 @@ MODELS_KEY_VARIABLE: Final = "DEID_SERVE_MODELS_KEY"
 ALLOW_SHARED_KEY_VARIABLE: Final = "DEID_SERVE_ALLOW_SHARED_KEY"
 TRUST_MODELS_VARIABLE: Final = "DEID_SERVE_TRUST_MODELS"
 
-#: What is de-identified to tell that the model works; of nobody.
+#: An invented note for canary requests.
 _CANARY_NOTE: Final = Note("canary", "Seen by Dr. Jane Doe on 01/02/2003.", "canary")
 
 
@@ -44,7 +47,8 @@ _CANARY_NOTE: Final = Note("canary", "Seen by Dr. Jane Doe on 01/02/2003.", "can
 class Answer:
     """One de-identified note; ``spans`` and ``pseudonyms`` are JSON.
 
-    ``spans`` lists start, end, label, score and sources, in half-open code points of the original text.
+    Each span has start, end, label, score and sources. Start and end are half-open code point offsets in the original
+    text.
     """
 
     text: str = field(repr=False)
@@ -53,7 +57,7 @@ class Answer:
 
 
 class NoteService:
-    """De-identifies one note after the other with the key that each asks for."""
+    """De-identifies notes one by one, each with the key that its request names."""
 
     def __init__(self, pipeline: Pipeline, keys: KeyFolder, nobodys_key: Surrogates, max_note_bytes: int) -> None:
         self._pipeline = pipeline
@@ -62,7 +66,7 @@ class NoteService:
         self._max_note_bytes = max_note_bytes
 
     def deidentify(self, text: bytes, note_id: bytes, patient: bytes, key: bytes) -> Answer:
-        """Return the answer to one request; all inputs are UTF-8. Raises InputError that names the stage."""
+        """Return the answer to one request. All inputs are UTF-8. Raises InputError with the stage that failed."""
         if len(text) > self._max_note_bytes:
             raise InputError(
                 f"the note has {len(text):,} bytes, this server takes {self._max_note_bytes:,}; split it, or have "
@@ -78,7 +82,7 @@ class NoteService:
         return self._answer(note, self._keys.surrogates(_decoded("key", key)))
 
     def canary(self) -> Answer:
-        """Return the answer to a note of ours under a key of nobody. Raises InputError when there is none."""
+        """De-identify an invented note with a random key. Raises InputError when that fails."""
         return self._answer(_CANARY_NOTE, self._nobodys_key)
 
     def _answer(self, note: Note, surrogates: Surrogates) -> Answer:
@@ -94,10 +98,10 @@ class NoteService:
 
 
 def load_note_service(parameters: Mapping[str, str], models: Path, environment: Mapping[str, str]) -> NoteService:
-    """Load what the ``parameters`` of a model's configuration and the server's ``environment`` ask for.
+    """Load the note service as set by the ``parameters`` of a model's configuration and the server's ``environment``.
 
     Raises SettingsError for a wrong setting, a missing key folder, a key that others can open or guess, or a wrong
-    table of patients or offsets, ModelError for models that do not fit or are not trusted.
+    table of patients or date shifts; ModelError for models that do not match or are not trusted.
     """
     keys = environment.get(KEYS_VARIABLE)
     patients = environment.get(PATIENTS_VARIABLE)
@@ -116,7 +120,7 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
         offsets=Path(offsets) if offsets else None,
         **{name: _site_list(parameters, name, models) for name in SITE_LISTS},
     )
-    # Surrogates are made with the first note of a key; settings that cannot be used must end the loading instead.
+    # Surrogates are made at the first use of a key. Making one set here reports wrong settings while loading.
     make = surrogate_maker(settings)
     nobodys = make(new_key())
     records = read_patients(Path(patients)) if patients else {}
@@ -126,7 +130,7 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
 
 
 def _is_set(environment: Mapping[str, str], name: str) -> bool:
-    """Say whether a variable that stands for an option without a value is set."""
+    """Return whether the variable of an option without a value is 1. Raises SettingsError for an invalid value."""
     value = environment.get(name, "")
     if value not in ("", "0", "1"):
         raise SettingsError(f"the variable {name} is neither 1 nor 0 nor empty")
@@ -134,7 +138,7 @@ def _is_set(environment: Mapping[str, str], name: str) -> bool:
 
 
 def _site_list(parameters: Mapping[str, str], name: str, models: Path) -> Path | None:
-    """Return the file of a site's list beside the model, None for that of the package."""
+    """Return the path of a site's list beside the model; None when the list of the package is used."""
     return models / NOTES / "1" / SITE_LISTS[name] if name in parameters else None
 
 
@@ -148,13 +152,13 @@ def _decoded(name: str, value: bytes) -> str:
 
 
 class TritonPythonModel:
-    """What Triton calls. Its requests and responses are those of ``triton_python_backend_utils``."""
+    """The class that Triton calls. Requests and responses have the types of ``triton_python_backend_utils``."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Load the pipeline. An error here ends the loading of the model, with its message in the server's log."""
+        """Load the pipeline. After an error Triton does not load the model and logs the message."""
         keep_private()
         check_version(os.environ)
-        # Only the server's own process has it.
+        # This module can be imported only in a process of the server.
         import triton_python_backend_utils as triton
 
         self._triton: Any = triton
@@ -163,7 +167,7 @@ class TritonPythonModel:
         self._service = load_note_service(parameters, Path(args["model_repository"]).parent, os.environ)
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
-        """Answer every request, in order; a bad one fails alone."""
+        """Return one response per request, in order. An invalid request does not affect the others."""
         return [self._respond(request) for request in requests]
 
     def _respond(self, request: Any) -> Any:
@@ -180,7 +184,7 @@ class TritonPythonModel:
             return triton.InferenceResponse(
                 error=triton.TritonError(f"not de-identified, stage {stage}: {error}", triton.TritonError.INVALID_ARG)
             )
-        except Exception as error:  # noqa: BLE001 - its message may hold note text, and must reach neither log nor client
+        except Exception as error:  # noqa: BLE001 - its message may hold note text: keep it from the log and the client
             return triton.InferenceResponse(
                 error=triton.TritonError(
                     f"not de-identified: unexpected {type(error).__name__}", triton.TritonError.INTERNAL
@@ -193,10 +197,10 @@ class TritonPythonModel:
         )
 
     def finalize(self) -> None:
-        """Free the models, when the model is unloaded."""
+        """Free the pipeline when Triton unloads the model."""
         self._service.close()
 
 
 def strings(value: str) -> NDArray[np.object_]:
-    """Return a text as Triton wants one: an array of one UTF-8 string."""
+    """Return a text in Triton's form: an object array of shape ``(1,)`` with UTF-8 bytes."""
     return np.array([value.encode("utf-8")], dtype=np.object_)

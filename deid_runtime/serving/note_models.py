@@ -1,8 +1,8 @@
-"""The models that serve whole notes: text in, de-identified text and spans out, so that a client needs nothing of ours.
+"""The Triton models for whole notes: text in, de-identified text and spans out. Clients need no code of this project.
 
-``deidentify`` takes one note a request and answers once, as unary gRPC and plain HTTP do. ``deidentify_stream`` is
-decoupled: any number of notes a request, an answer to each as soon as it is there, in their order. Triton serves it
-over gRPC streams alone. It holds no models, but hands the notes to ``deidentify``.
+``deidentify`` takes one note per request and sends one response, over unary gRPC or plain HTTP. ``deidentify_stream``
+is decoupled: it takes any number of notes per request and sends one response per note, in order, as soon as it is
+ready. Triton serves it over gRPC streams only. It has no pipeline of its own: it calls ``deidentify`` for each note.
 """
 
 from collections.abc import Iterator
@@ -15,37 +15,37 @@ from deid_runtime.settings import Settings, to_parameters
 
 NOTES: Final = "deidentify"
 NOTES_STREAM: Final = "deidentify_stream"
-#: A parameter of a request: the model shows that it works. It runs a note of its own with a key of nobody.
+#: A request parameter: the model ignores the inputs and de-identifies an invented note with a random key.
 CANARY: Final = "canary"
 
-#: UTF-8 bytes of a note id, a patient or the name of a key, at most.
+#: Most UTF-8 bytes of a note id, a patient id or a key name.
 MAX_NAME_BYTES: Final = 1024
-#: Notes in one request of a stream, at most.
+#: Most notes in one request to `deidentify_stream`.
 MAX_STREAM_NOTES: Final = 4096
 
-#: What a request holds, strings: shape ``[1]``, in a stream ``[notes]``.
+#: The inputs of a request, strings of shape ``[1]``; for `deidentify_stream` ``[notes]``.
 NOTE_INPUTS: Final = ("text", "note_id", "patient", "key")
-#: What an answer holds, one string each: shape ``[1]``. In a stream the ``note_id`` comes with them.
+#: The outputs of a response, strings of shape ``[1]``. `deidentify_stream` also outputs ``note_id``.
 NOTE_OUTPUTS: Final = ("text", "spans", "pseudonyms")
 
 
-#: Names of a site's own lists in the version folder of ``deidentify``, by field of the settings.
+#: File names of a site's own lists in the version folder of ``deidentify``, by field of the settings.
 SITE_LISTS: Final = {"inclusion": "inclusion.txt", "templates": "templates.txt"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoteOptions:
-    """How the server de-identifies whole notes."""
+    """Options of the models for whole notes."""
 
-    settings: Settings = field(default_factory=Settings)  # of models, server and offsets those of the server count
-    instances: int = 1  # processes, each with models and patient records of its own
-    max_note_bytes: int = 2**20  # of UTF-8; longer notes are refused
-    max_queue_size: int = 256  # requests; more are refused at once
+    settings: Settings = field(default_factory=Settings)  # models, server and offsets are replaced by the server's
+    instances: int = 1  # processes, each with its own models and patient records
+    max_note_bytes: int = 2**20  # UTF-8 bytes; longer notes are refused
+    max_queue_size: int = 256  # requests; further requests are refused at once
     queue_timeout_us: int = 30_000_000  # a request that waited this long is refused
 
     @property
     def site_lists(self) -> dict[str, Path]:
-        """The lists of the site by field of the settings, where there are any."""
+        """The paths of the site's own lists, by field of the settings."""
         named = {name: getattr(self.settings, name) for name in SITE_LISTS}
         return {name: path for name, path in named.items() if path is not None}
 

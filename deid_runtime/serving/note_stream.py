@@ -1,4 +1,4 @@
-"""The python backend of Triton for streams of notes: ``deidentify`` serves each, its answer goes out at once."""
+"""Triton's python backend for streams of notes. ``deidentify`` processes each note; its response is sent at once."""
 
 import os
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from deid_runtime.system.process_privacy import keep_private
 
 
 class TritonPythonModel:
-    """What Triton calls. Its requests and responses are those of ``triton_python_backend_utils``."""
+    """The class that Triton calls. Requests and responses have the types of ``triton_python_backend_utils``."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Keep what only the server's own process has."""
+        """Import ``triton_python_backend_utils``, which only processes of the server can import."""
         keep_private()
         check_version(os.environ)
         import triton_python_backend_utils as triton
@@ -24,7 +24,7 @@ class TritonPythonModel:
         self._triton: Any = triton
 
     def execute(self, requests: Sequence[Any]) -> None:
-        """Answer every note of every request: in order, each as soon as it is done, a bad one with an error."""
+        """Send one response per note of every request, in order, as soon as it is ready; an error for a failed note."""
         triton = self._triton
         for request in requests:
             sender = request.get_response_sender()
@@ -34,13 +34,13 @@ class TritonPythonModel:
                 sender.send(self._error(str(error), triton.TritonError.INVALID_ARG))
             else:
                 for note in notes:
-                    if sender.is_cancelled():  # nobody waits for the rest
+                    if sender.is_cancelled():  # the client does not wait for the rest
                         break
                     sender.send(self._canary() if is_canary else self._answer(note))
             sender.send(flags=triton.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
     def _notes(self, request: Any) -> list[tuple[bytes, ...]]:
-        """Return the inputs of each note of a request. Raises InputError when their numbers differ or are too large."""
+        """Return the inputs of each note. Raises InputError when the inputs differ in length or are too many."""
         check_request(request)
         tensors = [self._triton.get_input_tensor_by_name(request, name) for name in NOTE_INPUTS]
         shapes = sorted({tuple(tensor.shape()) for tensor in tensors})
@@ -52,7 +52,7 @@ class TritonPythonModel:
         return [*zip(*(tensor.as_numpy() for tensor in tensors), strict=True)]
 
     def _canary(self) -> Any:
-        """Return an answer without asking the other model, which may be busy and is asked by itself."""
+        """Return an empty response. `deidentify` is not called: it may be busy, and gets its own canary requests."""
         tensors = [self._triton.Tensor(name, np.array([b""], np.object_)) for name in (*NOTE_OUTPUTS, "note_id")]
         return self._triton.InferenceResponse(output_tensors=tensors)
 

@@ -1,7 +1,7 @@
-"""Writes the folder that a Triton server serves: a model a folder, beside the manifest and the tokenizer.
+"""Write the folder that a Triton server serves: one folder per model, the model manifest and the tokenizer.
 
-The folder is complete in itself, and is a model repository of ours too: ``deid run --models`` takes it. It has no
-signature: the manifest is another one, as it names other files.
+The folder is complete, and ``deid run --models`` accepts it as a model repository too. It has no signature: its model
+manifest names other files and therefore differs from the signed one.
 """
 
 import json
@@ -23,7 +23,8 @@ from deid_runtime.serving.rows import WIDTHS
 
 GRAPH_FILE: Final = "model.onnx"
 
-#: Triton loads this file in a process that ignores PYTHONPATH; where nothing is set, the package is installed.
+#: The ``model.py`` of python models. It extends `sys.path` from a variable, since Triton's process ignores PYTHONPATH.
+#: Without the variable the package must be installed.
 _MODEL_PY: Final = '''\
 """{purpose}"""
 
@@ -50,10 +51,10 @@ _NOTE_MODELS: Final = {
 
 
 def write_repository(manifest: Manifest, out: Path, options: ServingOptions, notes: NoteOptions) -> None:
-    """Write the models that need nothing but the graphs as they are: each whole graph, and those for whole notes.
+    """Write the models that use unchanged graphs: one per whole graph, and the models for whole notes.
 
-    ``deid-export models repository`` writes these and the parts of each graph. Raises OutputError when ``out`` exists
-    and holds something, or cannot be written.
+    ``deid-export models repository`` writes these and the parts of each graph. Raises OutputError when ``out`` is not
+    empty or cannot be written.
     """
     with repository_folder(manifest, out):
         models = GraphModels(manifest, options)
@@ -65,9 +66,9 @@ def write_repository(manifest: Manifest, out: Path, options: ServingOptions, not
 
 @contextmanager
 def repository_folder(manifest: Manifest, out: Path) -> Iterator[None]:
-    """Make ``out`` with the manifest and the tokenizer, which Triton passes over; the block writes the models.
+    """Create ``out`` with the model manifest and the tokenizer, which Triton ignores. The block writes the models.
 
-    Raises OutputError when ``out`` exists and holds something, or cannot be written.
+    Raises OutputError when ``out`` is not empty or cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OutputError(f"{out} exists already; name a new or empty folder, a server may be reading this one")
@@ -87,9 +88,9 @@ def repository_folder(manifest: Manifest, out: Path) -> Iterator[None]:
 def write_graph_model(
     out: Path, config: ModelConfig, graph: Path, *, variants: Mapping[str, ModelConfig] | None = None
 ) -> None:
-    """Write the folder of one model: configuration, a copy of the graph, ``model.py`` where the backend is python.
+    """Write the folder of one model: configuration, a copy of the graph, and ``model.py`` for the python backend.
 
-    ``variants`` are further configurations of it, which a server picks by name with ``--model-config-name``.
+    ``variants`` maps names to other configurations of the model. ``--model-config-name`` selects one by name.
     """
     folder = write_config(out, config, variants=variants)
     shutil.copyfile(graph, folder / GRAPH_FILE)
@@ -102,7 +103,7 @@ def write_graph_model(
 
 
 def write_note_models(out: Path, options: NoteOptions) -> None:
-    """Write the folders of the models that serve whole notes."""
+    """Write the folders of the models for whole notes."""
     for config in note_models(options):
         folder = write_config(out, config)
         (folder / "model.py").write_text(_NOTE_MODELS[config.name], encoding="utf-8")
@@ -112,7 +113,7 @@ def write_note_models(out: Path, options: NoteOptions) -> None:
 
 
 def write_config(out: Path, config: ModelConfig, *, variants: Mapping[str, ModelConfig] | None = None) -> Path:
-    """Write the ``config.pbtxt`` of a model, and return its version folder, which ensembles leave empty."""
+    """Write the ``config.pbtxt`` of a model and return its version folder, which stays empty for ensembles."""
     folder = out / config.name / "1"
     folder.mkdir(parents=True)
     (out / config.name / "config.pbtxt").write_text(config.text(), encoding="ascii")

@@ -1,8 +1,8 @@
-"""Rows of many requests through one graph, with answers that depend on each row alone.
+"""Run the rows of many requests through one graph. The outputs of a row do not depend on the other rows.
 
-Requests of a dynamic batch differ in width, and may pad their rows further than needed. Every row is run at the padded
-width of its own length, and the rows of a call are padded in number to a power of two, both as the embedded engine does
-(:mod:`deid_runtime.models.tagger`): so a row gets the same bytes from either, whatever stands beside it.
+Requests of a dynamic batch differ in width, and may have more padding than needed. Every row is run at the padded width
+of its own length. The number of rows of a call is padded to a power of two. The embedded engine does the same
+(:mod:`deid_runtime.models.tagger`), so both give byte-identical outputs for a row, whatever the other rows.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,20 +19,20 @@ from deid_runtime.models.manifest import HIDDEN
 from deid_runtime.models.tagger import row_counts, width_of
 from deid_runtime.text.windows import WINDOW_TOKENS
 
-#: Every width a row may be run at, narrowest first.
+#: All padded widths in tokens, in ascending order.
 WIDTHS: Final = tuple(sorted({width_of(length) for length in range(1, WINDOW_TOKENS + 1)}))
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the ids of a request must stay below."""
+    """The exclusive upper limits of the token ids and token types of a request."""
 
     vocabulary: int
     token_types: int
 
 
 def check_tokens(ids: Array, types: Array, mask: Array, limits: Limits) -> None:
-    """Raise InputError unless the three are int32 ``(rows, tokens)`` of one shape that the graph can take.
+    """Raise InputError unless the arrays are int32 ``(rows, tokens)`` of equal shape, with values within the limits.
 
     The message holds names, shapes and limits, never a value.
     """
@@ -45,7 +45,7 @@ def check_tokens(ids: Array, types: Array, mask: Array, limits: Limits) -> None:
                 stage="models",
             )
     for (name, array), limit in zip(named, (limits.vocabulary, limits.token_types, 2), strict=True):
-        # As unsigned numbers, negative ones are far over every limit.
+        # Read as unsigned numbers, negative values exceed every limit.
         if (array.view(np.uint32) >= limit).any():
             raise InputError(f"{name} has a value outside 0..{limit - 1}", stage="models")
 
@@ -70,9 +70,9 @@ def _check_shape(name: str, array: Array, data_type: np.dtype[np.generic], dimen
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of several requests, one array per input, ``(rows, WINDOW_TOKENS, ...)``, padded at the end.
+    """The rows of several requests: one array per input, ``(rows, WINDOW_TOKENS, ...)``, padded at the end.
 
-    ``lengths`` counts the tokens of each row, ``sizes`` gives ``(rows, tokens)`` of each request.
+    ``lengths`` holds the number of tokens of each row, ``sizes`` the ``(rows, tokens)`` of each request.
     """
 
     arrays: tuple[Array, ...] = field(repr=False)
@@ -81,11 +81,11 @@ class Rows:
 
 
 def join_tokens(requests: Sequence[Sequence[Array]], pad_id: int) -> Rows:
-    """Join checked requests of ids, types and mask. A row is as long as its mask says: up to the last 1."""
+    """Join checked requests of ids, types and mask. A row ends at the last 1 of its mask."""
     ids, types, mask = (_stack([request[index] for request in requests]) for index in range(3))
     lengths = WINDOW_TOKENS - np.argmax(mask[:, ::-1], axis=1)
     lengths[~mask.any(axis=1)] = 0
-    # What a client left behind its rows must not matter, so it is overwritten by what the embedded engine has there.
+    # Overwrite everything after the end of a row with the padding of the embedded engine, so that it has no effect.
     beyond = np.arange(WINDOW_TOKENS) >= lengths[:, None]
     ids[beyond] = pad_id
     types[beyond] = 0
@@ -94,7 +94,7 @@ def join_tokens(requests: Sequence[Sequence[Array]], pad_id: int) -> Rows:
 
 
 def join_hidden(requests: Sequence[Sequence[Array]]) -> Rows:
-    """Join checked requests of hidden states. They carry no mask: a row is as long as its request is wide."""
+    """Join checked requests of hidden states. They have no mask: the length of a row is the width of its request."""
     sizes = tuple((array.shape[0], array.shape[1]) for [array] in requests)
     lengths = np.repeat([tokens for _, tokens in sizes], [rows for rows, _ in sizes]).astype(np.intp)
     return Rows((_stack([array for [array] in requests]),), lengths, sizes)
@@ -111,9 +111,9 @@ def _stack(arrays: Sequence[Array]) -> Array:
 
 
 def run_rows(session: Callable[..., list[Array]], rows: Rows, pad_id: int, call_rows: int) -> list[list[Array]]:
-    """Return one list of outputs per request, each ``(rows, tokens, ...)``; zeros behind the end of a row.
+    """Return one list of outputs per request, each ``(rows, tokens, ...)``, zero after the end of a row.
 
-    ``session`` takes the arrays of ``rows`` cut to a width and is given at most ``call_rows`` rows at a time.
+    ``session`` takes the arrays of ``rows`` cut to one width, with at most ``call_rows`` rows per call.
     """
     widths = np.asarray(WIDTHS)[np.searchsorted(WIDTHS, rows.lengths)]
     outputs: list[Array] = []
@@ -133,19 +133,19 @@ def run_rows(session: Callable[..., list[Array]], rows: Rows, pad_id: int, call_
 
 
 def _cuts(rows: int, most: int) -> list[int]:
-    """Return where to cut ``rows`` into calls of ``most`` and, behind them, of ever fewer without padding."""
+    """Return the indexes that split ``rows`` into calls: calls of ``most`` rows, then those of ``row_counts``."""
     whole, rest = divmod(rows, most)
     calls = [most] * whole + list(row_counts(rest))
     return list(accumulate(calls))[:-1]
 
 
 def _call(arrays: Sequence[Array], part: NDArray[np.intp], width: int, pad_id: int) -> list[Array]:
-    """Return the chosen rows of every array at ``width``, padded in number to a power of two."""
+    """Return the rows ``part`` of every array at ``width``, with their number padded to a power of two."""
     count = 1 << (len(part) - 1).bit_length()
     out = []
     for number, array in enumerate(arrays):
         padded = np.zeros((count, width, *array.shape[2:]), array.dtype)
-        if number == 0 and array.ndim == 2:  # ids, of which 0 need not be the padding
+        if number == 0 and array.ndim == 2:  # token ids, whose padding id need not be 0
             padded[len(part) :] = pad_id
         padded[: len(part)] = array[part, :width]
         out.append(padded)

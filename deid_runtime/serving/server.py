@@ -1,4 +1,4 @@
-"""One ``tritonserver`` process on this machine: start, wait until ready, stop, leave nothing behind."""
+"""One ``tritonserver`` process on this machine: start it, wait until it is ready, stop it and clean up."""
 
 import http.client
 import json
@@ -31,10 +31,10 @@ from deid_runtime.serving.server_options import (
 
 _SHARED_MEMORY: Final = Path("/dev/shm")
 _POLL_S: Final = 0.1
-_STOP_S: Final = 15.0  # for requests in flight, then for the models' processes; after it the server is killed
+_STOP_S: Final = 15.0  # for requests in flight, and again for the models' processes; then the server is killed
 _ASK_S: Final = 5.0
 _LOG_LINES: Final = 20
-#: What the server says wherever there is no GPU, and of a socket that is a file.
+#: Log lines without meaning here: the server writes them without a GPU, or for a socket file.
 _NOISE: Final = (
     "CudaDriverHelper has not been initialized",
     "pinned system memory",
@@ -46,13 +46,16 @@ _logger = logging.getLogger(__name__)
 
 
 class Server:
-    """A running server; leaving the ``with`` block stops it. Start it from the thread that lives longest."""
+    """A running server. Leaving the ``with`` block stops it.
+
+    It also ends with the thread that started it, so start it from the thread that lives longest.
+    """
 
     def __init__(self, installation: Installation, options: ServerOptions) -> None:
         check_options(options)
         self.options = options
         self._folder = tempfile.TemporaryDirectory(prefix="deid-serve-")
-        #: The models' processes share memory with the server in files whose names begin so.
+        #: The prefix of the shared memory files of the server and the models' processes.
         self._shared_prefix = f"deid_{os.getpid()}_{os.urandom(4).hex()}_"
         self._log: deque[str] = deque(maxlen=_LOG_LINES)
         self._models: tuple[int, ...] = ()
@@ -65,13 +68,13 @@ class Server:
                     f"--exit-timeout-secs={int(_STOP_S)}",
                 ],
                 env={**server_environment(installation), **options.environment},
-                cwd=self._folder.name,  # the models' processes import from it first
+                cwd=self._folder.name,  # a private folder: the models' processes import from it first
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
-                start_new_session=True,  # Ctrl-C in a terminal is for us, who then stop the server in order
+                start_new_session=True,  # Ctrl-C reaches only this process, which then stops the server cleanly
                 preexec_fn=confinement(),
             )
         except OSError as error:
@@ -93,7 +96,7 @@ class Server:
             try:
                 if port is not None:
                     self._relays.append(HttpRelay((LOOPBACK, port), self._socket(file)))
-            except OSError as error:  # taken by another since the options were checked
+            except OSError as error:  # another process took the port after the options were checked
                 self.clean_up()
                 raise ModelError(f"cannot listen on {LOOPBACK}:{port} for {file} ({error.strerror})") from error
 
@@ -104,22 +107,22 @@ class Server:
 
     @property
     def log_tail(self) -> list[str]:
-        """The last lines the server wrote: warnings and errors, none of which holds what a request brought."""
+        """The last log lines of the server: warnings and errors, without content of requests."""
         return list(self._log)
 
     def _socket(self, name: str) -> str:
-        # Through /proc, because a path of a socket may have 107 bytes, and temporary folders may be deeper.
+        # Through /proc: a socket path may have at most 107 bytes, and paths of temporary folders may be longer.
         return f"/proc/{self.pid}/cwd/{name}"
 
     def exit_code(self) -> int | None:
-        """Return the exit code, negative for a signal; None while the server runs."""
+        """Return the exit code, negative for a signal, or None while the server runs."""
         return self._process.poll()
 
     def ask(self, method: str, path: str, body: object = None, *, timeout_s: float = _ASK_S) -> tuple[int, Any]:
-        """Send the server a request over HTTP, by the channel that it has for its supervisor; ``body`` becomes JSON.
+        """Send an HTTP request to the server's own socket, with ``body`` as JSON; return status and parsed content.
 
-        Returns the status and the content, read as JSON, None where there is none. Raises OSError, or HTTPException of
-        ``http.client``, when no complete answer comes; ``timeout_s`` bounds each wait for a part of it.
+        The content is None when the response has none. ``timeout_s`` limits each wait for a part of the response.
+        Raises OSError, or HTTPException of ``http.client``, when no complete response comes.
         """
         connection = SocketFileConnection(self._socket(OWN_SOCKET), timeout_s)
         try:
@@ -133,7 +136,7 @@ class Server:
             connection.close()
 
     def is_ready(self) -> bool:
-        """Ask the server whether it and all its models can take requests."""
+        """Return whether the server reports that it and all its models are ready."""
         try:
             status, _ = self.ask("GET", "/v2/health/ready")
             return status == http.client.OK
@@ -141,9 +144,9 @@ class Server:
             return False
 
     def wait_ready(self, stop: threading.Event | None = None) -> bool:
-        """Wait until all models are loaded and warm; return False when ``stop`` is set before.
+        """Wait until all models are loaded and warmed up. Return False when ``stop`` is set before that.
 
-        Raises ModelError when the server ends before, or takes too long.
+        Raises ModelError when the server ends before that, or is not ready after ``ready_s`` of the options.
         """
         stop = stop or threading.Event()
         deadline = time.monotonic() + self.options.ready_s
@@ -159,27 +162,27 @@ class Server:
             if stop.wait(_POLL_S):
                 return False
         self._models = children(self.pid)
-        with suppress(OSError):  # it has just ended, which the next look at it tells
+        with suppress(OSError):  # the server has just ended; the next check detects that
             limit_data(self.pid, self.options.request_memory_bytes)
         return True
 
     def has_all_models(self) -> bool:
-        """Say whether the process of every model still runs.
+        """Return whether the process of every model still runs.
 
-        The server calls itself ready without them, and answers every request to such a model with an error.
+        Without such a process the server still reports ready, but answers every request to that model with an error.
         """
         return all(parent(pid) == self.pid for pid in self._models)
 
     def computed_s(self, model: str) -> float:
-        """Return the processor time that the processes of a model have used."""
+        """Return the processor seconds that the processes of a model have used."""
         return sum(computed_s(pid) for pid in self._models if f"/{model}/" in command(pid))
 
     def has_stopped_process(self) -> bool:
-        """Say whether the server or the process of a model is stopped, as by SIGSTOP, and serves nobody."""
+        """Return whether the server or a model's process is stopped, for instance by SIGSTOP."""
         return any(is_stopped(pid) for pid in (self.pid, *self._models))
 
     def stop(self) -> None:
-        """Let requests in flight end, then stop the server and all its processes, and free their shared memory."""
+        """Wait for requests in flight, then stop the server and all its processes and remove their shared memory."""
         if self._process.poll() is None:
             self._process.terminate()
             try:
@@ -189,7 +192,10 @@ class Server:
         self.clean_up()
 
     def clean_up(self) -> None:
-        """Kill whatever is left of the server, as its models' processes after a crash, and free what it held."""
+        """Kill all remaining processes of the server, and remove its shared memory and its temporary folder.
+
+        After a crash of the server, the models' processes may still run.
+        """
         for relay in self._relays:
             relay.close()
         with suppress(ProcessLookupError):
@@ -219,7 +225,7 @@ class Server:
                 _logger.log(level, "tritonserver: %s", line.rstrip())
 
     def _complaint(self) -> str:
-        """Return the first error the server wrote, without the calls that led to it."""
+        """Return the first "failed to load" line of the log, else the last line, without the traceback."""
         first = next((line for line in self._log if "failed to load" in line), None)
         last = self._log[-1] if self._log else "it wrote nothing"
         return (first or last).partition("\\n\\nAt:")[0]

@@ -1,4 +1,4 @@
-"""What a server serves and where, checked before it is started, and the arguments that tell it so."""
+"""The options of a server, their checks before the start, and the command line arguments made from them."""
 
 import ipaddress
 import socket
@@ -10,21 +10,21 @@ from typing import Final
 from deid_runtime.errors import SettingsError
 
 LOOPBACK: Final = "127.0.0.1"
-#: The server's own HTTP socket, in its working directory: for its supervisor and for the relay of the HTTP port.
+#: The server's own HTTP socket, in its working directory. The supervisor and the relay of the HTTP port use it.
 OWN_SOCKET: Final = "http"
-#: As that, for the metrics.
+#: The socket of the metrics, in the same directory.
 METRICS_SOCKET: Final = "metrics"
 
-#: Interfaces by which a client can have tensors logged, read memory of the models, or change what is served.
+#: Interfaces through which a client can log tensors, read memory of the models, or change which models are served.
 _RESTRICTED: Final = "shared-memory,model-repository,trace,logging"
-# A request uses these interfaces when it has a header of this name and value. Arguments of a process are no secret, so
-# nobody may be able to send the header: HTTP ends a name at a line feed, and gRPC refuses line feeds and capitals.
+# Triton allows these interfaces to requests with a header of this name and value. Process arguments are not secret, so
+# the header must be impossible to send: HTTP ends a name at a line feed; gRPC refuses line feeds and capital letters.
 _UNSENDABLE_HEADER: Final = "Nobody\nSends\nThis=Nobody\nSends\nThis"
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Files (PEM) for TLS on gRPC; with ``client_authority`` clients must show a certificate it has signed."""
+    """PEM files for TLS on gRPC. With ``client_authority``, clients must present a certificate that it has signed."""
 
     certificate: Path
     key: Path
@@ -33,20 +33,20 @@ class Tls:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """What is served, and where it can be reached.
+    """The model repository, the addresses and the limits of a server.
 
-    gRPC listens on ``host``. Metrics and HTTP always stay on the loopback, because the server has no TLS for them.
+    gRPC listens on ``host``. Metrics and HTTP always listen on the loopback, since the server has no TLS for them.
     """
 
     repository: Path
     host: str = LOOPBACK
-    http_port: int | None = None  # without a port no client reaches the server by HTTP
+    http_port: int | None = None  # None: no HTTP for clients
     grpc_port: int = 8001
     metrics_port: int = 8002
     tls: Tls | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)  # for the models, beside that of this process
-    ready_s: float = 180.0  # how long loading the models may take
-    request_memory_bytes: int = 4 * 2**30  # what the server may take for requests; one that needs more is started again
+    environment: Mapping[str, str] = field(default_factory=dict)  # additional variables for the models
+    ready_s: float = 180.0  # time limit for loading the models
+    request_memory_bytes: int = 4 * 2**30  # memory limit for requests; a server that exceeds it is restarted
 
     @property
     def grpc(self) -> str:
@@ -55,7 +55,7 @@ class ServerOptions:
 
     @property
     def http(self) -> str | None:
-        """Host and port of the HTTP endpoint, None where there is none."""
+        """Host and port of the HTTP endpoint; None without HTTP."""
         return None if self.http_port is None else f"{LOOPBACK}:{self.http_port}"
 
     @property
@@ -65,14 +65,14 @@ class ServerOptions:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Names of the models of the repository."""
+        """Names of the models in the repository, sorted."""
         return tuple(sorted(path.parent.name for path in self.repository.glob("*/config.pbtxt")))
 
 
 def check_options(options: ServerOptions) -> None:
-    """Raise SettingsError when others could use the server without a certificate, or an address cannot be bound.
+    """Raise SettingsError when other machines could use the server without a certificate, or a port cannot be bound.
 
-    The server's own words for an address that it cannot bind are hard to read.
+    Ports are checked here since the server's own error message for a busy port is hard to read.
     """
     check_host(options.host, options.tls)
     ports = {"gRPC": options.grpc_port, "metrics": options.metrics_port}
@@ -94,9 +94,9 @@ def check_options(options: ServerOptions) -> None:
 
 
 def check_host(host: str, tls: Tls | None) -> None:
-    """Raise SettingsError unless ``host`` is of the loopback, or clients must show a certificate."""
+    """Raise SettingsError unless ``host`` is a loopback address or clients must present a certificate."""
     try:
-        is_loopback = ipaddress.IPv4Address(host).is_loopback  # the server cannot bind to any of IPv6
+        is_loopback = ipaddress.IPv4Address(host).is_loopback  # the server cannot bind to IPv6 addresses
     except ValueError:
         raise SettingsError(f"--host {host!r} is not an IPv4 address; expected one as 127.0.0.1 or 0.0.0.0") from None
     if not is_loopback and (tls is None or tls.client_authority is None):
@@ -108,7 +108,7 @@ def check_host(host: str, tls: Tls | None) -> None:
 
 
 def arguments(options: ServerOptions, backends: Path, shared_prefix: str) -> list[str]:
-    """Return the arguments of ``tritonserver``; names of its shared memory begin with ``shared_prefix``."""
+    """Return the arguments of ``tritonserver``. The names of its shared memory begin with ``shared_prefix``."""
     return [
         f"--model-repository={options.repository.resolve()}",
         f"--backend-directory={backends}",

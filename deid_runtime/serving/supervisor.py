@@ -1,4 +1,4 @@
-"""Keeps a server running until told to stop: starts it again when it ends, hangs or stays unready, ever less often."""
+"""Keep a server running: restart it with growing delays when it ends, hangs or stays unready, until told to stop."""
 
 import logging
 import threading
@@ -17,16 +17,16 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class RestartPolicy:
-    """When the server is started again, and how long is waited before: twice as long every time, up to a limit."""
+    """When to restart the server, and the delay before a restart, which doubles every time up to a limit."""
 
     first_delay_s: float = 0.5
     longest_delay_s: float = 30.0
-    stable_s: float = 60.0  # a server that ran so long starts the delays anew
-    unready_s: float = 10.0  # a server that calls itself unready, as when it has lost a model, is given so long
-    stopped_s: float = 5.0  # and one with a stopped process so long to be continued
-    canary_s: float = 10.0  # pause between two rounds of requests that tell a hung server from a busy one
-    silent_s: float = 60.0  # a model that answers nobody for so long while it is asked is hung
-    computing_s: float = 600.0  # one that computes all the time is given so long: notes may be long
+    stable_s: float = 60.0  # a server that ran this long resets the delay
+    unready_s: float = 10.0  # restart a server that is unready for this long, for instance after losing a model
+    stopped_s: float = 5.0  # restart a server with a process that is stopped for this long
+    canary_s: float = 10.0  # pause between two rounds of canary requests
+    silent_s: float = 60.0  # a model that answers no request for this long is hung
+    computing_s: float = 600.0  # the same for a model that computes meanwhile: notes may be long
     poll_s: float = 0.5
 
 
@@ -37,9 +37,9 @@ def supervise(
     on_ready: Callable[[Server], None],
     policy: RestartPolicy = RestartPolicy(),
 ) -> None:
-    """Run a server until ``stop`` is set; call ``on_ready`` each time it can take requests.
+    """Run a server until ``stop`` is set. Call ``on_ready`` each time the server becomes ready.
 
-    Raises DeidError when it cannot be started at all; once it was ready, it is started again whatever happens.
+    Raises DeidError when the server fails before it was ready for the first time. Later failures lead to a restart.
     """
     delay_s = policy.first_delay_s
     was_ready = False
@@ -53,7 +53,7 @@ def supervise(
                     on_ready(server)
                     hung = _watch(server, stop, policy)
                     if hung:
-                        server.clean_up()  # at once: it would not hear that it is to stop
+                        server.clean_up()  # kill at once: a hung server does not react to a stop signal
                 reason = hung or _reason(server)
         except DeidError as error:
             if not was_ready:
@@ -69,7 +69,10 @@ def supervise(
 
 
 def _watch(server: Server, stop: threading.Event, policy: RestartPolicy) -> str | None:
-    """Return when the server has ended, lost a model or is to be stopped, and when it hangs: then what it does."""
+    """Watch the server until it ends, loses a model, hangs, or ``stop`` is set.
+
+    Return a verb phrase that says how it hangs; None in all other cases.
+    """
     last_ready = last_running = time.monotonic()
     canary = Canary(server, interval_s=policy.canary_s, silent_s=policy.silent_s, computing_s=policy.computing_s)
     with canary:

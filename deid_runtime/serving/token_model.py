@@ -1,7 +1,7 @@
-"""The python backend of Triton for a graph or a part of one: the engine of ``deid run``, behind the server's batching.
+"""Triton's python backend for a graph or a part of a graph: the engine of ``deid run`` with the server's batching.
 
-Triton imports this through the small ``model.py`` of a model's folder and calls the class by its name. What it needs to
-know stands in the model's configuration, see :mod:`deid_runtime.serving.graph_models`.
+Triton imports this module through the small ``model.py`` in a model's folder, and calls the class by its name. The
+parameters are in the model's configuration, see :mod:`deid_runtime.serving.graph_models`.
 """
 
 import json
@@ -20,9 +20,9 @@ from deid_runtime.system.process_privacy import keep_private
 
 
 class TokenGraph:
-    """A loaded graph, or the encoder or one head of one, that answers many requests at once, each as if alone.
+    """A loaded graph, encoder or head. It runs many requests at once; their outputs do not depend on each other.
 
-    ``load`` makes its session. A session that has failed is never asked again: the next request loads another.
+    ``load`` makes the session. A failed session is never used again: the next request loads a new one.
     """
 
     def __init__(
@@ -43,14 +43,14 @@ class TokenGraph:
         self._call_rows = call_rows
 
     def check(self, arrays: Sequence[Array]) -> None:
-        """Raise InputError for a request that breaks the contract."""
+        """Raise InputError for a request whose arrays have a wrong type, shape or value."""
         if self._takes_tokens:
             check_tokens(arrays[0], arrays[1], arrays[2], self._limits)
         else:
             check_hidden(arrays[0], self._hidden_size)
 
     def answer(self, requests: Sequence[Sequence[Array]]) -> list[list[Array] | DeidError]:
-        """Return the outputs of every request, or why there are none. A bad request fails alone."""
+        """Return the outputs or the error of every request. An invalid request does not affect the others."""
         answers: list[list[Array] | DeidError] = []
         good: list[Sequence[Array]] = []
         for arrays in requests:
@@ -86,9 +86,10 @@ class TokenGraph:
 
 
 def load_token_graph(config: dict[str, Any], folder: Path) -> tuple[TokenGraph, list[str], list[str]]:
-    """Load the graph that a model's configuration, as Triton hands it over, asks for; with its inputs and outputs.
+    """Load the graph of a model; return it with the names of its inputs and outputs.
 
-    ``folder`` is the model's version folder. Raises ModelError when the engine cannot load the graph.
+    ``config`` is the model's configuration as Triton passes it; ``folder`` is the model's version folder. Raises
+    ModelError when the engine cannot load the graph.
     """
     parameters = {name: entry["string_value"] for name, entry in config["parameters"].items()}
     inputs = [entry["name"] for entry in config["input"]]
@@ -101,7 +102,7 @@ def load_token_graph(config: dict[str, Any], folder: Path) -> tuple[TokenGraph, 
             inputs,
             outputs,
             int(parameters["engine_threads"]),
-            parameters.get("precision", "float32"),  # not in what an earlier version wrote
+            parameters.get("precision", "float32"),  # absent in repositories of an earlier version
         ),
         inputs,
         Limits(int(parameters["vocabulary"]), int(parameters["token_types"])),
@@ -113,13 +114,13 @@ def load_token_graph(config: dict[str, Any], folder: Path) -> tuple[TokenGraph, 
 
 
 class TritonPythonModel:
-    """What Triton calls. Its requests and responses are those of ``triton_python_backend_utils``."""
+    """The class that Triton calls. Requests and responses have the types of ``triton_python_backend_utils``."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Load the graph. An error here ends the loading of the model, with its message in the server's log."""
+        """Load the graph. After an error Triton does not load the model and logs the message."""
         keep_private()
         check_version(os.environ)
-        # Only the server's own process has it.
+        # This module can be imported only in a process of the server.
         import triton_python_backend_utils as triton
 
         self._triton: Any = triton
@@ -127,7 +128,7 @@ class TritonPythonModel:
         self._graph, self._inputs, self._outputs = load_token_graph(json.loads(args["model_config"]), folder)
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
-        """Answer every request of a dynamic batch, in order."""
+        """Return one response per request of a dynamic batch, in order."""
         triton = self._triton
         refused = [_refusal(request) for request in requests]
         arrays = [
@@ -151,7 +152,7 @@ class TritonPythonModel:
         return responses
 
     def finalize(self) -> None:
-        """Free the graph, when the model is unloaded."""
+        """Free the graph when Triton unloads the model."""
         self._graph.close()
 
 

@@ -1,4 +1,4 @@
-"""What every python model does first: checks the server it is in, and the parts of a request that all models share."""
+"""The first checks of every python model: the version of its server, and the request parts common to all models."""
 
 import json
 import re
@@ -7,18 +7,19 @@ from typing import Any, Final
 
 from deid_runtime.errors import InputError, SettingsError
 
-#: NVIDIA's images say here what they hold, as 25.07. The server of the wheel, which `deid serve` runs, says nothing.
+#: NVIDIA's images set this variable to their version, such as 25.07. The wheel's server, which `deid serve` runs, does
+#: not set it.
 VERSION_VARIABLE: Final = "NVIDIA_TRITON_SERVER_VERSION"
-#: Servers before can be taken over by anybody who reaches them, by NVIDIA's bulletin of August 2025.
+#: According to NVIDIA's bulletin of August 2025, anybody who reaches an earlier server can take it over.
 LEAST_VERSION: Final = (25, 7)
 
-#: Characters of a request's id, and of its parameters as JSON, at most.
+#: Most characters of a request's id, and of its parameters as JSON.
 MAX_ID_CHARS: Final = 1024
 MAX_PARAMETERS_CHARS: Final = 4096
 
 
 def check_version(environment: Mapping[str, str]) -> None:
-    """Raise SettingsError in an image of NVIDIA before :data:`LEAST_VERSION`; a server that says nothing passes."""
+    """Raise SettingsError in an NVIDIA image before :data:`LEAST_VERSION`. A server without the variable passes."""
     version = environment.get(VERSION_VARIABLE, "")
     if not version:
         return
@@ -31,7 +32,7 @@ def check_version(environment: Mapping[str, str]) -> None:
 
 
 def check_request(request: Any) -> None:
-    """Raise InputError when the id or the parameters of a request are too large to be meant."""
+    """Raise InputError when the id or the parameters of a request are too large."""
     if len(request.request_id()) > MAX_ID_CHARS:
         raise InputError(
             f"the id of the request is too long, at most {MAX_ID_CHARS:,} characters are taken", stage="read"
@@ -44,6 +45,6 @@ def check_request(request: Any) -> None:
 
 
 def request_parameters(request: Any) -> dict[str, Any]:
-    """Return the parameters of a request that :func:`check_request` has passed."""
+    """Return the parameters of a request that has passed :func:`check_request`."""
     found: dict[str, Any] = json.loads(request.parameters() or "{}")
     return found
