@@ -36,8 +36,8 @@ _LATIN = re.compile(r"[a-zß-ɏḀ-ỿ]{2,24}")
 _GIVEN_BIRTHS = (5_000, 100_000)
 #: Largest rank for a family name of the American lists to be in class 2 and in class 3.
 _FAMILY_RANKS = (12_000, 2_000)
-#: SCOWL sizes of the words of class 3, 2 and 1. Lists above size 60 are not read; rarer words come from the other
-#: sources.
+#: SCOWL sizes of the words of class 3, 2 and 1. Lists above size 60 are not read; other
+#: sources decide on such words.
 _SCOWL_SIZES = {3: (10,), 2: (20, 35, 40, 50), 1: (55, 60)}
 #: Least number of corpus batches with the word outside identifiers: to be included, and to be in class 3.
 _BATCHES = (2, 30)

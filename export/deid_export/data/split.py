@@ -1,4 +1,4 @@
-"""Split a graph at the last hidden state: the encoder alone, and each head alone.
+"""Cut a graph at the last hidden state: the encoder alone, and each head alone.
 
 The parts hold the same nodes and weights as the whole graph. So the encoder followed by a head computes the same result
 as the whole. The cut is before the quantisation of the hidden state for the heads, so both sides keep their
@@ -23,7 +23,7 @@ _QUANTISING: Final = frozenset({"DequantizeLinear", "QuantizeLinear", "Mul"})
 
 @dataclass(frozen=True)
 class Parts:
-    """The files of a split graph; ``heads`` is by output name, ``hidden_size`` is the hidden values per token."""
+    """The files of a cut graph; ``heads`` is by output name, ``hidden_size`` is the hidden values per token."""
 
     encoder: Path
     heads: Mapping[str, Path]

@@ -1,4 +1,4 @@
-"""Split a corpus between patients: the notes of one patient must not be in both training and test."""
+"""Draw parts of a corpus by whole patients: the notes of one patient must not be in both training and test."""
 
 import random
 from collections import defaultdict
