@@ -73,7 +73,7 @@ def accept_above(path: Path, patients: int) -> int:
 
 
 def bulk(candidates: Sequence[Candidate], patients: int) -> set[int]:
-    """Return the positions of the pending candidates with at least so many patients."""
+    """Return the positions of the pending candidates with at least ``patients`` patients."""
     return {i for i, c in enumerate(candidates) if c.status == "pending" and c.patients >= patients}
 
 
