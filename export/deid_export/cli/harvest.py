@@ -1,4 +1,4 @@
-"""``deid-export adapt harvest``: from notes to review files."""
+"""``deid-export adapt harvest``: write review files from notes."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack

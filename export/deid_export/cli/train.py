@@ -1,4 +1,4 @@
-"""``deid-export train``: from annotated notes to a trained model."""
+"""``deid-export train``: train a model on annotated notes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
