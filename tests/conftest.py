@@ -1,4 +1,4 @@
-"""Settings of the whole suite: properties are judged by their answers, not by a busy machine's clock. One server."""
+"""Settings of the whole suite: property tests have no deadline, because the machine may be busy; one shared server."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,13 @@ settings.load_profile("suite")
 
 @pytest.fixture(scope="session")
 def served_folder(tmp_path_factory: pytest.TempPathFactory) -> ServedFolder:
-    """The packaged models as the repository of a server, and a folder with a key."""
+    """Write the packaged models as a server repository, and a folder with a key; return both."""
     installation()
     return write_served_folder(tmp_path_factory.mktemp("served"))
 
 
 @pytest.fixture(scope="session")
 def triton(served_folder: ServedFolder) -> Iterator[Server]:
-    """The real server with the packaged models, one for all tests: ``triton.options.grpc`` and ``.http`` say where."""
+    """Start one real server with the packaged models for all tests; see ``triton.options.grpc`` and ``.http``."""
     with started(served_folder.options(has_http=True)) as server:
         yield server

@@ -1,4 +1,4 @@
-"""The real inference server for tests: started from the wheel on free ports of the loopback."""
+"""Start the real inference server for tests, from the wheel, on free ports of the loopback."""
 
 import json
 import socket
@@ -28,13 +28,13 @@ KEY_NAME = "study"
 
 @dataclass(frozen=True)
 class ServedFolder:
-    """A repository to serve with a folder that holds the key :data:`KEY_NAME`."""
+    """A repository to serve, with a folder that holds the key :data:`KEY_NAME`."""
 
     repository: Path
     keys: Path
 
     def options(self, *, has_http: bool = False) -> ServerOptions:
-        """Return options with free ports."""
+        """Return server options with free ports."""
         http, grpc, metrics = free_ports(3)
         return ServerOptions(
             repository=self.repository,
@@ -46,7 +46,7 @@ class ServedFolder:
 
 
 def installation() -> Installation:
-    """Return the installed server; skip the test where the extra ``serve`` is not installed."""
+    """Return the installed server; skip the test when the extra ``serve`` is not installed."""
     pytest.importorskip("pytriton")
     return find_installation()
 
@@ -61,7 +61,7 @@ def write_served_folder(folder: Path) -> ServedFolder:
 
 
 def write_small_folder(folder: Path) -> ServedFolder:
-    """Write a repository of one model that starts fast into ``folder``; there are no keys."""
+    """Write a repository of one model that starts fast into ``folder``, without keys."""
     served = ServedFolder(folder / "repository", folder)
     (folder / "models").mkdir()
     manifest = read_manifest(changed_models(folder / "models", fast_alone))
@@ -73,18 +73,18 @@ def write_small_folder(folder: Path) -> ServedFolder:
 
 
 def processes(server: Server) -> list[psutil.Process]:
-    """Return the server's process and those of its models."""
+    """Return the process of the server and the processes of its models."""
     parent = psutil.Process(server.pid)
     return [parent, *parent.children(recursive=True)]
 
 
 def shared_memory(pid: int) -> set[str]:
-    """Return the files that servers started by a process hold in common with their models' processes."""
+    """Return the shared memory files of the servers that a process started and their model processes."""
     return {path.name for path in Path("/dev/shm").glob(f"deid_{pid}_*")}
 
 
 def changed_models(folder: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    """Make ``folder`` the packaged models with a changed manifest."""
+    """Write the packaged models with a changed manifest to ``folder`` and return it."""
     for path in find_models(None).iterdir():
         if path.name != "manifest.json":
             (folder / path.name).symlink_to(path)
@@ -95,12 +95,12 @@ def changed_models(folder: Path, change: Callable[[dict[str, Any]], None]) -> Pa
 
 
 def fast_alone(content: dict[str, Any]) -> None:
-    """Leave a manifest the profile ``fast`` with its graph."""
+    """Reduce a manifest to the profile ``fast`` and its graph."""
     del content["graphs"]["v1"], content["profiles"]["full"]
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports of the loopback that nobody listens on now."""
+    """Return ports of the loopback that are free now."""
     with ExitStack() as held:
         probes = [held.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:
@@ -110,14 +110,14 @@ def free_ports(count: int) -> list[int]:
 
 @contextmanager
 def started(options: ServerOptions) -> Iterator[Server]:
-    """Start one server, wait until it is ready, stop it at the end."""
+    """Start one server, wait until it is ready, and stop it at the end."""
     with Server(installation(), options) as server:
         server.wait_ready()
         yield server
 
 
 class Supervised:
-    """The servers of one supervision, in the order they became ready; the last runs now."""
+    """The servers of one supervisor, in the order in which they became ready; the last one runs now."""
 
     def __init__(self) -> None:
         self.servers: list[Server] = []
@@ -125,17 +125,17 @@ class Supervised:
 
     @property
     def server(self) -> Server:
-        """The server that runs now or ran last."""
+        """Return the server that runs now or ran last."""
         return self.servers[-1]
 
     def add(self, server: Server) -> None:
-        """Note that a server has become ready."""
+        """Record that a server has become ready."""
         with self._changed:
             self.servers.append(server)
             self._changed.notify_all()
 
     def wait_started(self, times: int, timeout_s: float = 120) -> Server:
-        """Wait until servers have become ready so many times in all; return the last."""
+        """Wait until ``times`` servers in total have become ready; return the last one."""
         deadline = time.monotonic() + timeout_s
         with self._changed:
             while len(self.servers) < times:
@@ -146,7 +146,7 @@ class Supervised:
 
 @contextmanager
 def supervised(options: ServerOptions, policy: RestartPolicy) -> Iterator[Supervised]:
-    """Run a server that is started again when it is killed; wait for the first start, stop it at the end."""
+    """Run a server that is started again when it is killed; wait for the first start, and stop it at the end."""
     stop = threading.Event()
     state = Supervised()
     found = installation()

@@ -1,4 +1,4 @@
-"""Hypothesis strategies shared by the tests: texts as clinical systems write them, and spans in them."""
+"""Hypothesis strategies of the tests: texts as clinical systems write them, and spans in them."""
 
 from hypothesis import strategies as st
 
@@ -10,7 +10,7 @@ _PIECES = (
     "\n", "\r\n", "\t", "  ", " ", "(", ")", "#", "e\u0301", "ﬁ", "漢字", "🙂", "Age:39Sex:F", "x5512",
 )  # fmt: skip
 
-#: Any text that UTF-8 can hold, and runs of what notes are made of.
+#: Any text that UTF-8 can encode, and sequences of the typical parts of notes.
 texts = st.one_of(
     st.text(st.characters(exclude_categories=("Cs",)), max_size=80),
     st.lists(st.sampled_from(_PIECES), max_size=40).map("".join),
@@ -19,7 +19,7 @@ texts = st.one_of(
 
 @st.composite
 def spans(draw: st.DrawFn, length: int) -> Span:
-    """A span of any label and source in a text of ``length`` code points, at least one."""
+    """Draw a span of any label and source in a text of ``length`` code points, at least one."""
     start = draw(st.integers(0, length - 1))
     end = draw(st.integers(start + 1, min(length, start + 12)))
     sources = draw(st.lists(st.sampled_from(sorted(SOURCE_RANK)), min_size=1, max_size=2, unique=True))
@@ -29,6 +29,6 @@ def spans(draw: st.DrawFn, length: int) -> Span:
 
 @st.composite
 def texts_with_spans(draw: st.DrawFn) -> tuple[str, list[Span]]:
-    """A text and spans in it, in no order, overlapping as they come."""
+    """Draw a text and spans in it, in any order, possibly overlapping."""
     text = draw(texts.filter(bool))
     return text, draw(st.lists(spans(len(text)), max_size=12))

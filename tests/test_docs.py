@@ -1,4 +1,4 @@
-"""The documentation: its code runs, its site builds without a warning and asks no other host for anything."""
+"""Test the documentation: its code runs, its site builds without a warning and loads nothing from other hosts."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from deid_runtime.labels import LABELS, group_of
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-#: A block of code, with the mark before it that says why it is not run.
+#: A block of code, after an optional mark with the reason why it is not run.
 _BLOCK = re.compile(
     r"^(?P<mark>[ ]*<!-- not run: (?P<reason>[^>]+) -->\n)?"
     r"(?P<indent>[ ]*)```(?P<language>\w*)\n(?P<code>.*?)^(?P=indent)```$",
@@ -30,7 +30,7 @@ has_models = pytest.mark.skipif(
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
-    """Return language and code of each block that runs."""
+    """Return language and code of each block that is run."""
     found = []
     for match in _BLOCK.finditer(page.read_text(encoding="utf-8")):
         if not match["mark"] and match["language"] not in _SHOWN_ONLY:
@@ -40,7 +40,7 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return an environment in which ``deid``, ``deid-export`` and ``python`` are those of this checkout."""
+    """Return an environment whose ``deid``, ``deid-export`` and ``python`` belong to this checkout."""
     folder = tmp_path_factory.mktemp("bin")
     for name, module in (
         ("deid", "deid_runtime"),
@@ -57,7 +57,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """Return a folder that looks like a clone: what pages read is there, and what they write goes nowhere else."""
+    """Return a folder that looks like a clone, with the files that pages read; pages write only there."""
     for name in ("examples", "model_repository", "export", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path
@@ -115,7 +115,7 @@ def test_the_page_of_labels_is_that_of_the_code() -> None:
 
 
 class Resources(HTMLParser):
-    """Collects what a browser would fetch for a page."""
+    """Collects the resources that a browser would load for a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class Resources(HTMLParser):
         named = {name: value or "" for name, value in attrs}
         self.classes |= set(named.get("class", "").split())
         if tag == "link" and named.get("rel") in ("next", "prev", "canonical"):
-            return  # says where, fetches nothing
+            return  # a link that loads nothing
         if tag in ("link", "script", "img", "iframe", "source", "video", "audio", "object", "embed"):
             self.fetched += [named[name] for name in ("href", "src", "srcset", "data") if named.get(name)]
 
@@ -161,7 +161,7 @@ def test_the_site_asks_no_other_host_for_anything(site: Path) -> None:
             assert not re.match(r"(?:\w+:)?//", target), f"{page.name} fetches {target}"
             there = (page.parent / target.partition("?")[0].partition("#")[0]).resolve()
             assert target.startswith("data:") or page.name == "404.html" or there.exists(), f"{page.name}: no {target}"
-        assert "mermaid" not in resources.classes  # the theme would fetch a script for it
+        assert "mermaid" not in resources.classes  # otherwise the theme would load a script
     for sheet in site.rglob("*.css"):
         assert not re.search(r"url\(['\"]?(?:https?:)?//|@import", sheet.read_text(encoding="utf-8"))
 
@@ -210,7 +210,7 @@ def annotated_lines(first: int, count: int) -> str:
 
 
 def test_adapting_to_a_site_ends_with_the_better_models(commands: dict[str, str], tmp_path: Path) -> None:
-    """The script of the site lead's tutorial with 30 notes and a very small model."""
+    """Run the script of the site lead's tutorial with 30 notes and a very small model."""
     pytest.importorskip("torch", reason="training needs torch")
     from deid_export.onnx.assemble import assemble
     from tests.export.lists import write_lists
@@ -248,9 +248,9 @@ def test_adapting_to_a_site_ends_with_the_better_models(commands: dict[str, str]
     }
     assert list(reached) == ["0-before", "1-threshold", "2-heads"]
     assert os.readlink(tmp_path / "site" / "current") == max(reached, key=lambda name: reached[name])
-    assert reached["2-heads"] > reached["0-before"]  # it learnt something
+    assert reached["2-heads"] > reached["0-before"]  # training had an effect
     registry = json.loads((tmp_path / "site" / "registry" / "registry.json").read_text(encoding="utf-8"))
-    assert {version["name"] for version in registry["versions"]} == {"v0", "v1"}  # what was before can be had again
+    assert {version["name"] for version in registry["versions"]} == {"v0", "v1"}  # the old version is kept
 
 
 def test_the_lock_of_the_documentation_fits_into_the_environment_of_all() -> None:

@@ -1,4 +1,4 @@
-"""Who may import whom. Read from the source, so that imports inside functions and of uninstalled packages count too."""
+"""Test which packages import which. Reads the source, so imports in functions and of missing packages count too."""
 
 import ast
 import subprocess
@@ -11,17 +11,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = {"deid_runtime": ROOT, "deid_client": ROOT / "client", "deid_export": ROOT / "export"}
 
-#: Package to those of ours it may import.
+#: Maps a package to our packages that it may import.
 ALLOWED = {
     "deid_runtime": {"deid_runtime"},
     "deid_client": {"deid_client", "deid_runtime"},
     "deid_export": {"deid_export", "deid_runtime"},
     "model_repository": {"deid_runtime"},
 }
-#: The only arrow besides: a module to the package it may import, inside a function.
+#: The only other import: from a module to the given package, only inside a function.
 LAZY = {"deid_runtime.cli.remote": {"deid_client"}}
 
-#: Library to the one package that may import it.
+#: Maps a library to the only package that may import it.
 OWNED = {
     "torch": "deid_export",
     "transformers": "deid_export",
@@ -31,8 +31,8 @@ OWNED = {
     "tritonclient": "deid_client",
 }
 
-#: The rooms of each package, lowest first: a module imports only from its own room and from rooms on lower rungs. Every
-#: room has a rung. Imports inside functions and under ``TYPE_CHECKING`` count like all others.
+#: The rooms of each package, lowest first. A module imports only from its own room and from rooms further down. Every
+#: room is in a ladder. Imports inside functions and under ``TYPE_CHECKING`` count like all others.
 LADDERS = {
     "deid_runtime": (
         ("errors",),
@@ -57,7 +57,7 @@ RUNGS = {
 
 
 def modules() -> Iterator[tuple[str, Path]]:
-    """Yield (dotted name, file) for every module of the three packages and every python backend."""
+    """Yield (dotted name, file) for every module of the three packages and every Python backend."""
     for package, folder in SOURCES.items():
         for path in sorted((folder / package).rglob("*.py")):
             parts = path.relative_to(folder).with_suffix("").parts
@@ -70,7 +70,7 @@ NAMES = {name for name, _ in modules()}
 
 
 def imports(name: str, path: Path) -> Iterator[tuple[str, bool, int]]:
-    """Yield (dotted target, whether it runs when the module is imported, line) of all imports, late ones too."""
+    """Yield (dotted target, whether it runs at import time, line) of all imports, including those in functions."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
 
     def walk(node: ast.AST, at_import: bool) -> Iterator[tuple[str, bool, int]]:
@@ -83,7 +83,7 @@ def imports(name: str, path: Path) -> Iterator[tuple[str, bool, int]]:
                     above = package.split(".")[: len(package.split(".")) - child.level + 1]
                     base = ".".join([*above, base]).strip(".")
                 for alias in child.names:
-                    # `from package import name` may name a module or something in the package's __init__.
+                    # In `from package import name`, the name is a module or a member of the package's __init__.
                     inner = f"{base}.{alias.name}"
                     yield inner if inner in NAMES else base, at_import, child.lineno
             is_late = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) or (
@@ -99,7 +99,7 @@ def package_of(name: str) -> str:
 
 
 def problem(name: str, target: str, at_import: bool) -> str | None:
-    """Say what is wrong with a module importing a target, None when nothing is."""
+    """Return what is wrong with the import of ``target`` by the module ``name``; None when nothing is."""
     here, there = package_of(name), package_of(target)
     if there in ALLOWED and there not in ALLOWED[here]:
         if there not in LAZY.get(name, set()):

@@ -1,4 +1,4 @@
-"""What is installed and shipped: locks, metadata and the wheel."""
+"""Test what is installed and shipped: locks, metadata and the wheel."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def test_no_lock_holds_torch_or_gpu_libraries(lock):
 def test_locks_agree_and_hold_each_other():
     locks = {lock.stem: pins(lock) for lock in LOCKS}
 
-    # The server needs numpy 1, which has no wheels for Python 3.13; what doesn't hold the server has numpy 2.
+    # The server needs numpy 1, which has no wheels for Python 3.13; locks without the server have numpy 2.
     numpy = {name: lock.pop("numpy").partition(".")[0] for name, lock in locks.items() if "numpy" in lock}
 
     assert numpy == {"runtime": "2", "dev": "2", "serve": "1", "image": "1", "export": "1"}
@@ -78,7 +78,7 @@ def test_the_runtime_needs_no_training_library():
 
 @pytest.mark.parametrize("path", ["README.md", "docker/Dockerfile", "scripts/demo.sh", "scripts/test.sh"])
 def test_what_is_installed_is_pinned_by_hashes(path):
-    """torch is the exception: its builds differ in their hashes."""
+    """Test that hashes pin every package except torch, whose builds differ in their hashes."""
     installs = re.findall(r"pip install [^\n]*", (ROOT / path).read_text(encoding="utf-8"))
 
     assert installs
@@ -150,7 +150,7 @@ def test_the_wheel_holds_the_models(wheel):
 
 
 def test_the_audit_needs_nothing_but_the_wheel_and_its_extra(wheel, tmp_path):
-    """What comes from this environment are libraries: a package of ours beside ``deid_runtime`` would not be found."""
+    """Test with only the libraries of this environment: our packages other than ``deid_runtime`` cannot be imported."""
     pytest.importorskip("pycrfsuite", reason="the attack trains a CRF")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "installed", [name for name in archive.namelist() if "deid_runtime/" in name])
@@ -174,7 +174,7 @@ def test_the_audit_needs_nothing_but_the_wheel_and_its_extra(wheel, tmp_path):
 
 
 def test_the_wheel_runs_where_there_is_no_checkout(wheel, tmp_path):
-    """Only our own files come from the wheel: libraries are those of this environment."""
+    """Test with our files from the wheel only; the libraries are those of this environment."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "installed")
     code = (

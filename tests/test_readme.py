@@ -1,4 +1,4 @@
-"""What the README shows runs as it stands there."""
+"""Test that the code in the README runs unchanged."""
 
 import json
 import re
@@ -60,7 +60,7 @@ def test_figures_are_those_of_the_committed_results():
     row("the family name alone found?", lambda each: each["forms"]["family alone"]["share"])
     row("made to mislead, how many are changed?", lambda each: each["facts"]["lines_changed_share"])
     assert f"({results['fast']['test']['notes']:,} invented" in figures
-    assert len(re.findall(r"^\|", figures, re.MULTILINE)) == 2 + 6  # the head, and the rows above
+    assert len(re.findall(r"^\|", figures, re.MULTILINE)) == 2 + 6  # the header, and the rows above
 
 
 def read(name):

@@ -1,1 +1,1 @@
-"""Training, export and quantising of the models; the only package here that imports torch and transformers."""
+"""Train, export and quantise the models; only this package imports torch and transformers."""

@@ -1,4 +1,4 @@
-"""The benchmark scripts as modules: they import their neighbours, as scripts do."""
+"""Import benchmark scripts as modules; they import their neighbours, as scripts do."""
 
 import importlib
 import sys
@@ -9,7 +9,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 def load_script(name: str) -> ModuleType:
-    """Import ``benchmarks/<name>.py`` with its folder and ``benchmarks`` on the path, and take those off again."""
+    """Import ``benchmarks/<name>.py`` with its folder and ``benchmarks`` on the path, then remove both."""
     script = FOLDER / name
     before = list(sys.path)
     sys.path[:0] = dict.fromkeys([str(script.parent), str(FOLDER)])

@@ -1,4 +1,4 @@
-"""What the accuracy benchmark keeps of a report."""
+"""Test which parts of a report the accuracy benchmark keeps."""
 
 import json
 from typing import Any

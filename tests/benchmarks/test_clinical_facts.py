@@ -1,4 +1,4 @@
-"""The counting of the benchmark; what it finds is its own business."""
+"""Test the counting of the benchmark, not its results."""
 
 from collections.abc import Sequence
 from pathlib import Path

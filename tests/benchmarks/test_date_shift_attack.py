@@ -1,4 +1,4 @@
-"""The attack on date offsets: it must find what is there to be found, and nothing where there is nothing."""
+"""Test the attack on date offsets: it must find what can be found, and nothing in the other cases."""
 
 import json
 import random
@@ -26,7 +26,7 @@ def test_many_visits_name_the_offset_modulo_seven_in_days(attack):
     found = attack.attack_visits("clinic", 32, _PATIENTS, offsets("days"), random.Random(1))
 
     assert found["named"] > 0.9
-    assert found["candidates"] < 110  # a sixth of those possible, or fewer
+    assert found["candidates"] < 110  # at most a sixth of the possible offsets
 
 
 def test_whole_weeks_leave_nothing_of_the_weekdays_to_be_named(attack):

@@ -1,4 +1,4 @@
-"""Tables of the benchmarks page are those of the committed results."""
+"""Test that the tables of the benchmarks page equal the committed results."""
 
 import json
 

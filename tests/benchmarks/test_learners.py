@@ -1,4 +1,4 @@
-"""The benchmarks of training data and of baselines, the whole way on small notes, with a learner that needs no base."""
+"""Test the benchmarks of training data and baselines end to end on small notes, with a learner without a base model."""
 
 import dataclasses
 import json
@@ -24,7 +24,7 @@ Run = Callable[..., tuple[dict[str, Any], str]]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a script on 16 notes of two batches with 4 others as dev; return its results and what it printed."""
+    """Run a script on 16 notes of two batches with 4 other notes as dev; return its results and its output."""
     notes = [
         dataclasses.replace(note, id=f"{('T1', 'T2')[number % 2] if number < 16 else 'D1'}-{number}")
         for number, note in enumerate(gold_notes(20))

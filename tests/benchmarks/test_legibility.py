@@ -1,4 +1,4 @@
-"""The counting of the benchmark, and that its committed results are those of the present signs."""
+"""Test the counting of the benchmark, and that its committed results fit the present signs."""
 
 import json
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_every_form_in_a_whole_note_is_held_back_unless_the_detectors_read_it(be
     rows = {row["form"]: row for row in RESULTS["rows"] if row["dose"] == "note"}
 
     assert list(rows) == list(benchmark.ATTACKS)
-    # What passes leaks little more than the plain note, but for these forms, of which the page tells.
+    # Notes that pass leak little more than the plain note, except in these forms, which the page names.
     leaking = {form for form, row in rows.items() if row["held_back"] < 1 and row["leak_of_passed"] > 0.01}
     assert leaking == {
         "hyphenated: words broken over line ends",

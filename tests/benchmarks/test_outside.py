@@ -1,4 +1,4 @@
-"""The outside check: its cases, and what counts as found."""
+"""Test the outside check: its cases, and which spans count as found."""
 
 import sys
 from types import ModuleType

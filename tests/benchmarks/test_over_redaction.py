@@ -1,4 +1,4 @@
-"""The counting of the benchmark; what it finds is its own business."""
+"""Test the counting of the benchmark, not its results."""
 
 import gzip
 import importlib.util
@@ -19,7 +19,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 
 @pytest.fixture(scope="module")
 def benchmark():
-    """The script as a module; it imports its neighbours as scripts do."""
+    """Import the script as a module; it imports its neighbours as scripts do."""
     before = list(sys.path)
     sys.path.insert(0, str(FOLDER))
     try:

@@ -1,4 +1,4 @@
-"""The arithmetic, the plan and the loop of the serving benchmarks; what they find is their own business."""
+"""Test the arithmetic, the plan and the loop of the serving benchmarks, not their results."""
 
 import asyncio
 from collections import Counter
@@ -84,7 +84,7 @@ def test_the_loop_keeps_as_many_questions_under_way_as_asked_and_counts_the_meas
     assert most == 7
     assert under_way == 0
     assert 0.2 <= measured.seconds < 5
-    assert min(measured.numbers) >= 7  # the first ones came while it was warming up
+    assert min(measured.numbers) >= 7  # the first ones came during the warm-up
     assert len(set(measured.numbers)) == len(measured.numbers) == len(measured.latencies_s)
     assert min(measured.latencies_s) >= 0.01
     assert measured.failures.keys() == {"TimeoutError"}
@@ -133,7 +133,7 @@ def test_the_plan_compares_one_thing_at_a_time(planning):
         assert sum(differs) == (cell.series != reference.name)
     of_reference = {(cell.concurrency, cell.rows) for cell in cells if cell.series == reference.name}
     assert of_reference == {(concurrency, rows) for concurrency in (1, 4, 16, 64) for rows in (1, 8, 32)}
-    assert len(cells) * (3 + 0.7) < 6 * 60  # of the twelve minutes that all of it may take
+    assert len(cells) * (3 + 0.7) < 6 * 60  # of twelve minutes for the whole benchmark
 
 
 def test_what_cannot_be_served_is_left_out_with_a_reason(planning):

@@ -1,4 +1,4 @@
-"""What the robustness benchmark counts as lost, doubled, changed and flat."""
+"""Test what the robustness benchmark counts as lost, duplicated, changed and flat."""
 
 import json
 import random

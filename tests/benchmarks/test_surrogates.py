@@ -1,4 +1,4 @@
-"""The checkers of the benchmark: each must fail what it is there to catch."""
+"""Test the checkers of the benchmark: each must report the fault it exists for."""
 
 import importlib.util
 import json
@@ -13,7 +13,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 def load(name):
-    """A script as a module; it imports its neighbours as scripts do."""
+    """Import a script as a module; it imports its neighbours as scripts do."""
     before = list(sys.path)
     sys.path.insert(0, str(FOLDER))
     try:
@@ -71,7 +71,7 @@ def test_the_form_of_a_name(forms, original, made, faults):
         ("Margaret", ["given"]),
         ("Kowalczyk", ["family"]),
         ("Zqvorblatt", [""]),
-        ("ko", [""]),  # initials, as a rule
+        ("ko", [""]),  # usually initials
         ("Hyun-woo", ["", ""]),
         ("Wu Guang-Li", ["", "", ""]),
         ("SUBRAMANIAM MEI-LING", ["", "", ""]),

@@ -1,4 +1,4 @@
-"""What the tests of the client share: engines, notes, and what the embedded engine says of them."""
+"""Fixtures of the client tests: engines, notes, and the answers of the embedded engine."""
 
 import json
 import shutil
@@ -53,7 +53,7 @@ def notes() -> list[Note]:
 
 @pytest.fixture(scope="session")
 def expected(models: Models, sentences: Sequence[Sequence[Sentence]]) -> dict[str, list[list[Span]]]:
-    """What the embedded engine finds, by profile."""
+    """Return the spans that the embedded engine finds, by profile."""
     found = {profile: embedded(models, Settings(profile=profile))(_TEXTS, sentences) for profile in ("fast", "full")}
     assert any(found["fast"])
     return found
@@ -61,7 +61,7 @@ def expected(models: Models, sentences: Sequence[Sequence[Sentence]]) -> dict[st
 
 @pytest.fixture(scope="session")
 def asking() -> Callable[..., TritonServer]:
-    """Makes settings for small requests and short waits."""
+    """Return a function that makes settings for small requests and short waits."""
 
     def make(*servers: FaultServer, **changes: Any) -> TritonServer:
         settings: dict[str, Any] = {
@@ -80,7 +80,7 @@ def asking() -> Callable[..., TritonServer]:
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """The addresses of :data:`NAME`, to be changed by a test; in place of a name server."""
+    """Replace the name server; return the addresses of :data:`NAME`, which a test may change."""
     addresses = {NAME: ["127.0.0.1", "127.0.0.2"]}
     real = socket.getaddrinfo
 
@@ -96,7 +96,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 
 
 def embedded(models: Models, settings: Settings) -> ModelTagger:
-    """Return the tagger that runs the engines in this process; they are shared, so it is not to be closed."""
+    """Return the tagger that runs the engines in this process; do not close it, because the engines are shared."""
     manifest, profile = choose_profile(settings)
     engines = [(graph, models.locked(graph)) for graph in profile.graphs]
     encoder = WordEncoder.from_file(manifest.tokenizer)
@@ -104,7 +104,7 @@ def embedded(models: Models, settings: Settings) -> ModelTagger:
 
 
 def make_certificate(folder: Path, subject: str) -> tuple[Path, Path]:
-    """Write a certificate for ``subject`` that vouches for itself, and its key; return both paths."""
+    """Write a self-signed certificate for ``subject`` and its key; return both paths."""
     if shutil.which("openssl") is None:
         pytest.skip("certificates are made with openssl")
     subprocess.run(

@@ -1,6 +1,6 @@
-"""A small server of the KServe v2 protocol that answers with the real engine, and fails on demand.
+"""A small server of the KServe v2 protocol that answers with the real engine and fails on demand.
 
-For fault injection only; what a real server does is tested with a real one.
+It is only for fault injection; the behaviour of a real server is tested with a real one.
 """
 
 import json
@@ -23,12 +23,12 @@ from deid_runtime.text.windows import WINDOW_TOKENS
 
 Request = service_pb2.ModelInferRequest
 Answer = service_pb2.ModelInferResponse
-#: Changes an answer, or fails; has the server to stop it, and the context to abort the call.
+#: Changes an answer or fails; gets the server, to stop it, and the context, to abort the call.
 Fault = Callable[["FaultServer", grpc.ServicerContext, Answer], Answer]
 
 
 class _Locked:
-    """An engine that waits for its turn."""
+    """An engine that answers one caller at a time."""
 
     def __init__(self, engine: Engine, lock: threading.Lock) -> None:
         self.name = engine.name
@@ -41,7 +41,7 @@ class _Locked:
             return self._engine(input_ids, token_type_ids, attention_mask)
 
     def close(self) -> None:
-        """Leave the engine, which is shared, as it is."""
+        """Do nothing: the engine is shared."""
 
 
 class Models:
@@ -59,11 +59,11 @@ class Models:
         return self._engines[graph.name]
 
     def locked(self, graph: Graph) -> Engine:
-        """Return the engine for use beside the servers: it answers one caller at a time, as it must."""
+        """Return the engine for use outside the servers; it answers one caller at a time, as it must."""
         return _Locked(self.engine(graph), self._lock)
 
     def run(self, graph: Graph, inputs: dict[str, np.ndarray]) -> list[TokenScores]:
-        # Padded as for the embedded engine, whose kernels are kept by shape.
+        # Padded as for the embedded engine, which keeps kernels by shape.
         rows, width = inputs["input_ids"].shape
         padded = {name: np.zeros((1 << (rows - 1).bit_length(), width), np.int32) for name in INPUTS}
         for name, array in inputs.items():
@@ -74,10 +74,10 @@ class Models:
 
 
 class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
-    """A context manager. ``faults`` are used up one a request; when there are none, all goes well.
+    """A context manager that runs the server. Each request uses up one of ``faults``; without faults it succeeds.
 
-    They concern requests with notes. Probes fail by ``probe_fault``; a silent server answers neither, and goes on
-    answering questions about its configuration, as a real one whose model process is stopped.
+    Faults affect requests with notes. ``probe_fault`` makes probes fail. A silent server answers neither, but still
+    answers requests for its configuration, like a real server whose model process is stopped.
     """
 
     def __init__(
@@ -91,16 +91,16 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
         self.probe_fault: Fault | None = None
         self.is_silent = False
         self.version = "2.60.0"
-        self.raw_answer: bytes | None = None  # in place of every answer to an inference; from the next start on
+        self.raw_answer: bytes | None = None  # replaces every answer to an inference, from the next start on
         self.asked: list[tuple[str, int]] = []  # (request id, rows), without probes
-        self.probed: list[str] = []  # the models that probes asked
+        self.probed: list[str] = []  # the models of the probes
         self.metadata: list[dict[str, str]] = []
-        self.parameters: dict[str, str] = {}  # replace those of the manifest
-        self.config = model_config_pb2.ModelConfig()  # stands before that of the manifest in every answer
-        self.output_type: int | None = None  # of every output, in place of its own
-        self.refused_token: int | None = None  # requests with it are turned down as malformed
-        self.held_token: int | None = None  # requests with it get no answer
-        self.refuses_config: grpc.StatusCode | None = None  # what a client that looks at the models is told
+        self.parameters: dict[str, str] = {}  # replaces the parameters of the manifest
+        self.config = model_config_pb2.ModelConfig()  # put before the configuration of the manifest in every answer
+        self.output_type: int | None = None  # type of every output, replaces the real one
+        self.refused_token: int | None = None  # requests with this token are refused as malformed
+        self.held_token: int | None = None  # requests with this token get no answer
+        self.refuses_config: grpc.StatusCode | None = None  # answer to requests for the configuration
         self.most_at_once = 0
         self._at_once = 0
         self._is_restarting = False
@@ -129,13 +129,13 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
         self._server = server
 
     def stop(self) -> None:
-        """End at once: calls under way are cut off."""
+        """Stop at once: calls in progress are cut off."""
         if self._server is not None:
             self._server.stop(None).wait()
             self._server = None
 
     def stop_for(self, seconds: float) -> None:
-        """Stop, and start again on the same port after a while; returns at once."""
+        """Stop, and start again on the same port after ``seconds``; return at once."""
 
         def restart() -> None:
             self.stop()
@@ -181,7 +181,7 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
         return service_pb2.ModelConfigResponse(config=config)
 
     def _raw_handler(self, answer: bytes) -> grpc.GenericRpcHandler:
-        """Answer inferences with bytes as they are, questions about the configuration as ever."""
+        """Answer inferences with the raw bytes ``answer``, and requests for the configuration as usual."""
         return grpc.method_handlers_generic_handler(
             "inference.GRPCInferenceService",
             {
@@ -279,11 +279,11 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
 
 
 class StreamError(Exception):
-    """Makes a stream answer with words in place of an answer."""
+    """Makes a stream answer with an error message."""
 
 
 def abort(code: grpc.StatusCode) -> Fault:
-    """Fail with a status."""
+    """Fail with a gRPC status."""
 
     def fail(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
         context.abort(code, "the words of the server")
@@ -292,7 +292,7 @@ def abort(code: grpc.StatusCode) -> Fault:
 
 
 def say(message: str) -> Fault:
-    """Answer a request on a stream with words."""
+    """Answer a request on a stream with an error message."""
 
     def fail(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
         raise StreamError(message)
@@ -311,14 +311,14 @@ def slow(seconds: float) -> Fault:
 
 
 def hang(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
-    """Give no answer until the client has given up."""
+    """Give no answer until the client gives up."""
     while context.is_active():
         time.sleep(0.01)
     return answer
 
 
 def die(seconds: float) -> Fault:
-    """Stop the server with this call and all others under way, and start it again after a while."""
+    """Stop the server with all calls in progress, and start it again after ``seconds``."""
 
     def stop(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
         server.stop_for(seconds)
@@ -329,20 +329,20 @@ def die(seconds: float) -> Fault:
 
 
 def half(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
-    """Give half of the outputs."""
+    """Return half of the outputs."""
     del answer.outputs[5:]
     del answer.raw_output_contents[5:]
     return answer
 
 
 def cut(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
-    """Give half of the bytes of an output."""
+    """Return half of the bytes of an output."""
     answer.raw_output_contents[1] = answer.raw_output_contents[1][::2]
     return answer
 
 
 def fewer_rows(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
-    """Give an output of fewer rows, consistent in itself."""
+    """Return an output with fewer rows and a consistent shape."""
     shape = answer.outputs[0].shape
     answer.raw_output_contents[0] = answer.raw_output_contents[0][: -shape[1]]
     shape[0] -= 1
@@ -350,7 +350,7 @@ def fewer_rows(server: FaultServer, context: grpc.ServicerContext, answer: Answe
 
 
 def other_type(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
-    """Give scores as another type of the same size."""
+    """Return scores as another type of the same size."""
     answer.outputs[1].datatype = "BF16"
     return answer
 
@@ -362,20 +362,20 @@ def other_id(server: FaultServer, context: grpc.ServicerContext, answer: Answer)
 
 
 def huge(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
-    """Give more bytes than any answer can have."""
+    """Return more bytes than any answer can have."""
     answer.raw_output_contents[0] = bytes(80 * 2**20)
     return answer
 
 
 def too_many_bytes(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
-    """Give sizes whose product is that of the content only where numbers are cut off at 64 bits."""
+    """Return a shape whose product fits the content only after overflow at 64 bits."""
     answer.outputs[0].shape[:] = [2**32, 2**32]
     answer.raw_output_contents[0] = b""
     return answer
 
 
 def score_of(value: float) -> Fault:
-    """Give one score of a value that a probability cannot have."""
+    """Return one score that is no probability."""
 
     def change(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
         scores = np.frombuffer(answer.raw_output_contents[1], np.float16).copy()
@@ -387,6 +387,6 @@ def score_of(value: float) -> Fault:
 
 
 def unknown_tag(server: FaultServer, context: grpc.ServicerContext, answer: Answer) -> Answer:
-    """Give a tag that the head does not have."""
+    """Return a tag that the head does not have."""
     answer.raw_output_contents[0] = b"\xff" + answer.raw_output_contents[0][1:]
     return answer

@@ -1,4 +1,4 @@
-"""A relay of TCP connections that can stop forwarding at any byte, as a network that fails half-way."""
+"""A relay of TCP connections that can stop forwarding at any byte, like a network that fails midway."""
 
 import socket
 import threading
@@ -9,10 +9,10 @@ from typing import Self
 
 
 class Relay:
-    """Forwards connections to a port of this machine. A context manager.
+    """Forward connections to a port of this machine. A context manager.
 
-    ``left`` is the number of bytes of the server that are forwarded now, over all connections; None means all. What
-    comes after them waits. Connections stay open.
+    ``left`` is the number of bytes that are still forwarded from the server, over all connections; None means all.
+    Later bytes wait. Connections stay open.
     """
 
     def __init__(self, port: int) -> None:

@@ -1,4 +1,4 @@
-"""A host name with several addresses is as many servers: all are used, checked, and replaced by each other."""
+"""Test a host name with several addresses: each is a server that is used, checked and replaced by the others."""
 
 import time
 from contextlib import contextmanager
@@ -19,13 +19,13 @@ QUICK = {"first_pause_seconds": 0.02, "longest_pause_seconds": 0.2, "lookup_seco
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """The certificate of the name, and its key: what is sent to a name is encrypted."""
+    """Return the certificate of the name and its key, because connections to a name are encrypted."""
     return make_certificate(tmp_path_factory.mktemp("tls"), f"DNS:{NAME}")
 
 
 @pytest.fixture(scope="module")
 def serving(models, certificate):
-    """Makes servers that have the certificate of the name."""
+    """Return a function that makes servers with the certificate of the name."""
     chain, key = (path.read_bytes() for path in certificate)
     credentials = grpc.ssl_server_credentials([(key, chain)])
 
@@ -46,7 +46,7 @@ def asking_name(certificate):
 
 @contextmanager
 def two_servers(serving):
-    """Two servers on one port of two addresses of this machine."""
+    """Return two servers on one port of two addresses of this machine."""
     with serving() as first, serving(host="127.0.0.2", port=first.port) as second:
         yield first, second
 
@@ -73,7 +73,7 @@ def test_one_address_stands_in_for_another(known, serving, asking_name, texts, s
 
 
 def until_asked(tagger, server, texts, sentences, expected):
-    """Ask until ``server`` is asked too."""
+    """Send requests until ``server`` gets one too."""
     server.asked.clear()
     until = time.monotonic() + 30
     while not server.asked and time.monotonic() < until:
@@ -97,7 +97,7 @@ def test_a_server_that_comes_is_found_and_one_that_goes_is_asked_no_more(
         for _ in range(5):
             assert tagger(texts, sentences) == expected["fast"]
         assert not first.asked
-        known[NAME] = []  # what is known stays when the name server fails
+        known[NAME] = []  # known addresses stay when the name server fails
         time.sleep(0.3)
         second.stop()
         until_asked(tagger, third, texts, sentences, expected)

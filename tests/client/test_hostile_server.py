@@ -1,4 +1,4 @@
-"""A server or a network that misbehaves costs bounded time and memory, and ends in a clear error."""
+"""Test that a misbehaving server or network costs bounded time and memory and gives a clear error."""
 
 import socket
 import time

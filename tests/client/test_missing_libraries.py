@@ -1,4 +1,4 @@
-"""Without the extra [client] whoever asks for a server is told in one line how to install it."""
+"""Test that without the extra [client] a server setting gives one line with the command that installs it."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ INSTALL = "pip install '.[client]'"
 
 @pytest.fixture
 def without_client(tmp_path: Path) -> dict[str, str]:
-    """An environment in which the libraries of the client cannot be imported."""
+    """Return an environment in which the libraries of the client cannot be imported."""
     for name in ("grpc", "tritonclient", "prometheus_client"):
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('No module named {name}', name='{name}')\n")
     paths = (tmp_path, ROOT, ROOT / "client", ROOT / "export")

@@ -1,4 +1,4 @@
-"""Notes in, outcomes out, in order: bounded, with failures as values, and just what the embedded pipeline gives."""
+"""Test notes in, outcomes out: in order, bounded, failures as values, and equal to the embedded pipeline."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""``deid run --server``: the same bytes as without, every note once, whatever the server does."""
+"""Test ``deid run --server``: the same bytes as without a server, every note once, whatever the server does."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A service that is down or has other models: said once, loudly, and not paid for with a deadline a note."""
+"""Test a service that is down or has other models: one clear message, and not one deadline per note."""
 
 import time
 from contextlib import suppress
@@ -104,7 +104,7 @@ def test_the_only_server_that_comes_back_with_other_models_is_an_error(models, a
 
 
 def _found_again(tagger, texts, sentences):
-    """Return the first answer there is, or None after a minute."""
+    """Return the first answer, or None after a minute."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
         with suppress(ModelError):
@@ -156,7 +156,7 @@ def test_a_service_that_only_looks_alive_costs_one_call_after_its_deadline(model
             with pytest.raises(ModelError):
                 tagger(texts, sentences)
             time.sleep(0.01)
-        # Each time it seemed to be back a few were tried; without that, a deadline's worth would have been.
+        # After each apparent recovery only a few calls were tried, not all calls of a deadline.
         assert len(server.asked) - calls < 60
 
 

@@ -1,4 +1,4 @@
-"""Settings of the connection: endpoints, headers, what must not be shown or sent."""
+"""Test the settings of the connection: endpoints, headers, and what must not be shown or sent."""
 
 import pickle
 

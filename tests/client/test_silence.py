@@ -1,4 +1,4 @@
-"""A server that gives no answer costs one deadline, not one a note, and is used again when its models answer."""
+"""Test a silent server: it costs one deadline, not one per note, and is used again when its models answer."""
 
 import time
 from contextlib import suppress
@@ -19,7 +19,7 @@ WAIT_S = 60
 
 
 def found_again(tagger, texts, sentences):
-    """Return the first answer there is, None after a minute."""
+    """Return the first answer, or None after a minute."""
     until = time.monotonic() + WAIT_S
     while time.monotonic() < until:
         with suppress(ModelError):
@@ -47,7 +47,7 @@ def test_a_silent_server_is_asked_once_and_then_only_probed(
             with pytest.raises(ModelError, match=rf"given up after 1 s: {server.address} gave no answer in time"):
                 tagger(texts, sentences)
             asked, probed = len(server.asked), len(server.probed)
-            # Several probes go unanswered meanwhile, each with its pause: far longer than all of the pauses together.
+            # Several probes stay unanswered, each with a pause, so this takes far longer than all pauses together.
             while len(server.probed) < probed + 4:
                 with pytest.raises(ModelError, match=r"the service is down.*gave no answer in time"):
                     tagger(texts, sentences)

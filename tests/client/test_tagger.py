@@ -1,4 +1,4 @@
-"""The tagger that asks a server says what the embedded engine says, whatever goes wrong on the way."""
+"""Test that the tagger of a server answers like the embedded engine, whatever fails on the way."""
 
 import time
 
@@ -16,7 +16,7 @@ STREAMS = [pytest.param(False, id="unary"), pytest.param(True, id="stream")]
 
 @pytest.fixture(scope="module", params=STREAMS)
 def asked(request, models, asking):
-    """A server and a tagger that asks it, for many faults one after the other."""
+    """Return a server and its tagger, for many faults one after the other."""
     with (
         FaultServer(models) as server,
         asking(server, is_streaming=request.param, call_seconds=2.0).connect(SETTINGS) as tagger,

@@ -1,4 +1,4 @@
-"""Questions and answers as messages: what goes in comes out, and what does not fit is refused."""
+"""Test requests and answers as messages: values survive the round trip, and messages that do not fit are refused."""
 
 import grpc
 import numpy as np

@@ -1,4 +1,4 @@
-"""Encrypted connections: the right authority is trusted, another is not, and the server may ask who the client is."""
+"""Test encrypted connections: only the right authority is trusted, and the server may ask for a client certificate."""
 
 import grpc
 import pytest
@@ -19,7 +19,7 @@ def certificate(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(models, certificate):
-    """A server that asks its clients for a certificate."""
+    """Start a server that asks its clients for a certificate."""
     chain, key = (path.read_bytes() for path in certificate)
     credentials = grpc.ssl_server_credentials([(key, chain)], chain, require_client_auth=True)
     with FaultServer(models, credentials=credentials) as running:

@@ -1,4 +1,4 @@
-"""The same promises against the real server: identical answers by every way of asking, and no note lost to SIGKILL."""
+"""Test the same promises on the real server: equal answers on every path, and no note lost after SIGKILL."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ KEY = bytes(range(32))
 
 @pytest.fixture(scope="module")
 def sample_texts():
-    """The sample notes, with what makes windows differ: capitals, a line far too long, a note of many windows."""
+    """Return the sample notes and texts with special windows: capitals, a line far too long, a note of many windows."""
     texts = [row["text"] for row in read_rows(ROOT / "examples" / "notes.jsonl")]
     return [
         *texts,
@@ -84,7 +84,7 @@ def test_a_server_killed_on_the_way_costs_no_note(served_folder, models, sample_
             is_streaming=is_streaming,
             request_tokens=512,
             call_seconds=60.0,
-            batch_seconds=300.0,  # a busy machine takes its time to start a server
+            batch_seconds=300.0,  # a busy machine needs long to start a server
         )
         with server.connect(Settings()) as tagger:
             found = tagger(texts[:10], sentences[:10])
@@ -112,7 +112,7 @@ def process_of(model, server):
     wanted = f"{server.options.repository}/{model}/1/model.py".encode()
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # a process that has ended meanwhile
+        with suppress(OSError):  # a process that has ended in the meantime
             is_child = f"PPid:\t{server.pid}\n" in (folder / "status").read_text()
             if is_child and wanted in (folder / "cmdline").read_bytes().split(b"\0"):
                 found.append(int(folder.name))
@@ -122,7 +122,7 @@ def process_of(model, server):
 
 def test_a_model_whose_process_is_stopped_costs_one_deadline_for_all_notes(served_folder, sample_texts):
     notes = [Note(f"n{number}", f"{number}. {sample_texts[number % 8]}", "p1") for number in range(30)]
-    # A supervisor that leaves the stopped process to the client.
+    # A supervisor that leaves it to the client to handle the stopped process.
     policy = RestartPolicy(first_delay_s=0.1, unready_s=600.0, stopped_s=600.0, silent_s=600.0)
     with supervised(served_folder.options(), policy) as running, ExitStack() as clients:
         endpoint = running.server.options.grpc
@@ -139,15 +139,15 @@ def test_a_model_whose_process_is_stopped_costs_one_deadline_for_all_notes(serve
         stopped = process_of("v0", running.server)
         os.kill(stopped, signal.SIGSTOP)
         try:
-            assert running.server.is_ready()  # what it says of itself is no help
+            assert running.server.is_ready()  # the server's own readiness does not show the fault
             lost = [outcomes(client, notes) for client in opened]
-            for note in notes[:8]:  # far apart in time, so that the endpoint is not only left alone for a moment
+            for note in notes[:8]:  # far apart in time, so that a short pause of the endpoint is not enough
                 time.sleep(0.5)
                 lost = [row + outcomes(client, [note]) for row, client in zip(lost, opened, strict=True)]
             labels = {"endpoint": endpoint, "status": "DEADLINE_EXCEEDED"}
             calls = [client.metrics.registry.get_sample_value("deid_client_calls_total", labels) for client in opened]
         finally:
-            os.kill(running.server.pid, signal.SIGKILL)  # the supervisor ends what is left, and starts another
+            os.kill(running.server.pid, signal.SIGKILL)  # the supervisor ends the rest and starts a new server
         running.wait_started(2)
         again = []
         for client in opened:
@@ -174,7 +174,7 @@ def test_a_full_queue_turns_requests_down_and_none_is_lost(tmp_path, models, sam
     folder = ServedFolder(tmp_path / "repository", tmp_path)
     with repository_folder(models.manifest, folder.repository):
         graph = models.manifest.graphs["v0"]
-        # Whoever comes third within the 50 ms that rows wait for company finds the queue full.
+        # A third request within the 50 ms that rows wait for others finds the queue full.
         options = ServingOptions(call_rows=1, preferred_sizes=(64,), max_queue_delay_us=50_000, max_queue_size=2)
         write_graph_model(folder.repository, GraphModels(models.manifest, options).whole(graph), graph.file)
 
@@ -203,7 +203,7 @@ def test_a_request_that_waited_too_long_is_turned_down_as_overload(triton):
         grpc.InferenceServerClient(triton.options.grpc) as client,
         pytest.raises(grpc.InferenceServerException, match="Request timeout expired") as error,
     ):
-        # Its own limit, in microseconds, is over before the row has waited for company.
+        # Its own time limit, in microseconds, ends before the row has waited for others.
         client.infer("v0", inputs, timeout=1)
 
     assert error.value.status() == "StatusCode.UNAVAILABLE"

@@ -37,7 +37,7 @@ def with_tagger(tagger, **options):
 
 
 def find_quist(notes, sentences):
-    """A tagger that knows one name."""
+    """Tag one name, like a model that knows only this one."""
     return [
         [
             Span(at, at + 5, "DOCTOR", 0.9, ("model:name",))
@@ -294,7 +294,7 @@ def test_memory_that_runs_out_in_the_surrogates_stops_all_notes():
             raise MemoryError
 
     pipeline = RULES.with_surrogates(Hungry(KEY, operator="surrogate", date_shift_days=365))
-    pipeline._faults = []  # RULES is for other tests too
+    pipeline._faults = []  # other tests use RULES too
 
     outcomes = pipeline.deidentify([Note("n1", "Seen 3/4/2031."), Note("n2", "x")])
 
@@ -328,7 +328,7 @@ def test_an_engine_that_raises_is_a_fault_of_the_engine(error, reason):
 
 
 def find_gallacher(texts, sentences):
-    """A tagger that knows a name of two words, on one line alone."""
+    """Tag one name of two words, only where it is on one line."""
     return [
         [Span(at, at + 13, "DOCTOR", 0.9, ("model:name",)) for at in [text.find("Una Gallacher")] if at >= 0]
         for text in texts

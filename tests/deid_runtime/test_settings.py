@@ -1,4 +1,4 @@
-"""Settings travel whole to a served model, and come back checked."""
+"""Test that settings reach a served model completely, and are checked there."""
 
 from dataclasses import fields
 from pathlib import Path

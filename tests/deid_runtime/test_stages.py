@@ -1,4 +1,4 @@
-"""Whatever stage the source names is one of the one list."""
+"""Test that every stage named in the source is in the one list of stages."""
 
 import ast
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def named_stages() -> Iterator[tuple[str, str]]:
-    """Yield (file, stage) for every text that is given as a stage: to an error, an outcome or a timer."""
+    """Yield (file, stage) for every text given as a stage to an error, an outcome or a timer."""
     for folder in ("deid_runtime", "client/deid_client"):
         for path in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""An ensemble whose heads find words by their first letter, with the real rules around: a toy graph, known by heart."""
+"""A toy ensemble whose heads find words by their first letter, together with the real rules."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,12 +13,12 @@ from deid_runtime.settings import Precision, Settings
 from deid_runtime.text.windows import WordEncoder
 from tests.deid_runtime.text.test_windows import small_tokenizer
 
-#: Output of a head's version, as ``name@v1``, to the first letters it scores.
+#: Maps the output of a version of a head, as ``name@v1``, to the scores of first letters.
 Letters = Mapping[str, Mapping[str, float]]
 
 
 class LetterEngine:
-    """Gives each token the score of its letter; the tag is always the first."""
+    """An engine that gives each token the score of its letter; the tag is always the first one."""
 
     name = "letters"
     precision: Precision = "float32"
@@ -42,7 +42,7 @@ class LetterEngine:
 
 
 def letter_ensemble(letters: Letters, *, threshold: float = 0.5, settings: Settings | None = None) -> Ensemble:
-    """Return an ensemble of those versions; heads that are not named have one that finds nothing."""
+    """Return an ensemble of these versions; a head that is not named gets a version that finds nothing."""
     named = {output.partition("@")[0] for output in letters}
     letters = {**letters, **{f"{head}@v0": {} for head in HEADS if head not in named}}
     versions = tuple(

@@ -1,4 +1,4 @@
-"""Small invented gazetteers in the layout that ``deid-export train --lists`` reads."""
+"""Small invented gazetteers in the folder layout of ``deid-export train --lists``."""
 
 import csv
 import gzip

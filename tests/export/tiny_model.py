@@ -1,4 +1,4 @@
-"""A trained model file with a very small real BERT and random weights, and invented notes that it can learn."""
+"""Write a trained model file of a very small real BERT with random weights, and invented notes that it can learn."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ LINES = (
 
 
 def annotated(count: int = 12, *, first: int = 0) -> list[AnnotatedNote]:
-    """Return notes ``n<number>`` of the lines above in turning order."""
+    """Return notes ``n<number>`` that use the lines above in turn."""
     notes = []
     for number in range(first, first + count):
         turn = number % len(LINES)
@@ -30,7 +30,7 @@ def annotated(count: int = 12, *, first: int = 0) -> list[AnnotatedNote]:
 
 
 def write_base(folder: Path) -> Path:
-    """Write a BERT of two layers and a tokenizer of letters, as Hugging Face lays them out, and return the folder."""
+    """Write a BERT of two layers and a letter tokenizer as a Hugging Face folder; return the folder."""
     tokenizer = small_tokenizer()
     tokenizer.save(str(folder / "tokenizer.json"))
     torch.manual_seed(0)
@@ -46,7 +46,7 @@ def write_base(folder: Path) -> Path:
 
 
 def write_trained(path: Path, base: Path, *, joint: bool = False) -> Path:
-    """Write a ``heads.pt`` of random weights: one shared layer, one of each head's own."""
+    """Write a ``heads.pt`` with random weights: one shared layer, and one own layer per head."""
     torch.manual_seed(1)
     encoder = load_base(str(base))
     model = BranchedTagger(encoder, Shape(1, tuple(HEADS)), joint=True)

@@ -1,4 +1,4 @@
-"""The models that ship: loaded by both engines, independent of batches, and finding what they are for."""
+"""Test the shipped models: loaded by both engines, independent of batches, and able to find identifiers."""
 
 import subprocess
 import sys

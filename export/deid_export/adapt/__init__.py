@@ -1,1 +1,1 @@
-"""Adaptation to a site: harvested templates, head versions, annotation rounds."""
+"""Adapt to a site: harvested templates, head versions, annotation rounds."""

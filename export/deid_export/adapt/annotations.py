@@ -1,10 +1,13 @@
-"""Notes given out for annotation, and the corrected annotations read back: JSON Lines, i2b2 2014 XML, brat.
+"""Give notes out for annotation and read the corrected annotations: JSON Lines, i2b2 2014 XML, brat.
 
-A folder given out holds the notes with what the ensemble found, for an annotation tool to show and a person to correct,
-and ``originals.json``: per note its id, its file, the digest of its text and the offsets found, no text. Offsets mean
-nothing on another text, so what comes back is only taken when its text is, to the character, the one given out.
+The output folder holds the notes with the spans that the ensemble found. An annotation tool shows them and a person
+corrects them. ``originals.json`` in the same folder holds, for each note, its id, its file, the digest of its text and
+the offsets found. It holds no text.
 
-The folder holds clinical text: it is readable by its owner alone and belongs where the notes themselves may be.
+Offsets are only valid for the text they were made for. A corrected note is therefore accepted only when its text equals
+the original, character by character.
+
+The folder holds clinical text. Only its owner can read it; keep it where the notes themselves are allowed.
 """
 
 import json
@@ -32,12 +35,12 @@ from deid_runtime.spans import Note, Span
 ORIGINALS: Final = "originals.json"
 NOTES: Final = "notes.jsonl"
 _FORMAT: Final = 1
-_NAME_BYTES: Final = 200  # file systems take 255, suffixes included
+_NAME_BYTES: Final = 200  # file systems allow 255, suffixes included
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A note as it was given out; ``spans`` is what was found in it. ``file`` has no suffix; tables have none."""
+    """A note as it was given out; ``spans`` are the spans found in it. ``file`` has no suffix; empty for tables."""
 
     id: str
     patient: str = field(repr=False)
@@ -45,13 +48,13 @@ class Original:
     file: str
     text_sha256: str
     code_points: int
-    line_ends_sha256: str  # of the text with LF alone: tells changed line ends from other changes
+    line_ends_sha256: str  # of the text with LF only; distinguishes changed line ends from other changes
     spans: tuple[Span, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A note whose annotation was not taken, and why, without text."""
+    """A note whose annotation was refused, and the reason; holds no text."""
 
     id: str
     reason: str
@@ -59,10 +62,10 @@ class Refused:
 
 @dataclass(frozen=True)
 class Corrections:
-    """What came back.
+    """The corrected notes and what changed in them.
 
-    ``changes`` counts spans by (what happened, label): ``"kept"``, ``"relabelled"`` (under the new label), ``"added"``,
-    ``"removed"``. ``missing`` are the ids of notes that did not come back.
+    ``changes`` counts spans by (change, label). The changes are ``"kept"``, ``"relabelled"`` (counted under the new
+    label), ``"added"`` and ``"removed"``. ``missing`` holds the ids of the notes that did not come back.
     """
 
     notes: list[AnnotatedNote]
@@ -74,7 +77,7 @@ class Corrections:
 def give_out(folder: Path, form: str, notes: Iterable[tuple[Note, Sequence[Span]]]) -> list[Refused]:
     """Write notes with their spans, sorted and disjoint, into the new ``folder``, in one of :data:`FORMS`.
 
-    Returns the notes that this form cannot hold. Raises OutputError when the folder exists or cannot be written.
+    Returns the notes that this format cannot hold. Raises OutputError when the folder exists or cannot be written.
     """
     if os.path.lexists(folder):
         raise OutputError(f"{folder}: exists; annotations are never written over, choose another name")
@@ -125,7 +128,7 @@ def _line_feeds(text: str) -> str:
 
 
 def _file_name(note_id: str) -> str:
-    """Return a name that any file system takes and that tells the note; long ids end in a digest."""
+    """Return a file name that every file system accepts and that identifies the note; long ids end in a digest."""
     name = quote(note_id, safe=" ()+,=@[]")
     if name.startswith("."):
         name = f"%2E{name[1:]}"
@@ -169,7 +172,7 @@ FORMS: Final = tuple(_WRITERS)
 
 
 def read_originals(path: Path) -> list[Original]:
-    """Read an ``originals.json``. Raises SourceError when it is none."""
+    """Read an ``originals.json``. Raises SourceError when the file is not one."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["format"] != _FORMAT:
@@ -185,10 +188,10 @@ def read_originals(path: Path) -> list[Original]:
 
 
 def read_corrections(path: Path, originals: Sequence[Original]) -> Corrections:
-    """Read corrected annotations: a ``.jsonl``, an ``.xml`` or ``.ann`` file, or a folder of them as it was given out.
+    """Read corrected annotations: a ``.jsonl``, ``.xml`` or ``.ann`` file, or a folder of them as it was given out.
 
-    A note is refused, by its id, when its text is not the one given out, when its spans overlap or reach beyond it, or
-    when its annotations cannot be read. Raises SourceError when the path holds no annotations at all.
+    A note is refused, by its id, in three cases: its text is not the original text, its spans overlap or end beyond the
+    text, or its annotations cannot be read. Raises SourceError when the path holds no annotations at all.
     """
     by_id = {original.id: original for original in originals}
     by_file = {original.file: original for original in originals if original.file}
@@ -218,7 +221,7 @@ _Found = Callable[[], tuple[str, Sequence[Span]]]
 
 
 def _annotated(path: Path) -> Iterator[tuple[str, bool, _Found]]:
-    """Yield (note id or file without suffix, whether it is a file, function that reads text and spans)."""
+    """Yield (note id or file name without suffix, whether it is a file name, function that reads text and spans)."""
     files = sorted(p for p in path.rglob("*") if p.name.endswith(_SUFFIXES)) if path.is_dir() else [path]
     if not files:
         raise SourceError(f"{path}: no annotations; expected .jsonl, .xml or .ann with .txt")
@@ -254,7 +257,7 @@ def _of_object(place: str, row: dict[str, Any] | str) -> tuple[str, Sequence[Spa
 
 
 def _checked(original: Original, text: str, spans: Sequence[Span]) -> AnnotatedNote:
-    """Return the note, or raise InputError for another text and for spans that no training can use."""
+    """Return the note. Raises InputError for a changed text and for spans that training cannot use."""
     if text_sha256(text) != original.text_sha256:
         if text_sha256(_line_feeds(text)) == original.line_ends_sha256:
             cause = "its line ends were changed"
@@ -267,7 +270,7 @@ def _checked(original: Original, text: str, spans: Sequence[Span]) -> AnnotatedN
     marked = {Span(span.start, span.end, span.label) for span in spans}
     for span in original.spans:
         pieces = {Span(start, end, span.label) for start, end in line_pieces(text, span)}
-        if len(pieces) > 1 and pieces <= marked:  # one annotation over several lines, which brat gives back in pieces
+        if len(pieces) > 1 and pieces <= marked:  # brat splits an annotation over several lines
             marked = marked - pieces | {span}
     note = AnnotatedNote(original.id, original.patient, original.type, text, tuple(sorted(marked)))
     require_disjoint(note)
@@ -288,5 +291,5 @@ def _changes(before: Sequence[Span], after: Sequence[Span]) -> Counter[tuple[str
 
 
 def write_corpus(path: Path, notes: Sequence[AnnotatedNote]) -> None:
-    """Write annotated notes as JSON Lines that every command reads, for the owner's eyes alone."""
+    """Write annotated notes as JSON Lines that every command reads; only the owner can read the file."""
     replace_file(path, b"".join(map(render_jsonl, notes)), mode=0o600)

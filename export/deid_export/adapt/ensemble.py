@@ -1,8 +1,8 @@
-"""The ensemble as it serves, run with what its members say of every word kept: for finding errors and for selection.
+"""Run the served ensemble and keep the scores of every version for every word; used by error search and selection.
 
-The stages are those of :class:`deid_runtime.pipeline.Pipeline`, the models those of
-:class:`deid_runtime.models.tagger.ModelTagger`: out of a repository of `deid-export models onnx`, or out of a registry,
-not exported yet.
+The stages are those of :class:`deid_runtime.pipeline.Pipeline`. The models are those of
+:class:`deid_runtime.models.tagger.ModelTagger`. They come from a repository of `deid-export models onnx`, or from a
+registry whose models are not exported yet.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,10 +38,11 @@ Offsets = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """The words of one text that the models were shown.
+    """The words of one text that the models read.
 
-    ``starts`` and ``ends`` are half-open code points, sorted and disjoint. ``scores`` gives 1 - P(O) by head as it
-    serves, all versions combined; ``versions`` by head those of each version, (versions, words).
+    ``starts`` and ``ends`` are half-open code points, sorted and disjoint. ``scores`` maps each head to 1 - P(O), all
+    its versions combined as they serve, shape (words,). ``versions`` maps each head to the scores of each version,
+    shape (versions, words).
     """
 
     starts: Offsets = field(repr=False)
@@ -51,11 +52,11 @@ class Words:
 
     @property
     def offsets(self) -> Offsets:
-        """Starts and ends as int64 (words, 2)."""
+        """Return starts and ends as int64 (words, 2)."""
         return np.stack([self.starts, self.ends], axis=1)
 
     def located(self, view: View) -> "Words":
-        """Return the words of the text of ``view`` with their places in the original."""
+        """Return the words with offsets of the original text instead of the text of ``view``."""
         if not view.layers:
             return self
         places = [view.original(int(start), int(end)) for start, end in self.offsets]
@@ -65,7 +66,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One note: what the models say of its words, what the whole ensemble finds, what rules alone find."""
+    """One note: its words with model scores, the spans of the whole ensemble, the spans of the rules alone."""
 
     note_id: str
     words: Words
@@ -74,9 +75,9 @@ class Seen:
 
 
 class _Watched:
-    """An engine that remembers its answers to the first question asked since :meth:`forget`.
+    """An engine that keeps its answers to the first call after :meth:`forget`.
 
-    Further questions are the second readings in title case, of which the combined answers take what they need.
+    Later calls are the second readings in title case. The combined answers already include what they need from those.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -98,7 +99,7 @@ class _Watched:
 
 
 class Ensemble(Closing):
-    """Models of one profile, and rules, loaded once. A context manager: leaving it frees the engines."""
+    """Models of one profile, and rules, loaded once. Use it as a context manager: leaving it frees the engines."""
 
     def __init__(
         self, engines: Sequence[tuple[Graph, Engine]], profile: Profile, encoder: WordEncoder, settings: Settings
@@ -127,7 +128,7 @@ class Ensemble(Closing):
         )
 
     def run(self, notes: Sequence[Note]) -> list[Seen | Quarantined]:
-        """Run everything over ``notes``: one outcome per note, in order."""
+        """Run models and rules over ``notes``; return one outcome per note, in order."""
         self._words.clear()
         whole, ruled = self._whole.detect(notes), self._rules.detect(notes)
         outcomes: list[Seen | Quarantined] = []
@@ -143,12 +144,12 @@ class Ensemble(Closing):
         return outcomes
 
     def words(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[Words]:
-        """Return what the models say of the given sentences of each text."""
+        """Return the words and scores of the given sentences of each text."""
         self._tag(texts, sentences)
         return [self._words[text] for text in texts]
 
     def _tag(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
-        """The pipeline's tagger, which remembers the words of every text."""
+        """Tag like the tagger of the pipeline, and keep the words of every text."""
         rows: list[list[Span]] = [[] for _ in texts]
         answers: list[list[tuple[Window, _Answer]]] = [[] for _ in texts]
         for number, window, answer in self._answers(texts, sentences):
@@ -172,7 +173,7 @@ class Ensemble(Closing):
     def _answers(
         self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]
     ) -> Iterator[tuple[int, Window, "_Answer"]]:
-        """Yield (number of the text, window, answer), shortest windows first."""
+        """Yield (index of the text, window, answer), shortest windows first."""
         windows = [
             (number, window)
             for number, (text, chosen) in enumerate(zip(texts, sentences, strict=True))
@@ -201,7 +202,7 @@ class Ensemble(Closing):
                 )
 
     def _collated(self, answers: Sequence[tuple[Window, "_Answer"]]) -> Words:
-        """Return the words of one text out of its windows; one that stands in several has its best scores."""
+        """Merge the windows of one text into its words; a word in several windows gets its highest scores."""
         starts = np.array([start for window, _ in answers for start in window.starts], dtype=np.int64)
         ends = np.array([end for window, _ in answers for end in window.ends], dtype=np.int64)
         order = np.argsort(starts, kind="stable")
@@ -227,7 +228,7 @@ class Ensemble(Closing):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
-    """What the heads say of the words of one window: by head, tags and scores (words,), versions (versions, words)."""
+    """The answer of the heads for one window: by head, tags and scores (words,), versions (versions, words)."""
 
     tags: Mapping[str, NDArray[np.uint8]]
     scores: Mapping[str, Floats]
@@ -237,7 +238,7 @@ class _Answer:
 def load_exported(settings: Settings) -> Ensemble:
     """Load the ensemble of the model repository and profile that ``settings`` names.
 
-    Raises ModelError when the models are missing or do not fit, SettingsError when they lack the profile.
+    Raises ModelError when the models are missing or do not fit together, SettingsError when they lack the profile.
     """
     manifest = read_manifest(find_models(settings.models))
     profile = manifest.profiles.get(settings.profile)
@@ -253,7 +254,7 @@ def load_exported(settings: Settings) -> Ensemble:
 def load_registered(
     registry_path: Path, settings: Settings, versions: Mapping[str, Sequence[str]] | None = None
 ) -> Ensemble:
-    """Load the versions that a registry has chosen, or the given ``versions`` by head, as the profile ``full`` serves.
+    """Load the chosen versions of a registry, or the given ``versions`` by head, as the profile ``full`` serves them.
 
     Needs torch. Raises ModelError when a version is missing or the registry has no threshold for a head yet.
     """

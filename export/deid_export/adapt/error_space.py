@@ -1,17 +1,17 @@
-"""The error space: the sentences of annotated notes that the ensemble gets wrong, and excerpts of notes around them.
+"""Find the error space: the sentences of annotated notes with errors of the ensemble, and excerpts around them.
 
-Two looks at every note, both at the thresholds that serve (Murugadoss et al. 2021, Supplementary Figure 1):
+Every note is checked in two ways, both at the served thresholds (Murugadoss et al. 2021, Supplementary Figure 1):
 
-*Each head alone*, its versions combined, on the words that the models are shown. A word of the head's labels that it
-does not find is missed; a word that it finds and that is gold of no label is wrong. A word that is gold of another head
-is no error: it is to be found anyway.
+*Each head alone*, its versions combined, on the words that the models read. A word with a gold label of the head that
+the head does not find is missed. A word that the head finds and that has no gold label is wrong. A word with a gold
+label of another head is no error, because the ensemble must find it anyway.
 
 *The whole ensemble*, with rules and propagation, on the tokens of :mod:`deid_runtime.evaluation.tokens`. A gold token
-that nobody finds counts for the head of its label, a wrong one for the heads among its finders. What rules alone get
-wrong no head can mend; it is counted and left.
+that nothing finds counts for the head of its label. A wrong token counts for each head that found it. Training cannot
+correct a wrong token that only rules found; such tokens are counted and skipped.
 
-A sentence with an error of either kind is an *error sentence*. It is kept by the digest of its text and its offsets, so
-the file of an error space holds no text.
+A sentence with an error of either kind is an *error sentence*. It is stored as the digest of its text and its offsets,
+so the file of an error space holds no text.
 """
 
 import dataclasses
@@ -50,8 +50,8 @@ _MODEL: Final = "model:"
 class ErrorSentence:
     """A sentence ``[start, end)`` with an error, in code points of the text with that digest.
 
-    ``variant`` is 0 for the note as annotated, else the number of its resampled variant. ``heads`` can learn from it;
-    ``by_ensemble`` says that the whole ensemble errs there, not a head alone.
+    ``variant`` is 0 for the note as annotated, else the number of its resampled variant. ``heads`` are the heads that
+    can learn from the sentence. ``by_ensemble`` is true when the whole ensemble errs there, not only a single head.
     """
 
     text_sha256: str
@@ -65,7 +65,7 @@ class ErrorSentence:
 
 @dataclass(frozen=True, slots=True)
 class ErrorSpace:
-    """Error sentences, and counts by head; ``ruled_wrong`` are wrong tokens that rules alone found."""
+    """Error sentences, and error counts by head; ``ruled_wrong`` counts wrong tokens that only rules found."""
 
     sentences: tuple[ErrorSentence, ...]
     by_head: Mapping[str, ErrorCounts]
@@ -74,7 +74,7 @@ class ErrorSpace:
 
 @dataclass
 class _Tally:
-    """Errors of one note by sentence index, while they are found."""
+    """The errors of one note by sentence index, while the note is checked."""
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)  # (head, field of ErrorCounts)
     heads: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -85,7 +85,10 @@ class _Tally:
 def with_variants(
     notes: Iterable[AnnotatedNote], variants: int, lists: Gazetteers, seed: int
 ) -> Iterator[tuple[int, AnnotatedNote]]:
-    """Yield (0, note) for every note, then (n, its n-th variant); a variant depends on note, number and seed alone."""
+    """Yield (0, note) for every note, then (n, its n-th variant).
+
+    A variant depends only on the note, its number and the seed.
+    """
     for note in notes:
         yield 0, note
         for number in range(1, variants + 1):
@@ -94,7 +97,7 @@ def with_variants(
 
 
 def find_errors(ensemble: Ensemble, notes: Iterable[tuple[int, AnnotatedNote]]) -> ErrorSpace:
-    """Run ``ensemble`` over ``notes``, each with the number of its variant, and return where it errs.
+    """Run ``ensemble`` over ``notes``, each with the number of its variant, and return its errors.
 
     Raises InputError when a note cannot be processed.
     """
@@ -162,7 +165,7 @@ def _errors_of(ensemble: Ensemble, note: AnnotatedNote, tiles: Sequence[Sentence
 
 
 def _finders(span: Span) -> list[str]:
-    """Return the heads among the sources of a fused span; what was only propagated counts for the head of its label."""
+    """Return the heads among the sources of a fused span; a propagated span counts for the head of its label."""
     heads = {source.removeprefix(_MODEL) for source in span.sources if source.startswith(_MODEL)}
     if not heads and "propagation" in span.sources:
         heads = {HEAD_OF[span.label]}
@@ -178,11 +181,11 @@ def excerpts(
     repeat: int,
     ensemble_repeat: int,
 ) -> list[AnnotatedNote]:
-    """Return the stretches of ``notes`` around the error sentences of ``heads``, each as often as it is to be learnt.
+    """Return excerpts of ``notes`` around the error sentences of ``heads``, repeated as often as they are learnt.
 
-    A stretch has ``neighbours`` sentences on each side, or as many as there are, and no span is cut; stretches that
-    meet are one. Where only heads err it comes ``repeat`` times, where the ensemble errs ``ensemble_repeat`` times.
-    Sentences of texts that are not among ``notes`` are passed over.
+    An excerpt has ``neighbours`` sentences on each side, or as many as exist. No span is cut, and overlapping excerpts
+    are merged. An excerpt comes ``repeat`` times where only heads err, and ``ensemble_repeat`` times where the ensemble
+    errs. Sentences of texts that are not among ``notes`` are skipped.
     """
     wanted: defaultdict[str, list[ErrorSentence]] = defaultdict(list)
     for sentence in sentences:
@@ -198,7 +201,7 @@ def excerpts(
 def _stretches(
     note: AnnotatedNote, sentences: Sequence[ErrorSentence], neighbours: int
 ) -> Iterator[tuple[int, int, bool]]:
-    """Yield (start, end, whether the ensemble errs there), disjoint and in order."""
+    """Yield (start, end, whether the ensemble errs there) of each excerpt, disjoint and in order."""
     tiles = split_sentences(note.text)
     starts = [tile.start for tile in tiles]
     merged: list[tuple[int, int, bool]] = []
@@ -206,7 +209,7 @@ def _stretches(
         at = bisect_right(starts, sentence.start) - 1
         start, end = tiles[max(0, at - neighbours)].start, tiles[min(len(tiles) - 1, at + neighbours)].end
         before = None
-        while before != (start, end):  # what a span makes longer may cut another
+        while before != (start, end):  # extending over one span may cut another span
             before = start, end
             for span in note.spans:
                 if span.start < end and start < span.end:
@@ -226,7 +229,7 @@ def _cut(note: AnnotatedNote, start: int, end: int) -> AnnotatedNote:
 
 
 def write_errors(path: Path, sentences: Iterable[ErrorSentence]) -> str:
-    """Write error sentences, one JSON object a line, and return the SHA-256 of the file."""
+    """Write error sentences, one JSON object per line, and return the SHA-256 of the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = "".join(json.dumps(dataclasses.asdict(sentence)) + "\n" for sentence in sentences).encode()
     replace_file(path, data)
@@ -234,7 +237,7 @@ def write_errors(path: Path, sentences: Iterable[ErrorSentence]) -> str:
 
 
 def read_errors(path: Path, sha256: str) -> list[ErrorSentence]:
-    """Read what :func:`write_errors` wrote. Raises SourceError when it is not the file of that digest."""
+    """Read a file of :func:`write_errors`. Raises SourceError when its digest is not ``sha256``."""
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -1,12 +1,13 @@
-"""How good one version of a head is on dev, and which versions serve.
+"""Grade one version of a head on the dev split, and choose the versions that serve.
 
-A version is judged by itself, on every word of dev: a word is *gold* when a span of the head's labels touches it,
-*found* when its score reaches the threshold. A found word that is gold of another head counts neither for nor against
-it (the ensemble is a union, that word is to be found anyway), a found word that is gold of none is wrong.
+A version is graded alone, on every word of the dev split. A word is *gold* when a span with a label of the head touches
+it, and *found* when its score reaches the threshold. A found word with a gold label of another head counts neither for
+nor against the version, because the ensemble is a union and must find that word anyway. A found word without any gold
+label is wrong.
 
-The merit of a version is its F-beta with beta 2, recall weighing four times as much as precision, at the threshold
-where it is highest. The best two serve. Diversity settles ties alone: where two versions have the same merit to
-:data:`DIGITS` digits, that goes beside the best one which shares fewer errors with it.
+The merit of a version is its F-beta with beta 2, at the threshold where it is highest. Recall weighs four times as much
+as precision. The best two versions serve. Diversity only decides ties: when two versions have the same merit to
+:data:`DIGITS` digits, the one that shares fewer errors with the best version is chosen beside it.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,18 +31,18 @@ NONE, OWN, OTHER = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class HeadWords:
-    """One head on the words of dev: ``scores`` float16 1 - P(O); ``gold`` uint8, NONE, OWN or OTHER."""
+    """The dev words of one head: ``scores`` float16 1 - P(O); ``gold`` uint8, NONE, OWN or OTHER."""
 
     scores: NDArray[np.float16]
     gold: NDArray[np.uint8]
 
     def found(self, threshold: float) -> NDArray[np.bool_]:
-        """Return bool (words,): what is found at ``threshold``."""
+        """Return bool (words,), true for words found at ``threshold``."""
         above: NDArray[np.bool_] = self.scores.astype(np.float32) >= threshold
         return above
 
     def errors(self, threshold: float) -> NDArray[np.bool_]:
-        """Return bool (words,): what is missed or wrong at ``threshold``."""
+        """Return bool (words,), true for words missed or wrong at ``threshold``."""
         found = self.found(threshold)
         wrong: NDArray[np.bool_] = np.where(self.gold == OWN, ~found, found & (self.gold == NONE))
         return wrong
@@ -49,7 +50,7 @@ class HeadWords:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What a head reaches at one threshold."""
+    """Precision, recall and merit of a head at one threshold."""
 
     threshold: float
     precision: float
@@ -58,13 +59,13 @@ class Reached:
 
 
 def f_beta(precision: float, recall: float, beta: float = BETA) -> float:
-    """Return the weighted harmonic mean of the two, recall weighing ``beta`` squared times as much; 0 for both 0."""
+    """Return the F-beta score: recall weighs ``beta`` squared times as much as precision; 0 when both are 0."""
     below = beta * beta * precision + recall
     return (1 + beta * beta) * precision * recall / below if below else 0.0
 
 
 def reached(words: HeadWords, threshold: float) -> Reached:
-    """Return what a head reaches at ``threshold``."""
+    """Return precision, recall and merit of a head at ``threshold``."""
     found = words.found(threshold)
     hits = int((found & (words.gold == OWN)).sum())
     wrong = int((found & (words.gold == NONE)).sum())
@@ -73,7 +74,7 @@ def reached(words: HeadWords, threshold: float) -> Reached:
 
 
 def best_threshold(words: HeadWords) -> Reached:
-    """Return what a head reaches at the best of :data:`THRESHOLDS`, the highest where several are equal."""
+    """Return the figures at the best threshold of :data:`THRESHOLDS`; of equals, the highest threshold."""
     return max((reached(words, threshold) for threshold in THRESHOLDS), key=lambda found: found.merit)
 
 
@@ -88,9 +89,9 @@ def combined(several: Sequence[HeadWords]) -> HeadWords:
 def pick(versions: Sequence[Version], words_of: Callable[[Version], HeadWords]) -> tuple[str, ...]:
     """Return the names of the best versions of one head, at most :data:`SERVED`, best first.
 
-    All are graded on the same dev notes; of equals, the older is better.
+    All versions are graded on the same dev notes. Between equal versions, the older one ranks first.
     """
-    ranked = sorted(versions, key=lambda version: -_merit(version))  # stable: oldest first
+    ranked = sorted(versions, key=lambda version: -_merit(version))  # stable sort: oldest first among equals
     taken = ranked[:1]
     while len(taken) < min(SERVED, len(ranked)):
         rest = [version for version in ranked if version not in taken]
@@ -105,7 +106,7 @@ def _merit(version: Version) -> float:
 
 
 def _shared_errors(version: Version, taken: Sequence[Version], words_of: Callable[[Version], HeadWords]) -> int:
-    """Return how many words this version and every one taken get wrong."""
+    """Return the number of words that this version and all ``taken`` versions get wrong."""
     common: NDArray[np.bool_] | None = None
     for each in (version, *taken):
         assert each.grade is not None
@@ -115,7 +116,7 @@ def _shared_errors(version: Version, taken: Sequence[Version], words_of: Callabl
 
 
 def write_words(path: Path, words: HeadWords) -> None:
-    """Write the scores of one version; read back by :func:`read_words`."""
+    """Write the scores of one version for :func:`read_words`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.partial.npz")
     np.savez_compressed(temporary, scores=words.scores, gold=words.gold)
@@ -123,6 +124,6 @@ def write_words(path: Path, words: HeadWords) -> None:
 
 
 def read_words(path: Path) -> HeadWords:
-    """Read what :func:`write_words` wrote."""
+    """Read a file of :func:`write_words`."""
     with np.load(path) as stored:
         return HeadWords(stored["scores"], stored["gold"])

@@ -1,7 +1,8 @@
-"""A model card for each head: what it tags, what it learnt from, what it scores, where it errs.
+"""Make a model card for each head: its labels, its training data, its scores and its errors.
 
-Counted from the manifest, the training notes and reports of ``benchmarks/accuracy.py`` (the JSON that it writes), one
-for each profile. ``MODEL_CARD.md`` has a card between ``<!-- head-card: NAME -->`` and ``<!-- /head-card: NAME -->``.
+The figures come from the manifest, the training notes and the reports of ``benchmarks/accuracy.py`` (its JSON output),
+one report per profile. ``MODEL_CARD.md`` holds a card between ``<!-- head-card: NAME -->`` and ``<!-- /head-card: NAME
+-->``.
 """
 
 from collections import Counter
@@ -17,8 +18,8 @@ from deid_runtime.labels import HEAD_OF, HEADS
 MARK: Final = "head-card"
 
 Report = Mapping[str, Any]
-_KIND_PARTS: Final = ("label", "shape", "span", "elsewhere", "line", "part", "length")  # of a miss
-_WRONG_PARTS: Final = ("label", "source", "shape", "span", "elsewhere", "line", "part", "length")  # of a false find
+_KIND_PARTS: Final = ("label", "shape", "span", "elsewhere", "line", "part", "length")  # of a missed token
+_WRONG_PARTS: Final = ("label", "source", "shape", "span", "elsewhere", "line", "part", "length")  # of a wrong token
 _MOST_KINDS: Final = 3
 
 
@@ -26,7 +27,7 @@ def head_cards(manifest: Report, notes: Sequence[AnnotatedNote], accuracy: Mappi
     """Return the card of each head, in Markdown.
 
     ``manifest`` is the content of ``manifest.json``, ``notes`` the training notes, ``accuracy`` the report by profile.
-    Raises InputError where the notes are not those that the manifest names, or a report is of other models.
+    Raises InputError when the notes are not those that the manifest names, or when a report is about other models.
     """
     if corpus_digest(notes) != manifest["corpus_sha256"]:
         raise InputError(
@@ -92,7 +93,7 @@ def _versions(manifest: Report, profile: str, head: str) -> list[str]:
 
 
 def _described(kinds: Mapping[str, int], parts: Sequence[str], head: str) -> str:
-    """Say how many tokens of the labels of ``head`` are errors, and of which shapes and lines most are."""
+    """Describe the errors on the labels of ``head``: how many tokens, and their most frequent shapes and lines."""
     by_aspect: dict[str, Counter[str]] = {"shape": Counter(), "line": Counter(), "elsewhere": Counter()}
     total = 0
     for kind, count in kinds.items():

@@ -1,12 +1,12 @@
-"""The iterative framework: run the ensemble, collect its errors, train the next version of each head on them.
+"""Improve the heads in rounds: run the ensemble, collect its errors, train the next version of each head on them.
 
-After Supplementary Figure 1 of Murugadoss et al. 2021. One round::
+The method is Supplementary Figure 1 of Murugadoss et al. 2021. One round::
 
-    the chosen versions, joined -> error space of the notes -> excerpts, repeated, beside the training notes
-        -> the best version of each head trained on, shared layers frozen -> its grade on dev -> the best two chosen
+    join the chosen versions -> error space of the notes -> excerpts, repeated, added to the training notes
+        -> train the best version of each head on, shared layers frozen -> grade it on dev -> choose the best two
 
-Each step is entered in the registry when its result is on disk. A round that was interrupted is gone on with by the
-same call, to the same versions.
+Each step is recorded in the registry when its result is on disk. The same call continues an interrupted round and gives
+the same versions.
 """
 
 import dataclasses
@@ -89,28 +89,28 @@ _BATCH_WINDOWS: Final = 16
 
 @dataclass(frozen=True, kw_only=True)
 class IterateSettings:
-    """One round. ``tokens`` is the budget for all heads together, padding included."""
+    """Settings of one round. ``tokens`` is the budget for all heads together, padding included."""
 
     tokens: int = 800_000
     learning_rate: float = 1e-4
-    repeat: int = 3  # of a stretch where a head errs alone
-    ensemble_repeat: int = 6  # of a stretch where the whole ensemble errs
-    neighbours: int = 3  # sentences on each side of an error that are learnt with it
-    variants: int = 0  # resampled variants of each note that are searched for errors too
-    remember: bool = True  # error sentences of earlier rounds stay in the training set, once
+    repeat: int = 3  # of an excerpt where only a head errs
+    ensemble_repeat: int = 6  # of an excerpt where the whole ensemble errs
+    neighbours: int = 3  # sentences before and after an error that are learnt with it
+    variants: int = 0  # resampled variants of each note that are also searched for errors
+    remember: bool = True  # error sentences of earlier rounds stay in the training set, each once
     threads: int = 2
     checkpoint_every_s: float = 240.0
     seed: int = 17
 
     def recorded(self) -> dict[str, str | int | float | bool]:
-        """Return the settings on which the weights depend."""
+        """Return the settings that the weights depend on."""
         settings = dataclasses.asdict(self)
         return {name: settings[name] for name in settings if name not in {"threads", "checkpoint_every_s"}}
 
 
 @dataclass(frozen=True)
 class Loop:
-    """What every round needs besides its settings: training data, the notes to search for errors, rules in use."""
+    """What every round needs besides its settings: training data, the notes to search for errors, the rules in use."""
 
     data: Data
     searched: Sequence[AnnotatedNote]
@@ -121,7 +121,7 @@ class Loop:
 def start(folder: Path, trained: Path, tokenizer: Path) -> Registry:
     """Split ``trained`` into ``folder`` as version v0 of its heads, and write the registry.
 
-    Raises ModelError when there is one already that was started otherwise, or ``trained`` cannot be split.
+    Raises ModelError when the folder has a registry of another model, or when ``trained`` cannot be split.
     """
     shared, heads = split(trained)
     if (folder / REGISTRY).exists():
@@ -148,9 +148,9 @@ def start(folder: Path, trained: Path, tokenizer: Path) -> Registry:
 
 
 def iterate(folder: Path, heads: Sequence[str], loop: Loop, settings: IterateSettings) -> Registry:
-    """Run one round for ``heads`` (all when empty), or go on with the one that was interrupted.
+    """Run one round for ``heads`` (all when empty), or continue the interrupted one.
 
-    Raises SettingsError when a round with other data or settings is under way, or a head is unknown.
+    Raises SettingsError when an interrupted round has other data or settings, or when a head is unknown.
     """
     registry = read_registry(folder)
     unknown = set(heads) - set(registry.heads)
@@ -177,7 +177,7 @@ def iterate(folder: Path, heads: Sequence[str], loop: Loop, settings: IterateSet
 
 
 def abandon(folder: Path) -> Registry:
-    """Drop a round that is under way, if there is one, and what it has left."""
+    """Drop an interrupted round, if there is one, and its files."""
     registry = read_registry(folder)
     rounds = tuple(round_ for round_ in registry.rounds if round_.done)
     kept = {round_.number for round_ in rounds} | {0}
@@ -189,7 +189,7 @@ def abandon(folder: Path) -> Registry:
 
 
 def _round(registry: Registry, heads: Sequence[str], loop: Loop, settings: IterateSettings) -> Round:
-    """Return the round that is under way, or the next one."""
+    """Return the interrupted round, or the next one."""
     wanted = Round(
         number=len(registry.rounds) + 1,
         heads=tuple(heads),
@@ -231,7 +231,7 @@ def _searched(loop: Loop, round_: Round, settings: IterateSettings) -> list[tupl
 def _train(
     folder: Path, registry: Registry, round_: Round, loop: Loop, encoder: WordEncoder, settings: IterateSettings
 ) -> Registry:
-    """Train the next version of the round's heads from the best one of each, and store it."""
+    """Train the next version of each head of the round, starting from its best version, and store it."""
     parents = {head: registry.chosen[head][0] for head in round_.heads}
     train_settings = TrainSettings(
         base="",
@@ -244,7 +244,7 @@ def _train(
     model = to_train(folder, parents, dropout=train_settings.dropout)
     data = dataclasses.replace(loop.data, dev=(), focus=_focus(folder, registry, round_, loop, settings))
     _log.info("round %d: learning from %d stretches, repeats included", round_.number, len(data.focus))
-    # Another seed than any earlier round and the first training, so that new variants of the notes are met.
+    # Differs from the seed of earlier rounds and of the first training, so that the notes are resampled differently.
     stream = dataclasses.replace(loop.stream, seed=settings.seed + 1000 * (round_.number + 1))
     work = folder / "work"
     work.mkdir(exist_ok=True)
@@ -264,7 +264,7 @@ def _train(
 def _focus(
     folder: Path, registry: Registry, round_: Round, loop: Loop, settings: IterateSettings
 ) -> list[AnnotatedNote]:
-    """Return this round's stretches, as often as its settings say, and once each those that earlier rounds learnt."""
+    """Return the excerpts of this round, repeated as set, and once each the excerpts of earlier rounds."""
     assert round_.errors is not None
     notes = _searched(loop, round_, settings)
     current = read_errors(folder / round_.errors.file.file, round_.errors.file.sha256)
@@ -283,7 +283,7 @@ def _focus(
     for before in registry.rounds:
         if before.done and before.errors is not None:
             for sentence in read_errors(folder / before.errors.file.file, before.errors.file.sha256):
-                # Variants are drawn anew in every round; only notes as annotated can be found again.
+                # Variants are drawn anew in every round, so only notes as annotated can be found again.
                 if sentence.variant == 0 and (sentence.text_sha256, sentence.start) not in known:
                     known.add((sentence.text_sha256, sentence.start))
                     earlier.append(sentence)
@@ -302,7 +302,7 @@ def _stored(
 
 
 def _graded(folder: Path, registry: Registry, dev: Sequence[AnnotatedNote], encoder: WordEncoder) -> Registry:
-    """Grade the versions that have no grade on these dev notes, and choose; written as soon as it is done."""
+    """Grade the versions that have no grade on these dev notes, choose, and write the registry."""
     words = DevWords(dev, encoder)
     ungraded: dict[str, tuple[str, ...]] = {}
     for head in registry.heads:
@@ -335,7 +335,7 @@ def _graded(folder: Path, registry: Registry, dev: Sequence[AnnotatedNote], enco
 
 
 def _choose(folder: Path, registry: Registry) -> Registry:
-    """Choose the best versions of every head that has been graded; of a head that has not, the first version."""
+    """Choose the best versions of every graded head; of an ungraded head, choose the first version."""
 
     def words_of(version: Version) -> HeadWords:
         assert version.grade is not None
@@ -353,7 +353,7 @@ def _choose(folder: Path, registry: Registry) -> Registry:
 
 
 class DevWords:
-    """The words of dev notes as serving cuts them into windows, no rule hiding a sentence."""
+    """The words of the dev notes, in the same windows as when serving; no rule removes a sentence."""
 
     def __init__(self, notes: Sequence[AnnotatedNote], encoder: WordEncoder) -> None:
         rows: list[tuple[Window, NDArray[np.int64]]] = []
@@ -366,19 +366,19 @@ class DevWords:
         self._windows = [window for window, _ in rows]
         self._gold = np.concatenate([gold for _, gold in rows])
         self._pad = encoder.pad
-        # Of the notes and of how they were cut: scores of other cuts cannot be compared word by word.
+        # Covers the notes and their windows: scores from other windows cannot be compared word by word.
         digest = hashlib.sha256(corpus_digest(notes).encode())
         for window in self._windows:
             digest.update(repr((window.ids, window.types, window.positions)).encode())
         self.sha256 = digest.hexdigest()
 
     def gold(self, head: str) -> NDArray[np.uint8]:
-        """Return what each word is to ``head``: uint8 (words,), NONE, OWN or OTHER."""
+        """Return the gold class of each word for ``head``: uint8 (words,), NONE, OWN or OTHER."""
         own = self._gold == _HEADS.index(head)
         return np.where(self._gold < 0, NONE, np.where(own, OWN, OTHER)).astype(np.uint8)
 
     def scores(self, engine: Engine) -> list[NDArray[np.float16]]:
-        """Return the score of every word by each branch of ``engine``, in its order."""
+        """Return the score of every word, one array (words,) per branch of ``engine``, in its order."""
         by_window: list[list[NDArray[np.float32]]] = []
         for first in range(0, len(self._windows), _BATCH_WINDOWS):
             batch = self._windows[first : first + _BATCH_WINDOWS]
@@ -390,7 +390,7 @@ class DevWords:
 
 
 def table(registry: Registry) -> str:
-    """Return all versions with their grades as a table, those that serve marked by their place."""
+    """Return a table of all versions with their grades; serving versions are marked with their rank."""
     lines = ["head           version  parent  round  threshold  precision  recall      F2  serves"]
     for head in registry.heads:
         for version in registry.of_head(head):

@@ -1,11 +1,11 @@
-"""The registry of head versions: what was trained from what, on which data, how well it does, and which ones serve.
+"""The registry of head versions: the origin, data and grade of each version, and the versions that serve.
 
-One JSON file, ``registry.json``, in a folder with the weights it names::
+The registry is one JSON file, ``registry.json``, in a folder with the weights it names::
 
     registry.json   shared.pt   tokenizer.json   heads/<head>.<version>.pt   dev/<head>.<version>.npz   rounds/<n>.jsonl
 
-It is replaced as a whole, so a process that is killed leaves the file of before or the file of after. It holds ids,
-digests, counts and scores, never note text.
+The file is replaced as a whole: a killed process leaves either the old or the new file. It holds ids, digests, counts
+and scores, never note text.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFile:
-    """A file below the registry's folder. ``sha256`` is that of the weights in it, or of the bytes if it has none."""
+    """A file below the registry's folder. ``sha256`` is the digest of its weights, or of its bytes if it has none."""
 
     file: str
     sha256: str
@@ -39,11 +39,11 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grade:
-    """How one version does on the words of dev, alone, without rules and other heads.
+    """The figures of one version on the words of the dev split, without rules and other heads.
 
-    ``merit`` is its best F-beta with beta 2 (:data:`deid_export.adapt.grading.BETA`), reached at ``threshold``, where
-    ``precision`` and ``recall`` are taken too. ``dev_sha256`` is of the dev notes and the windows they were cut into;
-    ``words`` names the file with the version's score of every word.
+    ``merit`` is its best F-beta with beta 2 (:data:`deid_export.adapt.grading.BETA`). ``threshold``, ``precision`` and
+    ``recall`` belong to that best value. ``dev_sha256`` is the digest of the dev notes and their windows. ``words``
+    names the file with the score of every word.
     """
 
     dev_sha256: str
@@ -57,7 +57,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """One set of weights of one head; ``parent`` is the version it started from, None where there was none."""
+    """One set of weights of one head; ``parent`` is the version it was trained from, or None."""
 
     head: str
     name: str
@@ -69,7 +69,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorCounts:
-    """What one head got wrong: words by the head alone, tokens by the whole ensemble; and the sentences with either."""
+    """The errors of one head: words by the head alone, tokens by the whole ensemble, and sentences with either."""
 
     missed: int = 0
     wrong: int = 0
@@ -80,7 +80,7 @@ class ErrorCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorsFound:
-    """The error space of one round, kept in ``file`` without text; ``ruled_wrong`` are tokens only rules got wrong."""
+    """The error space of one round, without text in ``file``; ``ruled_wrong`` counts wrong tokens of rules alone."""
 
     file: StoredFile
     by_head: Mapping[str, ErrorCounts]
@@ -89,7 +89,7 @@ class ErrorsFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """One iteration: its data by digest, its settings, the errors it learnt from, whether it is done."""
+    """One round: the digests of its data, its settings, the errors it learnt from, whether it is done."""
 
     number: int
     heads: tuple[str, ...]
@@ -106,8 +106,8 @@ class Round:
 class Registry:
     """All versions of all heads of one shared encoder.
 
-    ``chosen`` names, by head, those that serve, best first; ``thresholds`` is where their combined scores have their
-    best F-beta on dev.
+    ``chosen`` maps each head to the versions that serve, best first. ``thresholds`` maps each head to the threshold
+    with the best F-beta on dev for their combined scores.
     """
 
     shared: StoredFile
@@ -119,7 +119,7 @@ class Registry:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """The heads, in the order of the model they were split from."""
+        """Return the heads, in the order of the model they were split from."""
         return tuple(dict.fromkeys(version.head for version in self.versions))
 
     def of_head(self, head: str) -> tuple[Version, ...]:
@@ -135,7 +135,7 @@ class Registry:
         raise ModelError(f"the registry has no version {head}={name}; it has {known}")
 
     def with_version(self, version: Version) -> "Registry":
-        """Return the registry with ``version`` added, or in place of that of its head and name."""
+        """Return the registry with ``version`` added; it replaces a version of the same head and name."""
         key = (version.head, version.name)
         if any((known.head, known.name) == key for known in self.versions):
             kept = tuple(version if (known.head, known.name) == key else known for known in self.versions)
@@ -144,13 +144,13 @@ class Registry:
         return dataclasses.replace(self, versions=kept)
 
     def with_round(self, round_: Round) -> "Registry":
-        """Return the registry with ``round_`` added, or in place of that of its number."""
+        """Return the registry with ``round_`` added; it replaces a round of the same number."""
         others = tuple(known for known in self.rounds if known.number != round_.number)
         return dataclasses.replace(self, rounds=(*others, round_))
 
 
 def folder_of(path: Path) -> Path:
-    """Return the registry's folder, given the folder or the file in it."""
+    """Return the registry's folder, given the folder or the registry file."""
     return path.parent if path.name == REGISTRY else path
 
 
@@ -172,14 +172,14 @@ def read_registry(path: Path) -> Registry:
 
 
 def write_registry(path: Path, registry: Registry) -> None:
-    """Write a registry into its folder, whole or not at all."""
+    """Write a registry into its folder, completely or not at all."""
     path = folder_of(path) / REGISTRY
     content = {"format": FORMAT, **dataclasses.asdict(registry)}
     replace_file(path, (json.dumps(content, indent=1) + "\n").encode())
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o666) -> None:
-    """Give ``path`` the content ``data`` in one step that survives a crash. Raises OutputError when it cannot."""
+    """Replace the content of ``path`` by ``data`` in one step that survives a crash. Raises OutputError on failure."""
     temporary = path.with_name(f".{path.name}.partial")
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
@@ -193,7 +193,7 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o666) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the registry of ``folder`` for one process. Raises OutputError when another has it."""
+    """Lock the registry of ``folder`` for this process. Raises OutputError when another process holds the lock."""
     import fcntl
 
     with (folder / ".lock").open("w") as file:
@@ -205,7 +205,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _decode(kind: type[_T], value: Any, where: str) -> _T:
-    """Turn parsed JSON into the dataclass ``kind``, every field checked against its declared type."""
+    """Convert parsed JSON to the dataclass ``kind``; check every field against its declared type."""
     decoded: _T = _decode_any(kind, value, where)
     return decoded
 

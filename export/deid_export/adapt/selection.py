@@ -1,20 +1,21 @@
-"""Which unannotated notes teach the models most: where those who vote disagree, or nearly found something else.
+"""Select the unannotated notes that teach most: those where versions, heads and rules disagree or are unsure.
 
-Each word of a note that the models are shown counts in three parts:
+Each word of a note that the models read adds to three parts:
 
-*versions*: the versions of one head fall on both sides of its threshold; counts the distance of their scores.
+*versions*: the versions of one head are on both sides of its threshold. Adds the distance between their scores.
 
-*rules*: a rule found the word and no head did; or only a head of :data:`RULED` found it and no rule did, though such
-words are what rules are for (that names and places are found by heads alone is the normal case). Counts 1.
+*rules*: a rule found the word and no head did, or only a head of :data:`RULED` found it and no rule did, although rules
+exist for such words. Names and places are normally found by heads alone. Adds 1.
 
-*uncertainty*: no rule found the word and the vote over it was close. Of all heads, the one nearest to finding it, or
-furthest beyond, decides; counts 1 at its threshold and falls to 0 at a distance of :data:`MARGIN` in logits.
+*uncertainty*: no rule found the word and the scores of the heads are close to a threshold. The head with the highest
+score relative to its threshold decides. Adds 1 at its threshold and falls to 0 at a distance of :data:`MARGIN` in
+logits.
 
-A part is the sum over the words, per 100 words, a short note being taken for one of :data:`LEAST_WORDS`, because
-reading a note costs something however short it is. The score is the sum of the parts.
+A part is the sum over the words, per 100 words. A note shorter than :data:`LEAST_WORDS` counts as one of that length,
+because reading a note has a fixed cost. The score is the sum of the parts.
 
-Notes are taken from the best down. One that is nearly a copy of a note already taken (MinHash estimate of the overlap
-of their five-word sequences, digits alike) is passed over, since correcting it again would teach nothing new.
+Notes are selected by score, highest first. A near-duplicate of a selected note is skipped, because correcting it again
+would teach nothing new. The overlap of their five-word sequences, with all digits made equal, is estimated by MinHash.
 """
 
 import hashlib
@@ -31,7 +32,7 @@ from deid_runtime.evaluation.tokens import label_tokens
 from deid_runtime.pipeline import Quarantined
 from deid_runtime.spans import Note
 
-#: Heads of classes that rules find by their form.
+#: Heads whose classes have a form that rules find.
 RULED: Final = frozenset({"age", "identifier"})
 MARGIN: Final = 3.0
 LEAST_WORDS: Final = 100
@@ -47,7 +48,7 @@ Signature = NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One note that could be annotated; ``signature`` stands for its text when looking for near-duplicates."""
+    """One candidate note; ``signature`` represents its text in the search for near-duplicates."""
 
     id: str
     words: int
@@ -58,13 +59,13 @@ class Scored:
 
     @property
     def score(self) -> float:
-        """The sum of the parts."""
+        """Return the sum of the parts."""
         return self.versions + self.rules + self.uncertainty
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """A note to annotate, and how many further notes were passed over as its near-duplicates."""
+    """A note to annotate, and the number of its near-duplicates that were skipped."""
 
     note: Scored
     near_duplicates: int
@@ -115,14 +116,14 @@ def _logit(scores: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[np.floa
 
 
 def signature(text: str) -> Signature:
-    """Return uint32 (128,), the MinHash of the five-word sequences of ``text``, case folded and digits alike."""
+    """Return uint32 (128,), the MinHash of the five-word sequences of ``text``, case folded, digits made equal."""
     words = [re.sub(r"\d", "0", word) for word in _WORD.findall(text.casefold())]
     shingles = {" ".join(words[at : at + _SHINGLE_WORDS]) for at in range(max(1, len(words) - _SHINGLE_WORDS + 1))}
     hashes = np.array(
         [int.from_bytes(hashlib.blake2b(s.encode("utf-8", "surrogatepass"), digest_size=8).digest()) for s in shingles],
         dtype=np.uint64,
     )
-    # Multiply and shift: the high bits of (a x + b) modulo 2**64, a odd, are a universal hash (Dietzfelbinger 1996).
+    # Multiply-shift hashing: the high bits of (a x + b) modulo 2**64, a odd, are universal (Dietzfelbinger 1996).
     mixed = hashes[:, None] * _FACTORS[None, :] + _SUMMANDS[None, :]
     smallest: NDArray[np.uint64] = (mixed >> np.uint64(32)).min(axis=0)
     return smallest.astype(np.uint32)
@@ -134,15 +135,16 @@ _SUMMANDS: Final = _RANDOM.integers(0, 2**63, _HASHES, dtype=np.uint64)
 
 
 def is_in_share(note_id: str, share: float) -> bool:
-    """Say whether a note is in the given share of all notes, by its id alone: the same notes in every run."""
+    """Return whether a note is in the given share of all notes; decided by its id, so that all runs agree."""
     digest = hashlib.blake2b(note_id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) < share * 2.0**64
 
 
 def select(notes: Iterable[Scored], count: int, near_duplicate: float = NEAR_DUPLICATE) -> list[Selected]:
-    """Return at most ``count`` notes, best first, ties by id, none nearly a copy of one before it.
+    """Return at most ``count`` notes, best first, ties by id, without near-duplicates of earlier ones.
 
-    ``near_duplicate`` is the share of common sequences from which two notes are near-duplicates; 1 or more: none are.
+    Two notes are near-duplicates when they share at least ``near_duplicate`` of their sequences; 1 or more turns the
+    check off.
     """
     taken: list[Scored] = []
     signatures = np.zeros((count, _HASHES), dtype=np.uint32)

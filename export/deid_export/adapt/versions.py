@@ -1,8 +1,9 @@
-"""Heads as files of their own: one file of shared layers, one small file of upper layers and classifier per version.
+"""Store heads in separate files: one file of shared layers, one small file per version of a head.
 
-A trained ``heads.pt`` is split once; from then on every head is trained, kept and exchanged by itself, and any versions
-of one shared encoder are joined to a model again. A head only fits the shared layers it was trained on; its file names
-them by the digest of their weights.
+A trained ``heads.pt`` is split once. After that, every head is trained, stored and exchanged alone, and any versions
+with the same shared encoder can be joined to a model again. The file of a version holds the upper layers and the
+classifier of one head. A head fits only the shared layers it was trained on; its file names them by the digest of their
+weights.
 """
 
 import hashlib
@@ -25,12 +26,12 @@ from deid_runtime.settings import Precision
 State = Mapping[str, Tensor]
 
 _BRANCHES = "branches."
-#: Fields of a model file that belong to its heads; all others go with the shared layers.
+#: Fields of a model file that belong to its heads; all others belong to the shared layers.
 _OF_HEADS = frozenset({"state", "heads", "joint"})
 
 
 def weights_sha256(state: State) -> str:
-    """Return a SHA-256 of tensors: names, types, shapes and values, whatever file they are in."""
+    """Return a SHA-256 of tensors: their names, types, shapes and values, independent of the file."""
     digest = hashlib.sha256()
     for name in sorted(state):
         tensor = state[name].detach().contiguous()
@@ -40,9 +41,9 @@ def weights_sha256(state: State) -> str:
 
 
 def split(trained: Path) -> tuple[dict[str, object], dict[str, dict[str, Tensor]]]:
-    """Return the shared part of a model file, ready for :func:`save_shared`, and the weights of its heads by name.
+    """Return the shared part of a model file for :func:`save_shared`, and the weights of its heads by name.
 
-    Raises ModelError for a model whose heads have no layers of their own yet, or more than one branch each.
+    Raises ModelError when the heads have no layers of their own yet, or more than one branch each.
     """
     saved = weight_files.read(trained)
     try:
@@ -60,13 +61,13 @@ def split(trained: Path) -> tuple[dict[str, object], dict[str, dict[str, Tensor]
 
 
 def branch_state(state: State, branch: str) -> dict[str, Tensor]:
-    """Return the weights of one branch out of a model's, named within the branch."""
+    """Return the weights of one branch of a model, with names relative to the branch."""
     prefix = f"{_BRANCHES}{branch}."
     return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
 
 
 def shared_state(state: State) -> dict[str, Tensor]:
-    """Return the weights of a model that are not those of a branch."""
+    """Return the weights of a model that belong to no branch."""
     return {name: value for name, value in state.items() if not name.startswith(_BRANCHES)}
 
 
@@ -79,14 +80,14 @@ def save_shared(shared: Mapping[str, object], path: Path) -> str:
 
 
 def save_branch(state: State, head: str, shared_sha256: str, path: Path) -> str:
-    """Write the weights of one head, trained on the shared layers of that digest; return the digest of its own."""
+    """Write the weights of one head with the digest of its shared layers; return the digest of the weights."""
     digest = weights_sha256(state)
     weight_files.write({"state": dict(state), "head": head, "sha256": digest, "shared_sha256": shared_sha256}, path)
     return digest
 
 
 def join(shared: Path, branches: Mapping[str, Path], out: Path) -> None:
-    """Write a model file of the shared layers and one branch per entry of ``branches``, branch name to head file.
+    """Write a model file of the shared layers and one branch per entry of ``branches`` (branch name to head file).
 
     Raises ModelError when a head was trained on other shared layers or a file is damaged.
     """
@@ -108,9 +109,9 @@ def join(shared: Path, branches: Mapping[str, Path], out: Path) -> None:
 
 
 def branches_of(registry_path: Path, chosen: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, str]]:
-    """Return branch name to (head, version) for the versions wanted of each head: ``name@v2`` for v2 of name.
+    """Return branch name to (head, version) for the given versions of each head: ``name@v2`` for v2 of name.
 
-    Raises ModelError for a version that the registry has not.
+    Raises ModelError for a version that is not in the registry.
     """
     registry = read_registry(registry_path)
     return {
@@ -119,7 +120,7 @@ def branches_of(registry_path: Path, chosen: Mapping[str, Sequence[str]]) -> dic
 
 
 def write_joined(registry_path: Path, versions_per_head: Mapping[str, Sequence[str]], out: Path) -> None:
-    """Write a model file, as ``heads.pt``, with the versions named for each head as branches ``head@version``."""
+    """Write a model file like ``heads.pt``, with the given versions of each head as branches ``head@version``."""
     _write_branches(registry_path, branches_of(registry_path, versions_per_head), out)
 
 
@@ -129,7 +130,7 @@ def joined(
     *,
     attention: str = "eager",
 ) -> BranchedTagger:
-    """Return one model of the versions named for each head; branches are called as in :func:`write_joined`."""
+    """Return one model of the given versions of each head; branches are named as in :func:`write_joined`."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "joined.pt"
         write_joined(registry_path, versions_per_head, path)
@@ -137,9 +138,9 @@ def joined(
 
 
 def to_train(registry_path: Path, version_per_head: Mapping[str, str], *, dropout: float) -> BranchedTagger:
-    """Return one model to train on, with a branch for each head, called as the head, begun from the version named.
+    """Return a model to train, with one branch per head that starts from the given version and has the head's name.
 
-    ``dropout`` is that of the hidden states.
+    ``dropout`` is the dropout of the hidden states.
     """
     branches = {head: (head, name) for head, name in version_per_head.items()}
     with TemporaryDirectory() as folder:
@@ -161,7 +162,7 @@ def _write_branches(registry_path: Path, branches: Mapping[str, tuple[str, str]]
 
 
 class TorchEngine:
-    """A :class:`~deid_runtime.models.engines.Engine` of a model that was not exported; one answer per head."""
+    """A :class:`~deid_runtime.models.engines.Engine` of a model that is not exported; gives one answer per head."""
 
     name = "torch"
     precision: Precision = "float32"
@@ -179,11 +180,11 @@ class TorchEngine:
             answers.append(
                 TokenScores(
                     scores[..., 1:].argmax(dim=-1).numpy().astype(np.uint8),
-                    # As the exported graph gives them, so that thresholds mean the same.
+                    # Same rounding as in the exported graph, so that thresholds have the same meaning.
                     (1.0 - torch.softmax(scores, dim=-1)[..., 0]).half().float().numpy(),
                 )
             )
         return answers
 
     def close(self) -> None:
-        """Nothing is held that the garbage collector does not free."""
+        """Do nothing: the garbage collector frees the model."""

@@ -1,4 +1,4 @@
-"""``deid-export corpus``: annotated notes checked, counted and converted, and public prose marked."""
+"""``deid-export corpus``: check, count and convert annotated notes, and mark public prose."""
 
 from pathlib import Path
 from typing import Literal

@@ -1,4 +1,4 @@
-"""How commands of ``deid-export`` end: the exit codes of ``deid``, and errors on one line that quote no note."""
+"""End the commands of ``deid-export``: the exit codes of ``deid``, and errors on one line without note text."""
 
 import sys
 import traceback
@@ -13,16 +13,16 @@ from deid_runtime.errors import DefectError, DeidError, EngineError, Installatio
 HELD_BACK: Final = 1  # some notes were left out, or a check found something
 WRONG_USE: Final = 2
 FAILURE: Final = 3
-STOPPED: Final = 130  # by Ctrl-C, as shells say it
+STOPPED: Final = 130  # by Ctrl-C, as shells do
 
-NAMED: Final = 5  # how many notes are told one by one
+NAMED: Final = 5  # number of notes that are named one by one
 
 
 class ReportingGroup(click.Group):
-    """A group whose commands end with our exit codes, whatever they raise."""
+    """A command group whose commands end with the exit codes of this module, whatever they raise."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command that was asked for; end the process with one line on stderr where it raises."""
+        """Run the command; when it raises, print one line on stderr and end the process."""
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -30,22 +30,22 @@ class ReportingGroup(click.Group):
         except DeidError as error:
             _end(str(error), FAILURE if isinstance(error, (EngineError, InstallationError, DefectError)) else WRONG_USE)
         except ModuleNotFoundError as error:
-            # `packaged_base` says how to get the base; other libraries are those of the extra.
+            # `packaged_base` says how to install the base model; all other libraries belong to the extra.
             told = f"the module {error.name} is not installed: pip install 'deid-runtime[export]'"
             _end(told if error.name else str(error), WRONG_USE)
-        except OSError as error:  # of the system, not of a value: the message holds no text
+        except OSError as error:  # an error of the operating system: its message holds no text
             file = f"{error.filename}: " if error.filename else ""
             _end(f"{file}{error.strerror or type(error).__name__}, at {_place(error)}", WRONG_USE)
         except KeyboardInterrupt:
             _end("stopped; what takes long goes on where it was when the same command is run again", STOPPED)
         except Exception as error:  # noqa: BLE001 - the last resort
-            # What a library says of a value may quote it: no message.
+            # The message of a library error may quote a value, so it is not shown.
             _end(f"unexpected {type(error).__name__}, a defect of deid-export: {_place(error)}", FAILURE)
         return None
 
 
 def tell_notes(refused: Sequence[tuple[str, str]], what: str, *, named: int = NAMED) -> None:
-    """Name notes that were not taken, with the reason of each, on stderr; reasons hold no text."""
+    """Name the refused notes, each with its reason, on stderr; reasons hold no text."""
     for note_id, reason in refused[:named]:
         click.echo(f"{note_id}: {reason}", err=True)
     if refused:
@@ -58,6 +58,6 @@ def _end(told: str, code: int) -> None:
 
 
 def _place(error: Exception) -> str:
-    """Return the lines of our code that an error came through, the last first, without any value."""
+    """Return the lines of our code that an error passed through, last first, without any value."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "deid_" in frame.filename]
     return " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames)) or "no line of ours"

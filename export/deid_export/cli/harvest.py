@@ -1,4 +1,4 @@
-"""``deid-export adapt harvest``: from notes to review files."""
+"""``deid-export adapt harvest``: write review files from notes."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -122,7 +122,7 @@ def harvest(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
 
 
 def _harvest(inputs: Sequence[Path], out: Path, *, update: bool, **options: Any) -> int:
-    """Return how many notes could not be used."""
+    """Harvest, and return the number of notes that could not be used."""
     from deid_export.adapt.harvest.collect import HarvestSettings, harvest, screen_with
     from deid_export.adapt.harvest.terms import read_terms
     from deid_runtime.detectors.inclusion import load_inclusion
@@ -167,7 +167,7 @@ def _pipeline_settings(
 
     return Settings(
         models=models,
-        trust_models=True,  # nothing is released on what these find
+        trust_models=True,  # no note is released on the basis of these spans
         use_models=not no_models,
         profile=profile,
         engine=engine,
@@ -187,7 +187,7 @@ def _marked_notes(
     format_name: str | None,
     **options: Any,
 ) -> "tuple[str, Pass]":
-    """Return who says where the identifiers are, and the notes, as often as they are asked for."""
+    """Return the source of the identifiers, and a pass over the notes."""
     from deid_export.adapt.harvest.sources import DetectedNotes, annotated, found_before, plain_notes
     from deid_runtime.formats.records import ReadOptions
 
@@ -237,7 +237,7 @@ def _write(
 
 
 def _report(result: "Harvest", out: Path) -> None:
-    """Say on stderr what came of it, and what to mind."""
+    """Print the result and its warnings on stderr."""
     counts = result.counts
     click.echo(
         f"{counts['sentences']:,} sentences of {counts['patients']:,} patients: {len(result.inclusion):,} candidates "

@@ -1,4 +1,4 @@
-"""``deid-export adapt iterate`` and ``versions``: the next versions of the heads, and models made of them."""
+"""``deid-export adapt iterate`` and ``versions``: train the next versions of the heads, and make models of them."""
 
 import logging
 from pathlib import Path
@@ -108,7 +108,7 @@ def iterate(registry: Path, trained: Path | None, rounds: int, abandon: bool, **
     REGISTRY is a folder; registry.json in it keeps all versions with their scores, data digests, settings and parents,
     the weights lie beside it. Run the same command again to go on with a round that was interrupted.
     """
-    # The group's own level hides the steps of what takes hours.
+    # The log level of the group hides the steps of a run that takes hours.
     logging.getLogger("deid_export.adapt.iterate").setLevel(logging.INFO)
     _iterate(registry, trained, rounds, abandon, **options)
 
@@ -127,7 +127,7 @@ def _iterate(folder: Path, trained: Path | None, rounds: int, abandon: bool, **o
     from deid_runtime.settings import Settings
 
     if trained is None:
-        read_registry(folder)  # a missing one is told before notes are read
+        read_registry(folder)  # report a missing registry before the notes are read
     folder.mkdir(parents=True, exist_ok=True)
     lists = load_gazetteers(options["lists"])
     notes = read_annotated(options["notes"])
@@ -164,7 +164,7 @@ def _iterate(folder: Path, trained: Path | None, rounds: int, abandon: bool, **o
 
 
 def _wanted(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Turn ``HEAD=VERSION,VERSION`` texts into versions by head."""
+    """Parse ``HEAD=VERSION,VERSION`` values into versions by head."""
     wanted = {}
     for value in values:
         head, _, names = value.partition("=")
@@ -215,7 +215,7 @@ def versions(registry: Path, out: Path | None, place: str, wanted: dict[str, tup
 
 
 def _placed(registry: "Registry", place: str) -> dict[str, tuple[str, ...]]:
-    """Return the chosen versions of one place by head."""
+    """Return the chosen versions of one rank by head."""
     if place == "all":
         return dict(registry.chosen)
     return {head: (names[: int(place)][-1],) for head, names in registry.chosen.items()}

@@ -1,4 +1,4 @@
-"""``deid-export``: corpora, training, models, adaptation to a site and recipes, a group of commands each."""
+"""``deid-export``: one group of commands each for corpora, training, models, adaptation to a site, and recipes."""
 
 import logging
 

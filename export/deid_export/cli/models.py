@@ -1,4 +1,4 @@
-"""``deid-export models``: from trained models to graphs that are served, and back."""
+"""``deid-export models``: make graphs that can be served from trained models, and the reverse."""
 
 import json
 from pathlib import Path
@@ -169,7 +169,7 @@ def card(models: Path, notes: tuple[Path, ...], accuracy: tuple[Path, ...], upda
 
 
 def _read_json(path: Path) -> Any:
-    """Read a JSON file. Raises SourceError for what is none."""
+    """Read a JSON file. Raises SourceError when it is not JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

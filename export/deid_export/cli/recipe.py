@@ -1,4 +1,4 @@
-"""``deid-export recipe``: make the models that ship, from one file."""
+"""``deid-export recipe``: make the shipped models from one file."""
 
 from collections.abc import Sequence
 from pathlib import Path

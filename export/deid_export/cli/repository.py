@@ -1,4 +1,4 @@
-"""``deid-export models repository``: the folder that an inference server serves."""
+"""``deid-export models repository``: write the folder that an inference server serves."""
 
 from pathlib import Path
 

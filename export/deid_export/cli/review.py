@@ -1,4 +1,4 @@
-"""``deid-export adapt review``: decide about harvested lines, and write the accepted ones for ``deid run``."""
+"""``deid-export adapt review``: decide on harvested lines, and write the accepted ones for ``deid run``."""
 
 from collections import Counter
 from pathlib import Path

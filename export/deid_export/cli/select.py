@@ -1,4 +1,4 @@
-"""``deid-export adapt select`` and ``corrections``: notes worth annotating go out, annotations come back."""
+"""``deid-export adapt select`` and ``corrections``: select notes to annotate, and read the annotations back."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -107,7 +107,7 @@ def _select(inputs: tuple[Path, ...], out: Path, **options: Any) -> int:
     from deid_runtime.pipeline import Quarantined
     from deid_runtime.settings import Settings
 
-    if options["out_notes"] is not None and os.path.lexists(options["out_notes"]):  # told before hours of work
+    if options["out_notes"] is not None and os.path.lexists(options["out_notes"]):  # fail before hours of work
         raise OutputError(f"{options['out_notes']}: exists; choose another name for --out-notes")
     found, _ = find_inputs(inputs, options["format_name"])
     read = ReadOptions(
@@ -118,7 +118,7 @@ def _select(inputs: tuple[Path, ...], out: Path, **options: Any) -> int:
     )
     settings = Settings(
         models=options["models"],
-        trust_models=True,  # nothing is released on what these find
+        trust_models=True,  # no note is released on the basis of these spans
         profile=options["profile"],
         engine=options["engine"],
         inclusion=options["inclusion"],
@@ -179,7 +179,7 @@ def _scored(
 def _give_out(
     folder: Path, form: str, found: "Inputs", read: "ReadOptions", ensemble: "Ensemble", chosen: "Sequence[Selected]"
 ) -> list[tuple[str, str]]:
-    """Read the chosen notes once more, so that texts were never held in memory, and write them, best first."""
+    """Read the selected notes again, because no texts were kept in memory, and write them, best first."""
     from deid_export.adapt.annotations import give_out
     from deid_runtime.formats.records import Meter
     from deid_runtime.run.batches import make_batches

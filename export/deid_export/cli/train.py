@@ -1,4 +1,4 @@
-"""``deid-export train``: from annotated notes to a trained model."""
+"""``deid-export train``: train a model on annotated notes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _FOLDER = click.Path(exists=True, path_type=Path)
 
-#: Options that are settings of the training as they stand; of the stream of notes, by the name they have there.
+#: Options passed on as training settings under the same name; below, stream settings under another name.
 _TRAIN = (
     "base", "layers", "coded_pieces", "joint_tokens", "head_tokens", "shared_layers", "threads", "seed",
     "learning_rate", "start", "teacher", "dropout",
@@ -133,7 +133,7 @@ def train(out: Path, **options: Any) -> None:
 
     options["base"] = options["base"] or packaged_base()
     data, settings, stream = _data(**options), *_settings(options)
-    # All models of a repository share one tokenizer, and an MPNet has its own.
+    # All models of a repository share one tokenizer, so an MPNet does not use its own.
     tokenizer = Path(packaged_base() if is_mpnet(settings.base) else settings.base) / "tokenizer.json"
     click.echo(run(data, WordEncoder.from_file(tokenizer), settings, stream, out))
 

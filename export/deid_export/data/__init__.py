@@ -1,1 +1,1 @@
-"""Training data: annotated notes, clean clinical text, public lists, and text made from them."""
+"""Training data: annotated notes, clean clinical text, public lists, and text made from these."""

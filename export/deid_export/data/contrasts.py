@@ -1,7 +1,7 @@
-"""Short notes in which identifiers stand beside clinical facts of the same form.
+"""Make short notes in which identifiers stand beside clinical facts of the same form.
 
-A line such as ``3/14 nodes pos, path of 3/14 reviewed`` holds both a count and a date. Models that meet such lines only
-without identifiers learn to miss the identifiers; ``carriers/contrasts.txt`` therefore holds lines with tags, which are
+A line such as ``3/14 nodes pos, path of 3/14 reviewed`` holds both a count and a date. Models that see such lines only
+without identifiers learn to miss the identifiers. Therefore ``carriers/contrasts.txt`` holds lines with tags. They are
 mixed with the clean lines of ``carriers/facts.txt``.
 """
 
@@ -21,7 +21,7 @@ _CONTRAST_SHARE = 0.55  # of the lines of a note; the others are clean facts
 
 @cache
 def contrast_lines() -> tuple[tuple[str, tuple[Span, ...]], ...]:
-    """Return the lines with tags as texts with their spans, half-open code points of the line."""
+    """Return the tagged lines as (text, spans); spans are half-open code points of the line."""
     text = (files("deid_export") / "data" / "carriers" / "contrasts.txt").read_text(encoding="utf-8")
     return tuple(parse_tagged(line) for line in text.splitlines())
 

@@ -1,4 +1,4 @@
-"""Annotated notes as training needs them: read as detectors read them, and named by digests."""
+"""Convert annotated notes for training to the text that detectors read, and compute their digests."""
 
 import hashlib
 import json
@@ -10,18 +10,18 @@ from deid_runtime.text.reading.view import read_marked
 
 
 def as_read(notes: Sequence[AnnotatedNote]) -> list[AnnotatedNote]:
-    """Return ``notes`` as detectors read them, with spans in offsets of the view."""
+    """Return ``notes`` with the text that detectors read, and spans in offsets of that text."""
     views = (read_marked(note.text, note.spans) for note in notes)
     return [replace(note, text=text, spans=spans) for note, (text, spans) in zip(notes, views, strict=True)]
 
 
 def text_sha256(text: str) -> str:
-    """Return the SHA-256 of a text in UTF-8, by which it is known again."""
+    """Return the SHA-256 of a text in UTF-8, which identifies the text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def corpus_digest(notes: Sequence[AnnotatedNote]) -> str:
-    """Return a SHA-256 of ids, texts and spans in their order, which a model card can name its data by."""
+    """Return a SHA-256 of ids, texts and spans in their order; a model card names its data by it."""
     digest = hashlib.sha256()
     for note in notes:
         spans = [(span.start, span.end, span.label) for span in note.spans]

@@ -1,6 +1,6 @@
-"""The tables of a corpus's data card, counted from the notes, and a README kept equal to them.
+"""Compute the tables of the data card of a corpus from its notes, for a README that is kept equal to them.
 
-In the README a table stands between ``<!-- corpus-card: NAME -->`` and ``<!-- /corpus-card: NAME -->``.
+In the README, a table stands between ``<!-- corpus-card: NAME -->`` and ``<!-- /corpus-card: NAME -->``.
 """
 
 import re
@@ -20,11 +20,11 @@ from deid_runtime.labels import HEAD_OF, LABELS, group_of
 
 Parts = Mapping[str, Sequence[AnnotatedNote]]
 
-#: What the places of the tables in the README are called.
+#: The kind of the table markers in the README.
 MARK: Final = "corpus-card"
 _OTHER: Final = "other"
 
-#: Kind of note to the beginnings of words that tell its type; the first that matches counts.
+#: Maps a kind of note to the beginnings of words in its note types; the first match counts.
 _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     kind: re.compile(rf"\b(?:{words})", re.IGNORECASE)
     for kind, words in {
@@ -65,9 +65,9 @@ _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
 
 
 def card_tables(paths: Sequence[Path]) -> dict[str, str]:
-    """Return the tables by name, in Markdown; each path is a part of the corpus, named after its folder or file.
+    """Return the tables by name, in Markdown; each path is one part of the corpus, named after its folder or file.
 
-    Raises SourceError or InputError where notes cannot be read.
+    Raises SourceError or InputError when notes cannot be read, InputError when two parts have the same name.
     """
     parts = {path.resolve().stem: read_annotated([path]) for path in paths}
     if len(parts) < len(paths):
@@ -134,7 +134,7 @@ def _labels(parts: Parts) -> str:
 
 
 def _habits(parts: Parts) -> str:
-    """Count what a finder must not learn as a cue."""
+    """Count habits of the batch authors that a detector must not learn as a cue."""
     habits: tuple[tuple[str, frozenset[str], re.Pattern[str]], ...] = (
         ("EMAIL and URL in `.example`", frozenset({"EMAIL", "URL"}), re.compile(r"\.example\b", re.IGNORECASE)),
         ("PHONE and FAX with 555", frozenset({"PHONE", "FAX"}), re.compile(r"555")),

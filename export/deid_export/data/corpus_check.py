@@ -1,9 +1,8 @@
-"""What in annotated notes breaks the rules of the format, and what a person should look at again.
+"""Check annotated notes: find what breaks the rules of the format, and what a person should review.
 
-A *problem* is wrong whatever the note says: broken markup, an id used twice, a span with a blank at its edge, a number
-of the patient's record that stands unmarked. A *doubt* is often right: a name that is also a word stands unmarked
-where it is the word; run-together text has spans that end inside a run of letters. Findings name the place and never
-show text.
+A *problem* is always wrong: broken markup, an id used twice, a span with white space at its edge, an unmarked number of
+the patient's record. A *doubt* is often correct: a name that is also a word may be unmarked where it is the word, and
+in run-together text a span may end inside a run of letters. Findings name the place and never show text.
 """
 
 import re
@@ -33,14 +32,14 @@ _NAMES: Final = frozenset(HEADS["name"])
 _RECORD_FIELDS: Final = frozenset({ID, *(name for field in RECORD_FIELDS for name in (field.name, *field.aliases))})
 _UNSEARCHED_FIELDS: Final = frozenset({"id", "sex", "gender"})
 _UNSEARCHED_LABELS: Final = frozenset({"AGE", "DATE"})  # 67 and 2011 are also doses and counts
-_LEAST_CHARS: Final = 3  # of a value that is looked for where it is not marked
+_LEAST_CHARS: Final = 3  # least length of a value that is searched for where it is unmarked
 _LEAST_DIGITS: Final = 5
-_LINES: Final = 2  # over which a value may be broken
+_LINES: Final = 2  # most lines that a value may extend over
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing found. ``place`` is ``file:line:column`` in tagged files, otherwise the note id and the offset."""
+    """One finding. ``place`` is ``file:line:column`` in tagged files, otherwise the note id and the offset."""
 
     place: str
     rule: str
@@ -53,7 +52,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Checked:
-    """What was read, and the findings in its order; ``words`` are separated by blanks."""
+    """The counts of the notes read, and the findings in reading order; ``words`` are separated by white space."""
 
     notes: int
     patients: int
@@ -63,39 +62,39 @@ class Checked:
 
     @property
     def problems(self) -> list[Finding]:
-        """What must be mended."""
+        """Return the findings that must be corrected."""
         return [finding for finding in self.findings if finding.is_problem]
 
     @property
     def doubts(self) -> Counter[str]:
-        """How many doubts there are by rule."""
+        """Return the number of doubts by rule."""
         return Counter(finding.rule for finding in self.findings if not finding.is_problem)
 
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A tag that is open at the end of its line."""
+    """A tag that is still open at the end of its line."""
 
     place: str
     label: str
 
     def finding(self) -> Finding:
-        """Return the finding that it is never closed."""
+        """Return the finding that the tag is never closed."""
         return Finding(self.place, "markup", f"{self.label} is not closed on its line or the next", True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Where a note of a tagged file begins: ``first_line`` is the number of the first line of its text."""
+    """The start of a note in a tagged file; ``first_line`` is the number of the first line of its text."""
 
     file: str
     first_line: int
 
 
 def check_corpus(paths: Sequence[Path]) -> Checked:
-    """Check annotated files, or folders of them, as :func:`deid_export.data.corpus.read_annotated` takes them.
+    """Check annotated files, or folders of them, in the formats of :func:`deid_export.data.corpus.read_annotated`.
 
-    What cannot be read is a problem among the others.
+    A file that cannot be read is reported as a problem.
     """
     findings: list[Finding] = []
     notes: list[AnnotatedNote] = []
@@ -121,7 +120,7 @@ def check_corpus(paths: Sequence[Path]) -> Checked:
 
 
 def _read(path: Path) -> tuple[list[AnnotatedNote], list[Finding]]:
-    """Return the notes of a file or folder; where one file cannot be read, those of the others, and what is wrong."""
+    """Return the notes of a file or folder, and the findings for the files that cannot be read."""
     try:
         return read_annotated([path]), []
     except (DeidError, UnicodeDecodeError) as error:
@@ -141,7 +140,7 @@ def _read(path: Path) -> tuple[list[AnnotatedNote], list[Finding]]:
 
 
 def _check_tagged(file: Path, records: dict[str, Mapping[str, str]], origins: dict[str, _Origin]) -> Iterator[Finding]:
-    """Yield what is wrong in the form of one file; add its records, and where its notes begin."""
+    """Yield the format errors of one file; add its records, and where its notes begin."""
     try:
         lines = file.read_bytes().decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
@@ -165,7 +164,7 @@ def _check_tagged(file: Path, records: dict[str, Mapping[str, str]], origins: di
         try:
             kind, attributes = parse_header(line)
         except ValueError:
-            return  # the reader names it
+            return  # the reader reports it
         yield from _check_header(place, file, line, kind, attributes, patient)
         in_note = kind != "patient"
         if in_note:
@@ -211,9 +210,10 @@ def _check_header(
 
 
 def _check_markup(place: str, line: str, before: "_Opened | None") -> tuple[list[Finding], "_Opened | None"]:
-    """Return what is wrong with the tags of a line, and the one that is open at its end.
+    """Return the findings for the tags of a line, and the tag that is still open at its end.
 
-    ``before`` is the tag that the line before left open: a value goes on for one line, which is not blank.
+    ``before`` is the tag that the previous line left open. A value extends over at most one more line, which is not
+    blank.
     """
     found: list[Finding] = []
     opened = before.label if before is not None else ""
@@ -244,7 +244,7 @@ def _check_markup(place: str, line: str, before: "_Opened | None") -> tuple[list
 
 
 def _place(note: AnnotatedNote, offset: int, origins: Mapping[str, _Origin]) -> str:
-    """Return where an offset of the text is found in the file; the column counts the tags before it."""
+    """Return the place of a text offset in the file; the column counts the tags before it."""
     origin = origins.get(note.id)
     if origin is None:
         return f"{note.id} at {offset}"
@@ -303,7 +303,7 @@ def _edge(label: str, value: str) -> str:
 def _check_consistency(
     notes: Sequence[AnnotatedNote], record: Mapping[str, str], origins: Mapping[str, _Origin]
 ) -> Iterator[Finding]:
-    """Yield values of the record or of spans that stand unmarked, and values marked with two labels."""
+    """Yield findings for unmarked values of the record or of spans, and for values marked with two labels."""
     labels: defaultdict[str, set[str]] = defaultdict(set)
     for note in notes:
         for span in note.spans:
@@ -340,7 +340,7 @@ def _is_searched(value: str) -> bool:
 
 
 class _Finder:
-    """Looks for many values at once, whole words only, in time linear in the text."""
+    """Find many values at once, whole words only, in time linear in the text."""
 
     def __init__(self, values: Iterable[str]) -> None:
         self._by_run: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
@@ -358,6 +358,6 @@ class _Finder:
                 end = start + len(value)
                 if start < 0 or text[start:end] != value or (value[-1].isalnum() and text[end : end + 1].isalnum()):
                     continue
-                next_span = bisect_left(ends, start + 1)  # the first that ends behind start
+                next_span = bisect_left(ends, start + 1)  # the first span that ends after start
                 if next_span == len(ends) or note.spans[next_span].start >= end:
                     yield start, value

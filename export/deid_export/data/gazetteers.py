@@ -1,7 +1,7 @@
-"""The lists that resampling draws from: names, places, facilities, words. Read from a folder, never shipped.
+"""Read the lists that resampling draws from: names, places, facilities, words. The lists are never shipped.
 
-The folder holds gzipped CSV files with a header row (``gazetteers/``) and word lists (``medical/``); the data card
-of the models names their sources. Frequency weights are square roots, so that rare names are met in training too.
+The folder holds gzipped CSV files with a header row (``gazetteers/``) and word lists (``medical/``). The data card of
+the models names their sources. Weights are the square roots of frequencies, so that training also sees rare names.
 """
 
 import csv
@@ -18,7 +18,7 @@ from deid_runtime.errors import SourceError
 
 @dataclass(frozen=True)
 class Weighted:
-    """Values with cumulative weights, for drawing in logarithmic time."""
+    """Values with cumulative weights; a draw takes logarithmic time."""
 
     values: Sequence[str] = field(repr=False)
     cumulative: Sequence[float] = field(repr=False)
@@ -29,7 +29,7 @@ class Weighted:
 
 @dataclass(frozen=True)
 class Gazetteers:
-    """Everything resampling can draw; all values in their usual case."""
+    """All lists that resampling draws from, in their usual case."""
 
     given: Weighted
     family: Weighted
@@ -61,7 +61,7 @@ _CLINICAL_KINDS = ("pharmacy", "clinic", "care_home", "dentist", "optician", "ho
 
 
 def load_gazetteers(folder: Path) -> Gazetteers:
-    """Read the lists below ``folder``; raises SourceError naming the first file that is missing."""
+    """Read the lists below ``folder``. Raises SourceError that names the first missing file."""
 
     def rows(name: str) -> list[dict[str, str]]:
         path = folder / "gazetteers" / f"{name}.csv.gz"

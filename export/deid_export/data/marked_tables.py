@@ -1,6 +1,6 @@
-"""Tables in Markdown, and pages that are kept equal to them.
+"""Write Markdown tables into pages and keep the pages equal to them.
 
-In a page a table stands between ``<!-- KIND: NAME -->`` and ``<!-- /KIND: NAME -->``.
+In a page, a table stands between ``<!-- KIND: NAME -->`` and ``<!-- /KIND: NAME -->``.
 """
 
 import re
@@ -10,9 +10,9 @@ from deid_runtime.errors import InputError
 
 
 def with_tables(text: str, tables: Mapping[str, str], kind: str) -> str:
-    """Return the page ``text`` with every table in its place.
+    """Return the page ``text`` with every table between its markers.
 
-    Raises InputError for a table that has no place, or a place for a table that there is not.
+    Raises InputError for a table without markers, and for markers without a table.
     """
     names = re.findall(rf"<!-- {re.escape(kind)}: ([\w-]+) -->", text)
     if sorted(names) != sorted(tables):
@@ -31,7 +31,7 @@ def with_tables(text: str, tables: Mapping[str, str], kind: str) -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Return a Markdown table; columns of figures are set to the right."""
+    """Return a Markdown table; columns of figures are right-aligned."""
     cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
     right = [cell != "" and not cell.strip("0123456789., %–") for cell in cells[0]] if cells else []
     rule = ["---:" if is_right else "---" for is_right in right]

@@ -1,14 +1,14 @@
-"""Make the lists that people are found by: names with how common they are, and a vocabulary of other words.
+"""Make the lists for finding people: names with their frequency class, and a vocabulary of other words.
 
-Run ``python -m deid_export.data.name_lists DATA CORPUS WORDS [FOLDER]``; the result is committed, so that the runtime
-reads two small files. ``DATA`` is the folder of public lists (``gazetteers/``, ``medical/``), ``CORPUS`` has annotated
-training notes, ``WORDS`` the lists of SCOWL (``english-words.10`` ...). NOTICE names every list with its licence.
-Written are:
+Run ``python -m deid_export.data.name_lists DATA CORPUS WORDS [FOLDER]``. The result is committed, so the runtime reads
+two small files. ``DATA`` is the folder of public lists (``gazetteers/``, ``medical/``). ``CORPUS`` holds annotated
+training notes. ``WORDS`` holds the lists of SCOWL (``english-words.10`` ...). NOTICE names every list with its licence.
+The output files are:
 
 ``names.txt.xz``
-    given and family names, with a class of frequency from 1 to 3, and places that are names.
+    given and family names, with a frequency class from 1 to 3, and places that are names.
 ``vocabulary.txt.xz``
-    words of English, medicine and drugs with a class of how ordinary they are, and names of diseases and devices.
+    words of English, medicine and drugs with a class of how common they are, and names of diseases and devices.
 
 The format is that of :mod:`deid_runtime.lexicon.word_codes`.
 """
@@ -32,15 +32,16 @@ from deid_runtime.lexicon.word_codes import EPONYM, FAMILY_SHIFT, PLACE, WORD_SH
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _LATIN = re.compile(r"[a-zß-ɏḀ-ỿ]{2,24}")
 
-#: Births from which a given name of the American list is in class 2 and in class 3.
+#: Least number of births for a given name of the American list to be in class 2 and in class 3.
 _GIVEN_BIRTHS = (5_000, 100_000)
-#: Ranks down to which a family name of the American lists is in class 2 and in class 3.
+#: Largest rank for a family name of the American lists to be in class 2 and in class 3.
 _FAMILY_RANKS = (12_000, 2_000)
-#: Greatest SCOWL size of the words of class 3, 2 and 1. No list above 60 is read: others have a say in those.
+#: SCOWL sizes of the words of class 3, 2 and 1. Lists above size 60 are not read; other
+#: sources decide on such words.
 _SCOWL_SIZES = {3: (10,), 2: (20, 35, 40, 50), 1: (55, 60)}
-#: In so many batches of the corpus a word must stand outside of every identifier to count, or to be of class 3.
+#: Least number of corpus batches with the word outside identifiers: to be included, and to be in class 3.
 _BATCHES = (2, 30)
-#: In so many batches a word with a capital must stand outside of every identifier, and never in a name, to be a brand.
+#: Least number of corpus batches with the capitalised word outside identifiers, never in a name, to be a brand.
 _BRAND_BATCHES = 2
 
 _MEDICAL_LISTS = (
@@ -70,14 +71,14 @@ def _medical(data: Path, name: str) -> list[str]:
 
 
 def _keys(name: str) -> Iterator[str]:
-    """Yield the key of a name of one word, if it is one in Latin letters."""
+    """Yield the key of a name if it is a single word in Latin letters."""
     key = word_key(name.strip())
     if _LATIN.fullmatch(key):
         yield key
 
 
 def _most(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Return key to the highest class that any pair of (name, class) gives it."""
+    """Return key to the highest class that any (name, class) pair gives it."""
     classes: dict[str, int] = {}
     for name, level in pairs:
         for key in _keys(name):
@@ -90,7 +91,7 @@ def _above(value: float, bounds: tuple[float, float]) -> int:
 
 
 def given_names(data: Path) -> dict[str, int]:
-    """Return key to class of every given name of the public lists below ``data`` and of ours."""
+    """Return key to class of every given name in the public lists below ``data`` and in our lists."""
     folder = data / "gazetteers"
     pairs = [
         (row["name"], _above(float(row["count"]), _GIVEN_BIRTHS)) for row in _rows(folder / "first_names_us.csv.gz")
@@ -104,7 +105,7 @@ def given_names(data: Path) -> dict[str, int]:
 
 
 def family_names(data: Path) -> dict[str, int]:
-    """Return key to class of every family name of the public lists below ``data`` and of ours."""
+    """Return key to class of every family name in the public lists below ``data`` and in our lists."""
     folder = data / "gazetteers"
     bounds = (-_FAMILY_RANKS[0], -_FAMILY_RANKS[1])
     pairs = []
@@ -120,7 +121,7 @@ def family_names(data: Path) -> dict[str, int]:
 
 
 def places() -> set[str]:
-    """Return the keys of the towns, states, provinces and countries of one word in our lists."""
+    """Return the keys of one-word towns, states, provinces and countries in our lists."""
     names = [row[0] for row in _own_rows("surrogates", "countries.tsv")]
     names += [town for row in _own_rows("surrogates", "countries.tsv") for town in row[2].split(",")]
     names += [row[1] for row in _own_rows("surrogates", "provinces.tsv")]
@@ -139,7 +140,7 @@ def _outside_words(note: AnnotatedNote) -> Iterator[str]:
 
 
 def corpus_words(folder: Path) -> tuple[dict[str, int], set[str]]:
-    """Return key to class of the words that stand in lower case outside of identifiers, and the brands and eponyms."""
+    """Return key to class of the lower-case words outside identifiers, and the set of brands and eponyms."""
     lower: dict[str, set[str]] = defaultdict(set)
     capital: dict[str, set[str]] = defaultdict(set)
     in_names: Counter[str] = Counter()
@@ -158,7 +159,7 @@ def corpus_words(folder: Path) -> tuple[dict[str, int], set[str]]:
 
 
 def _scowl_words(folder: Path) -> Iterator[tuple[str, int]]:
-    """Yield (word, class) for the words of SCOWL in lower case, American and British."""
+    """Yield (word, class) for the lower-case SCOWL words, American and British."""
     for level, sizes in _SCOWL_SIZES.items():
         for size in sizes:
             for kind in ("english-words", "american-words", "british-words"):
@@ -168,7 +169,7 @@ def _scowl_words(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def _medical_words(data: Path) -> Iterator[str]:
-    """Yield the words of drugs, tests, devices and abbreviations, and of diseases those that stand in lower case."""
+    """Yield the words of drugs, tests, devices and abbreviations, and of diseases written in lower case."""
     for name in _MEDICAL_LISTS:
         for line in _medical(data, name):
             if line.islower() or name != "diseases_symptoms":
@@ -176,14 +177,14 @@ def _medical_words(data: Path) -> Iterator[str]:
 
 
 def _eponyms(data: Path) -> Iterator[str]:
-    """Yield the words with a capital of our list of eponymous diseases, and those of our list of names of things."""
+    """Yield the capitalised words of our list of eponymous diseases, and the words of our list of eponyms."""
     for line in _medical(data, "hand_eponyms"):
         yield from (re.sub("['’]s$", "", word) for word in _WORD.findall(line) if word[0].isupper())
     yield from _own_words("vocabulary_eponyms.txt")
 
 
 def vocabulary(data: Path, corpus: Path, scowl: Path) -> dict[str, int]:
-    """Return key to the code of every word of English, medicine and drugs, as in the file."""
+    """Return key to the file code of every word of English, medicine and drugs."""
     used, brands = corpus_words(corpus)
     classes = _most([*_scowl_words(scowl), *used.items(), *((word, 2) for word in _medical_words(data))])
     codes = {key: level << WORD_SHIFT for key, level in classes.items()}
@@ -195,7 +196,7 @@ def vocabulary(data: Path, corpus: Path, scowl: Path) -> dict[str, int]:
 
 
 def names(data: Path) -> dict[str, int]:
-    """Return key to the code of every name and every place, as in the file."""
+    """Return key to the file code of every name and every place."""
     codes = dict(given_names(data))
     for key, level in family_names(data).items():
         codes[key] = codes.get(key, 0) | level << FAMILY_SHIFT
@@ -205,7 +206,7 @@ def names(data: Path) -> dict[str, int]:
 
 
 def pack(codes: Mapping[str, int]) -> bytes:
-    """Return the bytes of a list file: one line for each code, its words sorted."""
+    """Return the bytes of a list file: one line per code, with its words sorted."""
     lines: dict[int, list[str]] = defaultdict(list)
     for key in sorted(codes):
         lines[codes[key]].append(key)

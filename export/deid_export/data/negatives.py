@@ -1,7 +1,7 @@
-"""Clinical text without identifiers, against false alarms: screened sentences, and carriers for medical names.
+"""Make clinical text without identifiers, against false positives: screened sentences, carriers for medical names.
 
-Public transcription samples hold stray names and dates, so a sentence is only taken when every word of it is known to
-be common or medical English and nothing in it has the form of an identifier.
+Public transcription samples contain stray names and dates. So a sentence is used only when all its words are known
+common or medical English and nothing in it has the form of an identifier.
 """
 
 import gzip
@@ -29,8 +29,8 @@ _SUSPECT = re.compile(
     re.IGNORECASE,
 )
 _KIN = alternation(kin("negative")) + r"|grand\w+"
-#: Ages of people, and dates of two numbers that stand where no fraction would: a model that learns them as clean text
-#: learns to miss them.
+#: Ages of people, and dates of two numbers where no fraction can stand. A model that learns them as clean text learns
+#: to miss them.
 _IDENTIFIES = re.compile(
     rf"""\bages?\W{{0,2}}\d
     | \d\W{{0,2}}(?:day|week|wk|month|mo|year|yr)s?\W{{0,2}}olds?\b
@@ -43,11 +43,11 @@ _IDENTIFIES = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
-LONE_LINES = 0.35  # of the texts: one carrier and nothing else
-LISTS = 0.1  # of the texts: carriers of one kind, one a line
+LONE_LINES = 0.35  # of the texts: one carrier sentence alone
+LISTS = 0.1  # of the texts: carrier sentences of one kind, one per line
 
-#: Kind of term to its weight among carriers; each has a file of sentences in ``carriers/``. Facts are lines of clinical
-#: values, codes and words that look like identifiers and are none.
+#: Maps a kind of term to its weight among the carriers; each kind has a file of sentences in ``carriers/``. Facts are
+#: lines of clinical values, codes and words that look like identifiers but are not.
 _KINDS: Final[Mapping[str, int]] = {
     "eponyms": 4, "scores": 1, "drugs": 4, "devices": 2, "labs": 1, "phrases": 2, "facts": 12,
 }  # fmt: skip
@@ -56,21 +56,21 @@ _SCORE = re.compile(r"\b(?:score|scale|index|criteria|classification|grade|stag(
 
 @cache
 def carriers() -> Mapping[str, tuple[str, ...]]:
-    """Return sentences that identify nobody, by kind of term; gaps ``{x} {y} {z}`` take terms, ``{n} {m}`` numbers."""
+    """Return sentences without identifiers by kind of term; slots ``{x} {y} {z}`` take terms, ``{n} {m}`` numbers."""
     folder = files("deid_export") / "data" / "carriers"
     return {kind: tuple((folder / f"{kind}.txt").read_text(encoding="utf-8").splitlines()) for kind in _KINDS}
 
 
 def screened_sentences(paths: Sequence[Path], lists: Gazetteers) -> list[list[str]]:
-    """Return, per source text, its sentences without identifiers; ``paths`` are ``.jsonl.gz`` with text or note.
+    """Return, for each source text, its sentences without identifiers.
 
-    Raises SourceError for a file that holds neither.
+    ``paths`` are ``.jsonl.gz`` files whose rows have ``text`` or ``note``. Raises SourceError for a row with neither.
     """
     return screened(_texts(paths), lists)
 
 
 def screened(texts: Iterable[str], lists: Gazetteers) -> list[list[str]]:
-    """Return, per text that has any, its sentences without identifiers."""
+    """Return, for each text that has any, its sentences without identifiers."""
     known = set(lists.common_words)
     for values in (lists.drugs, lists.devices, lists.eponyms, lists.labs, lists.phrases):
         for value in values:
@@ -103,15 +103,15 @@ def _is_clean(sentence: str, known: set[str]) -> bool:
 
 
 def identifies_nobody(sentence: str) -> bool:
-    """Say whether a sentence is free of ages of people and of dates that can be nothing else."""
+    """Return whether a sentence has no age of a person and no unambiguous date."""
     return _IDENTIFIES.search(sentence) is None
 
 
 def carrier_sentence(lists: Gazetteers, rng: random.Random, kind: str | None = None) -> str:
-    """Return one invented sentence around medical names of ``kind``, or of any, in a case as clinicians write."""
+    """Return one invented sentence with medical names of ``kind`` (None: any), in a case that clinicians use."""
     kind = kind or rng.choices(list(_KINDS), weights=list(_KINDS.values()))[0]
     sentence = rng.choice(carriers()[kind])
-    if kind != "facts":  # which are whole lines, without gaps
+    if kind != "facts":  # facts are whole lines without slots
         terms = {gap: _term(lists, kind, rng) for gap in "xyz"}
         numbers = {gap: rng.randint(1, rng.choice((9, 30, 99))) for gap in "nm"}
         sentence = sentence.format(**terms, **numbers)
@@ -133,9 +133,9 @@ def _scores(eponyms: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def negative_text(pool: Sequence[Sequence[str]], lists: Gazetteers, rng: random.Random) -> str:
-    """Return clean clinical text: a run of one source's sentences with carriers among them, a list, or one line alone.
+    """Return clean clinical text: sentences of one source mixed with carriers, a list, or one line alone.
 
-    Lone lines are met in lists and forms, and with nothing around a name of a drug looks like any other name.
+    Lists and forms hold lone lines. Without context, the name of a drug looks like any other name.
     """
     roll = rng.random()
     if roll < LONE_LINES:

@@ -1,8 +1,8 @@
-"""Fresh values for annotated spans: each pass over the corpus shows other names, dates and numbers in the same forms.
+"""Replace annotated values by fresh ones: each pass over the corpus shows other names, dates and numbers.
 
-The models must learn contexts and forms, not the values of one corpus, so every span is replaced by a value of its
-label in the same form. The parts of a name map alike throughout one note, so that `Smith` in a signature is still the
-`Smith` of the heading. Case, initials, punctuation and order stay. A share of the values is left as it was.
+Models must learn contexts and forms, not the values of one corpus. So every span is replaced by another value of the
+same label and form. A part of a name is always replaced by the same part within one note, so `Smith` in a signature
+stays equal to `Smith` in the heading. Case, initials, punctuation and order stay. A share of the values is kept.
 """
 
 import calendar
@@ -92,27 +92,27 @@ _WORD = re.compile(r"[^\W\d_]+|\d+")
 class Rates:
     """How often each change is made, as a share of notes or of spans."""
 
-    keep: float = 0.25  # a note entity keeps its own value
+    keep: float = 0.25  # a value of a note stays unchanged
     ambiguous_name: float = 0.08  # a name part is a word that is also a name
-    world_name: float = 0.22  # a name part comes from another country's list
+    world_name: float = 0.22  # a name part comes from the list of another country
     misspelt_name: float = 0.04
-    new_form: float = 0.25  # dates and phones get another format of their kind
+    new_form: float = 0.25  # dates and phone numbers get another format of their kind
     upper_note: float = 0.06
     lower_note: float = 0.06
     joined: float = 0.05  # a span loses the space beside it (run-together text)
-    noise: float = 0.006  # a letter outside spans is dropped, doubled or swapped, in one note out of four
+    noise: float = 0.006  # a letter outside spans is dropped, doubled or changed, in one note out of four
 
 
 @dataclass
 class _NoteMemory:
-    """What one note's values have been mapped to so far."""
+    """The replacements made in one note so far."""
 
     names: dict[str, str] = field(default_factory=dict)
     values: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 class Resampler:
-    """Draws fresh values for the spans of notes; every draw comes from the given ``rng``."""
+    """Replace the values of spans by fresh ones; every draw comes from the given ``rng``."""
 
     def __init__(self, lists: Gazetteers, rng: random.Random, rates: Rates | None = None) -> None:
         self._lists = lists
@@ -317,7 +317,7 @@ class Resampler:
         return re.sub(r"\d+", lambda match: self._draw_digits(match[0]), value)
 
     def _identifier(self, value: str, memory: _NoteMemory) -> str:
-        """Letters for letters and digits for digits; now and then a digit more or less, or another separator."""
+        """Replace letters by letters and digits by digits; sometimes add or drop a digit, or change a separator."""
         rng = self._rng
 
         def part(match: re.Match[str]) -> str:
@@ -412,7 +412,7 @@ class Resampler:
         return _like(drawn, value)
 
     def _proper_words(self, value: str, share: float) -> str:
-        """Replace the words that are not common English by places and names, and the digits by digits."""
+        """Replace the words that are not common English by places and names, and digits by digits."""
         rng = self._rng
 
         def part(match: re.Match[str]) -> str:
@@ -472,7 +472,7 @@ class Resampler:
 
 
 def _like(new: str, old: str) -> str:
-    """Return ``new`` in the case form of ``old``: upper, lower, or as it is."""
+    """Return ``new`` in the case of ``old``: upper, lower, or unchanged."""
     letters = [c for c in old if c.isalpha()]
     if not letters:
         return new

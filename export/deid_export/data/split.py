@@ -1,7 +1,8 @@
-"""Cuts a graph at the last hidden state: the encoder alone, and each head alone.
+"""Cut a graph at the last hidden state: the encoder alone, and each head alone.
 
-The parts hold the same nodes with the same weights as the whole, so that the encoder followed by a head computes what
-the whole computes. The cut lies before the hidden state is quantised for the heads: both sides stay as calibrated.
+The parts hold the same nodes and weights as the whole graph. So the encoder followed by a head computes the same result
+as the whole. The cut is before the quantisation of the hidden state for the heads, so both sides keep their
+calibration.
 """
 
 import tempfile
@@ -16,13 +17,13 @@ import onnx.utils
 from deid_runtime.errors import ModelError
 from deid_runtime.models.manifest import HIDDEN, INPUTS, Graph, head_outputs
 
-#: What quantisation puts between the hidden state and the heads: smoothing by a constant, then int8 and back.
+#: Operators that quantisation puts between the hidden state and the heads: smoothing by a constant, int8, and back.
 _QUANTISING: Final = frozenset({"DequantizeLinear", "QuantizeLinear", "Mul"})
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The files of one cut graph; ``heads`` is by output name, ``hidden_size`` the values of a token's hidden state."""
+    """The files of a cut graph; ``heads`` is by output name, ``hidden_size`` is the hidden values per token."""
 
     encoder: Path
     heads: Mapping[str, Path]
@@ -32,8 +33,9 @@ class Parts:
 def split(graph: Graph, folder: Path) -> Parts:
     """Write the encoder and the heads of ``graph`` into ``folder``.
 
-    The encoder has the inputs of the graph and the output ``hidden``, float32 ``(batch, tokens, hidden size)``; every
-    head takes that and has its two outputs of the graph. Raises ModelError when the heads share no single hidden state.
+    The encoder has the inputs of the graph and the output ``hidden``, float32 ``(batch, tokens, hidden size)``. Every
+    head takes ``hidden`` as input and has its two outputs of the graph. Raises ModelError when the heads do not share a
+    single hidden state.
     """
     model = onnx.shape_inference.infer_shapes(onnx.load(graph.file))
     outputs = {version.output: [name for name, _ in head_outputs(version.output)] for version in graph.heads}
@@ -72,14 +74,14 @@ def _hidden_state(graph: Any, heads: Sequence[Sequence[str]], file: Path) -> str
     while True:
         above_it = graph.node[made_by[name]]
         sources = [each for each in above_it.input if each in varying]
-        # A product of two varying tensors belongs to the encoder, one by a constant to the quantiser.
+        # A product of two varying tensors belongs to the encoder, a product with a constant to the quantiser.
         if above_it.op_type not in _QUANTISING or len(sources) != 1:
             return str(name)
         [name] = sources
 
 
 def _ancestors(graph: Any, made_by: Mapping[str, int], outputs: Iterable[str]) -> set[int]:
-    """Return the numbers of all nodes that ``outputs`` depend on."""
+    """Return the indices of all nodes that ``outputs`` depend on."""
     found: set[int] = set()
     waiting = list(outputs)
     while waiting:
@@ -91,7 +93,7 @@ def _ancestors(graph: Any, made_by: Mapping[str, int], outputs: Iterable[str]) -
 
 
 def _varying(graph: Any) -> set[str]:
-    """Return the tensors that depend on the inputs; all others are constants. Nodes stand in order of computation."""
+    """Return the tensors that depend on the inputs; all others are constants. Nodes must be in topological order."""
     varying = set(INPUTS)
     for node in graph.node:
         if varying.intersection(node.input):
@@ -108,7 +110,7 @@ def _hidden_size(graph: Any, cut: str, file: Path) -> int:
 
 
 def _extract(source: Path, target: Path, inputs: Sequence[str], outputs: Sequence[str], cut: str) -> None:
-    """Write the part of ``source`` between ``inputs`` and ``outputs``, with ``cut`` called :data:`HIDDEN`."""
+    """Write the part of ``source`` between ``inputs`` and ``outputs``, with ``cut`` renamed to :data:`HIDDEN`."""
     onnx.utils.extract_model(source, target, list(inputs), list(outputs))
     model = onnx.load(target)
     for value in (*model.graph.input, *model.graph.output):
@@ -121,5 +123,5 @@ def _extract(source: Path, target: Path, inputs: Sequence[str], outputs: Sequenc
             for index, name in enumerate(names):
                 if name == cut:
                     names[index] = HIDDEN
-    del model.graph.value_info[:]  # they were inferred; whoever loads the part infers them again
+    del model.graph.value_info[:]  # inferred shapes; whoever loads the part infers them again
     onnx.save(model, target)

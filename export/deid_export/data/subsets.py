@@ -1,4 +1,4 @@
-"""Parts of a corpus, cut between patients: what one patient's notes say must not be learnt and tested at once."""
+"""Draw parts of a corpus by whole patients: the notes of one patient must not be in both training and test."""
 
 import random
 from collections import defaultdict
@@ -8,15 +8,15 @@ from deid_runtime.annotations.note import AnnotatedNote
 
 
 def batch_of(note: AnnotatedNote) -> str:
-    """Return the batch of a note: what stands before the first dash of its id, as ``T1`` of ``T1-007-2``."""
+    """Return the batch of a note: the part of its id before the first dash, ``T1`` for ``T1-007-2``."""
     return note.id.partition("-")[0]
 
 
 def nested_subsets(notes: Sequence[AnnotatedNote], shares: Sequence[float], seed: int) -> list[list[AnnotatedNote]]:
     """Return, for each share in (0, 1], the notes of that share of the patients, in their order.
 
-    A smaller subset is part of every larger one of the same ``seed``. Every batch gives the same share, as near as
-    whole patients allow.
+    A smaller subset is part of every larger one with the same ``seed``. Every batch contributes the same share, as far
+    as whole patients allow.
     """
     rng = random.Random(f"{seed}-subsets")
     by_batch: defaultdict[str, list[str]] = defaultdict(list)
@@ -38,9 +38,9 @@ def nested_subsets(notes: Sequence[AnnotatedNote], shares: Sequence[float], seed
 
 
 def halves(notes: Sequence[AnnotatedNote], seed: int) -> tuple[list[AnnotatedNote], list[AnnotatedNote]]:
-    """Return the notes of half of the patients, drawn by ``seed``, and those of the others; odd ones go to the second.
+    """Return the notes of half of the patients, drawn by ``seed``, and the notes of the others.
 
-    Raises ValueError for fewer than two patients.
+    With an odd number of patients the second half is larger. Raises ValueError for fewer than two patients.
     """
     patients = sorted({note.patient for note in notes})
     if len(patients) < 2:

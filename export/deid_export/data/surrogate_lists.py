@@ -1,16 +1,16 @@
 """Regenerate the name lists under ``deid_runtime/data/surrogates`` from Faker's provider data (MIT licence).
 
-Run ``python -m deid_export.data.surrogate_lists [FOLDER]`` after an update of Faker; the result is committed, so that
-the runtime reads plain files and never imports Faker. Two files are written:
+Run ``python -m deid_export.data.surrogate_lists [FOLDER]`` after an update of Faker. The result is committed, so the
+runtime reads plain files and never imports Faker. Two files are written:
 
 ``given_names.tsv``
-    ``name``, ``culture``, ``sex`` (``F``, ``M`` or ``U`` for both), one name a line.
+    ``name``, ``culture``, ``sex`` (``F``, ``M`` or ``U`` for both), one name per line.
 ``family_names.tsv``
     ``name``, ``culture``.
 
-A name is listed once, under the first culture of :data:`CULTURES` that has it, so that a list recognises a name
-and offers stand-ins of the same origin at once. What the package ships by hand (``own_names.tsv``, and
-``not_offered.txt`` with the names that are recognised but never stand in) is not touched.
+A name is listed once, under the first culture of :data:`CULTURES` that has it. So one list both recognises a name and
+offers surrogates of the same origin. The lists written by hand are not changed: ``own_names.tsv``, and
+``not_offered.txt`` with names that are recognised but never used as surrogates.
 """
 
 import importlib
@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
-#: Culture to (Faker locale, how many names of each kind at most), in order of precedence: a name found in two
-#: belongs to the first. Cultures whose names the common English lists have swallowed (Garcia, Patel) come before those.
+#: Maps a culture to (Faker locale, most names of each kind), in order of precedence: a name found in two cultures
+#: belongs to the first. A culture comes before the English lists if these contain its names (Garcia, Patel).
 CULTURES: dict[str, tuple[tuple[str, int], ...]] = {
     "indian": (("en_IN", 600),),
     "spanish": (("es_MX", 700), ("es_CO", 300), ("es_ES", 600), ("es_CL", 500)),
@@ -72,10 +72,11 @@ CULTURES: dict[str, tuple[tuple[str, int], ...]] = {
     "georgian script": (("ka_GE:native", 60),),
 }
 
-#: These win over the American list but not over the British one: Jose and Garcia are Spanish, David and Thomas English.
+#: These cultures win over the American list, not over the British: Jose and Garcia are Spanish, David and Thomas
+#: English.
 _BEFORE_ENGLISH = frozenset({"indian", "spanish"})
 
-#: Faker's attributes that hold each kind of name, best first; the last resort has both sexes.
+#: Faker's attributes for each kind of name, best first; `_UNKNOWN` has both sexes.
 _FEMALE = ("first_romanized_names_female", "first_names_female")
 _MALE = ("first_romanized_names_male", "first_names_male")
 _UNKNOWN = ("first_romanized_names", "first_names")
@@ -90,14 +91,14 @@ _CYRILLIC = dict(
 _GREEK = dict(
     zip("αβγδεζηικλμνξοπρσςτυφω", "a v g d e z i i k l m n x o p r s s t y f o".split(), strict=True)
 ) | {"θ": "th", "χ": "ch", "ψ": "ps"}  # fmt: skip
-#: Parts of one letter go with an apostrophe only (O'Brien): behind a hyphen they would read as initials (Yueh-O).
+#: A part of one letter needs an apostrophe (O'Brien): after a hyphen it would read as an initial (Yueh-O).
 _LATIN_NAME = re.compile(
     r"(?:[A-Z][a-zA-ZÀ-ɏḀ-ỿ]*['’])?[A-Z][a-zA-ZÀ-ɏḀ-ỿ]+(?:(?:['’][A-Za-zÀ-ɏḀ-ỿ]+)|(?:-[A-Za-zÀ-ɏḀ-ỿ]{2,}))*"
 )
 
 
 def romanise(name: str) -> str:
-    """Return a Cyrillic or Greek name in Latin letters; other names as they are."""
+    """Return a Cyrillic or Greek name in Latin letters; other names unchanged."""
     bare = "".join(c for c in unicodedata.normalize("NFD", name.lower()) if not unicodedata.combining(c) or c == "̆")
     bare = unicodedata.normalize("NFC", bare)
     for table in (_CYRILLIC, _GREEK):
@@ -134,14 +135,15 @@ def _pick(locale: str, attributes: Iterable[str], limit: int) -> list[str]:
         attributes = [attribute for attribute in attributes if "romanized" not in attribute]
     names = list(dict.fromkeys(_clean(_provider_names(locale, attributes), native=bool(native))))
     rising = sum(left <= right for left, right in pairwise(names))
-    if rising > 0.8 * len(names):  # in order of the alphabet, not of frequency: the head would be all A and B
+    if rising > 0.8 * len(names):  # alphabetical order, not frequency: the first names would all begin with A and B
         return names[:: -(-len(names) // limit)] if names else []
     return names[:limit]
 
 
 def given_names() -> dict[str, tuple[str, str]]:
-    """Return name to (culture, sex); Faker's order, which is by frequency where the source had any, decides who is
-    cut.
+    """Return name to (culture, sex).
+
+    Faker's order decides which names are cut; it is by frequency where the source has frequencies.
     """
     rows: dict[str, tuple[str, str]] = {}
     british = {name for kinds in (_FEMALE, _MALE) for name in _pick("en_GB", kinds, 1000)}
@@ -162,7 +164,7 @@ def given_names() -> dict[str, tuple[str, str]]:
 
 
 def family_names() -> dict[str, str]:
-    """Return family name to culture; a spelling without accents (Lopez) belongs where the accented one does (López)."""
+    """Return family name to culture; a spelling without accents (Lopez) gets the culture of the accented (López)."""
     rows: dict[str, str] = {}
     claimed: dict[str, str] = {}
     british = set(_pick("en_GB", _FAMILY, 1000))
@@ -177,7 +179,7 @@ def family_names() -> dict[str, str]:
 
 
 def write_lists(folder: Path) -> None:
-    """Write both files into ``folder``, sorted by culture and name so that a change shows as a small diff."""
+    """Write both files into ``folder``, sorted by culture and name so that a change gives a small diff."""
     given = sorted((culture, sex, name) for name, (culture, sex) in given_names().items())
     family = sorted((culture, name) for name, culture in family_names().items())
     lines = [f"{name}\t{culture}\t{sex}\n" for culture, sex, name in given]

@@ -1,1 +1,1 @@
-"""The network: encoder, heads, and their weights on disk."""
+"""The network: encoder, heads, and the files of their weights."""

@@ -1,7 +1,8 @@
-"""One model of the mean weights of several: some of an ensemble's gain at the cost of one.
+"""Average the weights of several models into one: part of the gain of an ensemble at the cost of one model.
 
-The uniform soup of Wortsman et al., *Model soups*, ICML 2022. It holds for trainings that went on from one start and
-stay in one basin of the loss; models that began apart have nothing in common, weight by weight: their mean is noise.
+This is the uniform soup of Wortsman et al., *Model soups*, ICML 2022. It works for trainings that continued from one
+start and stay in one basin of the loss. The weights of models with different starts do not correspond; their mean is
+noise.
 """
 
 from collections.abc import Sequence
@@ -41,7 +42,10 @@ def _model(path: Path) -> dict[str, Any]:
 
 
 def _branched_like(first: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return ``other`` with the shared layers of ``first`` where only names differ: a start may be ``restore``'s."""
+    """Return ``other`` with its layers named as in ``first``, if only the names of shared layers differ.
+
+    This happens when a training started from a model of ``restore``.
+    """
     old, new = other["shared_layers"], first["shared_layers"]
     if not (first["joint"] and other["joint"]) or old == new:
         return other
@@ -55,7 +59,7 @@ def _shapes(state: dict[str, Tensor]) -> dict[str, torch.Size]:
 
 def _mean(tensors: Sequence[Tensor]) -> Tensor:
     if not tensors[0].is_floating_point():
-        return tensors[0]  # positions and the like, which training leaves alone
+        return tensors[0]  # positions and similar buffers, which training does not change
     total = torch.zeros_like(tensors[0], dtype=torch.float64)
     for tensor in tensors:
         total += tensor

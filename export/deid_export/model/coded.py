@@ -1,8 +1,9 @@
-"""Piece embeddings as product codes: a byte for every few values, a quarter of what int8 takes.
+"""Store token embeddings as product codes: one byte for every few values, a quarter of the size of int8.
 
 Jégou et al., *Product quantization for nearest neighbor search*, 2011: the values of an embedding are cut into short
-stretches, and each stretch is replaced by the nearest of 256 that k-means found for its place. In a large model the
-embeddings are a third of the file, but read once a token, so looking them up in pieces is little beside the layers.
+stretches. Each stretch is replaced by the nearest of 256 centres that k-means found for its position. In a large model
+the embeddings are a third of the file but are read only once per token. So decoding them costs little compared with the
+layers.
 """
 
 import torch
@@ -11,13 +12,13 @@ from transformers import BertModel
 
 from deid_runtime.errors import InputError
 
-WIDTH = 4  # values to a byte
+WIDTH = 4  # values per byte
 _CENTRES = 256
 _ROUNDS = 10
 
 
 class CodedEmbedding(nn.Module):
-    """An embedding of ``count`` rows, ``size`` values each, held as codes; it is not trained further."""
+    """An embedding of ``count`` rows of ``size`` values, stored as codes; it is not trained further."""
 
     def __init__(self, count: int, size: int) -> None:
         super().__init__()
@@ -38,21 +39,21 @@ class CodedEmbedding(nn.Module):
 
 
 def code_pieces(encoder: BertModel, counts: Tensor) -> None:
-    """Put codes in the place of the piece embeddings of ``encoder``, as :func:`code` makes them."""
+    """Replace the token embeddings of ``encoder`` by codes, as :func:`code` makes them."""
     coded = code(encoder.embeddings.word_embeddings, counts)
     encoder.embeddings.register_module("word_embeddings", coded)
     encoder.config.coded_pieces = True
 
 
 def code(embedding: nn.Embedding, counts: Tensor, *, seed: int = 0) -> CodedEmbedding:
-    """Return ``embedding`` in codes. ``counts``, by row: how often each is met; the more, the closer it is kept.
+    """Return ``embedding`` as codes. ``counts`` holds the frequency of each row; frequent rows keep more precision.
 
     Raises InputError for rows that cannot be cut into stretches of :data:`WIDTH` values.
     """
     weight = embedding.weight.detach().float()
     coded = CodedEmbedding(*weight.shape)
     generator = torch.Generator().manual_seed(seed)
-    heard = (counts.float() + 1).sqrt()  # rare rows still count
+    heard = (counts.float() + 1).sqrt()  # the weight of each row; rare rows still count
     for number, stretch in enumerate(torch.split(weight, WIDTH, dim=1)):
         centres, nearest = _k_means(stretch, heard, generator)
         coded.centres.data[number * _CENTRES : (number + 1) * _CENTRES] = centres
@@ -61,8 +62,8 @@ def code(embedding: nn.Embedding, counts: Tensor, *, seed: int = 0) -> CodedEmbe
 
 
 def _k_means(points: Tensor, heard: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Return 256 centres of ``points`` weighted by ``heard``, and the nearest of them for each point."""
-    repeated = len(points) < _CENTRES  # a small vocabulary: some centres are the same
+    """Return 256 centres of ``points`` weighted by ``heard``, and the index of the nearest one for each point."""
+    repeated = len(points) < _CENTRES  # in a small vocabulary some centres are equal
     centres = points[torch.multinomial(heard, _CENTRES, replacement=repeated, generator=generator)].clone()
     for _ in range(_ROUNDS):
         nearest = torch.cdist(points, centres).argmin(1)

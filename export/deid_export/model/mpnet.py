@@ -1,8 +1,8 @@
-"""An MPNet as an encoder: a BERT whose attention also weighs how far apart two tokens are.
+"""Use an MPNet as an encoder: a BERT whose attention also depends on the distance of two tokens.
 
-Song et al., *MPNet: Masked and Permuted Pre-training for Language Understanding*, NeurIPS 2020; its biases by distance
-are those of T5 (Raffel et al. 2020, section 2.1), one set for all layers. All else is BERT's, layer by layer, so that
-such a model trains, exports and is served as the others are. It is made to read the pieces of another tokenizer, since
+Song et al., *MPNet: Masked and Permuted Pre-training for Language Understanding*, NeurIPS 2020. Its distance biases are
+those of T5 (Raffel et al. 2020, section 2.1), one set for all layers. All other layers equal those of BERT, so such a
+model is trained, exported and served like the others. It is changed to read the tokens of another tokenizer, because
 all models of a repository share one.
 """
 
@@ -21,12 +21,12 @@ from deid_runtime.text.windows import WINDOW_TOKENS
 from deid_runtime.text.words import TYPE_COUNT
 
 BUCKETS: Final = 32
-_REACH: Final = 128  # tokens; whatever is further apart counts as this far
-_PADDING: Final = 2  # its first positions, for padding
-#: What a BERT tokenizer calls the special pieces that MPNet names otherwise.
+_REACH: Final = 128  # tokens; larger distances count as this one
+_PADDING: Final = 2  # the first positions, which MPNet uses for padding
+#: Maps a special token of a BERT tokenizer to its name in MPNet.
 _SPECIAL: Final = {"[CLS]": "<s>", "[SEP]": "</s>", "[PAD]": "<pad>", "[MASK]": "<mask>"}
 _UNKNOWN: Final = "[UNK]"
-#: Modules of a layer, here and there.
+#: Maps a module of a BERT layer to the same module in MPNet.
 _LAYER: Final = {
     "attention.self.query": "attention.attn.q",
     "attention.self.key": "attention.attn.k",
@@ -40,7 +40,7 @@ _LAYER: Final = {
 
 
 class Distances(nn.Module):
-    """A learned bias for every attention head and bucket of distances; nearer distances have buckets of their own."""
+    """A learned bias for every attention head and distance bucket; each short distance has its own bucket."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Distances(nn.Module):
         self.register_buffer("bucket_of", bucket(torch.arange(1 - WINDOW_TOKENS, WINDOW_TOKENS)), persistent=False)
 
     def forward(self, tokens: int) -> Tensor:
-        """Return ``(1, heads, tokens, tokens)``, to add to the attention of ``tokens`` tokens, a window's at most."""
+        """Return the attention biases ``(1, heads, tokens, tokens)``; ``tokens`` is at most the length of a window."""
         by_distance = self.bias(self.bucket_of)
         place = torch.arange(tokens)
         distances = place[None, :] - place[:, None] + WINDOW_TOKENS - 1
@@ -58,32 +58,35 @@ class Distances(nn.Module):
 
 
 def bucket(distances: Tensor) -> Tensor:
-    """Return the buckets of ``distances``, in tokens, negative to the left: 8 single ones a side, 8 growing ones."""
+    """Return the bucket of each distance, in tokens, negative to the left.
+
+    Each side has 8 buckets of one distance and 8 of growing width.
+    """
     side = BUCKETS // 2
     single = side // 2
     far = distances.abs()
-    share = torch.log(far.clamp(min=1).float() / single) / math.log(_REACH / single)  # 0 at `single`, 1 at the reach
+    share = torch.log(far.clamp(min=1).float() / single) / math.log(_REACH / single)  # 0 at `single`, 1 at `_REACH`
     growing = single + (share * (side - single)).to(torch.long)
     return torch.where(far < single, far, growing.clamp(max=side - 1)) + side * (distances > 0)
 
 
 def is_mpnet(base: str) -> bool:
-    """Tell whether the model ``base``, a Hub name or folder, is an MPNet."""
+    """Return whether the model ``base``, a Hub name or folder, is an MPNet."""
     return isinstance(AutoConfig.from_pretrained(base), MPNetConfig)
 
 
 def load_mpnet(
     base: str, pieces: Mapping[str, int], *, layers: int | None = None, dropout: float = 0.0
 ) -> tuple[BertModel, Distances]:
-    """Return the MPNet ``base`` as a BERT that reads ``pieces``, ids by piece, and its biases by distance.
+    """Return the MPNet ``base`` as a BERT that reads ``pieces`` (token to id), and its distance biases.
 
-    ``layers``: how many to keep, from the lowest on (Sajjad et al. 2023 find the upper ones the least needed); None
-    keeps all. Pieces that the base does not know get the embedding of its unknown piece. ``dropout`` is that of the
-    hidden states.
+    ``layers`` is the number of layers to keep, from the lowest on; None keeps all. Sajjad et al. 2023 find the upper
+    layers least needed. Tokens that the base does not know get the embedding of its unknown token. ``dropout`` is the
+    dropout of the hidden states.
 
     Raises InputError when the base has fewer layers, TypeError when it is no MPNet.
     """
-    transformers_logging.set_verbosity_error()  # it reports the pooler, which no head uses, as missing
+    transformers_logging.set_verbosity_error()  # it would warn about the missing pooler, which no head uses
     theirs = AutoModel.from_pretrained(base, add_pooling_layer=False)
     if not isinstance(theirs, MPNetModel):
         raise TypeError(f"{base} is a {type(theirs).__name__}; expected an MPNet")
@@ -107,9 +110,9 @@ def load_mpnet(
                 state[f"encoder.layer.{layer}.{ours}.{what}"] = found[f"encoder.layer.{layer}.{there}.{what}"]
     last = f"encoder.layer.{config.num_hidden_layers - 1}.output.LayerNorm"
     size = state[f"{last}.weight"].abs().mean()
-    for what in ("weight", "bias"):  # to the usual size: far below it, new classifiers take long to be heard
+    for what in ("weight", "bias"):  # rescale to the usual size: with much smaller values, new classifiers learn slowly
         state[f"{last}.{what}"] = state[f"{last}.{what}"] / size
-    model.load_state_dict(state, strict=False)  # buffers of positions stay as made
+    model.load_state_dict(state, strict=False)  # position buffers keep their initial values
     pool_dropout(model)
     distances = Distances(config.num_attention_heads)
     distances.bias.weight.data.copy_(found["encoder.relative_attention_bias.weight"])
@@ -117,13 +120,13 @@ def load_mpnet(
 
 
 def check_layers(base: str, wanted: int, there: int) -> None:
-    """Raise InputError when ``wanted`` layers of ``base`` are to be kept and only ``there`` are."""
+    """Raise InputError when more layers of ``base`` are ``wanted`` than are ``there``."""
     if wanted > there:
         raise InputError(f"{base} has {there} layers, {wanted} cannot be kept; ask for {there} or fewer")
 
 
 def bert_config(sizes: MPNetConfig, pieces: int, *, layers: int | None = None, dropout: float = 0.0) -> BertConfig:
-    """Return the configuration of a BERT with the ``sizes`` of an MPNet that reads ``pieces`` pieces."""
+    """Return the configuration of a BERT with the ``sizes`` of an MPNet and a vocabulary of ``pieces`` tokens."""
     return BertConfig(
         vocab_size=pieces,
         hidden_size=sizes.hidden_size,
@@ -141,7 +144,7 @@ def bert_config(sizes: MPNetConfig, pieces: int, *, layers: int | None = None, d
 
 
 def biases_by_bucket(by_distance: Tensor) -> Tensor:
-    """Return the weights of :class:`Distances` from the biases of all distances, as an exported graph holds them.
+    """Return the weights of :class:`Distances`, given the biases of all distances in an exported graph.
 
     ``by_distance`` is ``(distances, heads)``, the result ``(buckets, heads)``; a bucket without a distance gets 0.
     """
@@ -151,7 +154,7 @@ def biases_by_bucket(by_distance: Tensor) -> Tensor:
 
 
 def _rows(base: str, pieces: Mapping[str, int]) -> Tensor:
-    """Return, by our ids, the ids that ``base`` gives to the same pieces."""
+    """Return, in the order of our ids, the ids that ``base`` gives to the same tokens."""
     theirs = AutoTokenizer.from_pretrained(base).get_vocab()
     by_id = sorted(pieces, key=lambda piece: pieces[piece])
     return torch.tensor([theirs.get(_SPECIAL.get(piece, piece), theirs[_UNKNOWN]) for piece in by_id])

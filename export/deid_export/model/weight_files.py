@@ -1,4 +1,4 @@
-"""Files of weights: read as tensors and plain values only, replaced whole or not at all."""
+"""Read and write files of weights: only tensors and plain values; a file is replaced completely or not at all."""
 
 import os
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from deid_runtime.errors import ModelError
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return what :func:`write` or ``deid-export train`` wrote; nothing in the file is executed.
+    """Return the content of a file of :func:`write` or ``deid-export train``; executes nothing in the file.
 
-    Raises ModelError where the file is missing, cannot be read, or holds something else.
+    Raises ModelError when the file is missing, cannot be read, or holds something else.
     """
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
@@ -30,7 +30,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def write(content: Mapping[str, object], path: Path) -> None:
-    """Write ``content``, tensors and plain values, in one step; folders are made."""
+    """Write ``content``, tensors and plain values, in one step; missing folders are created."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.partial")
     with temporary.open("wb") as file:

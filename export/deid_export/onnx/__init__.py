@@ -1,1 +1,1 @@
-"""From trained weights to a model repository: ONNX export, quantisation, checks."""
+"""Make a model repository from trained weights: ONNX export, quantisation, checks."""

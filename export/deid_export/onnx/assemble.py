@@ -1,4 +1,4 @@
-"""From a trained model to a model repository that the runtime loads: graph, tokenizer, manifest, checked at the end."""
+"""Make a model repository for the runtime from trained models: graphs, tokenizer, manifest; checked at the end."""
 
 import datetime
 import json
@@ -37,12 +37,12 @@ def assemble(
 ) -> Path:
     """Write the model repository of ``trained`` to ``out`` and return its manifest.
 
-    Each trained model becomes one graph, ``v0``, ``v1`` and so on. The profile ``fast`` is the first of them, ``full``
-    all. ``weights`` say, one for each model, how much its log odds count beside those of others; all the same without.
-    ``profiles`` may set ``thresholds``, ``high_thresholds`` and ``vote`` of either profile.
-    ``notes`` are the training notes: int8 ranges are calibrated on them, and the manifest names them by digest.
+    Each trained model becomes one graph, ``v0``, ``v1`` and so on. The profile ``fast`` has the first graph, ``full``
+    has all. ``weights`` holds the weight of the log odds of each model in the combination; without it all models count
+    the same. ``profiles`` may set ``thresholds``, ``high_thresholds`` and ``vote`` of either profile. ``notes`` are the
+    training notes: the int8 ranges are calibrated on them, and the manifest names them by digest.
 
-    Raises ModelError for weights that are not one for each model, more than 0, and for settings of other profiles.
+    Raises ModelError when there is not one positive weight per model, and for settings of other profiles.
     """
     settled = profiles or {}
     if not settled.keys() <= {"fast", "full"}:
@@ -108,7 +108,7 @@ def _write_graph(
 
 
 def _known_answer(graph: Graph, encoder: WordEncoder) -> dict[str, object]:
-    """Return what every engine must say of a known text; ONNX Runtime, which every machine has, is asked."""
+    """Return the answer to a known text that every engine must give; ONNX Runtime, always installed, computes it."""
     engine = load_engine("onnxruntime", graph.file, [version.output for version in graph.heads], 1)
     try:
         answer = known_answer(graph, engine, encoder)
@@ -118,7 +118,7 @@ def _known_answer(graph: Graph, encoder: WordEncoder) -> dict[str, object]:
 
 
 def write_manifest(out: Path, content: Mapping[str, object]) -> Path:
-    """Write ``content`` and read it back through the runtime's own check."""
+    """Write ``content`` and read it back with the check of the runtime."""
     path = out / "manifest.json"
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     read_manifest(out)

@@ -1,6 +1,6 @@
-"""The trained heads as one ONNX graph: tokens in, one tag and one score per token and head out.
+"""Export the trained heads as one ONNX graph: tokens in, one tag and one score per token and head out.
 
-Softmax and argmax happen inside the graph, so that little leaves it: uint8 tags and float16 scores.
+Softmax and argmax are in the graph, so that its outputs are small: uint8 tags and float16 scores.
 """
 
 import warnings
@@ -16,14 +16,14 @@ OPSET = 18
 
 
 class FusedGraph(nn.Module):
-    """All heads of a :class:`BranchedTagger` with their decoding, inputs int32 ``(batch, tokens)``."""
+    """All heads of a :class:`BranchedTagger` with their decoding; inputs are int32 ``(batch, tokens)``."""
 
     def __init__(self, model: BranchedTagger) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, input_ids: Tensor, token_type_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, ...]:
-        """Return ``label`` uint8, the best tag but ``O``, and ``score`` float16, 1 - P(O), for each head in turn."""
+        """Return for each head in turn ``label`` uint8, the best tag except ``O``, and ``score`` float16, 1 - P(O)."""
         logits = self.model(input_ids, token_type_ids, attention_mask.to(torch.float32))
         outputs: list[Tensor] = []
         for head in self.model.shape.heads:
@@ -39,13 +39,13 @@ def output_names(model: BranchedTagger) -> list[str]:
 
 
 def export_fused(model: BranchedTagger, path: Path) -> None:
-    """Write the float32 graph of ``model`` to ``path``, batch and token axes free."""
+    """Write the float32 graph of ``model`` to ``path``, with variable batch and token axes."""
     graph = FusedGraph(model).eval()
     sample = torch.ones((2, 16), dtype=torch.int32)
     names = output_names(model)
     axes = {0: "batch", 1: "tokens"}
     with warnings.catch_warnings():
-        # The tracing exporter is deprecated and says so at length, but quantisation was measured on its graphs.
+        # The tracing exporter is deprecated and warns about it, but the quantisation was measured on its graphs.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             graph,

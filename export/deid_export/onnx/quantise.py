@@ -1,7 +1,7 @@
-"""Static int8 with NNCF: one quantised ONNX graph for every engine.
+"""Quantise to static int8 with NNCF: one quantised ONNX graph for every engine.
 
-Static, because dynamic quantisation takes its range over the whole batch, so that a sentence's answer would depend on
-its neighbours. Calibrated on windows of the training notes.
+Static, because dynamic quantisation takes its range over the whole batch. The answer for a sentence would then depend
+on the other sentences of its batch. The ranges are calibrated on windows of the training notes.
 """
 
 import random
@@ -25,7 +25,7 @@ from deid_runtime.text.windows import WordEncoder, make_windows
 def quantise(
     source: Path, target: Path, notes: Sequence[AnnotatedNote], encoder: WordEncoder, *, batches: int = 48
 ) -> None:
-    """Quantise the graph at ``source`` into ``target``, calibrated on ``batches`` of sixteen windows of ``notes``."""
+    """Quantise the graph at ``source`` into ``target``, calibrated on ``batches`` times 16 windows of ``notes``."""
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # it would report the import
     import nncf
 

@@ -1,4 +1,4 @@
-"""Writes the whole Triton repository: every graph, its parts, ensembles of these, and the models for whole notes."""
+"""Write the complete Triton repository: every graph, its parts, their ensembles, and the models for whole notes."""
 
 import tempfile
 from collections.abc import Mapping
@@ -19,15 +19,15 @@ from deid_runtime.serving.repository import (
     write_note_models,
 )
 
-#: The configurations for TensorRT plans: ``tritonserver --model-config-name=plans`` takes them.
+#: Name of the configurations for TensorRT plans; use them with ``tritonserver --model-config-name=plans``.
 PLANS: Final = "plans"
 
 
 def write_full_repository(manifest: Manifest, out: Path, options: ServingOptions, notes: NoteOptions) -> None:
-    """Write every model that :mod:`deid_runtime.serving.graph_models` names, and those for whole notes.
+    """Write every model that :mod:`deid_runtime.serving.graph_models` names, and the models for whole notes.
 
-    Raises OutputError when ``out`` holds something or cannot be written, ModelError when a graph cannot be cut, or
-    TensorRT is to run int8 that it does not take.
+    Raises OutputError when ``out`` is not empty or cannot be written. Raises ModelError when a graph cannot be cut, or
+    when TensorRT is to run int8 that it does not support.
     """
     content: Any = manifest.content
     quantised = [name for name, entry in content["graphs"].items() if entry.get("precision") == "int8"]
@@ -47,7 +47,7 @@ def write_full_repository(manifest: Manifest, out: Path, options: ServingOptions
 
 
 def _write_graph(out: Path, models: GraphModels, graph: Graph, scratch: Path) -> GraphModels:
-    """Write the models of one graph; return the maker of their configurations, which now knows the hidden size."""
+    """Write the models of one graph; return ``models``, which make the configurations, with the hidden size set."""
     parts = split(graph, scratch)
     models = replace(models, hidden_size=parts.hidden_size)
     _write(out, models.whole(graph), graph.file)
@@ -63,7 +63,7 @@ def _write(out: Path, config: ModelConfig, graph: Path) -> None:
 
 
 def _variants(config: ModelConfig) -> Mapping[str, ModelConfig]:
-    """Return the configuration for a plan built from the graph, where the accelerator is TensorRT."""
+    """Return the configuration for a plan built from the graph, when the accelerator is TensorRT."""
     if not any(accelerator.name == "tensorrt" for accelerator in config.accelerators):
         return {}
     return {PLANS: replace(config, backend="tensorrt", accelerators=())}

@@ -1,9 +1,9 @@
-"""From a graph of a model repository back to weights that training can go on from.
+"""Restore weights that training can continue from, out of a graph of a model repository.
 
-A site gets graphs, not the files they were made of: int8, two thirds smaller. Its own notes can still be added, because
-a quantised weight is the trained one to within half a step, far less than the first steps of training move it. Undone
-are the scales of the quantiser, those that NNCF's SmoothQuant moved from activations into weights (Xiao et al. 2023)
-among them, and the exporter's transposition of matrices.
+A site receives int8 graphs, which are two thirds smaller than the trained model files. It can still train them on its
+own notes. A quantised weight differs from the trained one by at most half a step, far less than the first training
+steps change it. Three things are undone: the scales of the quantiser, the scales that NNCF's SmoothQuant moved from
+activations into weights (Xiao et al. 2023), and the exporter's transposition of matrices.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ Floats = NDArray[np.float32]
 
 
 class _Graph:
-    """The nodes of a graph by what they make and by what they take."""
+    """The nodes of a graph, indexed by their outputs and inputs."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self.nodes = list(model.graph.node)
@@ -42,7 +42,7 @@ class _Graph:
         self.maker = {output: node for node in self.nodes for output in node.output}
 
     def array(self, name: str) -> Floats | None:
-        """Return a constant in float32, dequantised where it is stored as integers; None for what is computed."""
+        """Return a constant in float32, dequantised if it is stored as integers; None for a computed tensor."""
         if name in self.values:
             return numpy_helper.to_array(self.values[name]).astype(np.float32)
         node = self.maker.get(name)
@@ -57,18 +57,18 @@ class _Graph:
         return np.asarray((stored - zero) * scale, dtype=np.float32)
 
     def table(self, name: str) -> Floats | None:
-        """Return a table of integers that are scaled after they are looked up; see :mod:`deid_export.onnx.simplify`."""
+        """Return a table of integers that are scaled after lookup; see :mod:`deid_export.onnx.simplify`."""
         integers, scale = self.array(name), self.array(scale_of(name))
         return None if integers is None or scale is None else integers * scale
 
     def parts(self, bias: str, values: Floats) -> Iterator[tuple[str, Floats]]:
-        """Yield name and rows of each layer that ``values``, of the bias called ``bias``, were merged of."""
+        """Yield name and rows of each layer that was merged into ``values`` with the bias named ``bias``."""
         names = [name.removeprefix(_PREFIX) for name in bias.split(JOINED)]
         sizes = [len(values)] if len(names) == 1 else numpy_helper.to_array(self.values[sizes_of(bias)]).tolist()
         yield from zip(names, np.split(values, np.cumsum(sizes)[:-1]), strict=True)
 
     def smoothing(self, name: str) -> Floats | None:
-        """Return the factors, one per channel, that multiply ``name`` on its way to a matrix; None without any."""
+        """Return the factors, one per channel, that multiply ``name`` before a matrix product; None without any."""
         node = self.maker.get(name)
         while node is not None and node.op_type in {"DequantizeLinear", "QuantizeLinear"}:
             node = self.maker.get(node.input[0])
@@ -80,11 +80,11 @@ class _Graph:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """Return the float32 weights of a graph that ``deid-export models onnx`` wrote, by the names of the trained model.
+    """Return the float32 weights of a graph of ``deid-export models onnx``, under the names of the trained model.
 
-    Layers above those that the heads share carry the name of one head only when all heads share them.
+    Layers above the shared ones have the name of one head only when all heads share them.
 
-    Raises ModelError for a graph that was made otherwise.
+    Raises ModelError for any other graph.
     """
     try:
         graph = _Graph(onnx.load(path))
@@ -139,13 +139,13 @@ def _plain(graph: _Graph) -> Iterator[tuple[str, Floats]]:
 
 
 def restore(path: Path, base: str, out: Path, *, shared_layers: int | None = None) -> BranchedTagger:
-    """Write the model of the graph at ``path`` to ``out``, as training writes it, and return it.
+    """Write the model of the graph at ``path`` to ``out``, in the format of training, and return it.
 
-    ``base`` is the BERT or MPNet it was made of, for the sizes that a graph does not name. With ``shared_layers`` every
-    head gets its own copy of the layers above those, as ``deid-export adapt iterate`` wants them; without, they go on
-    sharing all.
+    ``base`` is the BERT or MPNet that the model was trained from; it gives the sizes that a graph does not name. With
+    ``shared_layers``, every head gets its own copy of the layers above those, as ``deid-export adapt iterate`` needs.
+    Without it, the heads share all layers.
 
-    Raises ModelError for a graph of another base or whose heads have layers of their own.
+    Raises ModelError for a graph of another base, or one whose heads have layers of their own.
     """
     found = read_weights(path)
     of_heads = [name.split(".") for name in found if name.startswith("branches.")]
@@ -164,7 +164,7 @@ def restore(path: Path, base: str, out: Path, *, shared_layers: int | None = Non
     model = BranchedTagger(encoder, Shape(kept, heads), joint=True, distances=distances)
     try:
         model.load_state_dict(state)
-    except RuntimeError as error:  # its message lists every weight that differs, which is all of them
+    except RuntimeError as error:  # its message lists all differing weights, which are all weights
         raise ModelError(
             f"{path} was not made from the base {base}; name the one it was trained from with --base"
         ) from error
@@ -175,7 +175,7 @@ def restore(path: Path, base: str, out: Path, *, shared_layers: int | None = Non
 
 
 def _config(base: str, found: Mapping[str, Tensor], layers: int) -> BertConfig:
-    """Return the configuration of a model of ``base`` with ``layers`` layers that has the weights ``found``."""
+    """Return the configuration of a model of ``base`` with ``layers`` layers and the weights ``found``."""
     sizes = AutoConfig.from_pretrained(base)
     pieces = f"{_PIECES}.codes" if f"{_PIECES}.codes" in found else f"{_PIECES}.weight"
     config = bert_config(sizes, len(found[pieces])) if isinstance(sizes, MPNetConfig) else sizes
@@ -183,7 +183,7 @@ def _config(base: str, found: Mapping[str, Tensor], layers: int) -> BertConfig:
         raise ModelError(f"{base} is no BERT or MPNet; name the base that the graph was made of")
     config.num_hidden_layers = layers
     inner = next((len(value) for name, value in found.items() if name.endswith("intermediate.dense.bias")), None)
-    config.intermediate_size = inner or config.intermediate_size  # narrower than the base's where it was shrunk
+    config.intermediate_size = inner or config.intermediate_size  # smaller than in the base if the model was shrunk
     config.type_vocab_size = found["embeddings.token_type_embeddings.weight"].shape[0]
     config.coded_pieces = pieces.endswith(".codes")
     return config

@@ -1,12 +1,12 @@
-"""The same int8 graph with less work in it, for every engine.
+"""Simplify an int8 graph, so that every engine has less work.
 
-Each step keeps what the graph computes, to within the rounding of float32:
+Each step keeps the result of the graph, to within the rounding of float32:
 
-* The products of one input with several matrices of one size, the queries, keys and values of a layer, become one
-  product, whose sum is split. ONNX Runtime runs int8 products in int8 only where nothing else reads their input: two of
-  the three were computed in float32, which took a quarter of the time of a MiniLM.
-* Of large tables, the piece embeddings, int8 rows are looked up, then scaled; ONNX Runtime scaled the whole table for
-  every batch.
+* The products of one input with several matrices of one size (queries, keys and values of a layer) become one product,
+  whose sum is then split. ONNX Runtime computes an int8 product in int8 only when nothing else reads its input. So two
+  of the three products were computed in float32, which took a quarter of the time of a MiniLM.
+* In large tables (the token embeddings), int8 rows are looked up first and then scaled. ONNX Runtime scaled the whole
+  table for every batch.
 """
 
 from collections import defaultdict
@@ -18,23 +18,23 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-#: Between the names of what a merged matrix or bias is made of.
+#: Separates the names of the parts of a merged matrix or bias.
 JOINED: Final = "+"
-_LEAST_ROWS: Final = 1024  # of a table that is large: more than a window has tokens
+_LEAST_ROWS: Final = 1024  # least rows of a large table: more than a window has tokens
 
 
 def sizes_of(bias: str) -> str:
-    """Return the name of the constant that holds how long each part of a merged bias is."""
+    """Return the name of the constant that holds the length of each part of a merged bias."""
     return f"sizes of {bias}"
 
 
 def scale_of(table: str) -> str:
-    """Return the name of the constant ``(rows, 1)`` that scales what is looked up in a table of integers."""
+    """Return the name of the constant ``(rows, 1)`` that scales the values looked up in a table of integers."""
     return f"scale of {table}"
 
 
 def simplify(model: onnx.ModelProto) -> None:
-    """Simplify the graph of ``model``, as `deid_export.onnx.quantise` made it, in place."""
+    """Simplify the graph of ``model``, made by `deid_export.onnx.quantise`, in place."""
     graph = _Graph(model.graph)
     for products in list(_parallel_products(graph)):
         _merge(graph, products)
@@ -45,7 +45,7 @@ def simplify(model: onnx.ModelProto) -> None:
 
 
 class _Graph:
-    """The nodes of a graph by what they make and what they take, kept as nodes come and go."""
+    """The nodes of a graph, indexed by their outputs and inputs; the index follows changes of the nodes."""
 
     def __init__(self, proto: onnx.GraphProto) -> None:
         self._proto = proto
@@ -61,7 +61,7 @@ class _Graph:
                 self.takers[name].append(node)
 
     def constant(self, name: str) -> NDArray[Any] | None:
-        """Return the value of a stored constant; None for what is computed."""
+        """Return the value of a stored constant; None for a computed tensor."""
         return numpy_helper.to_array(self._constants[name]) if name in self._constants else None
 
     def stored(self, node: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None:
@@ -77,7 +77,10 @@ class _Graph:
         return name
 
     def replace(self, old: Sequence[Any], new: Sequence[Any], *, at: Any) -> None:
-        """Put ``new`` where ``at`` stands, one of ``old``: what the new nodes read must be made before it."""
+        """Replace the nodes ``old`` by ``new``, at the place of ``at``, which is one of ``old``.
+
+        The inputs of the new nodes must be computed before that place.
+        """
         kept: list[Any] = []
         for node in self.nodes:
             if node is at:
@@ -88,7 +91,7 @@ class _Graph:
         self._index()
 
     def finish(self) -> None:
-        """Write the nodes back, without what nothing reads any more."""
+        """Write the nodes back, without unused constants."""
         used = {name for node in self.nodes for name in node.input}
         made = {name for node in self.nodes for name in node.output}
         # ONNX Runtime needs the shapes known so far to fuse sums into layer norms.
@@ -104,7 +107,7 @@ class _Graph:
 
 
 def _parallel_products(graph: _Graph) -> Iterator[list[Any]]:
-    """Yield the int8 products of one input with matrices of one size, two or more, each with a bias added to it."""
+    """Yield groups of two or more int8 products of one input with matrices of one size, each followed by a bias."""
     for name, takers in list(graph.takers.items()):
         by_size: dict[int, list[Any]] = defaultdict(list)
         for node in takers:
@@ -144,7 +147,7 @@ def _merge(graph: _Graph, products: Sequence[Any]) -> None:
 
 
 def _scale_after_lookup(graph: _Graph, lookup: Any) -> None:
-    """Look the integers of a table up, and scale what was found, row by row."""
+    """Look up the integers of a table, then scale the rows found."""
     table = graph.maker.get(lookup.input[0])
     stored = graph.stored(table)
     if table is None or stored is None or len(graph.takers[lookup.input[0]]) != 1:

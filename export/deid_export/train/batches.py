@@ -1,4 +1,4 @@
-"""An endless, seeded stream of training batches: resampled notes and clean text, cut into windows, padded by length."""
+"""Stream endless, seeded training batches: resampled notes and clean text, cut into windows, padded by length."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -22,15 +22,15 @@ from deid_runtime.text.reading.view import read_marked, read_view
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows
 
-#: Batches have one of these widths and a row count that goes with it: CPU kernels are built anew for every new shape,
-#: which costs more than the padding.
+#: Batches have one of these widths, and a row count that depends on it. CPU kernels are rebuilt for every new shape,
+#: which costs more than padding.
 WIDTHS = (48, 64, 80, 96, 112, WINDOW_TOKENS)
-IGNORED = -100  # target of tokens that are not the first of a word
+IGNORED = -100  # target of tokens that are not the first of their word
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded rows: int64 tensors ``(rows, tokens)``; ``targets`` by head, :data:`IGNORED` where unscored."""
+    """Padded rows: int64 tensors ``(rows, tokens)``; ``targets`` is by head, :data:`IGNORED` where not scored."""
 
     input_ids: Tensor
     token_type_ids: Tensor
@@ -40,24 +40,24 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamSettings:
-    """What one pass over the corpus is made of."""
+    """Settings of the batch stream; shares refer to one pass over the corpus."""
 
     seed: int = 17
     batch_tokens: int = 2048  # padding included
     negative_share: float = 0.24  # of windows: clean text
-    contrast_share: float = 0.0  # of windows: lines in which identifiers stand beside clinical facts of the same form
+    contrast_share: float = 0.0  # of windows: lines with identifiers beside clinical facts of the same form
     prose_share: float = 0.0  # of windows: real prose with people set into it
-    wrapped: float = 0.0  # of notes: shown with line ends as a system leaves them that wraps at 60 to 120 columns
-    names_recased: float = 0.0  # of notes: their names in lower case or in capitals, and nothing else
-    short_windows: float = 0.2  # of notes: cut into windows shorter than serving's, so that little context is met too
-    word_dropout: float = 0.08  # of words: pieces replaced by [UNK], shape kept
-    resample: float = 1.0  # of notes, by pass: shown with fresh values; the others as they stand
-    shapes: bool = True  # False: every word has token type 0, for measuring what shapes buy
-    lone_sentences: bool = False  # True: one window per sentence, for measuring what windows buy
+    wrapped: float = 0.0  # of notes: line ends as of a system that wraps at 60 to 120 columns
+    names_recased: float = 0.0  # of notes: only their names in lower case or in capitals
+    short_windows: float = 0.2  # of notes: cut into shorter windows than in serving, with less context
+    word_dropout: float = 0.08  # of words: tokens replaced by [UNK], word shape kept
+    resample: float = 1.0  # of notes, in each pass: with fresh values; the others unchanged
+    shapes: bool = True  # False: every word has token type 0, to measure the gain from word shapes
+    lone_sentences: bool = False  # True: one window per sentence, to measure the gain from windows
 
 
 def window_targets(window: Window, spans: Sequence[Span], heads: Sequence[str]) -> dict[str, list[int]]:
-    """Return, by head, the tag index of each word of ``window``; ``spans`` are sorted and disjoint, in note offsets."""
+    """Return, by head, the tag index of each word of ``window``; ``spans`` are sorted, disjoint, in note offsets."""
     index = {head: {tag: i for i, tag in enumerate(tags_of(head))} for head in heads}
     tags = {head: [0] * len(window.starts) for head in heads}
     at = 0
@@ -84,7 +84,7 @@ def cut_windows(
     *,
     window_tokens: int = WINDOW_TOKENS,
 ) -> Iterator[Window]:
-    """Yield the windows of one note as ``settings`` wants them; with the defaults, those of serving."""
+    """Yield the windows of one note for ``settings``; the defaults give the windows of serving."""
     groups = [[sentence] for sentence in sentences] if settings.lone_sentences else [sentences]
     for group in groups:
         for window in make_windows(text, group, encoder, window_tokens=window_tokens):
@@ -94,7 +94,7 @@ def cut_windows(
 
 
 def piece_counts(notes: Sequence[AnnotatedNote], encoder: WordEncoder) -> Tensor:
-    """Return how often each piece of the vocabulary stands in ``notes``: int64 ``(pieces,)``, by id."""
+    """Return how often each token of the vocabulary occurs in ``notes``: int64 ``(vocabulary,)``, by token id."""
     ids = [
         piece
         for note in notes
@@ -111,7 +111,7 @@ def collate(
     dropout: float,
     shape: tuple[int, int],
 ) -> Batch:
-    """Pad rows to ``shape``, rows by tokens, and drop words; rows that are not there stay masked and unscored."""
+    """Pad rows to ``shape`` (rows, tokens) and drop words; missing rows are masked and not scored."""
     heads = list(rows[0][1])
     ids = torch.full(shape, encoder.pad, dtype=torch.long)
     types = torch.zeros(shape, dtype=torch.long)
@@ -144,10 +144,10 @@ def stream_batches(
     focus: Sequence[AnnotatedNote] = (),
     prose: Sequence[Document] = (),
 ) -> Iterator[Batch]:
-    """Yield batches for ever; the n-th batch depends on the settings alone.
+    """Yield batches without end; the n-th batch depends only on the arguments.
 
-    ``focus`` are excerpts to learn in every pass beside the notes, from their first sentence on; ``prose`` are
-    documents to set people into (:mod:`deid_export.data.substitution`), other people in each pass.
+    ``focus`` are excerpts that every pass learns in addition to the notes, starting with their first sentence.
+    ``prose`` are documents to set people into (:mod:`deid_export.data.substitution`), with other people in each pass.
     """
     pass_number = 0
     while True:
@@ -159,7 +159,7 @@ def stream_batches(
             sentences = split_sentences(text)
             short = rng.random() < settings.short_windows
             room = rng.randrange(20, WINDOW_TOKENS) if short else WINDOW_TOKENS
-            if not short and sentences:  # other cuts than serving's, so that a word is not always met at one place
+            if not short and sentences:  # start later than in serving, so that a word is not always at the same place
                 sentences = sentences[rng.randrange(min(4, len(sentences))) :]
             windows = list(cut_windows(text, sentences, encoder, settings, window_tokens=room))
             rows += [(window, window_targets(window, spans, heads)) for window in windows]
@@ -206,7 +206,7 @@ def _prose_rows(
 
 
 def _laid_out(text: str, spans: list[Span], rng: random.Random, settings: StreamSettings) -> tuple[str, list[Span]]:
-    """Return a note as detectors read it, with other line ends or its names in other case now and then."""
+    """Return a note as detectors read it; sometimes with other line ends, or with its names in another case."""
     if settings.names_recased and rng.random() < settings.names_recased:
         change = str.lower if rng.random() < 0.65 else str.upper
         for span in spans:
@@ -220,7 +220,7 @@ def _laid_out(text: str, spans: list[Span], rng: random.Random, settings: Stream
 
 
 def _shown(note: AnnotatedNote, resampler: Resampler, rng: random.Random, share: float) -> tuple[str, list[Span]]:
-    # No draw at either end: a seed gives the same stream whether or not shares between them exist.
+    # No draw at 0 and 1: with these shares, a seed gives the same stream as without this setting.
     fresh = share >= 1 or (share > 0 and rng.random() < share)
     return resampler.note(note) if fresh else (note.text, list(note.spans))
 

@@ -1,6 +1,6 @@
-"""Thresholds by head, chosen on annotated notes: the best precision that reaches the wanted recall.
+"""Choose a threshold for each head on annotated notes: the best precision that reaches the wanted recall.
 
-The union is judged, as it is served: what rules find counts for every choice, and so does what other heads find.
+The union is measured, as it is served: for every choice, the finds of rules and of other heads count too.
 """
 
 import itertools
@@ -34,7 +34,7 @@ from deid_runtime.text.windows import WordEncoder, make_windows
 
 GRID = (0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.04, 0.02)
 _NEVER = 2.0  # a threshold that no score reaches
-LABEL_TOKENS = 10  # a label with fewer gold tokens is too small to be judged by itself
+LABEL_TOKENS = 10  # a label with fewer gold tokens is too small for an estimate of its own
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Choice:
-    """Thresholds and what they reach, over tokens of all labels."""
+    """Thresholds, and their precision and recall over tokens of all labels."""
 
     thresholds: dict[str, float]
     precision: float
@@ -60,7 +60,7 @@ class Choice:
 
 
 def score_tokens(notes: Sequence[AnnotatedNote], settings: Settings) -> Tokens:
-    """Run rules and heads over ``notes``; every token gets the best score of the words that it touches.
+    """Run rules and heads over ``notes``; every token gets the highest score of the words that it touches.
 
     Raises InputError when a note cannot be processed.
     """
@@ -81,7 +81,7 @@ def score_tokens(notes: Sequence[AnnotatedNote], settings: Settings) -> Tokens:
         tokens = [match.span() for match in TOKEN.finditer(note.text)]
         labels += _labels(tokens, note.spans)
         by_char = {name: np.zeros(len(note.text), dtype=np.float32) for name in HEADS}
-        # The windows that serving makes.
+        # The same windows as in serving.
         sentences = split_sentences(note.text)
         unknown = [each for each in sentences if not lines.explain(note.text[each.start : each.end])]
         read = sentences_to_read(note.text, sentences, unknown, packaged)
@@ -105,8 +105,8 @@ def score_tokens(notes: Sequence[AnnotatedNote], settings: Settings) -> Tokens:
 def choose(tokens: Tokens, recall: float, label_recall: float = 0.0) -> Choice:
     """Return the thresholds of :data:`GRID` with the best precision among those that reach ``recall`` over all tokens.
 
-    Every label with :data:`LABEL_TOKENS` gold tokens or more must also reach ``label_recall``. All combinations are
-    tried. Where none reaches both, the one that misses least tokens is taken.
+    Every label with at least :data:`LABEL_TOKENS` gold tokens must also reach ``label_recall``. All combinations are
+    tried. If none reaches both, the combination that misses fewest tokens is taken.
     """
     heads = list(tokens.scores)
     gold_tokens = int(tokens.gold.sum())
@@ -135,7 +135,7 @@ def choose(tokens: Tokens, recall: float, label_recall: float = 0.0) -> Choice:
 
 
 def _undecided(tokens: Tokens) -> Tokens:
-    """Leave out the tokens that are not gold and that no choice finds: most of them."""
+    """Return only the tokens that are gold or that some choice finds; most tokens are neither."""
     kept = tokens.gold | tokens.ruled
     for scores in tokens.scores.values():
         kept = kept | (scores >= min(GRID))
@@ -163,7 +163,7 @@ def calibrate(
 
 
 def _labels(tokens: Sequence[tuple[int, int]], spans: Sequence[Span]) -> list[str]:
-    """Return the label of the first span that touches each token, or nothing; both sorted, spans disjoint."""
+    """Return the label of the first span that touches each token, or an empty string; both sorted, spans disjoint."""
     labels: list[str] = []
     at = 0
     for start, end in tokens:

@@ -1,9 +1,9 @@
-"""Learning from a teacher: the pupil's answers are drawn to the softened ones of a larger model on the same windows.
+"""Distil a teacher: train the student towards the softened answers of a larger model on the same windows.
 
-Hinton et al. 2015, *Distilling the knowledge in a neural network*. Low thresholds read the tail of a head's
-distribution, and the tail is what gold tags, all ones and zeros, say nothing of. While the pupil is young its last
-hidden states are drawn to the teacher's too, where they are as wide (Jiao et al. 2020, *TinyBERT*): a target of
-hundreds of figures for every piece.
+Hinton et al. 2015, *Distilling the knowledge in a neural network*. Low thresholds use the tail of a head's
+distribution. Gold tags are all ones and zeros and say nothing about this tail. Early in training, the last hidden
+states of the student are also pulled towards those of the teacher, if they have the same width (Jiao et al. 2020,
+*TinyBERT*). This gives a target of hundreds of values for every token.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,13 @@ from deid_export.model.tagger import BranchedTagger, load
 from deid_export.train.batches import IGNORED, Batch
 from deid_runtime.errors import InputError
 
-#: Softens both distributions. Hinton et al. found 2.5 to 4 best for a pupil many times smaller; ours is about half.
+#: Softens both distributions. Hinton et al. found 2.5 to 4 best for a student many times smaller; ours is about half
+#: the size.
 TEMPERATURE: Final = 2.0
 
 
 class LastStates:
-    """The hidden states that the last layer of a joint model made when it was called last."""
+    """Keep the hidden states of the last layer of a joint model from its latest call."""
 
     def __init__(self, model: BranchedTagger) -> None:
         self.states: Tensor | None = (
@@ -38,10 +39,10 @@ class LastStates:
 
 
 class Teacher:
-    """A trained model that says what it would answer; its weights stay."""
+    """A trained model that answers the batches of the student; its weights are frozen."""
 
     def __init__(self, path: Path, pupil: BranchedTagger) -> None:
-        """Load the model at ``path``. Raises InputError when it lacks one of the heads of ``pupil``."""
+        """Load the model at ``path``. Raises InputError when it lacks one of the heads of the student ``pupil``."""
         self._model = load(path).eval().requires_grad_(False)
         missing = set(pupil.shape.heads) - set(self._model.shape.heads)
         if missing:
@@ -56,9 +57,9 @@ class Teacher:
         return logits
 
     def loss(self, batch: Batch, logits: Mapping[str, Tensor], progress: float) -> Tensor:
-        """Return how far the pupil, which has just answered ``batch`` with ``logits``, is from its teacher.
+        """Return the distance between the teacher and the student, which has just answered ``batch`` with ``logits``.
 
-        ``progress``, 0 to 1, is the share of the training that is over: the hidden states count less and less.
+        ``progress``, 0 to 1, is the completed share of the training: the weight of the hidden states falls with it.
         """
         total = divergence(logits, self(batch), batch.targets)
         own, pupils = self._own.states, self._pupils.states
@@ -70,7 +71,7 @@ class Teacher:
 
 
 def divergence(pupil: Mapping[str, Tensor], teacher: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Tensor:
-    """Return the Kullback-Leibler divergence of the softened answers, summed over heads, a mean over scored tokens.
+    """Return the Kullback-Leibler divergence of the softened answers, summed over heads, as a mean over scored tokens.
 
     It is multiplied by the square of :data:`TEMPERATURE`, which keeps its gradients as large as those of the gold tags.
     """

@@ -1,9 +1,9 @@
-"""A recipe: the steps from base models and notes to the graphs that ship, in one file that one command runs.
+"""Run a recipe: one file with all steps from base models and notes to the shipped graphs, run by one command.
 
-A recipe is TOML. ``[inputs]`` names files below the data folder with their SHA-256, ``[[step]]`` has a name, a ``run``
-(arguments of ``deid-export``) or a ``git`` (a file of an earlier commit), and what it ``makes``. ``{data}``, ``{out}``
-and ``{project}`` stand for the folders. A step that was done with the same arguments and inputs is not done again, and
-a training that was interrupted goes on from its checkpoint.
+A recipe is TOML. ``[inputs]`` names files below the data folder with their SHA-256. Each ``[[step]]`` has a name, what
+it ``makes``, and either a ``run`` (arguments of ``deid-export``) or a ``git`` (a file of an earlier commit).
+``{data}``, ``{out}`` and ``{project}`` stand for the folders. A step that was already done with the same arguments and
+inputs is skipped. An interrupted training continues from its checkpoint.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ STATE_FILE: Final = "recipe-state.json"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step. ``run``: arguments of ``deid-export``; ``git``: commit, path and SHA-256 of a file to take out."""
+    """One step. ``run`` holds arguments of ``deid-export``; ``git`` commit, path and SHA-256 of a file to extract."""
 
     name: str
     run: tuple[str, ...]
@@ -33,14 +33,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """``inputs`` maps the path of each input below the data folder to its SHA-256."""
+    """A recipe; ``inputs`` maps the path of each input below the data folder to its SHA-256."""
 
     inputs: Mapping[str, str]
     steps: tuple[Step, ...]
 
 
 def read_recipe(path: Path) -> Recipe:
-    """Read a recipe. Raises SourceError for what is no TOML or lacks a part, naming the step."""
+    """Read a recipe. Raises SourceError that names the step when it is not TOML or a part is missing."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -63,11 +63,11 @@ def run_recipe(
     *,
     until: str | None = None,
 ) -> None:
-    """Run the steps that are not done, in order, up to the one named ``until``.
+    """Run the steps that are not done, in order, up to and including the one named ``until``.
 
-    ``folders`` are those of the placeholders, ``export`` runs ``deid-export`` with arguments, ``tell`` is called with a
-    line before every step. Raises SourceError for an input of another digest, InputError for a step that did not make
-    what it should.
+    ``folders`` are the values of the placeholders. ``export`` runs ``deid-export`` with the given arguments. ``tell``
+    receives a line before every step. Raises SourceError for an input with another digest, InputError for a step that
+    did not make its output.
     """
     for name, digest in recipe.inputs.items():
         path = folders["data"] / name
@@ -107,7 +107,7 @@ def _placed(text: str, folders: Mapping[str, Path]) -> str:
 
 
 def _digests(paths: Sequence[str]) -> list[str]:
-    """Return the SHA-256 of files, of folders that of their files' digests, and nothing for what is missing."""
+    """Return the SHA-256 of each file, or of the digests of a folder's files; empty for a missing path."""
     digests = []
     for path in map(Path, paths):
         if path.is_dir():
@@ -120,7 +120,7 @@ def _digests(paths: Sequence[str]) -> list[str]:
 
 
 def _take(git: Mapping[str, str], to: str, project: Path) -> None:
-    """Write a file as it stands in a commit. Raises SourceError when it is not there or not the one expected."""
+    """Write a file as it is in a commit. Raises SourceError when it is missing or has another digest."""
     command = ["git", "-C", str(project), "show", f"{git['commit']}:{git['path']}"]
     done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode or hashlib.sha256(done.stdout).hexdigest() != git["sha256"]:

@@ -1,4 +1,4 @@
-"""Which training a folder is of, so that only the same one goes on in it."""
+"""Record which training a folder belongs to, so that only the same training continues in it."""
 
 import dataclasses
 import json
@@ -13,7 +13,7 @@ from deid_runtime.models.manifest import sha256_of
 
 SETTINGS_FILE: Final = "settings.json"
 
-#: Change how fast the same is learnt, or are told by a digest instead.
+#: Settings that only change the speed, or that a digest identifies instead.
 _FREE: Final = ("threads", "checkpoint_every_s", "start", "teacher")
 
 
@@ -27,11 +27,11 @@ def claim(
     clean_sentences: int,
     tokens: Mapping[str, str],
 ) -> None:
-    """Write into ``out`` what is trained there: the dataclasses ``train`` and ``stream``, and digests of the data.
+    """Record in ``out`` the training: the dataclasses ``train`` and ``stream``, and digests of the data.
 
-    ``tokens`` names the setting of each phase's length by the file that the phase ends with: while that file is not
-    there the length may change, so that a training can be cut short and its learning rate still come down. Raises
-    InputError, and leaves the folder as it is, when it is of another training.
+    ``tokens`` maps the file that ends a phase to the setting of the length of that phase. This length may change until
+    the file exists. So a training can be shortened, and its learning rate still decreases to the end. Raises
+    InputError, and leaves the folder unchanged, when it belongs to another training.
     """
     start, teacher = getattr(train, "start", None), getattr(train, "teacher", None)
     claimed: dict[str, Any] = {

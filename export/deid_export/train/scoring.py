@@ -1,4 +1,4 @@
-"""How well a model finds the words of annotated notes, before any rule: the score that training watches."""
+"""Measure how well a model alone, without rules, finds the words of annotated notes; training logs this score."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def score_words(
     rows: int = 32,
     stream: StreamSettings | None = None,
 ) -> WordScores:
-    """Run ``model`` over the serving windows of ``notes``, or over those that ``stream`` trains on."""
+    """Run ``model`` over the serving windows of ``notes``, or over windows with the settings ``stream``."""
     heads = model.shape.heads
     scores: dict[str, list[NDArray[np.float32]]] = {head: [] for head in heads}
     gold: dict[str, list[NDArray[np.bool_]]] = {head: [] for head in heads}

@@ -1,9 +1,10 @@
-"""A smaller model out of a trained one: fewer layers, narrower feed-forward parts, to be trained on under its teacher.
+"""Shrink a trained model: fewer layers and narrower feed-forward parts; the result is then trained under its teacher.
 
 Layers are dropped as by Sajjad et al. 2023 (*On the effect of dropping layers of pre-trained transformer models*), but
-which ones is measured: every choice is tried on a sample of notes, and the one whose answers stay nearest to those of
-the whole model is kept. Of a feed-forward part those neurons stay that add most: activation times norm of the output
-weights, as Sun et al. 2024 (*A simple and effective pruning approach for large language models*) weigh single weights.
+their choice is measured. Every choice is tried on a sample of notes; the one whose answers are nearest to those of the
+whole model is kept. In a feed-forward part, the neurons that contribute most are kept: activation times norm of the
+output weights. Sun et al. 2024 (*A simple and effective pruning approach for large language models*) weigh single
+weights in this way.
 """
 
 import random
@@ -36,10 +37,11 @@ def shrink(
 ) -> tuple[int, ...]:
     """Write the model at ``trained`` to ``out`` with ``layers`` layers of ``feed_forward`` inner neurons each.
 
-    Returns the indices of the layers kept. ``notes`` are sampled to measure on. Train the result before use: it has
-    forgotten much. What a training of millions of tokens brought back, and what not, stands in the model card.
+    Returns the indices of the layers kept. ``notes`` are sampled for the measurement. Train the result before use,
+    because it has lost much of what it had learnt. The model card states what a training of millions of tokens
+    recovered and what not.
 
-    Raises InputError where more layers or neurons are asked for than the model has, or the notes are empty,
+    Raises InputError when the model has fewer layers or neurons than asked for, or the notes are empty. Raises
     ModelError for a file that is no joint BERT.
     """
     saved = weight_files.read(trained)
@@ -106,7 +108,7 @@ def _distance(model: BranchedTagger, batches: Sequence[Batch], wanted: Sequence[
 
 @torch.inference_mode()
 def _importance(model: BranchedTagger, state: State, batches: Sequence[Batch]) -> list[Tensor]:
-    """Return, by layer, how much each inner neuron adds on ``batches``: float ``(neurons,)``."""
+    """Return, by layer, how much each inner neuron contributes on ``batches``: float ``(neurons,)``."""
     importance = [torch.zeros(1) for _ in model.shared]
     read = torch.empty(0)
 
@@ -141,7 +143,7 @@ def _narrowed(state: State, importance: Sequence[Tensor], neurons: int) -> State
 
 
 def _with_layers(state: State, kept: Sequence[int]) -> State:
-    """Return ``state``, all layers shared, with the layers ``kept``, numbered anew."""
+    """Return the weights ``state`` with only the layers ``kept``, renumbered; all layers must be shared."""
     of_layers = {
         f"shared.{new}.{name.removeprefix(f'shared.{old}.')}": value
         for new, old in enumerate(kept)

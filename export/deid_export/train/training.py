@@ -1,7 +1,7 @@
-"""Fine-tuning in two phases: all entities jointly, then every head's own upper layers on frozen lower ones.
+"""Fine-tune in two phases: all entities jointly, then each head's own upper layers on frozen lower layers.
 
-Both phases stream resampled windows, take AdamW steps, in bfloat16 where the CPU has it, and write a checkpoint from
-which the same command goes on to the same result.
+Both phases stream resampled windows, take AdamW steps (in bfloat16 where the CPU has it), and write checkpoints. The
+same command continues from a checkpoint and gives the same result.
 """
 
 import dataclasses
@@ -45,11 +45,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings:
-    """How long and how fast to learn. Token counts include padding."""
+    """Length and learning rates of the training. Token counts include padding."""
 
     base: str
-    layers: int | None = None  # how many of the base's to keep, from the lowest on; None: all
-    coded_pieces: bool = False  # keep the base's piece embeddings as product codes, and as they are
+    layers: int | None = None  # layers of the base to keep, from the lowest on; None: all
+    coded_pieces: bool = False  # store the base's token embeddings as product codes, without training them
     joint_tokens: int = 11_000_000
     head_tokens: int = 2_500_000
     shared_layers: int = 5
@@ -59,8 +59,8 @@ class TrainSettings:
     weight_decay: float = 0.01
     clip_norm: float = 1.0
     dropout: float = 0.1  # of hidden states
-    start: Path | None = None  # a trained model whose weights the joint phase begins with
-    teacher: Path | None = None  # a trained model whose answers count as much as the gold tags in the joint phase
+    start: Path | None = None  # a trained model that gives the first weights of the joint phase
+    teacher: Path | None = None  # a trained model whose answers weigh as much as the gold tags in the joint phase
     threads: int = 2
     checkpoint_every_s: float = 240.0
     seed: int = 17
@@ -68,22 +68,22 @@ class TrainSettings:
 
 @dataclass(frozen=True)
 class Data:
-    """What training reads: gold notes, clean sentences by source, lists, and dev notes to watch."""
+    """The input of training: gold notes, clean sentences by source, lists, and dev notes to score."""
 
     notes: Sequence[AnnotatedNote]
     negatives: Sequence[Sequence[str]]
     lists: Gazetteers
     dev: Sequence[AnnotatedNote]
-    focus: Sequence[AnnotatedNote] = ()  # excerpts to learn in every pass beside the notes, as often as they come here
+    focus: Sequence[AnnotatedNote] = ()  # excerpts to learn in every pass in addition to the notes; repeats count
     prose: Sequence[Document] = ()  # real prose to set people into
 
 
 def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: StreamSettings, out: Path) -> Path:
-    """Train both phases and return the path of the trained model; a phase that is done is not repeated.
+    """Train both phases and return the path of the trained model; a finished phase is not repeated.
 
-    ``out`` receives ``settings.json``, ``joint.pt``, ``heads.pt``, a checkpoint of the phase under way and
-    ``log.jsonl``. Raises InputError for settings that contradict each other and when ``out`` holds a training of other
-    settings or data (:func:`deid_export.train.resuming.claim`).
+    ``out`` receives ``settings.json``, ``joint.pt``, ``heads.pt``, a checkpoint of the current phase and ``log.jsonl``.
+    Raises InputError when settings contradict each other, and when ``out`` holds a training with other settings or data
+    (:func:`deid_export.train.resuming.claim`).
     """
     torch.set_num_threads(settings.threads)
     if (settings.layers or settings.coded_pieces) and settings.start:
@@ -114,7 +114,7 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
         if path.is_file():
             model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)["state"])
             continue
-        torch.manual_seed(settings.seed + number)  # of its own, so that a phase begun by another run learns the same
+        torch.manual_seed(settings.seed + number)  # a seed per phase, so that a resumed training gives the same result
         phase_stream = dataclasses.replace(stream, seed=stream.seed + 1000 * number)
         teacher = Teacher(settings.teacher, model) if settings.teacher is not None and phase == "joint" else None
         _run_phase(model, data, encoder, settings, phase_stream, phase, tokens, rate, out, teacher)
@@ -126,7 +126,7 @@ def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: Str
 def _begin(
     settings: TrainSettings, notes: Sequence[AnnotatedNote], encoder: WordEncoder
 ) -> tuple[BranchedTagger, Mapping[str, object]]:
-    """Return the model that the joint phase begins with, and what to save of its configuration."""
+    """Return the initial model of the joint phase, and the part of its configuration to save."""
     shape = Shape(settings.shared_layers, tuple(HEADS))
     if settings.start is not None:
         start = torch.load(settings.start, map_location="cpu", weights_only=True)
@@ -156,10 +156,10 @@ def tune_heads(
     phase: str,
     out: Path,
 ) -> Path:
-    """Train the branches of ``model`` on, for ``settings.head_tokens``, under frozen shared layers.
+    """Train the branches of ``model`` for ``settings.head_tokens`` tokens; the shared layers are frozen.
 
-    Returns the path of the checkpoint, from which an interrupted call goes on to the same weights; it is the caller's
-    to remove once the result is safe.
+    Returns the path of the checkpoint. An interrupted call continues from it and gives the same weights. The caller
+    removes it when the result is safe.
     """
     torch.manual_seed(settings.seed)
     torch.set_num_threads(settings.threads)
@@ -221,7 +221,7 @@ def _run_phase(
 def _backward(
     model: BranchedTagger, batch: Batch, loss_of: nn.Module, teacher: Teacher | None, progress: float
 ) -> float:
-    """Leave the gradients of the batch in ``model`` and return its loss."""
+    """Compute the loss of the batch, add its gradients to ``model``, and return the loss."""
     logits = model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
     loss = sum(loss_of(logits[head].float().flatten(0, 1), target.flatten()) for head, target in batch.targets.items())
     assert isinstance(loss, torch.Tensor)

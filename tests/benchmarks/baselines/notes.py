@@ -1,4 +1,4 @@
-"""Small invented notes, in which the words around a span tell its label."""
+"""Small invented notes in which the words around a span tell its label."""
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.tagged import parse_tagged
@@ -13,7 +13,7 @@ _CITIES = ("Elko", "Dell Rapids", "Turku", "Osaka")
 
 
 def gold_notes(count: int = 30) -> list[AnnotatedNote]:
-    """Return notes of as many patients, each of three or more sentences."""
+    """Return notes of ``count`` patients, each with three or more sentences."""
     notes = []
     for number in range(count):
         marked = "\n".join(_LINES[number % 3 :] + _LINES[: number % 3]).format(

@@ -1,4 +1,4 @@
-"""The forward algorithm and Viterbi against the sum and the best over all sequences, one by one."""
+"""Test the forward algorithm and Viterbi against the sum and the maximum over all sequences, one by one."""
 
 import itertools
 
@@ -20,7 +20,7 @@ TAGS = 3
 
 
 def layer(seed: int, scale: float = 1.0) -> nn.Module:
-    """A layer of three tags, O B I, with random weights."""
+    """Return a CRF layer of three tags, O B I, with random weights."""
     torch.manual_seed(seed)
     follows = np.ones((TAGS, TAGS), dtype=bool)
     follows[0, 2] = False
@@ -38,7 +38,7 @@ def rows(seed: int, scale: float = 1.0) -> tuple[Tensor, Tensor]:
 
 @torch.no_grad()
 def all_scores(crf: nn.Module, emissions: Tensor, length: int) -> dict[tuple[int, ...], float]:
-    """Return the score of every sequence that is allowed for one row."""
+    """Return the score of every allowed sequence for one row."""
     scores = {}
     for tags in itertools.product(range(TAGS), repeat=length):
         if tags[0] == 2 or (0, 2) in itertools.pairwise(tags):

@@ -1,4 +1,4 @@
-"""The loop that the neural baselines share, on a model of one weight."""
+"""Test the training loop of the neural baselines on a model of one weight."""
 
 from collections.abc import Iterator, Sequence
 
@@ -41,7 +41,7 @@ def test_one_patient_is_too_few() -> None:
 
 
 class OneWeight(nn.Module):
-    """Its weight grows by the learning rate in every step of SGD."""
+    """A model whose weight grows by the learning rate in every step of SGD."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class OneWeight(nn.Module):
 
 
 def run(scores: Sequence[float], **settings: float) -> tuple[OneWeight, list[float], int]:
-    """Fit with held-out notes that are found in passes of a given recall; return model, F1s and passes begun."""
+    """Fit with held-out notes whose recall in each pass is given; return model, F1 scores and passes begun."""
     model = OneWeight()
     [note] = gold_notes(1)
     begun = 0

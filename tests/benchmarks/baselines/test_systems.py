@@ -1,4 +1,4 @@
-"""Every baseline the whole way: trained on small notes, read back, and asked what it finds."""
+"""Test every baseline end to end: train on small notes, load again, and detect."""
 
 import json
 from itertools import pairwise
@@ -36,7 +36,7 @@ UNSEEN = "Patient Greta Moss seen on 5/14/2019 by Dr. Sand.\nLives in Oslo, age 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BERT of one layer with random weights, and a tokenizer of letters, in a folder as Hugging Face lays it out."""
+    """Write a one-layer BERT with random weights and a letter tokenizer as a Hugging Face folder; return its path."""
     folder = tmp_path_factory.mktemp("base")
     tokenizer = small_tokenizer()
     tokenizer.save(str(folder / "tokenizer.json"))

@@ -1,4 +1,4 @@
-"""Which tags may follow each other."""
+"""Test which tags may follow each other."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Annotated notes in brat stand-off: pieces, line ends, and errors without text."""
+"""Test annotated notes in brat stand-off: pieces, line ends, and errors without text."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_brat_keeps_line_ends_and_reads_pieces(tmp_path):
     note = read_brat(tmp_path / "n1.ann", "n1")
 
     assert [(note.text[span.start : span.end], span.label) for span in note.spans] == [
-        ("Ilse\r\nVandermeer", "PATIENT"),  # one value, which brat marks line by line
+        ("Ilse\r\nVandermeer", "PATIENT"),  # one value, which brat marks per line
         ("rm 318", "LOCATION-OTHER"),
         ("A", "LOCATION-OTHER"),
     ]

@@ -1,4 +1,4 @@
-"""Found spans: what `deid detect` writes, or the annotations of annotated notes."""
+"""Test the reading of found spans: the output of `deid detect`, or annotated notes."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Annotated notes in i2b2 2014 XML: types to labels, and errors without text."""
+"""Test annotated notes in i2b2 2014 XML: types to labels, and errors without text."""
 
 import pytest
 

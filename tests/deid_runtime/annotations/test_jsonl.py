@@ -1,4 +1,4 @@
-"""Annotated notes in JSON Lines: what is read, what is refused, and that what is written reads back."""
+"""Test annotated notes in JSON Lines: what is read, what is refused, and the round trip."""
 
 import gzip
 import json

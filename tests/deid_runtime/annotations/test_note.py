@@ -1,4 +1,4 @@
-"""What an annotated note requires of its spans, and that it shows no text."""
+"""Test what an annotated note requires of its spans, and that it shows no text."""
 
 import pytest
 

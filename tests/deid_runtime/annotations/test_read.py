@@ -1,4 +1,4 @@
-"""Annotated files and folders of them, in whatever format, in the order of their names."""
+"""Test annotated files and folders in all formats, in the order of their names."""
 
 import json
 from pathlib import Path

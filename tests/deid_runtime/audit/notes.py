@@ -1,4 +1,4 @@
-"""Small annotated notes, in which the words around a span tell that it is one."""
+"""Small annotated notes in which the words around a span show that it is one."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tests.benchmarks.baselines.notes import gold_notes
 
 
 def annotated(count: int = 40) -> list[AnnotatedNote]:
-    """Return one note for each of so many patients."""
+    """Return ``count`` notes, each of another patient."""
     return gold_notes(count)
 
 

@@ -1,4 +1,4 @@
-"""What the CRF is told of a word and its neighbours."""
+"""Test the CRF features of a word and its neighbours."""
 
 from pathlib import Path
 

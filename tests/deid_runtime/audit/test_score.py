@@ -9,7 +9,7 @@ from deid_runtime.spans import Span
 
 
 def guesses(may_be: str, guessed: str, leak: list[int]) -> Guesses:
-    """Return guesses from rows of 0 and 1, one a token."""
+    """Return guesses from rows of 0 and 1, one digit per token."""
     rows = [np.array([mark == "1" for mark in row]) for row in (may_be, guessed, may_be)]
     return Guesses(*rows, np.array(leak, np.int64))
 

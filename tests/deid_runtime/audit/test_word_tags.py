@@ -1,4 +1,4 @@
-"""Spans to tags and back."""
+"""Test the conversion of spans to tags and back."""
 
 from itertools import pairwise
 

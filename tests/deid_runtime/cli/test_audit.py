@@ -44,7 +44,7 @@ def test_both_attackers_can_be_asked_for(notes: Path) -> None:
 def test_a_release_is_searched_for_candidates(notes: Path, tmp_path: Path) -> None:
     pytest.importorskip("pycrfsuite", reason="the attack trains a CRF")
     release = annotated(24)
-    # One surrogate of every eighth note is taken for a leak.
+    # One surrogate of every eighth note counts as a leak.
     leaks = {note.id: note.spans[0] for note in release[::8]}
     marked = [replace(n, spans=n.spans[1:] if n.id in leaks else n.spans) for n in release]
     path, known = write_notes(tmp_path / "release.jsonl", marked), tmp_path / "known.jsonl"

@@ -1,4 +1,4 @@
-"""The shells complete what the command takes."""
+"""Test that the shells complete the arguments of the command."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """An environment with `deid` on its path."""
+    """Return an environment with `deid` on its path."""
     deid = tmp_path / "deid"
     deid.write_text(f"#!{sys.executable}\nfrom deid_runtime.cli.main import main\n\nmain()\n")
     deid.chmod(0o755)

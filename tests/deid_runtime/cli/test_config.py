@@ -1,4 +1,4 @@
-"""Configuration files: what they set, what goes before them, and what is wrong with them."""
+"""Test configuration files: what they set, what overrides them, and their errors."""
 
 import json
 import tomllib
@@ -32,7 +32,7 @@ def config(tmp_path: Path) -> Path:
 
 
 def shown(*arguments: object, **more: object) -> dict[str, tuple[object, str]]:
-    """Return what `deid config show` prints: the values, and the sources, by name."""
+    """Return the output of `deid config show`: values and sources, by name."""
     result = deid("config", "show", *arguments, **more)  # type: ignore[arg-type]
     assert result.exit_code == 0, result.output
     table = result.output.splitlines()[1:]
@@ -188,7 +188,7 @@ def test_options_that_differ_between_commands_are_those_that_need_a_table() -> N
 
     assert set(AMBIGUOUS) <= shared
     assert not types
-    # These say in other words what they mean in the other command.
+    # The help of these options differs between the two commands, with the same meaning.
     reworded = {
         "engine",
         "threshold",
@@ -224,7 +224,7 @@ def test_every_option_can_stand_in_a_file(tmp_path: Path) -> None:
 
 
 def example(option: click.Option) -> str:
-    """Return a right value for an option, as TOML."""
+    """Return a valid value for an option, as TOML."""
     if option.is_flag:
         return "true"
     if option.name == "threshold":

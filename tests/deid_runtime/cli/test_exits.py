@@ -1,4 +1,4 @@
-"""The exit codes, as whoever starts the command sees them."""
+"""Test the exit codes as the calling process sees them."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def notes(tmp_path: Path) -> Path:
 
 
 def ended(*arguments: object, path: Path = ROOT) -> "subprocess.CompletedProcess[str]":
-    """Run the command in a process of its own, with the package in ``path``."""
+    """Run the command in its own process, with the package in ``path``."""
     command = [sys.executable, "-m", "deid_runtime", *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=120, cwd=path,
@@ -45,7 +45,7 @@ def run(notes: Path, *more: object, path: Path = ROOT) -> "subprocess.CompletedP
 
 
 def one_line(stderr: str) -> str:
-    """Return the one error among the lines of stderr; fail where there is a traceback or another number of them."""
+    """Return the only error line of stderr; fail for a traceback or another number of errors."""
     assert "Traceback" not in stderr
     assert "Exception ignored" not in stderr
     [line] = [line for line in stderr.splitlines() if re.match(r"(deid|Error): (?!no --key|WARNING|NOTICE)", line)]
@@ -113,7 +113,7 @@ def test_2_for_a_full_disk_behind_stdout(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package, without models, from which files can be taken."""
+    """Copy the package without models, so that a test can remove files."""
     folder = tmp_path_factory.mktemp("installed")
     shutil.copytree(ROOT / "deid_runtime", folder / "deid_runtime", ignore=shutil.ignore_patterns("__pycache__"))
     return folder

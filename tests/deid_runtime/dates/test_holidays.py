@@ -1,4 +1,4 @@
-"""Named holidays: the day they move to, written as the other dates of the note are; never another holiday."""
+"""Test named holidays: the day they move to, in the note's way of writing dates; never another holiday."""
 
 from datetime import date, timedelta
 
@@ -29,7 +29,7 @@ def test_a_holiday_moves_by_exactly_the_offset(holiday, year, offset):
     moved = holiday.on(year) + timedelta(days=offset)
     for name in (holiday.name, *holiday.known):
         if not name or "fourth" in name or "4th" in name:
-            continue  # a date in words already
+            continue  # already a date in words
         assert replace_date(f"{name} {year}", offset, FIGURES) == f"{moved.month}/{moved.day}/{moved.year}"
 
 
@@ -98,7 +98,7 @@ def test_order_padding_and_short_months_are_those_of_the_note():
     ],
 )
 def test_a_holiday_beside_its_own_date_becomes_the_weekday(value, moved):
-    """The date says it all; a second one would mark it as a holiday."""
+    """Test that no second date is added, because it would show that the first one was a holiday."""
     assert replace_date(value, 40, WORDS) == moved
 
 
@@ -159,7 +159,7 @@ def test_no_holiday_is_named_after_the_shift(holiday, form, offset, style):
 
     assert moved is not None
     named = HOLIDAY.search(plain_letters(moved)[0])
-    # "The fourth" is that of July by itself, and any other where a date moves to the fourth of a month.
+    # "The fourth" alone is the fourth of July; for a moved date it is the fourth of any month.
     assert named is None or "fourth" in named[0]
 
 

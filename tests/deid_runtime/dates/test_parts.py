@@ -1,4 +1,4 @@
-"""A date read into its parts, moved as parts, and written again: each step alone."""
+"""Test each step alone: read a date into its parts, move the parts, write the date again."""
 
 from dataclasses import FrozenInstanceError
 

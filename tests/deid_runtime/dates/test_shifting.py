@@ -162,7 +162,7 @@ def words(number: int) -> str:
     return cardinal(number) if number > 9 else f"oh {cardinal(number)}"
 
 
-#: Name to what writes a date in the format: those of the annotation guidelines and of the notes of the corpus.
+#: Maps a name to the function that writes a date in that format; formats of the annotation guidelines and the corpus.
 FORMS = {
     **{form: lambda day, form=form: day.strftime(form) for form in (
         "%m/%d/%Y", "%m/%d/%y", "%m-%d-%Y", "%m.%d.%Y", "%m.%d.%y", "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d",

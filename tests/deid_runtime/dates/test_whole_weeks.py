@@ -1,4 +1,4 @@
-"""Offsets of whole weeks: weekdays stay, and tell nothing about the offset."""
+"""Test offsets of whole weeks: weekdays stay the same, and reveal nothing about the offset."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""For each row of the pattern table: texts in which it finds just what stands in «», and texts it must leave alone.
+"""Cases for each row of the pattern table: texts where it finds exactly the parts in «», and texts without a match.
 
-All invented.
+All texts are invented.
 """
 
 Cases = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]

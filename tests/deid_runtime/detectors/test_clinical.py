@@ -1,4 +1,4 @@
-"""Clinical facts that are no identifiers, and identifiers that look like them."""
+"""Test clinical facts that are no identifiers, and identifiers that look like them."""
 
 import random
 import re
@@ -18,7 +18,7 @@ from deid_runtime.spans import Span
 
 
 def marked(text: str, label: str, *, score: float = 0.9, source: str = "model:x") -> tuple[str, list[Span]]:
-    """Return ``text`` without its brackets, and a span over what each pair of them held."""
+    """Return ``text`` without its brackets, and a span over the content of each pair of brackets."""
     spans, plain = [], ""
     for number, part in enumerate(re.split(r"[\[\]]", text)):
         if number % 2:
@@ -243,7 +243,7 @@ def test_time_is_linear_in_the_length_of_a_text(piece: str) -> None:
         text = piece * times
         spans = [Span(at, at + 1, "AGE", 0.5, ("model:age",)) for at in range(0, len(text), 50)]
         taken = []
-        for _ in range(3):  # the least, since a pause to free memory or to read a list may fall into one
+        for _ in range(3):  # take the minimum: garbage collection or loading a list may slow one of them
             begun = time.process_time()
             without_clinical(text, spans)
             find_clinical(text)

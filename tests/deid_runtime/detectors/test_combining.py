@@ -1,4 +1,4 @@
-"""How the answers of several versions of one head become one."""
+"""Test how the answers of several versions of one head are combined."""
 
 import numpy as np
 

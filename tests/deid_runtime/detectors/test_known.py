@@ -1,4 +1,4 @@
-"""What a site adds to the lists changes nothing around it."""
+"""Test that additions of a site to the lists change nothing else."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the pattern detector as a whole finds, what it leaves, and how long it takes on anything."""
+"""Test the whole pattern detector: what it finds, what it leaves, and its time on any text."""
 
 import random
 import time
@@ -99,7 +99,7 @@ def test_a_hostile_line_of_100_kb_takes_a_moment(unit):
     started = time.process_time()
     find_patterns([text])
 
-    # A second on a slow machine with others at work; where a pattern backtracks, minutes.
+    # A second on a slow, busy machine; minutes when a pattern backtracks.
     assert time.process_time() - started < 4
 
 
@@ -126,7 +126,7 @@ def test_time_grows_with_length_and_no_faster():
             measured.append(time.process_time() - started)
         return min(measured)
 
-    # Five times the text: five times the time, with room for a busy machine; a quadratic row would take 25 times.
+    # Five times the text takes five times the time, with a margin for a busy machine; a quadratic row takes 25 times.
     assert seconds(short * 5) < 12 * seconds(short) + 0.01
 
 

@@ -1,4 +1,4 @@
-"""The words at which rows are tried, against texts that are made from the patterns themselves."""
+"""Test the anchor words of pattern rows against texts made from the patterns themselves."""
 
 import random
 import re
@@ -31,7 +31,7 @@ WORD_ROWS = {row.name: row for row in load_table().rows if row.words}
         (r"(?i)log-?[io]n:", "log login logon"),
         (r"MRNs?(?![^\W\d_])", "mrn mrns"),
         (r"lot(?=[ :])", "lot"),
-        (r"p\.?o\.?box", ""),  # the word may go on: "pobox" is in "poboxes"
+        (r"p\.?o\.?box", ""),  # the word may continue: "pobox" is in "poboxes"
         (r"p\.?o\.?box[ ]\d", "p po pobox"),
         (r"(?:mon|tue)s?(?!\w|-\d)", "mon mons tue tues"),
         (r"\w{2,5}: \d", ""),
@@ -59,7 +59,7 @@ def test_words_later_in_a_match(pattern: str, words: dict[str, Offsets]) -> None
 
 
 def made(nodes: Sequence[Any], generator: random.Random) -> str:
-    """Make a text from a parsed pattern, blind to what it asserts: not every such text matches."""
+    """Make a text from a parsed pattern, ignoring its assertions; so not every such text matches."""
     text = ""
     for op, argument in nodes:
         if op is ops.LITERAL:
@@ -86,7 +86,7 @@ def made(nodes: Sequence[Any], generator: random.Random) -> str:
 
 
 def matches(row: Row, *, tries: int) -> Iterator[tuple[str, re.Match[str]]]:
-    """Yield texts that the pattern of a row matches from their start: its own and ones made from it."""
+    """Yield texts that the pattern of a row matches from their start: its own texts and ones made from it."""
     generator = random.Random(row.name)
     good, _ = CASES[row.name]
     texts = [re.sub("[«»]", "", text) for text in good]
@@ -94,7 +94,7 @@ def matches(row: Row, *, tries: int) -> Iterator[tuple[str, re.Match[str]]]:
     texts += [made(nodes, generator) for _ in range(tries)]
     texts += [text.upper() for text in texts] + [text.lower() for text in texts]
     for text in texts:
-        # Assertions at the ends want something there, or nothing.
+        # Assertions at the ends may need some text there, or none.
         for begin, end in (("", ""), ("", " x"), (" ", ", "), ("", ")"), ("x 1 ", "\n"), ("Reno, ", "  ")):
             match = row.pattern.search(begin + text + end)
             if match is not None:
@@ -102,7 +102,7 @@ def matches(row: Row, *, tries: int) -> Iterator[tuple[str, re.Match[str]]]:
 
 
 def places(text: str) -> dict[str, set[int]]:
-    """Return where the words of a text begin, whole and up to each change of case, as a table looks for them."""
+    """Return where the words of a text begin, whole and at each change of case, as a table searches them."""
     found: dict[str, set[int]] = {}
     for word in WORD.finditer(text):
         letters = word.group()
@@ -121,7 +121,7 @@ def test_every_match_of_a_row_has_one_of_its_words(name: str) -> None:
     row, seen = WORD_ROWS[name], 0
     for text, match in matches(row, tries=30):
         if begins_in_word(text, match.start()):
-            continue  # no row is tried within a word
+            continue  # no row is tried inside a word
         seen += 1
         found = places(text)
         assert any(

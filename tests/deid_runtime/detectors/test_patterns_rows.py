@@ -1,4 +1,4 @@
-"""Every row of the pattern table against its own texts, good and bad."""
+"""Test every row of the pattern table on its own positive and negative texts."""
 
 import re
 
@@ -11,7 +11,7 @@ TABLE = load_table()
 
 
 def marked(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Take the «» out of a text; return it and where they stood."""
+    """Remove the «» from a text; return the text and the offsets of their content."""
     spans = [
         (match.start() - 2 * index, match.end() - 2 * index - 2)
         for index, match in enumerate(re.finditer("«[^»]*»", text))

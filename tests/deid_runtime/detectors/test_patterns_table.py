@@ -1,4 +1,4 @@
-"""Reading the tables of patterns: what they hold, and what is said about a row that is wrong."""
+"""Test the reading of pattern tables: their content, and the errors for a wrong row."""
 
 import re
 

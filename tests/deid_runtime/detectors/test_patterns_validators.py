@@ -1,4 +1,4 @@
-"""Check digits and calendars, with published or computed examples."""
+"""Test check digits and calendars with published or computed examples."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Plain words that a model took for a person."""
+"""Test plain words that a model took for a person."""
 
 import pytest
 
@@ -29,11 +29,11 @@ def test_a_word_that_is_no_name_is_nobody(text: str, value: str) -> None:
     ("text", "value", "score"),
     [
         ("per kowalczyk no findings", "kowalczyk", 0.3),
-        ("hope is doing well today", "hope", 0.5),  # a word that is a name too
-        ("her sister jejunum was present", "jejunum", 0.5),  # a cue beats the vocabulary
+        ("hope is doing well today", "hope", 0.5),  # a word that is also a name
+        ("her sister jejunum was present", "jejunum", 0.5),  # a cue outweighs the vocabulary
         ("Dr. Oozing will follow", "Oozing", 0.5),
-        ("resection of jejunum today", "jejunum", 0.97),  # the model is very sure
-        ("seen with Oozing in clinic", "Oozing", 0.7),  # a capital within a sentence
+        ("resection of jejunum today", "jejunum", 0.97),  # the score of the model is very high
+        ("seen with Oozing in clinic", "Oozing", 0.7),  # capitalised inside a sentence
     ],
 )
 def test_what_may_be_a_name_stays(text: str, value: str, score: float) -> None:

@@ -248,7 +248,7 @@ def test_any_value_compiles(value, text):
     find_record(text, PatientRecord("p1", dict.fromkeys(FIELD_NAMES, value)))
 
 
-#: Field, two values, and a text that holds both as they stand.
+#: Field, two values, and a text that contains both unchanged.
 LISTS = [
     *(
         (field, ("Rosalind", "Quillon"), "We saw Rosalind and Quillon at noon")
@@ -299,14 +299,14 @@ def test_marks_of_regular_expressions_in_a_value_are_plain_characters(field, bot
     address = {"city": "Reading", "state": "MN", "zip": "55944"}
     for value in (f"{both[0]}{mark}", f"{mark}{both[0]}", mark):
         fields = {**address, field: value}
-        # Every pattern compiles, also those whose value does not stand in the text.
+        # Every pattern must compile, also if its value is not in the text.
         find_record(f"{text} {value} Reading, MN 55944", PatientRecord("p1", fields))
         if mark in ("|", "||") and value != mark:
             assert both[0] in found(text, {field: value})
 
 
 def test_the_place_before_a_zip_with_a_mark_is_found():
-    # The town is an ordinary word and counts only before its state or ZIP.
+    # The town is also an ordinary word and counts only before its state or ZIP.
     assert "Reading" in found("from Reading 55944 today", {"city": "Reading", "zip": "55944|"})
 
 

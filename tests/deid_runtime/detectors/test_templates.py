@@ -11,7 +11,7 @@ PACKAGED = load_templates(None)
 
 
 def match(template, sentence):
-    """Return ``[(value, label)]`` of the slots, or None."""
+    """Return ``[(value, label)]`` of the slots, or None without a match."""
     return values(Templates([compile_template(template)]), sentence)
 
 

@@ -1,4 +1,4 @@
-"""The expected figures follow from the rules of the i2b2 2014 script, as the module states them."""
+"""Test the scores; the expected figures follow from the rules of the i2b2 2014 script, as the module states them."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_one_span(gold, found, right):
 def test_tokens_hold_letters_and_digits_together_and_stop_at_the_span():
     scores = micro((NAME, MRN), [Span(5, 14, "PATIENT"), Span(50, 59, "IDNUM")])
 
-    assert scores["token"] == Score(1, 3, 3)  # Okafor right; "Br", "A44", "17829" as found are not what is there
+    assert scores["token"] == Score(1, 3, 3)  # Okafor is right; the found "Br", "A44" and "17829" are not gold tokens
     assert scores["binary_token"] == Score(3, 1, 1)
 
 
@@ -64,7 +64,7 @@ def test_hipaa_leaves_out_other_types_on_both_sides():
     scores = micro((AGE, Span(50, 59, "IDNUM"), Span(0, 3, "STATE")), [Span(50, 59, "IDNUM"), Span(5, 18, "DOCTOR")])
 
     assert scores["strict"] == Score(1, 1, 2)
-    assert scores["hipaa_strict"] == Score(0, 0, 1)  # the age alone: the script's pattern for IDNUM never matches
+    assert scores["hipaa_strict"] == Score(0, 0, 1)  # only the age: the script's pattern for IDNUM never matches
 
 
 def test_macro_averages_are_means_over_notes_and_nothing_counts_zero():

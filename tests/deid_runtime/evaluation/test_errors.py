@@ -13,7 +13,7 @@ from tests.strategies import texts_with_spans
 
 
 def spans_of(text, *marked):
-    """Return a span for each ``(words, label)``, at the first place of the words behind the span before."""
+    """Return a span for each ``(words, label)``, at the first occurrence of the words after the previous span."""
     spans, at = [], 0
     for words, label, *sources in marked:
         at = text.index(words, at)
@@ -27,7 +27,7 @@ def note(text, *marked, note_id="n", patient=""):
 
 
 def gold_kinds(*notes, found=None):
-    """Return the kinds of all gold tokens by their text, where nothing is found unless said."""
+    """Return the kinds of all gold tokens by their text; without ``found`` nothing is found."""
     texts = {number: each.text for number, each in enumerate(notes)}
     tokens, _ = judge_tokens(notes, found or {})
     return [(texts[token.note][token.start : token.end], token.kind) for token in tokens]
@@ -99,7 +99,7 @@ def test_the_same_value_elsewhere_in_gold():
     kinds = [kind.elsewhere for _, kind in gold_kinds(*notes, found=found)]
 
     assert kinds == [
-        "missed each time",  # the Okafor that was found: its other mention was not
+        "missed each time",  # the found Okafor: its other mention was not found
         "found in the patient",
         "found in the note",
         "missed each time",

@@ -9,7 +9,7 @@ from deid_runtime.evaluation import evaluate, render
 from deid_runtime.spans import Span
 from deid_runtime.system.shown_ids import shown_id
 
-#: Invented; the names must not turn up in any report.
+#: Invented; the names must not appear in any report.
 TEXTS = {
     "a": "Ilse Vandermeer, 91, seen at Quarrybank by Dr. Oyelaran",
     "b": "Ilse called, fever",

@@ -21,7 +21,7 @@ from deid_runtime.spans import Span
 
 
 def mark(text, **labels):
-    """Return spans of the first place of each word: ``mark(text, Kasson="CITY")``."""
+    """Return spans of the first occurrence of each word: ``mark(text, Kasson="CITY")``."""
     return tuple(sorted(Span(text.index(word), text.index(word) + len(word), label) for word, label in labels.items()))
 
 

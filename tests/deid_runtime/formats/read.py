@@ -1,4 +1,4 @@
-"""Reading a file in a test as the program would."""
+"""Read a file in a test as the program does."""
 
 from pathlib import Path
 
@@ -20,5 +20,5 @@ def notes_of(items: list[Item]) -> list[tuple[str, str]]:
 
 
 def faults_of(items: list[Item]) -> list[tuple[str, str]]:
-    """Return id and reason of the others."""
+    """Return id and reason of the unreadable records."""
     return [(item.id, item.reason) for item in items if isinstance(item, Unreadable)]

@@ -112,7 +112,7 @@ def test_writes_columns_types_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_a_large_row_group_is_not_loaded_whole(tmp_path: Path) -> None:
-    # One row group of 64 MB as text; the pool's peak shows what the reader held.
+    # One row group of 64 MB of text; the peak of the pool shows how much the reader held.
     pool = pyarrow.default_memory_pool()
     path = tmp_path / "notes.parquet"
     texts = [f"{number} " * 400 for number in range(30_000)]
@@ -132,7 +132,7 @@ def test_a_large_row_group_is_not_loaded_whole(tmp_path: Path) -> None:
 
 
 def test_a_long_value_stored_once_is_not_held_for_every_row(tmp_path: Path) -> None:
-    # Sixty-four rows refer to one text of 8 MB; without the writer's schema a reader takes them for plain strings.
+    # 64 rows refer to one text of 8 MB; without the writer's schema, a reader takes them for plain strings.
     pool = pyarrow.default_memory_pool()
     path = tmp_path / "notes.parquet"
     text = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 64, pyarrow.int32()), pyarrow.array(["no " * 2**21]))
@@ -192,7 +192,7 @@ def test_a_value_that_a_small_file_expands_to_takes_bounded_memory(
         text=True,
         timeout=120,
         check=False,
-        # Threads and their heaps take address space on machines with many cores.
+        # On machines with many cores, threads and their heaps use much address space.
         env={"ARROW_IO_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"},
     )
 

@@ -79,7 +79,7 @@ def test_special_files_in_folders_are_counted_and_not_opened(tmp_path: Path) -> 
     os.mkfifo(tmp_path / "b" / "pipe.txt")
     (tmp_path / "zero.txt").symlink_to("/dev/zero")
     with socket.socket(socket.AF_UNIX) as listener:
-        # A socket's path may have 107 bytes.
+        # The path of a socket may have at most 107 bytes.
         listener.bind(os.path.relpath(tmp_path / "socket"))
 
         inputs, counts = find_inputs([tmp_path])
@@ -119,7 +119,7 @@ def test_folders_may_be_nested_deeper_than_calls(tmp_path: Path) -> None:
     try:
         names = [source.name for source in find_inputs([tmp_path])[0]]
     finally:
-        subprocess.run(["rm", "-r", tmp_path / "d"], check=True)  # Python's own way is recursive
+        subprocess.run(["rm", "-r", tmp_path / "d"], check=True)  # the Python function is recursive
 
     assert names == ["d/" * depth + "n.txt"]
 

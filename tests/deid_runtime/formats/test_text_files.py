@@ -1,4 +1,4 @@
-"""Formats of one note a file: plain text, brat texts, i2b2 XML."""
+"""Test formats with one note per file: plain text, brat texts, i2b2 XML."""
 
 from pathlib import Path
 

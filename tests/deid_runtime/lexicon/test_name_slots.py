@@ -1,4 +1,4 @@
-"""Names that are words, and names that are none: what the record and what propagation find of them is the same."""
+"""Test that record and propagation find the same for names that are words and for names that are not."""
 
 import re
 import time
@@ -21,14 +21,14 @@ def by_record(given_name, family, text):
 
 
 def by_propagation(given_name, family, text, score=0.95):
-    """Return what is found in ``text`` of a name that a model found in the line above."""
+    """Return what propagation finds in ``text`` for a name that a model found in the line above."""
     first = f"{given_name} {family}"
     note = f"{first}\n\n{text}"
     spans = propagate(note, [Span(0, len(first), "PATIENT", score, ("model:name",))])
     return [note[span.start : span.end] for span in spans]
 
 
-#: Given name, family name, text, what of the text is the name.
+#: Given name, family name, text, and the parts of the text that are the name.
 ROWS = [
     # Function words
     ("Bao", "Her", "Ms. Bao Her was seen. Her blood pressure is high.", ["Bao Her"]),
@@ -105,7 +105,7 @@ ROWS = [
     ("Ty", "Mo", "3 mo old, 3 Mo", []),
     ("Hien", "Le", "Le, Hien and hien le", ["Le, Hien", "hien le"]),
     ("Al", "Young", "et al. by all; al young", ["al young"]),
-    # Names that are nothing else
+    # Names that are no words
     ("Chidi", "Okonkwo", "okonkwo, OKONKWO, Okonkwo's wife", ["okonkwo", "OKONKWO", "Okonkwo"]),
     ("Chidi", "Okonkwo", "seen: Chidi\nOkonkwo and Chidi   Okonkwo", ["Chidi\nOkonkwo", "Chidi   Okonkwo"]),
     ("Chidi", "Okonkwo", "OKONKWO,\n  CHIDI", ["OKONKWO,\n  CHIDI"]),
@@ -125,7 +125,7 @@ ROWS = [
     ("Tenzin", "Dorji", "DORJI TENZIN", ["DORJI TENZIN"]),
     ("Aiyana", "Begay", "begay, aiyana", ["begay, aiyana"]),
     ("Olena", "Shevchuk", "O. Shevchuk, not vitamin D. Shevchuk", ["O. Shevchuk", "Shevchuk"]),
-    # Eponyms that are names in the first place, and those that stand alone
+    # Eponyms that are mainly names, and eponyms that stand alone
     ("Thomas", "Wilson", "thomas slept; WILSON", ["thomas", "WILSON"]),
     ("Thomas", "Wilson", "Wilson's disease, the Thomas test, Wilson Street", []),
     ("Thomas", "Wilson", "Wilson's wife", ["Wilson"]),
@@ -158,7 +158,7 @@ _TEXTS = st.lists(_PIECES, min_size=1, max_size=16).map("".join)
 
 
 def is_introduced_in(text, start, end):
-    """Say, for texts of the pieces above, whether a label, a relative or a verb makes a name of the word."""
+    """Return whether a label, a relative or a verb shows that the word is a name, for texts of the pieces above."""
     return bool(
         re.search(r"(?i)\b(?:mother|patient)(?:: | {1,2})$", text[:start]) or re.match(r" {1,2}denies", text[end:])
     )

@@ -1,4 +1,4 @@
-"""Months, weekdays, states, credentials and words for kin stand in ``data/lexicon`` and in no second list."""
+"""Test that months, weekdays, states, credentials and kin words are only in ``data/lexicon``, in no second list."""
 
 import ast
 import re
@@ -16,18 +16,18 @@ from deid_runtime.lexicon.vocabulary import credential_keys
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ("deid_runtime", "client", "export/deid_export", "benchmarks", "model_repository", "scripts", "docker")
 
-#: So many words of a kind in one string or collection are a list of it.
+#: This many words of a kind in one string or collection make a list of that kind.
 LEAST = 3
 WORDS = {
     "months": frozenset(MONTH_NAMES) | frozenset(SHORT_MONTHS),
     "weekdays": frozenset(WEEKDAY_NAMES) | weekday_words("short"),
     "states": frozenset(state.name.lower() for state in states("find") if " " not in state.name),
     "credentials": credential_keys("cue") - credential_keys("doubtful"),
-    # Relatives alone: the words that most places use.
+    # Only relatives: the words with many uses.
     "kin": frozenset(word for word, uses in table("kin", "word", "uses") if len(uses.split()) > 5),
 }
 
-#: (file, name that the list is bound to, kind) -> why it is a list of its own.
+#: Maps (file, name that the list is bound to, kind) to the reason for a separate list.
 _FEASTS = "names of holidays (Ash Wednesday, Good Friday), none of which is a weekday of its own"
 EXCEPTIONS = {
     ("benchmarks/date_shift_attack.py", "_HOLIDAYS", "weekdays"): _FEASTS,
@@ -41,7 +41,7 @@ EXCEPTIONS = {
 
 
 def literals(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield (name of the assignment, function or class around it, text) of strings and collections, no docstrings."""
+    """Yield (enclosing assignment, function or class, text) of strings and collections, without docstrings."""
 
     def walk(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
         for child in ast.iter_child_nodes(node):
@@ -61,7 +61,7 @@ def literals(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def texts(node: ast.AST) -> Iterator[str]:
-    """Yield the strings of a literal; of a collection those that stand in it themselves, not those of its calls."""
+    """Yield the strings of a literal; of a collection only its own elements, not those of its calls."""
     if isinstance(node, ast.Constant):
         yield from [node.value] if isinstance(node.value, str) else []
     elif isinstance(node, ast.JoinedStr | ast.Tuple | ast.List | ast.Set | ast.Dict | ast.Starred):
@@ -70,7 +70,7 @@ def texts(node: ast.AST) -> Iterator[str]:
 
 
 def lists_in(source: str) -> set[tuple[str, str]]:
-    """Return (name, kind) of the lists of vocabulary in Python source."""
+    """Return (name, kind) of the vocabulary lists in Python source."""
     return {
         (name, kind)
         for name, text in literals(ast.parse(source))

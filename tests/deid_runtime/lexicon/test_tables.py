@@ -1,4 +1,4 @@
-"""Tables of words: what is read, and what is wrong with one."""
+"""Test tables of words: what is read, and which errors are reported."""
 
 import pytest
 

@@ -13,7 +13,7 @@ from tests.strategies import texts_with_spans
 
 
 def find(text, *found):
-    """Return spans of ``(value, label, source)``, each the first such value in ``text``."""
+    """Return spans of ``(value, label, source)``, each at the first such value in ``text``."""
     return [
         Span(text.index(value), text.index(value) + len(value), label, 1.0, (source,)) for value, label, source in found
     ]

@@ -9,7 +9,7 @@ from tests.strategies import texts_with_spans
 
 
 def repeated(text, *found, score=1.0, source="model:name"):
-    """Return what is propagated from the first places in ``text`` of ``(value, label)``, as text."""
+    """Return, as texts, what is propagated in ``text`` from the first occurrence of each ``(value, label)``."""
     spans = [Span(text.index(value), text.index(value) + len(value), label, score, (source,)) for value, label in found]
     return [(text[span.start : span.end], span.label) for span in propagate(text, spans)]
 

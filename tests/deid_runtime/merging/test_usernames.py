@@ -9,7 +9,7 @@ from deid_runtime.spans import Span
 
 
 def found(text, *names):
-    """Return the log-in names that are found in ``text`` beside the first places of ``names``, as text."""
+    """Return, as texts, the usernames found in ``text`` next to the first occurrences of ``names``."""
     spans = [Span(text.index(name), text.index(name) + len(name), "DOCTOR", 0.9, ("model:name",)) for name in names]
     words = [match.span() for match in re.finditer(r"[^\W_]+", text)]
     return [text[span.start : span.end] for span in LogInNames(text, spans).find(words)]

@@ -1,4 +1,4 @@
-"""From tags and scores to spans."""
+"""Test the decoding of tags and scores to spans."""
 
 from pathlib import Path
 

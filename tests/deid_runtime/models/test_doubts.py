@@ -1,4 +1,4 @@
-"""Weak patterns against models that have read the same words."""
+"""Test weak patterns against models that have read the same words."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which engine ``auto`` is, what engines do when memory is short, and on other processors."""
+"""Test the choice of engine ``auto``, engines with little memory, and engines on other processors."""
 
 import importlib.util
 import json
@@ -54,8 +54,8 @@ def test_the_instruction_set_is_named(tmp_path: Path) -> None:
     assert instruction_set(tmp_path / "missing") == platform.machine().lower()
 
 
-#: Loads an engine, takes away all memory but some, asks for shapes that it has not run yet, and compares the answers
-#: with those of an engine that has all memory.
+#: Loads an engine, limits the memory, requests shapes that it has not run yet, and compares the answers with those of
+#: an engine without a limit.
 _SHORT_OF_MEMORY = """
 import resource, sys
 import numpy as np
@@ -105,7 +105,7 @@ def test_an_engine_short_of_memory_raises_or_is_right(engine: str, free_mib: int
         [sys.executable, "-c", _SHORT_OF_MEMORY, engine, str(free_mib)], capture_output=True, text=True, timeout=120
     )
 
-    if done.returncode >= 0:  # killed by the system or by a library that cannot report: no answer, none is wrong
+    if done.returncode >= 0:  # killed by the system or by a library that cannot report: no answer, so no wrong answer
         assert done.returncode == 0, done.stderr[-2000:]
         right, refused = map(int, done.stdout.split())
         assert right + refused == 7
@@ -134,7 +134,7 @@ with load_pipeline(Settings(engine="openvino"), key=None, records={}) as pipelin
 
 @pytest.mark.skipif(not _X86, reason="the variable is of a library for x86-64")
 def test_other_instruction_sets_find_the_same_words_but_for_rounding() -> None:
-    """Scores differ in their last digits, so a word near a threshold may: at most one span in a hundred here."""
+    """Scores differ in their last digits, so a word near a threshold may differ: at most one span in 100 here."""
     lines = (ROOT / "examples" / "notes.jsonl").read_text(encoding="utf-8").splitlines()
     texts = [json.loads(line)["text"] for line in lines]
     found = {}

@@ -1,4 +1,4 @@
-"""A model repository that does not fit is refused, with both sides named."""
+"""Test that a model repository that does not fit is refused with a message that names both sides."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ from deid_runtime.settings import Settings
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A copy of the models that ship."""
+    """Copy the shipped models."""
     return Path(shutil.copytree(find_models(None), tmp_path / "models"))
 
 
@@ -34,13 +34,13 @@ def test_a_sound_repository_is_read(repository: Path) -> None:
 
 
 def fast(**changes: Any) -> dict[str, Any]:
-    """A profile section whose ``fast`` is changed."""
+    """Return a profile section with changes in ``fast``."""
     profile = {"graphs": ["v0"], "thresholds": dict.fromkeys(HEADS, 0.5)}
     return {"profiles": {"fast": profile | changes}}
 
 
 def graph(**changes: Any) -> dict[str, Any]:
-    """A graph section whose one graph is changed."""
+    """Return a graph section with changes in its only graph."""
     folder = find_models(None)
     entry = json.loads((folder / "manifest.json").read_text())["graphs"]["v0"]
     return {"graphs": {"v0": entry | changes}} | fast()

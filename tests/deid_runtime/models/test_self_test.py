@@ -1,4 +1,4 @@
-"""The known answer: engines that give it pass, and what does not give it is refused when loaded and later."""
+"""Test the known answer: engines that give it pass; other engines are refused, when loaded and later."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +22,7 @@ SHAPES = [(1, 32), (2, 32), (4, 64)]
 
 
 class Failing:
-    """A real engine that begins to give the scores of another word, as one with damaged memory might."""
+    """A real engine that starts to give the scores of another word, as damaged memory may cause."""
 
     precision: Precision = "float32"
 
@@ -88,7 +88,7 @@ def test_an_engine_that_begins_to_fail_is_found_out(engine: Engine, encoder: Wor
 
     for _ in range(CALLS_BETWEEN_TESTS - 2):
         tested(*question)
-    tested.test_if_due()  # too early
+    tested.test_if_due()  # too early for a test
     tested(*question)
 
     with pytest.raises(EngineError, match="no longer gives a known answer"):

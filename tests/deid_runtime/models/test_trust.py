@@ -1,4 +1,4 @@
-"""Models from elsewhere are taken only with a signature, or where the user says so."""
+"""Test that models from elsewhere are accepted only with a signature, or when the user allows it."""
 
 import base64
 import hashlib
@@ -32,7 +32,7 @@ Content = dict[str, Any]
 
 @pytest.fixture
 def pair(tmp_path: Path) -> tuple[Path, Path]:
-    """A private key and its public key."""
+    """Return the paths of a private key and its public key."""
     return tmp_path / "maker.pem", write_signing_pair(tmp_path / "maker.pem")
 
 
@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def deafened(content: Content) -> None:
-    """Let nothing be found: what an attacker would do."""
+    """Change thresholds so that nothing is found, as an attacker would."""
     for profile in content["profiles"].values():
         profile["thresholds"] = dict.fromkeys(profile["thresholds"], 0.999999)
 
@@ -225,7 +225,7 @@ def test_a_private_key_that_will_not_do_is_refused(
 
 
 def test_a_random_private_key_written_by_hand_is_taken(folder: Path, tmp_path: Path) -> None:
-    """Shows that the keys above are refused for what they are, not for how they are written."""
+    """Test that the refused keys are refused for their content, not for their form."""
     changed_models(folder, lambda content: None)
     key = tmp_path / "key.pem"
     key.touch(mode=0o600)

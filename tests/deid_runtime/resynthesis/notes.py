@@ -21,7 +21,7 @@ SECOND = """%% patient id=P2 given=Birk family=Rice
 
 
 def gold(patient: str = "p", **marked: str) -> list[AnnotatedNote]:
-    """Return notes of one patient from tagged text, by id."""
+    """Return the notes of one patient, made from tagged text by id."""
     return [
         AnnotatedNote(note_id, patient, "", *parse_tagged(text))
         for note_id, text in ((name.replace("_", "-"), text) for name, text in marked.items())

@@ -45,7 +45,7 @@ def test_nothing_of_the_originals_is_left(made: Resynthesis) -> None:
     assert made.violations == []
     text = " ".join(note.text for note in made.notes)
     assert not any(name in text for name in ("Halvorsen", "Quist", "Okafor", "Elm St", "89801", "48213377"))
-    assert made.checks.ordinary_outside == 1  # the rice that Mr. Rice is named like
+    assert made.checks.ordinary_outside == 1  # the rice, equal to the name of Mr. Rice
 
 
 def test_notes_and_record_of_a_patient_agree(made: Resynthesis) -> None:
@@ -81,7 +81,7 @@ def test_the_same_key_gives_the_same_corpus(folder: Path, made: Resynthesis) -> 
 
 
 def test_a_family_name_of_one_patient_is_no_surrogate_of_another() -> None:
-    # All names of one small culture are originals: whatever is chosen for one of them, another has it.
+    # All names of one small culture are originals: every surrogate for one of them is the original of another.
     families = min((pool for (_, sex), pool in names().pools.items() if not sex), key=len)
     notes = [
         note

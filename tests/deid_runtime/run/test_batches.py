@@ -58,7 +58,7 @@ def test_batches_are_bounded_in_characters(tmp_path: Path) -> None:
 
 
 def whole_patients(path: Path, patients: list[str], batch_size: int = 1, text: str = "x") -> list[Batch]:
-    """Return the batches of notes of these patients, one note each, in this order; ``!`` is a line that is no note."""
+    """Return the batches of one note per patient, in this order; ``!`` is a line that is no note."""
     with path.open("w") as file:
         for number, patient in enumerate(patients):
             row = {"id": str(number), "patient": patient, "text": text}

@@ -382,7 +382,7 @@ def test_no_thread_is_left_when_a_run_fails(tmp_path: Path, keys: tuple[Path, Pa
 
 
 def age_identity(secret: bytes) -> str:
-    """Write 32 bytes as a private key of age, in Bech32."""
+    """Encode 32 bytes as a private key of age, in Bech32."""
     digits = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
     prefix = "age-secret-key-"
     number = int.from_bytes(secret, "big") << 4  # 52 digits of 5 bits
@@ -408,7 +408,7 @@ def test_a_private_key_that_is_not_random_is_refused(keys: tuple[Path, Path], tm
 
 
 def test_a_random_private_key_written_by_hand_is_taken(tmp_path: Path) -> None:
-    """Shows that the keys above are refused for what they are, not for how they are written."""
+    """Test that the refused keys are refused for their content, not for their form."""
     own = tmp_path / "own"
     own.touch(mode=0o600)
     own.write_text(age_identity(os.urandom(32)))

@@ -1,4 +1,4 @@
-"""Whole runs from files to files, with rules alone so that no model is needed."""
+"""Test whole runs from files to files, with rules only, so that no model is needed."""
 
 import gzip
 import json
@@ -45,7 +45,7 @@ def write_jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def is_deidentified(text: str) -> bool:
-    """Say whether a form of TEXT has other values at the same places."""
+    """Return whether a variant of TEXT has other values at the same places."""
     return (
         "03/04/2051" not in text
         and "664-9182" not in text
@@ -57,7 +57,7 @@ def is_deidentified(text: str) -> bool:
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> Path:
-    """Make a folder with every format, two notes each, and one bad record each."""
+    """Make a folder with two notes and one bad record in every format."""
     folder = tmp_path / "mixed"
     (folder / "sub").mkdir(parents=True)
     row = {"patient": "p1", "type": "Consult", "text": TEXT, "secret": "Ingeborg"}
@@ -247,7 +247,7 @@ def _heed_signals() -> None:
 
 
 class LongRun:
-    """``deid run`` in a process group of its own, caught while it is at work."""
+    """``deid run`` in its own process group, interrupted while it works."""
 
     def __init__(self, folder: Path, *, workers: int = 2, notes_count: int = 600) -> None:
         self.folder = folder
@@ -267,7 +267,7 @@ class LongRun:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            # The tests may run in the background or under nohup, where these are ignored; a run respects that.
+            # The tests may run in the background or under nohup, where these signals are ignored; a run respects that.
             preexec_fn=_heed_signals,
         )
         deadline = time.monotonic() + 300
@@ -287,7 +287,7 @@ class LongRun:
 
 
 @pytest.mark.parametrize(
-    # As Ctrl-C, Ctrl-\\ and a terminal that closes do, and as service managers may.
+    # The signals of Ctrl-C, Ctrl-\\ and a closing terminal, and of service managers.
     ("number", "to_all", "code"),
     [
         (signal.SIGINT, True, 130),

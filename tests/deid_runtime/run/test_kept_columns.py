@@ -1,4 +1,4 @@
-"""Columns that are passed on beside the text, through whole runs: with rules alone, and with the models."""
+"""Test columns that are passed on next to the text, in whole runs: with rules only, and with the models."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Messages over a real socket pair, also such that stop in the middle."""
+"""Test messages over a real socket pair, also messages that stop in the middle."""
 
 import pickle
 import socket
@@ -17,7 +17,7 @@ def test_messages_arrive_whole_and_in_order() -> None:
     with theirs, theirs.makefile("rwb") as worker:
         mailbox.post([large])
         mailbox.post("second")
-        assert mailbox.is_sending  # the worker reads nothing yet, and nobody waits for it
+        assert mailbox.is_sending  # the worker reads nothing yet, and nothing waits for it
 
         def flush() -> None:
             while mailbox.is_sending:

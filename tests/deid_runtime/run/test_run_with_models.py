@@ -1,4 +1,4 @@
-"""The whole run with the models that ship: the same bytes however it is cut up, and nothing of the examples left."""
+"""Test whole runs with the shipped models: equal bytes for any batching, and no identifier of the examples left."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from deid_runtime.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY = bytes(range(32))
-#: Workers, notes a batch, model windows a call; the first is what the others are compared with.
+#: Workers, notes per batch, model windows per call; the first row is the reference.
 CUTS = ((1, 32, 16), (1, 1, 1), (1, 7, 7), (1, 256, 256), (2, 1, 16), (2, 7, 16))
 
 
@@ -21,7 +21,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample notes and variants of them: in capitals, cut short, and on one line far too long for a window."""
+    """Write the sample notes and variants: in capitals, cut short, and on one line far too long for a window."""
     texts = [row["text"] for row in read_rows(ROOT / "examples" / "notes.jsonl")]
     texts += [text.upper() for text in texts[:3]] + [" ".join(texts[3].split()) * 4, texts[4][:60], ""]
     path = tmp_path_factory.mktemp("notes") / "notes.jsonl"
@@ -68,7 +68,7 @@ def test_names_of_the_sample_patients_do_not_come_through(tmp_path: Path) -> Non
 
 def test_a_megabyte_in_one_note_comes_through(tmp_path: Path) -> None:
     line = "Seen by Dr. Marcus Oyelaran on 3/14/2019 for cough, no fever, lungs clear to auscultation. "
-    clean = "No known drug allergies.\n"  # on the inclusion list, so that the test is not all model time
+    clean = "No known drug allergies.\n"  # on the inclusion list, to save model time
     source = tmp_path / "long.jsonl"
     source.write_text(json.dumps({"id": "long", "text": line * 1_000 + "\n" + clean * 36_000}) + "\n", encoding="utf-8")
     out = tmp_path / "out.jsonl"

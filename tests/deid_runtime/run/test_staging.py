@@ -86,7 +86,7 @@ def test_what_lies_beside_the_output_is_not_replaced_unasked(tmp_path: Path, nam
 def test_a_folder_that_is_none_of_ours_is_never_replaced(tmp_path: Path) -> None:
     out = tmp_path / "home"
     out.mkdir()
-    put(out, "new", is_folder=True, overwrite=True)  # an empty one is
+    put(out, "new", is_folder=True, overwrite=True)  # an empty one is replaced
     manifest_path(out).unlink()
 
     with pytest.raises(OutputError, match="was not written by this program"):
@@ -204,7 +204,7 @@ def test_a_stop_signal_during_the_renames_comes_too_late(
     out = tmp_path / "out"
     put(out, "old", is_folder=False)
     rename, busy, handler = os.rename, threading.Event(), signal.getsignal(number)
-    thread = threading.Thread(target=_idle, args=(busy,))  # a mask of the main thread does not hold for it
+    thread = threading.Thread(target=_idle, args=(busy,))  # a signal mask of the main thread does not apply here
     thread.start()
 
     def stopped(path: Path, target: Path) -> None:
@@ -294,7 +294,7 @@ def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "mine").read_text() == "mine"
 
 
-#: Writes a new output over the old one of each folder of the arguments, and dies at one more move each time.
+#: Replaces the old output in each folder of the arguments, and dies one move later each time.
 DYING = """
 import os, sys
 from pathlib import Path
@@ -354,7 +354,7 @@ def test_a_run_that_is_killed_while_it_gives_names_is_undone_or_done(
         states.append(state)
         assert ("was left by a killed run and is removed now" in caplog.text) == is_left
         names = {"out", "out.manifest.json", "out.quarantine.jsonl", "way.age"}
-        # A lock that nobody holds says nothing; the next run with the crosswalk takes it.
+        # A lock without a holder has no effect; the next run with the crosswalk takes it.
         assert {path.name for path in folder.iterdir()} - {".way.age.lock"} == names
     assert states == sorted(states, reverse=True), "old up to the last move, new after it"
     assert {"old", "new"} == set(states)

@@ -1,4 +1,4 @@
-"""What ``deid verify`` finds when an output is changed after its run."""
+"""Test what ``deid verify`` finds when an output is changed after its run."""
 
 import gzip
 import json
@@ -31,7 +31,7 @@ def verify(*arguments: object) -> tuple[int, list[str]]:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make an output of every format, with one note in quarantine, and its crosswalk."""
+    """Make an output in every format, with one note in quarantine, and its crosswalk."""
     folder = tmp_path_factory.mktemp("verified")
     notes = folder / "notes"
     (notes / "sub").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""How long real processes are found to be busy or idle."""
+"""Test when real processes count as busy or idle."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ import pytest
 from deid_runtime.run.watchdog import STEP_S, Patience, Stopwatch, Watchdog, processor_seconds
 
 BUSY = "while True: pass"
-#: As a process that gets a small share of a busy machine.
+#: A process with a small share of a busy machine.
 STARVED = """
 import time
 while True:
@@ -89,10 +89,10 @@ def test_time_allowed_follows_the_size_of_a_job_and_the_slowest_seen() -> None:
 
     assert [is_overdue(seconds, 1_000_000) for seconds in (1_099, 1_101)] == [False, True]
     watch.busy_s = 50
-    watchdog.learn(watch, 100_000)  # 2,000 characters a second, a tenth of that is allowed
+    watchdog.learn(watch, 100_000)  # 2,000 characters per second; a tenth of that is allowed
     assert [is_overdue(seconds, 1_000_000) for seconds in (5_099, 5_101)] == [False, True]
     watch.busy_s = 10
-    watchdog.learn(watch, 100_000)  # faster: changes nothing
+    watchdog.learn(watch, 100_000)  # a faster note changes nothing
     assert [is_overdue(seconds, 1_000_000) for seconds in (5_099, 5_101)] == [False, True]
 
 

@@ -1,4 +1,4 @@
-"""Surrogates that agree over all notes of a patient, with rules alone so that no model is needed."""
+"""Test that surrogates agree over all notes of a patient, with rules only, so that no model is needed."""
 
 import json
 from itertools import product
@@ -22,7 +22,7 @@ PIPELINE = load_pipeline(SETTINGS, key=KEY, records=RECORDS)
 
 FULL = "Dictated by: Ann Holm, MD\n"
 INITIALS = "Signed by: AH, MD\n"
-#: Texts that name people in full, by initials and by what may be either, with a date, a number and an address.
+#: Texts that name people in full, by initials and by ambiguous words, with a date, a number and an address.
 TEXTS = (
     FULL,
     INITIALS,
@@ -112,7 +112,7 @@ def deidentify(path: Path, out: Path, settings: Settings = SETTINGS, **changes: 
 
 
 def sorted_notes() -> list[Note]:
-    """Make 12 patients with up to 6 notes each, and notes of no patient between them."""
+    """Make 12 patients with up to 6 notes each, mixed with notes without a patient."""
     notes = []
     for patient in range(12):
         for text in TEXTS[patient % 3 :]:

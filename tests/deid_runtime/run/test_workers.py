@@ -1,4 +1,4 @@
-"""Worker processes that are killed for real."""
+"""Test worker processes that are really killed."""
 
 import os
 import re
@@ -29,7 +29,7 @@ from deid_runtime.spans import Note, Span
 SOURCE = Source(Path("notes.jsonl"), "notes.jsonl", "jsonl", 0)
 WORK = Work(task="detect", settings=Settings(use_models=False))
 HASTY = Patience(load_s=30, idle_s=3, restart_pause_s=0.01)
-# Long enough for a signal to reach a worker at it.
+# Long enough for a signal to reach the worker during the note.
 SLOW_TEXT = "Seen on 03/04/2051 by the team, call 212-664-9182.\n" * 1_000
 
 
@@ -49,7 +49,7 @@ def signaller(
     number: signal.Signals = signal.SIGKILL,
     limit: int = 1_000,
 ) -> Iterator[list[int]]:
-    """Send a signal to every worker that is ``condemned``, once; yield the ids of the processes that got it."""
+    """Send a signal once to every worker that is ``condemned``; yield the ids of the signalled processes."""
     hit: list[int] = []
     stop = threading.Event()
 
@@ -72,7 +72,7 @@ def signaller(
 
 
 def holds(note_id: str) -> Callable[[Worker[Any]], bool]:
-    """Say of a worker whether the note is in its job."""
+    """Return a function that checks whether the note is in the job of a worker."""
     return lambda worker: (job := worker.job) is not None and note_id in [note.id for note in job.notes]
 
 
@@ -85,7 +85,7 @@ def results(pool: WorkerPool | InProcess, *groups: list[Note]) -> list[tuple[str
 
 def test_processes_answer_as_one_process_does_in_the_same_order() -> None:
     groups = [[note(f"{group}-{number}") for number in range(5)] for group in range(9)]
-    groups[0].append(note("slow", SLOW_TEXT))  # the batches behind it are ready first
+    groups[0].append(note("slow", SLOW_TEXT))  # the batches after it are ready first
     groups.insert(4, [])
 
     with open_workers(WORK, 1, in_process=True) as alone:
@@ -184,7 +184,7 @@ def test_more_starts_may_fail_once_a_worker_was_ready() -> None:
     with WorkerPool(WORK, 1, HASTY) as pool, signaller(pool, strikes, limit=4) as hit:
         found = results(pool, [note("a", SLOW_TEXT)])
 
-    assert len(hit) == 4  # once at work, three times while loading
+    assert len(hit) == 4  # once while working, three times while loading
     assert [type(outcome) for _, outcome in found] == [Detected]
 
 
@@ -238,7 +238,7 @@ def test_a_worker_that_is_stopped_while_it_loads_is_replaced() -> None:
 
 
 def test_a_large_job_for_a_stopped_worker_does_not_stop_the_parent() -> None:
-    large = "No fever.\n" * 1_000_000  # more than the system holds for a process that does not read
+    large = "No fever.\n" * 1_000_000  # more than the system buffers for a process that does not read
 
     def groups() -> Iterator[Batch]:
         yield from batches([note("a")])
@@ -274,9 +274,9 @@ def test_time_in_which_the_parent_does_not_look_is_not_held_against_a_worker() -
 
 @dataclass(frozen=True)
 class Flawed:
-    """Where the models run: in this process, and fail while loading or on notes with a certain word, ``times`` times.
+    """Run the models in this process; fail ``times`` times, while loading or on notes with a certain word.
 
-    ``marks`` is a folder in which each failure leaves a file, so that it is counted over all processes.
+    ``marks`` is a folder with one file per failure, which counts the failures of all processes.
     """
 
     error: Exception

@@ -1,4 +1,4 @@
-"""Workers with the models that ship, hit at random times: the outcomes are those of one quiet process."""
+"""Test workers with the shipped models, signalled at random times: outcomes equal those of an undisturbed process."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def expected() -> list[tuple[str, Outcome]]:
 
 @contextmanager
 def attack(pool: WorkerPool, seed: int) -> Iterator[list[int]]:
-    """Send each of the signals to a ready worker, at random times. Three hits cannot quarantine a note of a batch."""
+    """Send each signal to a ready worker at random times. Three signals cannot put a note of a batch in quarantine."""
     hit: list[int] = []
     stop = threading.Event()
 

@@ -1,4 +1,4 @@
-"""A small repository for servers that a test starts by itself."""
+"""A small repository for servers that a test starts itself."""
 
 import pytest
 
@@ -7,6 +7,6 @@ from tests.running_server import ServedFolder, installation, write_small_folder
 
 @pytest.fixture(scope="session")
 def small_folder(tmp_path_factory: pytest.TempPathFactory) -> ServedFolder:
-    """A repository of one model that starts fast."""
+    """Write a repository of one model that starts fast."""
     installation()
     return write_small_folder(tmp_path_factory.mktemp("small"))

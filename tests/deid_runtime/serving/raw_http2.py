@@ -1,4 +1,4 @@
-"""gRPC requests as raw bytes of HTTP/2, with headers that no client library sends."""
+"""Send gRPC requests as raw bytes of HTTP/2, with headers that no client library sends."""
 
 import socket
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ _END_STREAM, _END_HEADERS = 1, 4
 
 
 def call(address: tuple[str, int], path: str, headers: Mapping[bytes, bytes]) -> bytes:
-    """Send an empty message to a method of gRPC; return all bytes of the answer until its end or 5 s of silence."""
+    """Send an empty message to a gRPC method; return all bytes of the answer until its end or 5 s of silence."""
     fields = {
         b":method": b"POST",
         b":scheme": b"http",
@@ -41,6 +41,6 @@ def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 
 
 def _text(text: bytes) -> bytes:
-    """Return a string of HPACK, without the Huffman code."""
+    """Encode a string for HPACK, without the Huffman code."""
     assert len(text) < 127
     return bytes([len(text)]) + text

@@ -1,4 +1,4 @@
-"""Requests to the real server, by Triton's own client."""
+"""Send requests to the real server with Triton's own client."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -52,7 +52,7 @@ def token_inputs(arrays: Sequence[Array]) -> list[Any]:
 
 
 def note_inputs(**columns: Sequence[str | bytes]) -> list[Any]:
-    """Return the inputs of a request with notes."""
+    """Return the inputs of a request for whole notes."""
     assert set(columns) == set(NOTE_INPUTS)
     inputs = []
     for name, values in columns.items():
@@ -63,6 +63,6 @@ def note_inputs(**columns: Sequence[str | bytes]) -> list[Any]:
 
 
 def statistics(client: Any, model: str) -> Mapping[str, int]:
-    """Return how many rows a model has served, in how many executions."""
+    """Return the number of rows that a model has served, and the number of executions."""
     [stats] = client.get_inference_statistics(model).model_stats
     return {"rows": stats.inference_count, "executions": stats.execution_count}

@@ -1,4 +1,4 @@
-"""Requests made to harm: they are refused, or the server that they end comes back."""
+"""Test malicious requests: they are refused, or the server that they crash is started again."""
 
 import dataclasses
 import re
@@ -31,13 +31,13 @@ def answer(server: Server) -> Any:
 
 
 def classes_of_a_text(server: Server) -> None:
-    """Ask for the most likely classes of a text: the server divides by the size of its elements, which is 0."""
+    """Request the most likely classes of a text: the server divides by the size of its elements, which is 0."""
     with grpc.InferenceServerClient(server.options.grpc) as client:
         client.infer("deidentify", note(), outputs=[grpc.InferRequestedOutput("text", class_count=1)])
 
 
 def more_tokens_than_there_are(server: Server) -> None:
-    """Say 2**62 + 32 tokens of 4 bytes each, which as a number of 64 bits are 32."""
+    """Claim 2**62 + 32 tokens of 4 bytes each; as a number of 64 bits, the size is that of 32 tokens."""
     inputs = token_inputs(tokens(windows()[:1], 128))
     for each in inputs:
         each.set_shape([1, 2**62 + 128])
@@ -106,7 +106,7 @@ def test_a_text_over_the_shared_memory_is_refused_and_costs_nothing_else(triton:
 
 
 def test_the_memory_for_requests_is_bounded(small_folder: ServedFolder) -> None:
-    """A message that unpacks to more ends the server, not the machine; it is started again."""
+    """Test that a message that unpacks to more ends the server, not the machine; the server is started again."""
     options = dataclasses.replace(small_folder.options(), request_memory_bytes=64 * 2**20)
     inputs = token_inputs(tokens(windows()[:1], 128))
 

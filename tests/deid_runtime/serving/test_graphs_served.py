@@ -1,4 +1,4 @@
-"""The graphs on the real server: the bytes of the embedded engine, whatever stands beside a row; bad requests alone."""
+"""Test graphs on the real server: equal to the embedded engine, in any batch; bad requests fail alone."""
 
 import random
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def client(triton: Server) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def embedded() -> list[dict[str, Array]]:
-    """What the embedded engine says of each window alone, by output, without the padding."""
+    """Return the answer of the embedded engine to each window alone, by output, without the padding."""
     graph = read_manifest(find_models(None)).graphs["v0"]
     engine = load_engine("auto", graph.file, [version.output for version in graph.heads], 1)
     found = []
@@ -42,7 +42,7 @@ def embedded() -> list[dict[str, Array]]:
 
 
 def same(result: Any, row: int, window: Window, expected: dict[str, Array]) -> bool:
-    """Say whether a row of an answer holds the expected bytes."""
+    """Return whether a row of an answer holds the expected bytes."""
     return all(
         result.as_numpy(name)[row, : len(window.ids)].tobytes() == array.tobytes() for name, array in expected.items()
     )

@@ -1,4 +1,4 @@
-"""Servers that run but answer nobody are started again; busy ones are not."""
+"""Test that servers that run without answering are started again, and busy servers are not."""
 
 import dataclasses
 import os
@@ -29,7 +29,7 @@ def answers(server: Server) -> bool:
 
 @contextmanager
 def asked(server: Server, *, silent_s: float, computing_s: float = 600) -> Iterator[Canary]:
-    """Ask a server as its supervisor does."""
+    """Send requests to a server as its supervisor does."""
     with Canary(server, interval_s=0.2, silent_s=silent_s, computing_s=computing_s) as canary:
         yield canary
 
@@ -70,7 +70,7 @@ def test_a_stopped_process_that_is_continued_costs_no_restart(small_folder: Serv
 def test_a_model_that_does_not_answer_is_noticed_by_what_it_is_asked(
     small_folder: ServedFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
-    # As a deadlock: the supervisor does not look at the state of the process.
+    # A deadlock: the supervisor does not check the state of the process.
     policy = dataclasses.replace(POLICY, stopped_s=1e9, silent_s=3)
 
     with supervised(small_folder.options(), policy) as state:
@@ -105,7 +105,7 @@ def test_each_hung_model_is_found(served_folder: ServedFolder, model: str) -> No
         process.send_signal(signal.SIGSTOP)
         assert wait_for(lambda: canary.hung is not None, 60)
         assert canary.hung == model
-        server.clean_up()  # it would take long to stop by itself
+        server.clean_up()  # it would take long to stop itself
 
 
 def test_a_server_that_hangs_is_found_without_a_look_at_its_process(small_folder: ServedFolder) -> None:
@@ -116,7 +116,7 @@ def test_a_server_that_hangs_is_found_without_a_look_at_its_process(small_folder
 
 
 def test_a_busy_model_is_not_hung(served_folder: ServedFolder) -> None:
-    """The queue is longer than the canary waits: each of its requests fails, while others are answered."""
+    """Test a queue longer than the canary's wait: each of its requests fails, while others are answered."""
     text = "\n".join(LINES * 10)
     note = note_inputs(text=[text], note_id=["n"], patient=["p"], key=[KEY_NAME])
     done = threading.Event()
@@ -125,7 +125,7 @@ def test_a_busy_model_is_not_hung(served_folder: ServedFolder) -> None:
     def ask() -> None:
         with grpc.InferenceServerClient(options.grpc) as client:
             while not done.is_set():
-                with suppress(grpc.InferenceServerException):  # what waited for too long is refused
+                with suppress(grpc.InferenceServerException):  # refused after waiting too long
                     client.infer("deidentify", note, client_timeout=120)
                     answered.append(1)
 
@@ -143,7 +143,7 @@ def test_a_busy_model_is_not_hung(served_folder: ServedFolder) -> None:
         for future in futures:
             future.result()
 
-    assert waited  # else the load was too small to show anything
+    assert waited  # otherwise the load was too small to show anything
     assert len(answered) > 3
 
 
@@ -161,7 +161,7 @@ def test_a_model_may_compute_for_long_over_one_note(
         with asked(server, silent_s=1, computing_s=computing_s) as canary:
             assert wait_for(lambda: canary.failures > 5, 120)
             assert wait_for(lambda: canary.hung == "deidentify", 10 if is_hung else 1) == is_hung
-        server.clean_up()  # the note needs not be finished
+        server.clean_up()  # the note need not be finished
 
 
 def test_its_socket_can_lie_deep(small_folder: ServedFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

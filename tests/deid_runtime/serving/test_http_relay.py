@@ -1,4 +1,4 @@
-"""HTTP that is never finished, too long, in chunks or packed, against the real server behind its relay."""
+"""Test HTTP that never ends, is too long, chunked or compressed, on the real server behind its relay."""
 
 import http.client
 import json
@@ -20,14 +20,14 @@ HEAD = b"POST /v2/models/v0/infer HTTP/1.1\r\nHost: localhost\r\n"
 
 @contextmanager
 def relay(triton: Server, limits: RelayLimits) -> Iterator[int]:
-    """Yield the port of one more relay to the running server."""
+    """Start another relay to the running server; yield its port."""
     [port] = free_ports(1)
     with HttpRelay(("127.0.0.1", port), f"/proc/{triton.pid}/cwd/{OWN_SOCKET}", limits):
         yield port
 
 
 def answer_to(port: int, *parts: bytes, pause_s: float = 0.0) -> bytes:
-    """Send parts with pauses between them; return all that comes back until the connection ends."""
+    """Send parts with pauses between them; return everything received until the connection ends."""
     received = b""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
         try:

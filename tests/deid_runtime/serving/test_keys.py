@@ -1,4 +1,4 @@
-"""Keys by name: from the folder alone, read again when they change."""
+"""Test keys by name: read only from the folder, and read again when they change."""
 
 import os
 from pathlib import Path

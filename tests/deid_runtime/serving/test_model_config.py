@@ -1,4 +1,4 @@
-"""Configurations, read back by Triton's own protobuf."""
+"""Test configurations by reading them with Triton's own protobuf."""
 
 import json
 from typing import Any

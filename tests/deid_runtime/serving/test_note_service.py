@@ -1,4 +1,4 @@
-"""The service behind the model ``deidentify``, made from the parameters that its configuration holds."""
+"""Test the service of the model ``deidentify``, made from the parameters in its configuration."""
 
 import json
 from pathlib import Path

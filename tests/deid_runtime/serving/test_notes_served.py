@@ -1,4 +1,4 @@
-"""Whole notes on the real server, for clients that have nothing of ours: unary gRPC, plain HTTP, a gRPC stream."""
+"""Test whole notes on the real server for clients without our library: unary gRPC, plain HTTP, a gRPC stream."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ from deid_runtime.surrogates import load_key
 from tests.deid_runtime.serving.requests import LINES, grpc, note_inputs, statistics
 from tests.running_server import KEY_NAME, ServedFolder
 
-#: With a paragraph that is read in another form than it is written in.
+#: Contains a paragraph that detectors read in another form than it is written.
 TEXT = "\n".join(LINES) + (
     "\nThérèse Oyelaran visited.\n\nShe is looked after twice a week by the district nurse, Ms. Abiola\r\nOkonkwo, who "
     "met <b>Th&eacute;r\u00e8se</b> Oye\u200blaran at home.\n"
@@ -25,7 +25,7 @@ TEXT = "\n".join(LINES) + (
 
 @pytest.fixture(scope="module")
 def expected(served_folder: ServedFolder) -> Deidentified:
-    """What the embedded pipeline makes of the note."""
+    """Return the result of the embedded pipeline for the note."""
     key = load_key(served_folder.keys / f"{KEY_NAME}.key")
     with load_pipeline(Settings(), key=key, records={}) as pipeline:
         [outcome] = pipeline.deidentify([Note("n1", TEXT, "p1")])

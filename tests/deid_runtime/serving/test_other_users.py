@@ -1,4 +1,4 @@
-"""What other users of the machine get of a server: nothing of the notes, and no right to administer it."""
+"""Test that other users of the machine get no notes from a server and no right to administer it."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from tests.running_server import KEY_NAME, processes, shared_memory
 ROOT = Path(__file__).resolve().parents[3]
 NOBODY = 65534
 
-#: A method of each interface that the server keeps from clients.
+#: One method of each interface that is closed to clients.
 RESTRICTED_METHODS = ("LogSettings", "TraceSetting", "SystemSharedMemoryStatus", "RepositoryIndex")
 
 
@@ -58,7 +58,7 @@ def test_another_user_reads_no_note(triton: Server) -> None:
         note = {"text": [f"Mr. {name} was seen."], "note_id": ["n"], "patient": ["p"], "key": [KEY_NAME]}
         client.infer("deidentify", note_inputs(**note))
     regions = [f"/dev/shm/{name}" for name in shared_memory(os.getpid())]
-    assert any(name.encode() in Path(region).read_bytes() for region in regions)  # there is something to read
+    assert any(name.encode() in Path(region).read_bytes() for region in regions)  # the regions are not empty
 
     memory = [f"/proc/{process.pid}/mem" for process in processes(triton)]
     paths = [*regions, *memory, f"/proc/{triton.pid}/environ", str(folder(triton))]
@@ -77,10 +77,10 @@ def test_no_client_can_send_what_the_process_list_shows_over_grpc(triton: Server
             for method in RESTRICTED_METHODS:
                 answer = call(address, f"/inference.GRPCInferenceService/{method}", header)
                 assert b"grpc-status\x010" not in answer
-                assert b"grpc-status\x012" in answer  # the server takes the header for a broken request
+                assert b"grpc-status\x012" in answer  # the server treats the header as a broken request
 
     answer = call(address, "/inference.GRPCInferenceService/LogSettings", {b"other": b"value"})
-    assert b"This protocol is restricted" in answer  # what is sent here is a request otherwise
+    assert b"This protocol is restricted" in answer  # the same request is valid otherwise
 
 
 @pytest.mark.parametrize("path", ["/v2/logging", "/v2/trace/setting", "/v2/systemsharedmemory/status"])
@@ -97,12 +97,12 @@ def test_nor_over_http(triton: Server, path: str, fold: str) -> None:
 def test_no_process_leaves_a_core_dump(triton: Server) -> None:
     limits = [resource.prlimit(process.pid, resource.RLIMIT_CORE) for process in processes(triton)]
 
-    # 1 byte: no dump fits, and the kernel pipes none to a program either, which it does with 0.
+    # With 1 byte no dump fits, and the kernel also pipes none to a program; with 0 it does.
     assert set(limits) == {(1, 1)}
 
 
 def test_a_user_who_may_not_raise_limits_can_serve() -> None:
-    """Many systems have the limit of core dumps at 0, below that of the server."""
+    """Test a core dump limit of 0, as many systems have it, which is below that of the server."""
     drop = ["setpriv", "--bounding-set=-sys_resource"] if os.getuid() == 0 else []
     if drop and shutil.which("setpriv") is None:
         pytest.skip("setpriv is not installed")

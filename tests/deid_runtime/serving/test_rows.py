@@ -1,4 +1,4 @@
-"""Rows of many requests: each run at the width of its own length, and each given its own answer."""
+"""Test rows of many requests: each runs at the width of its own length and gets its own answer."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ PAD = 9
 
 
 class Session:
-    """Answers ids times 2 and counts shapes; fails where it meets the id 666."""
+    """A session that answers ids times 2 and counts shapes; it fails on the id 666."""
 
     name = "test"
     precision: Precision = "float32"
@@ -62,7 +62,7 @@ def test_every_row_gets_its_own_answer_at_the_width_of_its_own_length(shapes: li
             assert (doubled[row, :length] == 2 * number).all()
             assert (kept[row] == (np.arange(width) < length)).all()
     assert all(rows in (1, 2, 4) and width in WIDTHS for rows, width in session.calls)
-    assert sum(rows for rows, _ in session.calls) == sum(len(lengths) for lengths, _ in shapes)  # none is padding
+    assert sum(rows for rows, _ in session.calls) == sum(len(lengths) for lengths, _ in shapes)  # no row is padding
 
 
 def test_a_narrow_row_in_a_wide_request_costs_its_own_width() -> None:

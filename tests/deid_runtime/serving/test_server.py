@@ -1,4 +1,4 @@
-"""The server from the wheel: on the loopback alone, started again when killed, stopped without a trace."""
+"""Test the server of the wheel: on the loopback only, started again when killed, stopped without traces."""
 
 import dataclasses
 import http.client
@@ -42,7 +42,10 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def listening(process: psutil.Process) -> set[tuple[str, int]]:
-    """Return where a process listens, nothing where the system keeps that to root, as of the models' processes."""
+    """Return the addresses where a process listens.
+
+    Empty where only root may see them, as for the processes of the models.
+    """
     try:
         connections = process.net_connections(kind="inet")
     except psutil.AccessDenied:
@@ -52,7 +55,7 @@ def listening(process: psutil.Process) -> set[tuple[str, int]]:
 
 def test_it_listens_on_the_loopback_alone(triton: Server) -> None:
     found = set().union(*map(listening, processes(triton)))
-    relayed = listening(psutil.Process())  # what reads HTTP for it is part of this process
+    relayed = listening(psutil.Process())  # the HTTP relay of the server is part of this process
 
     options = triton.options
     assert all(ipaddress.ip_address(host.removeprefix("::ffff:")).is_loopback for host, _ in found | relayed)
@@ -155,7 +158,7 @@ def test_a_server_that_cannot_be_run_is_told(small_folder: ServedFolder, tmp_pat
 
 
 def running(family: list[psutil.Process]) -> list[psutil.Process]:
-    """Return those that still run; one that only waits for its parent to take note of its end does not."""
+    """Return the processes that still run; a zombie does not."""
     return [each for each in family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
 
 
@@ -245,7 +248,7 @@ def test_the_command_serves_notes_as_a_run_with_the_same_options_does(tmp_path: 
     subprocess.run([*run, "--workers", "1"], check=True, cwd=ROOT, capture_output=True)
 
     assert process.returncode == 0
-    assert served == {"v0": True, "v1": False}  # the graphs of the profile, no others
+    assert served == {"v0": True, "v1": False}  # only the graphs of the profile
     assert answer == json.loads((tmp_path / "out.jsonl").read_text())["text"]
     assert "2014" in answer
     assert "Wexley" in answer
@@ -273,7 +276,7 @@ def test_serve_takes_what_run_takes_of_finding_surrogates_and_speed() -> None:
             if group.title in ("Finding", "Surrogates", "Speed")
         }
 
-    # One note at a time has no other notes of its patient, no batches, and no file beside the answer.
+    # A request with one note has no other notes of its patient, no batches, and no other output file.
     of_a_run = {"no_models", "key", "allow_shared_key", "whole_patients", "crosswalk", "crosswalk_key", "workers",
         "batch_size"}  # fmt: skip
     assert options_of("run") - of_a_run == options_of("serve") - {"instances"}
@@ -335,7 +338,7 @@ def test_the_server_ends_with_a_command_that_is_killed(small_folder: ServedFolde
 
 
 def make_certificate(folder: Path) -> Tls:
-    """Write a certificate of its own for localhost, which is its own authority too."""
+    """Write a self-signed certificate for localhost, which is also its own authority."""
     openssl = shutil.which("openssl") or pytest.skip("openssl is not installed")
     tls = Tls(folder / "cert.pem", folder / "key.pem", folder / "cert.pem")
     names = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
@@ -353,7 +356,7 @@ def test_with_mutual_tls_only_a_client_with_a_certificate_is_served(small_folder
 
     with started(options) as server:
         assert answers_grpc(options, 5)
-        assert server.log_tail == []  # asking leaves no complaint behind
+        assert server.log_tail == []  # a request leaves no complaint in the log
         with grpc.InferenceServerClient(options.grpc, ssl=True, **files, **own) as client:
             assert client.is_model_ready("v0")
         for others in ({"ssl": True, **files}, {}):

@@ -1,4 +1,4 @@
-"""What is known of a patient beyond one mention, from one note or from all."""
+"""Test what is known of a patient beyond one mention, from one note or from all."""
 
 from deid_runtime.spans import Note, Span
 from deid_runtime.surrogates import Surrogates

@@ -87,7 +87,7 @@ def test_an_abbreviation_follows_a_full_name_whose_town_has_two_words():
         )
 
         letters = "".join(word[0] for word in full.split()).upper()
-        assert short == letters or letters == "WMH"  # which would be the original
+        assert short == letters or letters == "WMH"  # otherwise it would be the original
 
 
 def test_words_run_together_follow_the_words_apart():

@@ -1,4 +1,4 @@
-"""A former name in the patient's record: found in notes, and replaced as a family name of the same person."""
+"""Test a former name in the patient's record: found in notes, and replaced by a family name of the same person."""
 
 import gc
 import weakref
@@ -54,7 +54,7 @@ def test_each_name_of_a_patient_has_one_stand_in():
 
 
 def test_initials_follow_the_name_of_today_and_the_former_one():
-    # Apart, so that only the record can tell.
+    # Separate mentions, so that only the record connects them.
     today, former, full, old = surrogates_of(
         "<PATIENT>MQ</PATIENT> <PATIENT>MH</PATIENT> <PATIENT>Marlene Quist</PATIENT> <PATIENT>Holloway</PATIENT>",
         RECORD,

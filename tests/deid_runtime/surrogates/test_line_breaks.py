@@ -1,4 +1,4 @@
-"""Values broken over lines: the stand-in is that of the value in one piece, and the line ends stay."""
+"""Test values broken over lines: the surrogate equals that of the unbroken value, and the line ends stay."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The lists agree with themselves."""
+"""Test that the lists are consistent."""
 
 from itertools import chain
 

@@ -1,4 +1,4 @@
-"""Names through the front door: each test writes a note and looks at what its mentions became."""
+"""Test names through the public interface: each test writes a note and checks the surrogates of its mentions."""
 
 import re
 
@@ -47,7 +47,7 @@ def test_john_smith_and_his_son_jack():
 
     assert son not in father.split()
     assert son_again == son.upper()
-    assert names().formal_of[normal_form(son)]  # a nickname for a nickname
+    assert names().formal_of[normal_form(son)]  # a nickname gets a nickname
 
 
 def test_ms_lopez_keeps_her_naming_culture():

@@ -203,7 +203,7 @@ def test_a_number_without_its_area_code_follows_where_it_gives_way():
 
 
 def test_a_number_is_no_more_than_its_digits_to_the_key():
-    """Without the key nothing says which number a surrogate stands for: another key gives another."""
+    """Test that the key decides which number a surrogate stands for: another key gives another number."""
     made = {surrogates_of("<MEDICALRECORD>441782910</MEDICALRECORD>", key=bytes([n]) * 32)[0] for n in range(10)}
 
     assert len(made) == 10

@@ -16,7 +16,7 @@ def year(value: str) -> int:
 
 @pytest.mark.parametrize("born", [1899, 1909, 1919, 1925, 1929])
 def test_a_year_of_birth_does_not_tell_an_age_over_89(born):
-    """The same stand-in for every year of birth: it cannot tell one from another."""
+    """Test that every year of birth gets the same surrogate, so that it reveals none."""
     for patient in range(8):
         marked = f"{SEEN} DOB <DATE>02/08/{{}}</DATE> <DATE>{{}}</DATE> <DATE>Feb 8, {{}}</DATE> <AGE>{{}}</AGE> yo"
         made = surrogates_of(marked.format(born, born, born, 2019 - born), patient=f"p{patient}")
@@ -75,7 +75,7 @@ def test_age_and_year_of_birth_stay_coherent():
         birthdays = now.year - born.year - ((now.month, now.day) < (born.month, born.day))
 
         assert age == "67"
-        assert birthdays in (66, 67)  # a year is not always as long as another
+        assert birthdays in (66, 67)  # years differ in length
         assert now - born == date(2018, 3, 4) - date(1951, 2, 8)
         assert int(alone) == born.year
 
@@ -83,13 +83,13 @@ def test_age_and_year_of_birth_stay_coherent():
 @pytest.mark.parametrize(
     ("before", "value", "years"),
     [
-        ("seen ", "05/20/23", (2023,)),  # later than the year the note is mostly in, not 98 years before
+        ("seen ", "05/20/23", (2023,)),  # later than the main year of the note, not 98 years earlier
         ("seen ", "26 Mar 24", (2024,)),
         ("DOB: ", "02/08/23", (1923,)),
         ("D.O.B. ", "02/08/23", (1923,)),
         ("was born on ", "Feb 8 '23", (1923,)),
-        ("aka ", "02/08/31", (1931,)),  # the date of birth of the record
-        ("seen ", "05/20/31", (2031,)),  # its year alone
+        ("aka ", "02/08/31", (1931,)),  # the date of birth in the record
+        ("seen ", "05/20/31", (2031,)),  # only its year
         ("seen ", "02/08/58", (1958,)),
         ("seen ", "02/08/1923", (1923,)),
     ],
@@ -103,7 +103,7 @@ def test_the_century_of_a_year_of_two_digits(before, value, years):
 def test_a_visit_in_a_note_that_names_the_year_of_birth_alone_is_of_this_century():
     visit = ("seen ", "1/6/21")
 
-    # Such a note's style has the year of birth, for want of another.
+    # Such a note has the style of the year of birth, because it has no other year.
     assert years_of_dates([visit], DateStyle(2004), date(2004, 2, 29)) == {visit: (2021,)}
     assert years_of_dates([visit], DateStyle(1955), date(1955, 12, 24)) == {visit: (2021,)}
 
@@ -118,13 +118,13 @@ def test_a_visit_in_a_note_that_mostly_tells_of_earlier_years_is_not_taken_for_a
     ("years", "ages", "note_year"),
     [
         ([1931, 2019, 2018], [], 2019),
-        ([1931], [], 2017),  # names no year it could be from
+        ([1931], [], 2017),  # no possible year is in the note
         ([], [], 2017),
-        ([1921, 2005], [92], 2013),  # from 2013, and tells of 2005
-        ([1969, 2019], [94], 2019),  # somebody else's age
+        ([1921, 2005], [92], 2013),  # written in 2013 or later, and mentions 2005
+        ([1969, 2019], [94], 2019),  # the age of another person
         ([1931, 2919], [], 2017),
-        ([1944, 2025], [80, 81, 90], 2025),  # drives "until ninety"
-        ([1931, 2011], [80, 80, 91], 2022),  # was 80 at the one visit that it names
+        ([1944, 2025], [80, 81, 90], 2025),  # "until ninety" is no present age
+        ([1931, 2011], [80, 80, 91], 2022),  # 80 at the one visit whose year it names
     ],
 )
 def test_the_year_that_ages_are_counted_to(years, ages, note_year):

@@ -83,7 +83,7 @@ def test_countries_and_demonyms_stay_apart():
     assert country in {known.name for known in places().countries} - {"Kenya"}
     assert demonym in {known.demonym for known in places().countries} - {"Dutch"}
     assert people != "Somalis"
-    assert short == "USA"  # as in an address: its states stay in the country
+    assert short == "USA"  # as in an address: its states stay in the same country
 
 
 @pytest.mark.parametrize("written", ["the Netherlands", "The Gambia", "the Republic of the Congo", "the Ukraine"])
@@ -168,7 +168,7 @@ def test_a_town_becomes_one_of_as_many_words(town):
     for patient in range(20):
         [made] = surrogates_of(f"from <CITY>{town}</CITY>", patient=f"p{patient}")
 
-        assert len(made.split()) == len(town.split()) or made.lower() == "washington"  # alone in its district
+        assert len(made.split()) == len(town.split()) or made.lower() == "washington"  # the only town in its district
         assert made.replace(" ", "").isalpha()
 
 

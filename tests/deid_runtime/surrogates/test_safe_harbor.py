@@ -13,7 +13,7 @@ from deid_runtime.surrogates.places import known_state
 from deid_runtime.surrogates.safe_harbor import restricted_zip3, year_alone, zip3
 from tests.deid_runtime.surrogates.marked import KEY, read
 
-#: One of each label, with what Safe Harbor leaves of it; None: nothing.
+#: One value of each label, and what Safe Harbor keeps of it; None: nothing.
 ONE_OF_EACH = {
     "PATIENT": ("Ida Norwood", None),
     "DOCTOR": ("Whitlock", None),

@@ -1,4 +1,4 @@
-"""Names that are in no list."""
+"""Test names that are in no list."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Files that are digested while they are written, and the digest of a set of files."""
+"""Test the digests of files computed while they are written, and the digest of a set of files."""
 
 import hashlib
 import os

@@ -1,7 +1,7 @@
-"""No process that holds notes or keys leaves a core dump: real crashes of real processes.
+"""Test that no process with notes or keys leaves a core dump: real crashes of real processes.
 
-The tests raise the limit of a process again before it crashes: what is left to stop the dump is that the kernel may
-not dump the process at all.
+The tests raise the limit of a process again before it crashes. Then only one protection is left: the kernel may not
+dump the process at all.
 """
 
 import json
@@ -40,7 +40,7 @@ def core_limit(pid: int) -> int:
 
 
 def allow_cores(pid: int) -> None:
-    """Set the limit of a process to the most that it may be."""
+    """Raise the core dump limit of a process to its maximum."""
     process = psutil.Process(pid)
     _, hard = process.rlimit(psutil.RLIMIT_CORE)
     process.rlimit(psutil.RLIMIT_CORE, (hard, hard))
@@ -81,14 +81,14 @@ def test_a_crash_leaves_no_core(tmp_path: Path) -> None:
         assert core_limit(pid) == 1
         assert crash(pid) == []
 
-    with holding_the_marker(tmp_path, "pass") as pid:  # it would have left one otherwise
+    with holding_the_marker(tmp_path, "pass") as pid:  # otherwise it leaves a dump
         [core] = crash(pid)
     assert MARKER.encode() in core.read_bytes()
 
 
 @NEEDS_CORE_FILES
 def test_a_program_that_a_private_process_starts_leaves_no_core(tmp_path: Path) -> None:
-    """The kernel may dump it, as it began anew; the limit that it has inherited stops that."""
+    """Test that the inherited limit prevents the dump, although the kernel may dump a newly started program."""
     code = f"{PRIVATE}; import os, sys; os.execv(sys.executable, [sys.executable, '-c', 'import os; os.abort()'])"
 
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
@@ -113,18 +113,18 @@ def slow_notes(folder: Path) -> Path:
 
 
 def has_begun(worker: psutil.Process) -> bool:
-    """Say whether a worker is ready for notes: then it has let go of what the command writes to."""
+    """Return whether a worker is ready for notes; by then it has closed the outputs of the command."""
     return os.readlink(f"/proc/{worker.pid}/fd/1") == os.devnull
 
 
 def workers_of(deid: psutil.Process) -> list[psutil.Process]:
-    """Return the children that work; there is one more, which cleans up after them and sees no note."""
+    """Return the workers among the children; one more child cleans up after them and sees no note."""
     return [each for each in deid.children() if any("spawn_main" in argument for argument in each.cmdline())]
 
 
 @contextmanager
 def running(command: list[str], folder: Path, workers: int) -> Iterator[psutil.Process]:
-    """Run ``deid`` until it has so many workers; stop it at the end."""
+    """Run ``deid`` until it has ``workers`` workers; stop it at the end."""
     with (
         (folder / "log").open("w") as log,
         subprocess.Popen(

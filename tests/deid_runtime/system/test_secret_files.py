@@ -1,4 +1,4 @@
-"""A secret that others can read or guess is refused, with the remedy."""
+"""Test that a secret that others can read or guess is refused, with the remedy."""
 
 import os
 import secrets
@@ -43,8 +43,8 @@ def test_random_keys_are_not_guessable() -> None:
 
 def test_a_random_key_is_refused_less_often_than_once_in_2_to_the_60() -> None:
     def few_distinct(drawn: int, fewer_than: int) -> Fraction:
-        """Probability of fewer different values than that among so many random bytes."""
-        ways = {0: Fraction(1)}  # different values so far -> probability
+        """Return the probability of fewer than ``fewer_than`` different values among ``drawn`` random bytes."""
+        ways = {0: Fraction(1)}  # number of different values so far -> probability
         for _ in range(drawn):
             after: dict[int, Fraction] = {}
             for seen, probability in ways.items():
@@ -55,7 +55,7 @@ def test_a_random_key_is_refused_less_often_than_once_in_2_to_the_60() -> None:
 
     refused = (
         few_distinct(32, 12)
-        + few_distinct(31, 12)  # the steps between random bytes are random bytes
+        + few_distinct(31, 12)  # the differences of random bytes are random bytes
         + 256 * comb(32, 13) * Fraction(1, 256) ** 13
         + sum(Fraction(1, 256) ** (32 - length) for length in range(1, 17))
         + Fraction(63, 256) ** 32

@@ -1,4 +1,4 @@
-"""Notes in forms that hide text from the detectors are held back; what detectors read passes."""
+"""Test that notes in forms that hide text from the detectors are held back, and that readable notes pass."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from tests.strategies import texts
 ROOT = Path(__file__).resolve().parents[3]
 PLAIN = "Pt seen for cough and fever since Monday. Lungs clear, no rales. BP 120/80, HR 72. Follow up in two weeks. "
 
-#: What the reason begins with behind the count, and a text that shows it.
+#: The beginning of the reason after the count, and a text that causes it.
 HIDDEN = [
     ("invisible characters inside words", "seen by Jo\u200bhn Quist"),
     ("invisible characters inside words", "seen by Jo\xadhn Quist"),
@@ -161,10 +161,10 @@ def test_time_grows_with_length_alone(piece: str) -> None:
 
     list(find_signs(text))
 
-    assert time.process_time() - begun < 10  # quadratic time would be many minutes
+    assert time.process_time() - begun < 10  # quadratic time takes many minutes
 
 
-#: What each text of :data:`HIDDEN` is read as where the view makes it plain.
+#: The text that the view gives for each text of :data:`HIDDEN` that it can make plain.
 READ = {
     "seen by Jo\u200bhn Quist": "seen by John Quist",
     "seen by Jo\xadhn Quist": "seen by John Quist",

@@ -1,4 +1,4 @@
-"""What detectors read of a text, and the way back to its own offsets."""
+"""Test the text that detectors read, and the mapping back to the original offsets."""
 
 import textwrap
 import time
@@ -157,7 +157,7 @@ def test_the_map_is_monotone_and_exact_outside_changed_places(text: str) -> None
             assert view.text[at] == text[start]
     if not view.layers:
         assert view.text == text
-    if text.isascii():  # nothing but gaps, markup and line ends goes: each letter that is read was written
+    if text.isascii():  # only gaps, markup and line ends are removed: each letter read is in the original
         assert len(view.text) <= len(text)
 
 
@@ -211,4 +211,4 @@ def test_time_grows_with_length_alone(piece: str) -> None:
     if view.text:
         view.original(0, len(view.text))
 
-    assert time.process_time() - begun < 6  # quadratic time would be minutes
+    assert time.process_time() - begun < 6  # quadratic time takes minutes

@@ -1,4 +1,4 @@
-"""Sentences tile a note, and end where a reader would end them."""
+"""Test that sentences cover a note without gaps, and end where a reader ends them."""
 
 import time
 
@@ -53,5 +53,5 @@ def test_hostile_lines_take_linear_time(line: str) -> None:
     begun = time.process_time()
     split_sentences(line)
 
-    # A second on a slow machine; in quadratic time, hours.
+    # A second on a slow machine; hours in quadratic time.
     assert time.process_time() - begun < 5

@@ -1,4 +1,4 @@
-"""Windows hold every word of every sentence, fit the model, and depend on nothing but the text."""
+"""Test that windows hold every word of every sentence, fit the model, and depend only on the text."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from tests.strategies import texts
 
 
 def small_tokenizer() -> Tokenizer:
-    """A real WordPiece tokenizer whose pieces are letters, so that long words make many tokens."""
+    """Return a real WordPiece tokenizer whose tokens are letters, so that long words make many tokens."""
     letters = "abcdefghijklmnopqrstuvwxyz0123456789.,:;/-()'#"
     names = ["[PAD]", "[unused1]", "[unused2]", "[UNK]", "[CLS]", "[SEP]", *letters, *(f"##{c}" for c in letters)]
     tokenizer = Tokenizer(models.WordPiece({name: i for i, name in enumerate(names)}, unk_token="[UNK]"))

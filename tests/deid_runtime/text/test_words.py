@@ -1,4 +1,4 @@
-"""The cutting of run-together text into words, and their shapes."""
+"""Test the splitting of run-together text into words, and word shapes."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""Notes out to annotators and back: three forms, and every way in which a text may have been changed on the way."""
+"""Test annotation out and back: three formats, and every way in which a text may be changed in between."""
 
 import json
 import re
@@ -97,7 +97,7 @@ def test_any_text_keeps_its_offsets(tmp_path_factory: pytest.TempPathFactory, te
 
 
 def _is_trim(text: str, span: Span) -> bool:
-    """brat's annotations begin and end with something to see."""
+    """Return whether a span begins and ends with a visible character, as annotations of brat do."""
     value = text[span.start : span.end]
     return value.strip() == value
 

@@ -1,4 +1,4 @@
-"""Which sentences are errors, of whom, and what of the note is learnt with them."""
+"""Test which sentences are errors, of which heads, and which excerpts are learnt with them."""
 
 from pathlib import Path
 
@@ -43,9 +43,9 @@ def test_errors_of_the_heads_and_of_the_whole_are_told_apart() -> None:
     space = errors_of(note())
 
     assert space.by_head["name"] == ErrorCounts(missed=1, wrong=1, ensemble_missed=1, ensemble_wrong=1, sentences=2)
-    # The rules find the date that its head misses: an error of the head alone. The date has five words.
+    # The rules find the date that its head misses: an error of the head only. The date has five words.
     assert space.by_head["identifier"] == ErrorCounts(missed=5, sentences=1)
-    # The name head finds what is gold of another head: no error of its own, and none of the whole.
+    # The name head finds a word with a gold label of another head: no error of this head or of the ensemble.
     assert space.by_head["organization"] == ErrorCounts(missed=1, sentences=1)
     assert space.by_head["location"] == ErrorCounts()
     assert [(line_of(space, at).split()[0], s.heads, s.by_ensemble) for at, s in enumerate(space.sentences)] == [
@@ -57,7 +57,7 @@ def test_errors_of_the_heads_and_of_the_whole_are_told_apart() -> None:
 
 
 def test_what_rules_alone_get_wrong_is_counted_and_not_learnt() -> None:
-    wrong = AnnotatedNote("n2", "", "", "seen on 3/14/2019.", ())  # as if it were no identifier
+    wrong = AnnotatedNote("n2", "", "", "seen on 3/14/2019.", ())  # not annotated, as if it were no identifier
     space = errors_of(wrong)
 
     assert space.ruled_wrong == 3
@@ -112,7 +112,7 @@ def test_what_the_whole_ensemble_gets_wrong_comes_more_often() -> None:
 
 def test_no_span_is_cut() -> None:
     wide = AnnotatedNote("n", "", "", "it was quist\nand orr on the phone.\nfine.", (Span(7, 20, "ORGANIZATION"),))
-    with letter_ensemble({"organization@v0": {"o": 0.9}}) as ensemble:  # misses the first line alone
+    with letter_ensemble({"organization@v0": {"o": 0.9}}) as ensemble:  # misses only the first line
         space = find_errors(ensemble, [(0, wide)])
     [sentence] = (s for s in space.sentences if s.start == 0)
     [excerpt] = excerpts([(0, wide)], [sentence], heads=["organization"], neighbours=0, repeat=1, ensemble_repeat=1)

@@ -1,4 +1,4 @@
-"""Merit of versions and the choice of the best two."""
+"""Test the merit of versions and the choice of the best two."""
 
 from pathlib import Path
 
@@ -74,9 +74,9 @@ def test_the_best_two_serve_and_of_equals_the_older() -> None:
 
 def test_diversity_settles_ties_alone() -> None:
     of = {
-        "v0": words(0.9, 0.9, 0.1, 0, 0, 0),  # misses the third
-        "v1": words(0.9, 0.9, 0.1, 0, 0, 0),  # the same error
-        "v2": words(0.1, 0.9, 0.9, 0, 0, 0),  # another one
+        "v0": words(0.9, 0.9, 0.1, 0, 0, 0),  # misses the third word
+        "v1": words(0.9, 0.9, 0.1, 0, 0, 0),  # same error
+        "v2": words(0.1, 0.9, 0.9, 0, 0, 0),  # different error
         "v3": words(0.1, 0.9, 0.9, 0, 0, 0),
     }
     versions = [version("v0", 0.9), version("v1", 0.80001), version("v2", 0.80003), version("v3", 0.7)]

@@ -1,4 +1,4 @@
-"""Model cards of heads: counted from what was measured, and refused where it does not belong together."""
+"""Test the model cards of heads: computed from measured reports, and refused when the inputs do not belong together."""
 
 import json
 from pathlib import Path

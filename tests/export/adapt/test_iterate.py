@@ -1,4 +1,4 @@
-"""The iterative framework end to end: a very small real BERT learns from what the ensemble gets wrong."""
+"""Test the iterative framework end to end: a very small real BERT learns from the errors of the ensemble."""
 
 import dataclasses
 import json
@@ -49,7 +49,7 @@ def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def loop(tmp_path_factory: pytest.TempPathFactory) -> Loop:
     lists = load_gazetteers(write_lists(tmp_path_factory.mktemp("lists") / "lists"))
     data = Data(annotated(), [["no fever.", "denies pain."]], lists, annotated(4, first=20))
-    # Small batches and nothing drawn anew, so that a few seconds teach something.
+    # Small batches without resampling, so that a few seconds of training have an effect.
     stream = StreamSettings(batch_tokens=128, resample=False, word_dropout=0.0)
     return Loop(data, annotated(4, first=30), Settings(), stream)
 
@@ -138,7 +138,7 @@ def test_the_ensemble_of_a_registry_finds_what_was_learnt(after: tuple[Path, Reg
 
 
 class Interrupting(list[AnnotatedNote]):
-    """Notes that are cut off, as by Ctrl-C, when they are read for the time that is given."""
+    """Notes that raise KeyboardInterrupt, as Ctrl-C does, on the read with number ``last``."""
 
     reads = 0
     last = 2
@@ -161,7 +161,7 @@ def test_an_interrupted_round_goes_on_to_the_same_versions(
 ) -> None:
     _, expected = after
     start(tmp_path, trained, base / "tokenizer.json")
-    for last in (1, 3, 4):  # in the digest before the round, in the stream, and further on from its checkpoint
+    for last in (1, 3, 4):  # in the digest before the round, in the stream, and after a checkpoint
         with pytest.raises(KeyboardInterrupt):
             iterate(tmp_path, [], interrupted(loop, last), dataclasses.replace(QUICK, checkpoint_every_s=0.0))
     begun = read_registry(tmp_path)

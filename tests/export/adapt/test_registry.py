@@ -1,4 +1,4 @@
-"""The registry file: what is written is read, what is damaged is named, what is cut off leaves the file of before."""
+"""Test the registry file: it round-trips, damage is named, and an interrupted write leaves the old file."""
 
 import dataclasses
 import json

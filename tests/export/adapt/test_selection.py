@@ -1,4 +1,4 @@
-"""Ranking notes for annotation."""
+"""Test the ranking of notes for annotation."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Heads split from a model, kept as files, and joined again."""
+"""Test heads that are split from a model, stored as files, and joined again."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The tree of commands: what a newcomer sees, how commands end, and that the recipe of the release fits them."""
+"""Test the tree of commands: its help, how commands end, and that the recipe of the release fits them."""
 
 import tomllib
 from pathlib import Path
@@ -15,7 +15,7 @@ PROJECT = Path(__file__).parents[3]
 
 
 def commands(group: click.Group, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Return the words of every command below ``group``."""
+    """Return the full name of every command below ``group``, as a tuple of words."""
     found = []
     for name, command in group.commands.items():
         found += commands(command, (*above, name)) if isinstance(command, click.Group) else [(*above, name)]
@@ -47,7 +47,7 @@ def test_every_step_of_the_release_is_a_command_with_these_options(step: list[st
         command = command.commands[words.pop(0)]
     paths = [(each, each.type) for each in command.params if isinstance(each.type, click.Path)]
     for parameter, _ in paths:
-        parameter.type = click.Path(path_type=Path)  # what a step reads is made by the steps before it
+        parameter.type = click.Path(path_type=Path)  # earlier steps make the input of a step
     try:
         context = command.make_context("step", words)
     finally:

@@ -1,4 +1,4 @@
-"""`deid-export adapt select` and `deid-export adapt corrections` from the command line, with the models that ship."""
+"""Test `deid-export adapt select` and `deid-export adapt corrections` on the command line, with the shipped models."""
 
 import csv
 import json

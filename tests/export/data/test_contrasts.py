@@ -1,4 +1,4 @@
-"""Lines in which identifiers stand beside clinical facts of the same form."""
+"""Test lines in which identifiers stand beside clinical facts of the same form."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""Reading annotated notes, and drawing fresh values for their spans."""
+"""Test the reading of annotated notes, and the replacement of their values by fresh ones."""
 
 import json
 import random
@@ -100,7 +100,7 @@ def test_clean_text_is_drawn_from_the_pool(lists: Gazetteers) -> None:
     rng = random.Random(4)
     drawn = [negative_text([["no fever.", "no pain."]], lists, rng).lower() for _ in range(200)]
     runs = [text for text in drawn if "no fever" in text or "no pain" in text]
-    others = [text.count("\n") + 1 for text in drawn if text not in runs]  # carriers, one a line
+    others = [text.count("\n") + 1 for text in drawn if text not in runs]  # carriers, one per line
 
     assert 90 <= len(runs) <= 130
     assert 50 <= others.count(1) <= 90
@@ -116,7 +116,7 @@ def test_no_sentence_around_a_term_holds_anything_that_a_pattern_takes_for_an_id
         for n, m in ((3, 12), (64, 8))
     ]
     found = [without_clinical(text, spans) for text, spans in zip(filled, find_patterns(filled), strict=True)]
-    # A fraction among facts may look like a date to a weak pattern: models learn from it that it is none.
+    # A weak pattern may take a fraction among the facts for a date; models learn from it that it is none.
     sure = [[span for span in row if kind != "facts" or span.sources != ("pattern:weak",)] for row in found]
 
     assert len(set(carriers()[kind])) == len(carriers()[kind]) >= 30

@@ -1,4 +1,4 @@
-"""The tables of the data card: counted from the notes, and equal to those of the card that is committed."""
+"""Test the tables of the data card: computed from the notes, and equal to those of the committed card."""
 
 import json
 from itertools import pairwise
@@ -21,7 +21,7 @@ from tests.export.data.test_corpus_check import CORPUS, GOOD, PARTS
 
 @pytest.fixture
 def parts(tmp_path: Path) -> list[Path]:
-    """Two parts; ``dev`` says of another patient what ``train`` says of the first."""
+    """Write two parts; ``dev`` has the text of a note of ``train`` for another patient."""
     paths = []
     for part, batch in (("train", "X1"), ("dev", "Y1")):
         (tmp_path / part).mkdir()
@@ -48,7 +48,7 @@ def test_tables_count_the_notes(parts: list[Path]) -> None:
     assert labels["all"] == ["", "", "4", "4", "5", "75 %"]
     assert rows(tables["batches"])["Y1"] == ["dev", "1", "2", "13", "4", "30.8"]
     assert rows(tables["kinds"])["telephone, voicemail, portal, e-mail, chat"] == ["1", "1"]
-    assert rows(tables["check"])["problems"] == ["1"]  # the letter says the same in both parts
+    assert rows(tables["check"])["problems"] == ["1"]  # the letter has the same text in both parts
 
 
 def test_habits_are_shares_of_each_batch(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the checker of annotated notes calls a problem, what a doubt, and what it leaves alone."""
+"""Test what the check of annotated notes reports as a problem, as a doubt, and not at all."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tables in Markdown between marks."""
+"""Test Markdown tables between markers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The parts of a graph compute what the whole computes."""
+"""Test that the parts of a graph compute the same result as the whole graph."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ split = pytest.importorskip("deid_export.data.split", reason="needs onnx")
 
 @pytest.fixture(scope="module", params=["v0", "v1"])
 def graph(request: pytest.FixtureRequest) -> Graph:
-    """A BERT, and an MPNet with its piece embeddings in codes."""
+    """Return the graph of a BERT, and of an MPNet with coded token embeddings."""
     return read_manifest(find_models(None)).graphs[request.param]
 
 
@@ -27,7 +27,7 @@ def batch() -> list[Window]:
     return [window for window in windows() if width_of(len(window.ids)) == 96][:4]
 
 
-# Engines fuse the whole graph otherwise at the seam, so a value may fall to the neighbouring int8 step.
+# Engines fuse the whole graph differently at the cut, so a value may be one int8 step off.
 @pytest.mark.parametrize(("engine", "tolerance"), [("onnxruntime", 0.03), ("openvino", 0.05)])
 def test_encoder_and_heads_answer_as_the_whole_graph(
     graph: Graph, parts: "split.Parts", engine: EngineKind, tolerance: float

@@ -1,4 +1,4 @@
-"""The mean of models: weight by weight, of models that fit, and nothing written where they do not."""
+"""Test the mean of models: weight by weight, only for models that fit; otherwise nothing is written."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from tests.export.tiny_model import write_base, write_trained
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two joint models of the same sizes, the second's weights moved, and one whose heads have layers of their own."""
+    """Write two joint models of one size with different weights, and one whose heads have layers of their own."""
     folder = tmp_path_factory.mktemp("models")
     base = write_base(folder)
     paths = [write_trained(folder / name, base, joint=True) for name in ("a.pt", "b.pt")]

@@ -1,4 +1,4 @@
-"""An MPNet as an encoder: its hidden states, through our pieces, and what is exported of it."""
+"""Test an MPNet as an encoder: its hidden states for our tokens, and its export."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def pieces() -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def mpnet(tmp_path_factory: pytest.TempPathFactory, pieces: dict[str, int]) -> Path:
-    """Write an MPNet of three layers whose pieces stand in another order than ours, without one of ours."""
+    """Write an MPNet of three layers whose tokens have another order than ours, and lack one of ours."""
     folder = tmp_path_factory.mktemp("mpnet")
     common = sorted(set(pieces) - {"[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]", UNKNOWN_THERE}, reverse=True)
     vocabulary = ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", *common, "<mask>"]
@@ -60,7 +60,7 @@ def mpnet(tmp_path_factory: pytest.TempPathFactory, pieces: dict[str, int]) -> P
         max_position_embeddings=514,
     )
     model = MPNetModel(config, add_pooling_layer=False)
-    nn.init.normal_(model.encoder.relative_attention_bias.weight, std=2.0)  # so that distances count
+    nn.init.normal_(model.encoder.relative_attention_bias.weight, std=2.0)  # so that distances matter
     model.save_pretrained(folder)
     return folder
 
@@ -126,7 +126,7 @@ def test_codes_keep_what_is_often_met_closer() -> None:
 
     assert made(ids).shape == (4, 500, 16)
     assert error[:400].mean() < 0.5 * error[400:].mean()
-    assert error.mean() < 0.2  # of a variance of 1
+    assert error.mean() < 0.2  # with a variance of 1
     assert made.codes.numel() * 4 == embedding.weight.numel()
     assert not any(parameter.requires_grad for parameter in made.parameters())
 

@@ -1,4 +1,4 @@
-"""bfloat16 weights follow their float32 masters, and pooled dropout drops what it should."""
+"""Test that bfloat16 weights follow their float32 masters, and that pooled dropout drops the right share."""
 
 import time
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def test_steps_too_small_for_bfloat16_add_up() -> None:
     before, _ = regression(1e-4, 0)
     after, _ = regression(1e-4, 200)
 
-    # A single step is below the resolution of bfloat16 near 0.3, which is about 1e-3.
+    # A single step is smaller than the resolution of bfloat16 near 0.3, which is about 1e-3.
     assert after.weight.dtype == torch.float32
     assert float((after.weight - before.weight).detach().abs().max()) == pytest.approx(0.02, rel=0.3)
 
@@ -71,7 +71,7 @@ def test_every_dropout_is_replaced() -> None:
 
 
 class Clock:
-    """Says that what is computed in bfloat16 takes ``seconds``, and everything else one."""
+    """A clock by which a bfloat16 computation takes ``seconds``, and every other computation one second."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -1,4 +1,4 @@
-"""A model repository made of trained models."""
+"""Test a model repository made from trained models."""
 
 import json
 from pathlib import Path

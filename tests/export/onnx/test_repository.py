@@ -1,4 +1,4 @@
-"""The repository that `deid-export models repository` writes: read by Triton's protobuf, and served."""
+"""Test the repository of `deid-export models repository`: read by Triton's protobuf, and served."""
 
 import json
 import os
@@ -43,7 +43,7 @@ GRAPHS = tuple(read_manifest(find_models(None)).graphs)
 
 
 def call_float32(content: dict[str, Any]) -> None:
-    """Have a manifest say that its graphs are not quantised: what TensorRT would make of them shows on a GPU alone."""
+    """Mark the graphs of a manifest as not quantised; the result of TensorRT can only be tested on a GPU."""
     for graph in content["graphs"].values():
         graph["precision"] = "float32"
 
@@ -117,11 +117,11 @@ def test_an_existing_folder_is_not_written_into(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def full_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server of the whole repository."""
+    """Start a server of the complete repository."""
     from deid_export.onnx.repository import write_full_repository
 
     folder = ServedFolder(tmp_path_factory.mktemp("full") / "out", tmp_path_factory.mktemp("keys"))
-    # One row a call has few shapes to warm up.
+    # One row per call has few shapes to warm up.
     write_full_repository(
         read_manifest(find_models(None)), folder.repository, ServingOptions(call_rows=1), NoteOptions()
     )
@@ -133,7 +133,7 @@ def test_ensembles_on_the_server_answer_as_the_whole_graphs(full_server: Server)
     rows = [window for window in windows() if width_of(len(window.ids)) == 64][:2]
     batch = tokens(rows, 64)
     inputs = token_inputs(batch)
-    real = batch[2].astype(bool)  # what stands behind the end of a row means nothing
+    real = batch[2].astype(bool)  # values after the end of a row have no meaning
 
     with grpc.InferenceServerClient(full_server.options.grpc) as client:
         whole = {graph: client.infer(graph, inputs) for graph in GRAPHS}
@@ -174,5 +174,5 @@ def test_every_route_through_the_server_finds_what_the_embedded_engine_finds(
         sure = {(span.start, span.end, span.label) for span in row if span.score > 0.2}
         scores = {(span.start, span.end, span.label): span.score for span in answer}
         assert sure <= scores.keys()
-        # Parts are quantised by themselves: they differ from the whole by rounding.
+        # Parts are quantised separately, so they differ from the whole by rounding.
         assert all(abs(scores.get((span.start, span.end, span.label), span.score) - span.score) < 0.1 for span in row)

@@ -1,4 +1,4 @@
-"""A graph of a model repository gives back the weights it was made of."""
+"""Test that a graph of a model repository gives back the weights it was made from."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shaken(trained: Path) -> Path:
-    """Make all weights of a model file differ, as training does; the exporter stores equal ones once."""
+    """Make all weights of a model file differ, as training does; the exporter stores equal weights once."""
     content = torch.load(trained, weights_only=True)
     torch.manual_seed(3)
     content["state"] = {name: value + 0.05 * torch.randn_like(value) for name, value in content["state"].items()}
@@ -68,9 +68,9 @@ def test_an_int8_graph_gives_them_back_to_within_a_step(tmp_path: Path, base: Pa
     wanted = load(trained).branch_out().state_dict()
     assert found.keys() == wanted.keys()
     for name, value in wanted.items():
-        # Symmetric, 255 steps a channel; the largest weight of a tensor bounds that of its channels.
+        # Symmetric, 255 steps per channel; the largest weight of a tensor bounds that of its channels.
         step = 2 * float(value.abs().max()) / 255
-        # Factors moved between activations and weights stretch the steps of some rows.
+        # Factors that were moved between activations and weights enlarge the steps of some rows.
         assert float((found[name] - value).abs().mean()) <= step, name
         if value.ndim > 1:
             assert np.corrcoef(found[name].numpy().ravel(), value.numpy().ravel())[0, 1] > 0.999, name
@@ -92,7 +92,7 @@ def test_the_command_writes_a_file_and_tells_a_wrong_one_in_one_line(tmp_path: P
     assert done.exit_code == 0, done.output
     assert load(out).joint
 
-    done = CliRunner().invoke(main, ["models", "restore", str(graph), "-o", str(out)])  # of the default base it is not
+    done = CliRunner().invoke(main, ["models", "restore", str(graph), "-o", str(out)])  # wrong base: the default
     assert done.exit_code != 0
     assert "--base" in done.output
     assert done.output.count("\n") == 1

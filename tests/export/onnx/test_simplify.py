@@ -1,4 +1,4 @@
-"""A simplified graph has less in it and answers the same."""
+"""Test that a simplified graph has fewer nodes and gives the same answer."""
 
 from collections import Counter
 
@@ -15,11 +15,11 @@ from onnx import TensorProto, helper, numpy_helper
 from deid_export.onnx.simplify import scale_of, simplify, sizes_of
 
 _HIDDEN = 8
-_ROWS = 1500  # of the table; more than a window has tokens
+_ROWS = 1500  # rows of the table; more than a window has tokens
 
 
 class _Draft:
-    """A graph in the making: a table, a quantised hidden state, and products of it."""
+    """A graph under construction: a table, a quantised hidden state, and products of it."""
 
     def __init__(self, rows: int, *, zero: int = 0) -> None:
         self.rng = np.random.default_rng(7)
@@ -39,7 +39,7 @@ class _Draft:
         self.constants.append(numpy_helper.from_array(np.asarray(value), name))
 
     def stored(self, name: str, shape: tuple[int, int], axis: int, *, zero: int = 0) -> None:
-        """Add ``dq <name>``, a constant matrix in int8."""
+        """Add ``dq <name>``, a constant matrix stored as int8."""
         self.constant(name, self.rng.integers(-127, 128, shape, dtype=np.int8))
         self.constant(f"{name} scale", self.rng.uniform(0.005, 0.02, shape[axis]).astype(np.float32))
         self.constant(f"{name} zero", np.full(shape[axis], zero, dtype=np.int8))
@@ -47,7 +47,7 @@ class _Draft:
         self.nodes.append(helper.make_node("DequantizeLinear", inputs, [f"dq {name}"], f"dq {name}", axis=axis))
 
     def product(self, name: str, size: int) -> None:
-        """Add the output ``name``: the hidden state through a matrix, and a bias."""
+        """Add the output ``name``: the hidden state times a matrix, plus a bias."""
         self.stored(f"{name} matrix", (_HIDDEN, size), 1)
         self.constant(f"{name}.bias", self.rng.normal(size=size).astype(np.float32))
         self.nodes += [
@@ -99,7 +99,7 @@ def test_the_answers_stay() -> None:
 def test_products_of_one_size_become_one() -> None:
     before, after = counted(drafted()), counted(simplified(drafted()))
 
-    assert (before["MatMul"], after["MatMul"]) == (4, 2)  # the tags have another size
+    assert (before["MatMul"], after["MatMul"]) == (4, 2)  # the matrix of the tags has another size
     assert (before["Add"], after["Add"], after["Split"]) == (4, 2, 1)
 
 

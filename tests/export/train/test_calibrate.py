@@ -1,4 +1,4 @@
-"""Choosing thresholds where they buy the most."""
+"""Test the choice of thresholds that gain most."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from deid_export.train.calibrate import Tokens, choose
 
 
 def tokens(labels: str, ruled: str, **scores: list[float]) -> Tokens:
-    """Tokens whose gold labels are P, A or none (a dot)."""
+    """Return tokens with gold labels P, A or none (a dot)."""
     names = np.array([c.strip(".") for c in labels])
     return Tokens(
         names != "",

@@ -1,4 +1,4 @@
-"""Recipes: steps in order, none twice, inputs by digest."""
+"""Test recipes: steps in order, none twice, inputs checked by digest."""
 
 import hashlib
 import subprocess
@@ -14,7 +14,7 @@ PROJECT = Path(__file__).parents[3]
 
 
 class Kitchen:
-    """Runs steps of the form ``write FILE TEXT`` and remembers them."""
+    """Runs steps of the form ``write FILE TEXT`` and records them."""
 
     def __init__(self, folder: Path) -> None:
         self.folders = {"data": folder / "data", "out": folder / "out", "project": PROJECT}

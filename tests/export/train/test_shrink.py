@@ -1,4 +1,4 @@
-"""A model cut to fewer layers and neurons: what is kept, that it loads everywhere, and that a teacher helps it."""
+"""Test a model shrunk to fewer layers and neurons: what is kept, that it loads, and that a teacher helps it."""
 
 import dataclasses
 from pathlib import Path
@@ -42,7 +42,7 @@ def encoder(base: Path) -> WordEncoder:
 
 @pytest.fixture
 def deep(base: Path, tmp_path: Path) -> Path:
-    """Four layers, of which the second does nothing and the last but little; half of the inner neurons are dead."""
+    """Write a model of four layers: the second does nothing, the last little; half of the inner neurons are dead."""
     torch.manual_seed(5)
     bert = load_base(str(base))
     config = bert.config
@@ -84,7 +84,7 @@ def test_a_shrunk_model_comes_back_out_of_its_graph(
 ) -> None:
     shrink(deep, annotated(), encoder, tmp_path / "small.pt", layers=2, feed_forward=48)
     saved = torch.load(tmp_path / "small.pt", weights_only=True)
-    torch.manual_seed(3)  # as training does: the exporter stores equal weights once
+    torch.manual_seed(3)  # as after training: the exporter stores equal weights once
     state = {name: value + 0.05 * torch.randn_like(value) for name, value in saved["state"].items()}
     torch.save(saved | {"state": state}, tmp_path / "small.pt")
     assemble([tmp_path / "small.pt"], base / "tokenizer.json", annotated(), tmp_path / "repository", int8=False)
@@ -158,7 +158,7 @@ def test_the_last_hidden_states_count_less_and_less(base: Path, deep: Path, enco
         logits = pupil(batch.input_ids, batch.token_type_ids, batch.attention_mask)
         return float(teacher.loss(batch, logits, progress).detach())
 
-    assert loss(0.0) == pytest.approx(0, abs=1e-4)  # the pupil is its teacher
+    assert loss(0.0) == pytest.approx(0, abs=1e-4)  # the student equals its teacher
     with torch.no_grad():
         pupil.get_parameter("branches.name.layers.2.output.LayerNorm.bias").add_(0.5)
     first, middle, last = loss(0.0), loss(0.5), loss(1.0)

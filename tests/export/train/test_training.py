@@ -1,4 +1,4 @@
-"""The whole way from annotated notes to a model repository that the runtime loads, with a very small real BERT."""
+"""Test all steps from annotated notes to a model repository that the runtime loads, with a very small real BERT."""
 
 import json
 import shutil
@@ -52,7 +52,7 @@ def gold_notes(count: int = 24) -> list[AnnotatedNote]:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BERT of two layers with random weights, and a tokenizer of letters, in a folder as Hugging Face lays it out."""
+    """Write a two-layer BERT with random weights and a letter tokenizer as a Hugging Face folder; return its path."""
     folder = tmp_path_factory.mktemp("base")
     tokenizer: Tokenizer = small_tokenizer()
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -133,7 +133,7 @@ def test_a_share_of_the_notes_is_shown_as_they_stand(base: Path, data: Data) -> 
         return numbers.count(as_written) / len(numbers)
 
     assert kept(0) == 1
-    assert kept(1) < 0.5 < kept(0.5) < 0.85  # a fresh note keeps a quarter of its values
+    assert kept(1) < 0.5 < kept(0.5) < 0.85  # a resampled note keeps a quarter of its values
 
 
 def test_only_the_first_piece_of_a_word_is_scored(base: Path, data: Data) -> None:
@@ -157,7 +157,7 @@ def test_training_learns_and_freezes_what_the_heads_share(trained: Path) -> None
 
 
 class Interrupting(list[AnnotatedNote]):
-    """Notes that are cut off when read for the fourth time, as by Ctrl-C."""
+    """Notes that raise KeyboardInterrupt when they are read for the fourth time, as Ctrl-C does."""
 
     reads = 0
 

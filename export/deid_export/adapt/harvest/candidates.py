@@ -1,7 +1,7 @@
-"""The review files: one candidate a line, with its counts, what speaks for and against it, and what was decided.
+"""Read and write review files: one candidate per line, with its counts, its evidence and the decision.
 
-JSON Lines. ``status`` is ``pending``, ``accepted`` or ``rejected``; ``line`` is what goes into the inclusion list or
-the template file, word for word. The lines come from clinical notes: the files are readable by their owner only.
+The format is JSON Lines. ``status`` is ``pending``, ``accepted`` or ``rejected``. ``line`` goes word for word into the
+inclusion list or the template file. The lines come from clinical notes, so only the owner can read the files.
 """
 
 import json
@@ -19,7 +19,7 @@ from deid_runtime.detectors.templates import load_templates
 from deid_runtime.errors import OutputError, SettingsError
 
 Status = Literal["pending", "accepted", "rejected"]
-#: ``frequent`` and ``term`` are lines of an inclusion list, ``template`` of a template file.
+#: ``frequent`` and ``term`` are lines for an inclusion list, ``template`` is a line for a template file.
 Kind = Literal["frequent", "term", "template"]
 ListName = Literal["inclusion", "templates"]
 
@@ -28,9 +28,10 @@ _INT_FIELDS: Final = ("patients", "notes", "occurrences")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One line that a person is to accept or reject.
+    """One line that a person accepts or rejects.
 
-    ``patients`` is an estimate unless ``patients_exact``. ``decided`` says how: ``line`` by line, or in ``bulk``.
+    ``patients`` is an estimate unless ``patients_exact``. ``decided`` says how it was decided: ``line`` by line, or in
+    ``bulk``.
     """
 
     status: Status = "pending"
@@ -47,7 +48,7 @@ class Candidate:
 def read_review(path: Path) -> list[Candidate]:
     """Read a review file.
 
-    Raises SettingsError, with the line, for whatever is wrong: a decision that is misread must not be written.
+    Raises SettingsError, with the line number, for any error: a decision that is misread must not be written.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -77,14 +78,14 @@ def _candidate(where: str, line: str) -> Candidate:
 
 
 def write_review(path: Path, candidates: Iterable[Candidate]) -> None:
-    """Write a review file, whole or not at all, for its owner only."""
+    """Write a review file, completely or not at all; only its owner can read it."""
     write_private(path, "".join(json.dumps(asdict(candidate), ensure_ascii=False) + "\n" for candidate in candidates))
 
 
 def with_decisions(candidates: Iterable[Candidate], earlier: Iterable[Candidate]) -> list[Candidate]:
-    """Return ``candidates`` with what was decided ``earlier``, and behind them decided lines that did not come again.
+    """Return ``candidates`` with their ``earlier`` decisions, then the earlier decided lines that did not recur.
 
-    Those are kept: what was accepted is passed over by the next harvest, because it is on the present list.
+    These lines are kept because a harvest skips accepted lines: they are already on the present list.
     """
     known = {candidate.line: candidate for candidate in earlier if candidate.status != "pending"}
     united = []
@@ -95,7 +96,7 @@ def with_decisions(candidates: Iterable[Candidate], earlier: Iterable[Candidate]
 
 
 def list_of(candidates: Sequence[Candidate]) -> ListName:
-    """Return which list the candidates are for. Raises SettingsError when there are none, or they are of both sorts."""
+    """Return the list that the candidates are for. Raises SettingsError for none, and for candidates of both lists."""
     names: set[ListName] = {"templates" if candidate.kind == "template" else "inclusion" for candidate in candidates}
     if len(names) != 1:
         raise SettingsError("expected candidates of one list; " + ("both are there" if names else "there are none"))
@@ -103,9 +104,9 @@ def list_of(candidates: Sequence[Candidate]) -> ListName:
 
 
 def write_accepted(path: Path, candidates: Sequence[Candidate], name: ListName, *, before: bytes = b"") -> None:
-    """Write the accepted lines, behind the file content ``before``, as ``deid run`` reads list ``name``.
+    """Write the accepted lines, after the file content ``before``, in the format of list ``name`` for ``deid run``.
 
-    The file is loaded as a run would load it before it takes its place. Raises SettingsError where that fails.
+    The new file is loaded as a run loads it before it replaces the old file. Raises SettingsError when that fails.
     """
     accepted = [candidate.line for candidate in candidates if candidate.status == "accepted"]
     text = before.decode("utf-8")
@@ -121,9 +122,9 @@ def write_accepted(path: Path, candidates: Sequence[Candidate], name: ListName, 
 
 
 def write_private(path: Path, text: str, *, check: Callable[[Path], object] | None = None) -> None:
-    """Write ``text``, whole or not at all, readable by its owner; ``check`` sees the file before it takes its place.
+    """Write ``text``, completely or not at all, readable by its owner only.
 
-    Raises OutputError when the file cannot be written.
+    ``check`` receives the new file before it replaces the old one. Raises OutputError when the file cannot be written.
     """
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600

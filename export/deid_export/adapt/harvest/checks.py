@@ -1,4 +1,4 @@
-"""What is asked of a candidate before a person sees it, over all the notes that it came from."""
+"""Check a candidate against all the notes it came from, before a person sees it."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,12 +10,12 @@ from deid_export.adapt.harvest.passages import CONTEXTUAL, MarkedNote, Passage
 from deid_runtime.detectors.templates import Templates, compile_template
 from deid_runtime.labels import HEAD_OF
 
-#: A word of which this share stands in names, places or facilities is taken for one of their words.
+#: A word counts as part of names, places or facilities when more than this share of its occurrences is inside them.
 NAME_LIKE: Final = 0.05
 
 
 class WordUse:
-    """How often each of ``words`` stands inside a name, place or facility, and how often outside."""
+    """Count how often each of ``words`` occurs inside a name, place or facility, and how often in total."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words = frozenset(words)
@@ -36,14 +36,14 @@ class WordUse:
                 self._inside[word] += HEAD_OF[note.spans[at].label] in CONTEXTUAL
 
     def name_like(self, words: Iterable[str]) -> list[str]:
-        """Return those of ``words`` that stand in names, places or facilities often, sorted."""
+        """Return those of ``words`` that often occur in names, places or facilities, sorted."""
         return sorted(word for word in words if self._inside[word] > NAME_LIKE * self._all[word])
 
 
 class MaskCheck:
-    """The condition of Murugadoss et al.: one syntax mask, one entity mask.
+    """Check the condition of Murugadoss et al.: one syntax mask has one entity mask.
 
-    Counts, for every template, the sentences with the syntax mask and the fixed words of one of its sentences, but with
+    For every template, count the sentences that have the syntax mask and the fixed words of one of its sentences, but
     other entities.
     """
 
@@ -56,7 +56,7 @@ class MaskCheck:
                 by_fixed.setdefault(mask.fixed, []).append(number)
 
     def add(self, passage: Passage) -> None:
-        """Compare one sentence with the templates of its syntax mask."""
+        """Compare one sentence with the templates that have its syntax mask."""
         by_entity = self._templates.get(syntax_mask(passage.text))
         if by_entity is None:
             return
@@ -72,18 +72,18 @@ class MaskCheck:
 
 
 class MatchCheck:
-    """Runs the templates as ``deid run`` would, each by itself, over sentences whose identifiers are known."""
+    """Match every template alone, as ``deid run`` does, against sentences whose identifiers are known."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._templates = Templates([compile_template(line) for line in lines])
         self.matched = [Tally() for _ in lines]
-        #: Matches whose slots are not just the identifiers of the sentence, with the same labels.
+        #: Matches whose slots differ from the identifiers of the sentence or their labels.
         self.differing = [0] * len(lines)
-        #: Those among them that leave a character of an identifier uncovered.
+        #: Those of them that leave a character of an identifier uncovered.
         self.leaking = [0] * len(lines)
 
     def add(self, passage: Passage, note: int, patient: int) -> None:
-        """Match one sentence."""
+        """Match the templates against one sentence."""
         marked = {(span.start, span.end, span.label) for span in passage.spans}
         for number, found in self._templates.matches(passage.text):
             self.matched[number].add(note, patient)
@@ -98,12 +98,12 @@ class MatchCheck:
 
 
 def share(part: int, whole: int) -> float:
-    """Return ``part / whole``, 0 of nothing, rounded to be read."""
+    """Return ``part / whole``, rounded for display; 0 when ``whole`` is 0."""
     return round(part / whole, 4) if whole else 0.0
 
 
 def value_counts(values: Sequence[tuple[str, int]]) -> Mapping[str, int]:
-    """Return the fewest distinct values that any slot of a label had."""
+    """Return, by label, the smallest number of distinct values of any of its slots."""
     fewest: dict[str, int] = {}
     for label, count in values:
         fewest[label] = min(count, fewest.get(label, count))

@@ -1,12 +1,11 @@
-"""The three passes over the notes, and what is left of them: candidates in review order.
+"""Collect candidates, in review order, in three passes over the notes.
 
-1. Which sentences and skeletons may be frequent (:class:`~deid_export.adapt.harvest.counting.FrequentKeys`).
-2. Exact counts of those, and what their sentences have in common.
-3. The templates, compiled, are matched against every sentence; their words, and those of the sentences, are looked up
-   among names, places and facilities.
+1. Find the sentences and skeletons that may be frequent (:class:`~deid_export.adapt.harvest.counting.FrequentKeys`).
+2. Count these exactly, and collect what their sentences have in common.
+3. Match the compiled templates against every sentence, and count how often their words and those of the sentences occur
+   in names, places and facilities.
 
-What passes is shown to the detectors once more, each line by itself. Every reason for which a candidate was dropped is
-counted.
+The detectors then check each remaining line alone. The reasons for dropped candidates are counted.
 """
 
 import logging
@@ -31,45 +30,45 @@ from deid_runtime.spans import Note
 
 LOGGER: Final = logging.getLogger(__name__)
 
-#: A slot must have held so many different values: one value alone does not show that another would be an identifier.
+#: Least number of different values of a slot: a single value does not show that other values are identifiers too.
 MIN_VALUES: Final = 2
 
-_SCREENED_LINES: Final = 256  # lines shown to the detectors at a time
+_SCREENED_LINES: Final = 256  # lines that the detectors check at a time
 _SHOWN_MASKS: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class HarvestSettings:
-    """What a candidate must have. The defaults suit tens of thousands of patients."""
+    """The conditions for a candidate. The defaults suit tens of thousands of patients."""
 
-    min_patients: int = 10  # no line of fewer patients is ever shown
-    top: int = 2_000  # candidates of each kind
-    agreement: float = 1.0  # least share of sentences that may not contradict a candidate
-    max_beside: float = 0.25  # largest share that stands next to a name, place or facility, for lines without one
-    tracked: int = 1_000_000  # keys in memory in the first pass, of each sort; about 120 bytes each
-    survivors: int = 100_000  # keys in memory in the second; up to 3 kB each
+    min_patients: int = 10  # lines of fewer patients are never shown
+    top: int = 2_000  # most candidates of each kind
+    agreement: float = 1.0  # least share of matching sentences that agree with a candidate
+    max_beside: float = 0.25  # largest share next to a name, place or facility, for lines without an identifier
+    tracked: int = 1_000_000  # keys in memory in the first pass, per kind; about 120 bytes each
+    survivors: int = 100_000  # keys in memory in the second pass; up to 3 kB each
 
 
 @dataclass(slots=True)
 class Harvest:
-    """Candidates for both files, the most frequent first, and how they came about; ``counts`` holds no text."""
+    """The candidates of both files, most frequent first, and the counts of the harvest; ``counts`` holds no text."""
 
     inclusion: list[Candidate] = field(default_factory=list)
     templates: list[Candidate] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
-    #: Whatever has fewer patients than this may be missing, because memory was short; 0: nothing is.
+    #: Lines with fewer patients than this may be missing because memory was short; 0: none is missing.
     complete_from_patients: int = 0
 
 
-#: Says of each text whether a detector finds anything in it.
+#: Returns for each text whether a detector finds anything in it.
 Screen = Callable[[Sequence[str]], list[bool]]
 
 
 def screen_with(pipeline: Pipeline) -> Screen:
-    """Return a screen that shows each line, as a note of its own, to all detectors.
+    """Return a screen that gives each line, as a note of its own, to all detectors.
 
-    What they cannot process counts as found.
+    A line that they cannot process counts as found.
     """
 
     def screen(lines: Sequence[str]) -> list[bool]:
@@ -88,9 +87,9 @@ def harvest(
     terms: TermList,
     settings: HarvestSettings,
 ) -> Harvest:
-    """Return the candidates that ``notes`` give beyond the present ``inclusion`` and ``templates``.
+    """Return the candidates in ``notes`` that the present ``inclusion`` list and ``templates`` do not cover.
 
-    Raises what reading the notes raises, and SourceError when there is none.
+    Raises the errors of reading the notes, and SourceError when there are no notes.
     """
     result = Harvest()
     sentence_keys, skeleton_keys = _find_frequent(notes, inclusion, templates, terms, settings, result)
@@ -121,7 +120,7 @@ def _find_frequent(
     settings: HarvestSettings,
     result: Harvest,
 ) -> tuple[set[int], set[int]]:
-    """Return the keys of sentences and of skeletons that may have patients enough."""
+    """Return the keys of sentences and of skeletons that may have enough patients."""
     plain, with_term, skeletons = (FrequentKeys(settings.tracked) for _ in range(3))
     patients = set()
     for note in notes():
@@ -158,7 +157,7 @@ def _find_frequent(
 def _count(
     notes: Pass, sentence_keys: set[int], skeleton_keys: set[int]
 ) -> tuple[list[SentenceTally], list[TemplateTally]]:
-    """Count the sentences and skeletons of those keys exactly."""
+    """Count the sentences and skeletons with these keys exactly."""
     sentences: dict[int, SentenceTally] = {}
     skeletons: dict[int, TemplateTally] = {}
     for number, note in enumerate(notes()):
@@ -177,7 +176,7 @@ def _count(
 def _is_prevalent(tally: SentenceTally, settings: HarvestSettings, result: Harvest) -> bool:
     occurrences = tally.tally.occurrences
     if len(tally.tally.patients) < settings.min_patients:
-        return False  # the bound of the first pass was too high; nothing was ever wrong with it
+        return False  # the bound of the first pass was too high; not counted as dropped
     if tally.found > (1 - settings.agreement) * (occurrences + tally.found):
         result.dropped["sentence: an identifier was found in it"] += 1
         return False
@@ -190,7 +189,7 @@ def _is_prevalent(tally: SentenceTally, settings: HarvestSettings, result: Harve
 def _template_lines(
     skeletons: Iterable[TemplateTally], settings: HarvestSettings, result: Harvest
 ) -> dict[str, TemplateTally]:
-    """Return the template of every skeleton that has patients enough, the more frequent of two equal ones."""
+    """Return template line to tally for skeletons with enough patients; of equal lines, the one with most patients."""
     lines: dict[str, TemplateTally] = {}
     for tally in sorted(skeletons, key=lambda tally: -len(tally.tally.patients)):
         line = tally.line()
@@ -210,7 +209,7 @@ def _template_lines(
 
 
 def _is_cheap(line: str) -> bool:
-    """Say whether a template is found by a word; one that is not would be tried on every sentence."""
+    """Return whether a template is found by a word; any other template would be tried on every sentence."""
     try:
         template = compile_template(line)
     except SettingsError:
@@ -226,7 +225,7 @@ def _inclusion_candidates(
     settings: HarvestSettings,
     result: Harvest,
 ) -> list[Candidate]:
-    """Return the most frequent sentences, and the most frequent of the others that hold a term."""
+    """Return the most frequent sentences, and then the most frequent of the rest that contain a term."""
     ordered = sorted(tallies, key=lambda t: (-len(t.tally.patients), -t.tally.occurrences, t.line))
     taken: dict[Kind, list[Candidate]] = {"frequent": [], "term": []}
     for start in range(0, len(ordered), _SCREENED_LINES):
@@ -274,7 +273,7 @@ def _template_candidates(
     settings: HarvestSettings,
     result: Harvest,
 ) -> list[Candidate]:
-    """Return the templates that agree with every sentence, the most frequent first."""
+    """Return the templates that agree with every sentence, most frequent first."""
     candidates = []
     plain = [tally.example() for tally in lines.values() if not tally.has_identifier]
     found_in_plain = iter(screen(plain))

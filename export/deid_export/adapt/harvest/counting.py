@@ -1,4 +1,4 @@
-"""Counting over more keys than memory holds: which keys are frequent, and how many distinct patients each has."""
+"""Count more keys than memory holds: find the frequent keys and the number of distinct patients of each."""
 
 from array import array
 from bisect import bisect_left
@@ -10,22 +10,23 @@ _HASHES: Final = 2**64
 
 
 def digest(text: str) -> int:
-    """Return 64 bits of a hash that is the same in every process."""
+    """Return a 64-bit hash of ``text`` that is the same in every process."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 class FrequentKeys:
-    """Finds the keys that occur with many patients, holding at most ``capacity`` keys.
+    """Find the keys that occur with many patients, while holding at most ``capacity`` keys.
 
-    Space saving (Metwally et al. 2005) over changes of patient: every key has an upper bound of its number of distinct
-    patients, never too small, and too large where patients alternate or the key was dropped in between. So no key with
-    more than :attr:`floor` patients is ever missing; a second pass counts the few that are left exactly.
+    The method is Space-Saving (Metwally et al. 2005), applied to changes of patient. Every key has an upper bound of
+    its number of distinct patients. The bound is never too small. It is too large when patients alternate or when the
+    key was dropped in between. So no key with more than :attr:`floor` patients is missing; a second pass counts the
+    remaining keys exactly.
     """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._entries: dict[int, int] = {}  # key -> bound << 64 | the last patient
-        #: The largest bound of a key that was dropped; 0 as long as all were kept.
+        #: The largest bound of a dropped key; 0 while no key was dropped.
         self.floor = 0
 
     def add(self, key: int, patient: int) -> None:
@@ -44,9 +45,9 @@ class FrequentKeys:
         self._entries = {key: entry for key, entry in self._entries.items() if entry >> 64 > self.floor}
 
     def most_frequent(self, least: int, limit: int) -> tuple[set[int], int]:
-        """Return at most ``limit`` keys with a bound of ``least`` or more, the largest first, and the floor of that.
+        """Return at most ``limit`` keys with a bound of ``least`` or more, largest first, and their floor.
 
-        A key with more patients than that floor, and at least ``least``, is among them.
+        Every key with more patients than that floor, and at least ``least``, is among them.
         """
         bounds = sorted(
             ((entry >> 64, key) for key, entry in self._entries.items() if entry >> 64 >= least), reverse=True
@@ -56,9 +57,10 @@ class FrequentKeys:
 
 
 class DistinctCount:
-    """How many distinct digests were added: exact up to :data:`CAP`, beyond that within about 6 %, in 2 kB.
+    """Count distinct digests: exactly up to :data:`CAP`, beyond that within about 6 %, in 2 kB.
 
-    Keeps the least digests: where the CAP-th lies tells how densely they fill their range (Bar-Yossef et al. 2002).
+    Keeps the smallest digests. The value of the CAP-th one shows how densely the digests fill their range (Bar-Yossef
+    et al. 2002).
     """
 
     CAP: Final = 256
@@ -69,7 +71,7 @@ class DistinctCount:
         self._is_full = False
 
     def add(self, value: int) -> None:
-        """Count a digest; adding it again changes nothing."""
+        """Count a digest; adding the same one again changes nothing."""
         at = bisect_left(self._least, value)
         if at < len(self._least) and self._least[at] == value:
             return
@@ -88,7 +90,7 @@ class DistinctCount:
 
     @property
     def is_exact(self) -> bool:
-        """Whether ``len()`` is a count and not an estimate."""
+        """Return whether ``len()`` is an exact count and not an estimate."""
         return not self._is_full
 
     def __iter__(self) -> Iterator[int]:
@@ -96,7 +98,7 @@ class DistinctCount:
 
 
 class Tally:
-    """Occurrences, notes and patients of one thing; notes must come one after the other."""
+    """Occurrences, notes and patients of one thing; all occurrences of one note must be added before the next note."""
 
     __slots__ = ("_note", "notes", "occurrences", "patients")
 
@@ -107,7 +109,7 @@ class Tally:
         self._note = -1
 
     def add(self, note: int, patient: int) -> None:
-        """Count one occurrence in the note of that number."""
+        """Count one occurrence in the note with number ``note``."""
         self.occurrences += 1
         if note != self._note:
             self._note = note

@@ -1,10 +1,10 @@
-"""The two masks of a sentence (Murugadoss et al. 2021): what its tokens look like, and which of them identify.
+"""Compute the two masks of a sentence (Murugadoss et al. 2021): the form of its tokens, and which of them identify.
 
-``Signed by: Ann Quist, RN 4/7/31`` has the syntax mask ``W W : W W , W N / N / N`` and the entity mask
-``O O O B-DOCTOR I-DOCTOR O O B-DATE I-DATE I-DATE I-DATE I-DATE``.
+``Signed by: Ann Quist, RN 4/7/31`` has the syntax mask ``W W : W W , W N / N / N`` and the entity mask ``O O O B-DOCTOR
+I-DOCTOR O O B-DATE I-DATE I-DATE I-DATE I-DATE``.
 
-By themselves the syntax masks of short sentences tell nothing (``W : W`` is a signature and a finding). So the fixed
-words count as part of the syntax: see :attr:`Masks.fixed`.
+The syntax mask of a short sentence is too general: ``W : W`` is both a signature and a finding. So the fixed words are
+compared as well: see :attr:`Masks.fixed`.
 """
 
 import re
@@ -22,7 +22,7 @@ _SEX: Final = re.compile(FREE_SLOTS["sex"])
 
 
 def syntax_of(token: str) -> str:
-    """Return ``W`` for letters, ``N`` for digits, ``A`` for a mix of both, and punctuation as it is."""
+    """Return ``W`` for letters, ``N`` for digits, ``A`` for a mix of both, and punctuation unchanged."""
     if token.isalpha():
         return "W"
     if token.isdigit():
@@ -31,14 +31,14 @@ def syntax_of(token: str) -> str:
 
 
 def syntax_mask(sentence: str) -> tuple[str, ...]:
-    """Return :func:`syntax_of` every token of ``sentence``."""
+    """Return :func:`syntax_of` of every token of ``sentence``."""
     return tuple(syntax_of(token) for token in TOKEN.findall(sentence))
 
 
 def entity_mask(sentence: str, spans: Sequence[Span]) -> tuple[str, ...]:
     """Return the IOB2 tag of every token; ``spans`` are sorted, disjoint, in offsets of ``sentence``.
 
-    A token that a span covers in part, as in ``39yo``, is tagged.
+    A token that a span covers only partly, such as ``39yo``, is tagged.
     """
     tags: list[str] = []
     at = 0
@@ -55,7 +55,7 @@ def entity_mask(sentence: str, spans: Sequence[Span]) -> tuple[str, ...]:
 
 
 def fixed_words(sentence: str, entity: Sequence[str]) -> tuple[str, ...]:
-    """Return the folded words outside the entities of ``entity``; credentials and sexes, which vary, left out."""
+    """Return the case-folded words outside the entities of ``entity``, without credentials and sexes, which vary."""
     return tuple(
         token.casefold()
         for token, tag in zip(TOKEN.findall(sentence), entity, strict=True)
@@ -68,7 +68,7 @@ def fixed_words(sentence: str, entity: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Masks:
-    """The masks of one sentence. ``fixed`` are the words outside its entities, which the template keeps as they are."""
+    """The masks of one sentence. ``fixed`` are the words outside its entities, which the template keeps unchanged."""
 
     syntax: tuple[str, ...]
     entity: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The sentences of a marked note, cut as ``deid run`` cuts them, each with the spans in it."""
+"""Split a marked note into sentences, as ``deid run`` does, each with its spans."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,9 +9,9 @@ from deid_runtime.labels import HEAD_OF
 from deid_runtime.spans import Span
 from deid_runtime.text.sentences import split_sentences
 
-#: The classes that models find by context; what has a form of its own is found without.
+#: Classes that models find by context; the other classes have a form and are found without context.
 CONTEXTUAL: Final = frozenset({"name", "location", "organization"})
-#: An identifier begins a sentence also behind a title (``Dr.``), and ends it also before a credential.
+#: An identifier also begins a sentence after a title (``Dr.``), and also ends it before a credential.
 _WORDS_BETWEEN: Final = 1
 
 
@@ -19,7 +19,7 @@ _WORDS_BETWEEN: Final = 1
 class MarkedNote:
     """A note with its identifiers. ``spans`` are sorted and disjoint.
 
-    ``patient`` is a digest; where no patient is known the note itself stands for one.
+    ``patient`` is a digest; without a known patient it is a digest of the note id.
     """
 
     text: str = field(repr=False)
@@ -30,10 +30,11 @@ class MarkedNote:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One sentence without the white space around it; ``spans`` are in its offsets.
+    """One sentence without surrounding white space; ``spans`` are in its offsets.
 
-    ``is_cut`` says that a span goes on in another sentence. ``is_beside_identifier`` says that the sentence before ends
-    with a name, place or facility, or that the next one begins with it: this sentence may be what tells it.
+    ``is_cut`` is true when a span continues in another sentence. ``is_beside_identifier`` is true when the sentence
+    before ends with a name, place or facility, or the next sentence begins with one. Then models may need this sentence
+    to find that identifier.
     """
 
     text: str = field(repr=False)
@@ -43,7 +44,7 @@ class Passage:
 
 
 def passages(note: MarkedNote) -> Iterator[Passage]:
-    """Yield the sentences of ``note`` that are not blank, in order."""
+    """Yield the non-blank sentences of ``note``, in order."""
     rows = []
     at = 0
     for sentence in split_sentences(note.text):

@@ -1,4 +1,4 @@
-"""Inclusion-list candidates: sentences of many patients in which nobody found an identifier."""
+"""Find inclusion-list candidates: sentences of many patients in which no identifier was found."""
 
 from typing import Final
 
@@ -7,11 +7,11 @@ from deid_export.adapt.harvest.masks import TOKEN
 from deid_export.adapt.harvest.passages import Passage
 from deid_runtime.detectors.inclusion import MAX_SENTENCE_CHARS, MIN_LETTERS, normalise, strip_marks
 
-_SHOWN_CHARS: Final = 200  # longer sentences hardly repeat, and nobody reads them closely
+_SHOWN_CHARS: Final = 200  # longer sentences rarely repeat, and nobody reads them closely
 
 
 def sentence_key(text: str) -> int | None:
-    """Return the digest under which a sentence is counted, None for one that cannot be on an inclusion list."""
+    """Return the digest under which a sentence is counted; None for a sentence that cannot be on an inclusion list."""
     if len(text) > min(_SHOWN_CHARS, MAX_SENTENCE_CHARS):
         return None
     normal = normalise(text)
@@ -21,11 +21,11 @@ def sentence_key(text: str) -> int | None:
 
 
 class SentenceTally:
-    """What is known of one sentence, in all its forms that :func:`normalise` makes one."""
+    """Counts of one sentence, over all forms that :func:`normalise` makes equal."""
 
     def __init__(self, text: str) -> None:
         plain = strip_marks(text)
-        # A second list marker behind the first would be taken off again when the line is read.
+        # Reading the line would remove a second list marker after the first one.
         self.line = plain if normalise(plain) == normalise(text) else " ".join(text.split())
         self.tally = Tally()
         self.found = 0
@@ -41,5 +41,5 @@ class SentenceTally:
 
     @property
     def words(self) -> frozenset[str]:
-        """Its folded words, of two letters or more."""
+        """Return the case-folded words of two letters or more."""
         return frozenset(token for token in TOKEN.findall(self.line.casefold()) if token.isalpha() and token[1:])

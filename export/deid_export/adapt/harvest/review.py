@@ -1,4 +1,4 @@
-"""Decisions, candidate by candidate, in a terminal. Every decision is on disk before the next question."""
+"""Ask for a decision on each candidate in a terminal. Every decision is saved before the next question."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from deid_export.adapt.harvest.candidates import Candidate, Status, read_review, write_review
 
-#: Key to what it decides.
+#: Maps a key to its decision.
 DECISIONS: Final[Mapping[str, Status]] = {"a": "accepted", "r": "rejected"}
 KEYS: Final = "a accept   r reject   s skip for now   b back, undo   q quit"
 
@@ -22,7 +22,7 @@ _TITLES: Final = {
     "term": "sentence with a disease or drug, said to hold no identifier",
     "template": "template",
 }
-#: Evidence that speaks against a candidate when it is not nothing.
+#: Evidence against a candidate when it is not zero or empty.
 _DOUBTS: Final = frozenset(
     {
         "occurrences_with_identifier",
@@ -36,9 +36,9 @@ _DOUBTS: Final = frozenset(
 
 
 def review_pending(path: Path, console: Console, read_key: Callable[[], str]) -> Counter[str]:
-    """Ask about every pending line of ``path`` and return how many lines have which status afterwards.
+    """Ask about every pending line of ``path`` and return the number of lines by status afterwards.
 
-    ``read_key`` returns one character, or nothing at the end of input, which is taken as ``q``.
+    ``read_key`` returns one character, or an empty string at the end of input, which counts as ``q``.
     """
     candidates = read_review(path)
     pending = [i for i, candidate in enumerate(candidates) if candidate.status == "pending"]
@@ -63,7 +63,7 @@ def review_pending(path: Path, console: Console, read_key: Callable[[], str]) ->
 
 
 def accept_above(path: Path, patients: int) -> int:
-    """Accept every pending line of at least so many patients, marked as decided in bulk; return how many."""
+    """Accept every pending line with at least ``patients`` patients, marked as decided in bulk; return their number."""
     candidates = read_review(path)
     chosen = bulk(candidates, patients)
     write_review(
@@ -73,12 +73,12 @@ def accept_above(path: Path, patients: int) -> int:
 
 
 def bulk(candidates: Sequence[Candidate], patients: int) -> set[int]:
-    """Return the positions of the pending candidates with at least so many patients."""
+    """Return the positions of the pending candidates with at least ``patients`` patients."""
     return {i for i, c in enumerate(candidates) if c.status == "pending" and c.patients >= patients}
 
 
 def show(candidate: Candidate, position: str) -> Panel:
-    """Return what is shown of one candidate."""
+    """Return the panel that shows one candidate."""
     facts = Table.grid(padding=(0, 2))
     about = "" if candidate.patients_exact else "about "
     facts.add_row("patients", f"{about}{candidate.patients:,}")
@@ -118,5 +118,5 @@ def _plain(value: object) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return ``text`` without characters that could steer a terminal."""
+    """Return ``text`` without characters that could control a terminal."""
     return "".join(character if character.isprintable() else "\ufffd" for character in text)

@@ -1,7 +1,7 @@
-"""The notes to harvest from, with their identifiers, as often as they are asked for.
+"""Read the notes to harvest from, with their identifiers, several times.
 
-The passes over the notes must see the same notes in the same order; nothing but one note is held in memory. Who says
-what identifies: the annotation that comes with the notes, an earlier ``deid detect``, or the ensemble now.
+All passes must see the same notes in the same order, and only one note is in memory at a time. The identifiers come
+from the annotation of the notes, from an earlier ``deid detect``, or from the ensemble.
 """
 
 import json
@@ -25,15 +25,15 @@ from deid_runtime.pipeline import Pipeline, Quarantined
 from deid_runtime.spans import Note, Span
 from deid_runtime.system.shown_ids import shown_id
 
-#: One pass over all notes, from the start.
+#: Starts one pass over all notes.
 Pass = Callable[[], Iterator[MarkedNote]]
 
-#: By id, why a note or record could not be used; passes add to it, each the same ones. Holds no text.
+#: Maps an id to the reason why a note or record was skipped. Every pass adds the same entries. Holds no text.
 LeftOut = dict[str, str]
 
 _BATCH_NOTES: Final = 32
 _SPANS_COLUMN: Final = "spans"
-_ANNOTATED: Final = (".xml", ".ann", ".txt")  # in their own way; tables have a column
+_ANNOTATED: Final = (".xml", ".ann", ".txt")  # own formats; tables have a column ``spans``
 
 
 def plain_notes(
@@ -41,8 +41,7 @@ def plain_notes(
 ) -> Callable[[], Iterator[Note]]:
     """Return a pass over the notes of ``paths``, in every format that ``deid run`` reads.
 
-    Records that cannot be read are told in ``left_out``. Raises SourceError for a path that is missing or of no known
-    format.
+    Records that cannot be read are added to ``left_out``. Raises SourceError for a missing path or an unknown format.
     """
     inputs, _ = find_inputs(paths, format_name)
 
@@ -54,11 +53,11 @@ def plain_notes(
 
 
 def annotated(paths: Sequence[Path], options: ReadOptions, *, left_out: LeftOut | None = None) -> Pass:
-    """Return a pass over notes that carry their annotation; ``left_out`` is told the records that cannot be read.
+    """Return a pass over annotated notes; records that cannot be read are added to ``left_out``.
 
-    Tables (``.jsonl``, ``.jsonl.gz``, ``.parquet``) have it in a column ``spans``; i2b2 2014 ``.xml`` and brat ``.ann``
-    in their own way; other ``.txt`` are tagged text as the training reads it. The pass raises SourceError for a note
-    without annotation.
+    Tables (``.jsonl``, ``.jsonl.gz``, ``.parquet``) hold the annotation in a column ``spans``. i2b2 2014 ``.xml`` and
+    brat ``.ann`` hold it in their own format. Other ``.txt`` files are tagged text, as training reads it. The pass
+    raises SourceError for a note without annotation.
     """
 
     def read() -> Iterator[MarkedNote]:
@@ -74,8 +73,8 @@ def annotated(paths: Sequence[Path], options: ReadOptions, *, left_out: LeftOut 
 def found_before(notes: Callable[[], Iterator[Note]], found: Path, *, left_out: LeftOut | None = None) -> Pass:
     """Return a pass over notes with the spans that ``deid detect`` wrote for them, in the same order.
 
-    Notes that were quarantined then have no row, and are told in ``left_out``. The pass raises SourceError when the
-    rows are not those of the notes.
+    Notes that were quarantined have no row and are added to ``left_out``. The pass raises SourceError when the rows
+    belong to other notes.
     """
     source = Source(found, found.name, "jsonl", 0)
 
@@ -106,10 +105,10 @@ def found_before(notes: Callable[[], Iterator[Note]], found: Path, *, left_out: 
 
 
 class DetectedNotes:
-    """A pass over notes with what the ensemble finds in them. The first pass detects and keeps the offsets in a file.
+    """A pass over notes with the spans of the ensemble. The first pass detects and stores the offsets in a file.
 
-    Notes that the pipeline holds back are told in ``left_out``. A context manager: leaving it deletes the file, which
-    holds no text.
+    Notes in quarantine are added to ``left_out``. Use it as a context manager: leaving it deletes the file, which holds
+    no text.
     """
 
     def __init__(
@@ -157,7 +156,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
         files = sorted(p for p in path.rglob("*") if p.is_file() and p.name[0] != ".") if path.is_dir() else [path]
         for file in files:
             if file.suffix == ".txt" and file.with_suffix(".ann").exists():
-                continue  # read with its annotation
+                continue  # read together with its .ann file
             if file.suffix not in _ANNOTATED and format_of(file.name) not in ("jsonl", "parquet"):
                 raise SourceError(f"{file}: annotated notes are .jsonl, .jsonl.gz, .parquet, .xml, .ann or tagged .txt")
             yield file
@@ -189,6 +188,6 @@ def _marked(note_id: str, patient: str, text: str, spans: Sequence[Span]) -> Mar
         raise InputError(f"note {shown_id(note_id)}: spans overlap; expected disjoint ones, keep the wider span")
     if ordered and ordered[-1].end > len(text):
         raise InputError(f"note {shown_id(note_id)}: a span ends behind the text; offsets must count code points")
-    # Without a patient every note stands for one, as in `deid run`.
+    # A note without a patient counts as a patient of its own, as in `deid run`.
     person = digest(f"patient {patient}" if patient else f"note {note_id}")
     return MarkedNote(text, person, tuple(ordered), has_patient=bool(patient))

@@ -1,14 +1,16 @@
-"""Template candidates: the fixed words of sentences of one form, with typed slots for all that changes.
+"""Find template candidates: the fixed words of sentences of one form, with typed slots for everything that changes.
 
-A sentence with its spans has a *skeleton*: every span becomes a slot of its label, a clock time, a credential behind a
-name, a sex behind its label and a short number become slots of their kind, and **every other word stays a word**.
-Sentences of one skeleton make one template. Nothing is generalised to "some word": such a slot would pass names
-through, and a template is final for its sentence. So whatever a harvested template leaves in a text is a word that as
-many patients had in that place, a credential of a closed list, a clock time, or a number of at most three digits; an
-identifier can hide in none of them but the first, and for those there are the checks.
+A sentence with its spans has a *skeleton*. Every span becomes a slot of its label. A clock time, a credential after a
+name, a sex after its label and a short number become slots of their kind. **Every other word stays a word**. Sentences
+with the same skeleton make one template.
 
-The form of a number is kept as narrow as it was seen: digits are counted, and what never changed stays as it is. Two
-numbers joined by a slash or dash (``120/80``) become slots only when they cannot be a month and a day.
+There is no slot for "any word", because it would let names through, and a template is final for its sentence. So a
+harvested template keeps only four things in a text: a word that many patients had at that place, a credential of a
+closed list, a clock time, or a number of at most three digits. Only the word could be an identifier; the checks of
+:mod:`deid_export.adapt.harvest.checks` cover this case.
+
+A number slot is as narrow as the numbers seen: the digits are counted, and a number that never changed stays as it is.
+Two numbers joined by a slash or dash (``120/80``) become slots only when they cannot be a month and a day.
 """
 
 import re
@@ -23,12 +25,12 @@ from deid_export.adapt.harvest.passages import Passage
 from deid_runtime.detectors.templates import FREE_SLOTS, MAX_SENTENCE_CHARS, escape
 from deid_runtime.labels import HEADS
 
-#: A template must hold so many letters of its own, and at most so many parts.
+#: Least number of letters in the words of a template, and largest number of its parts.
 MIN_LETTERS: Final = 3
 MAX_PARTS: Final = 60
-#: Longer numbers may be years or identifiers; they stay as they are.
+#: Longer numbers may be years or identifiers and stay as they are.
 MAX_DIGITS: Final = 3
-#: So many masks are kept of one template: a name may have one word or five, rarely more forms.
+#: Most masks kept per template: a name may have one to five words, but rarely more forms.
 MAX_MASKS: Final = 64
 
 _FREE: Final = re.compile(
@@ -44,7 +46,7 @@ Kind = Literal["word", "mark", "number", "pair", "slot", "free"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a skeleton. ``has_gap`` says whether white space stands before it."""
+    """One part of a skeleton. ``has_gap`` is true when white space comes before it."""
 
     kind: Kind
     text: str = field(repr=False)
@@ -56,7 +58,7 @@ class Part:
 
     @property
     def key(self) -> str:
-        """What this part must have in common in all sentences of a skeleton."""
+        """Return the value that this part must share in all sentences of a skeleton."""
         if self.kind == "number":
             return "#"
         if self.kind == "pair":
@@ -65,7 +67,11 @@ class Part:
 
 
 def skeleton_of(passage: Passage) -> tuple[Part, ...] | None:
-    """Return the parts of a sentence, or None where it can be no template: too long, nothing to generalise, odd."""
+    """Return the parts of a sentence.
+
+    Returns None when it cannot be a template: it is too long or cut, nothing in it can be a slot, or it looks like a
+    missed identifier.
+    """
     text = passage.text
     if passage.is_cut or len(text) > MAX_SENTENCE_CHARS or not "".join(text.split()).isprintable():
         return None
@@ -81,9 +87,9 @@ def skeleton_of(passage: Passage) -> tuple[Part, ...] | None:
             parts.append(Part("slot", span.label, _has_gap(text, span.start)))
             at = span.end
     if parts and (parts[-1].kind, parts[-1].text) == ("mark", "."):
-        parts.pop()  # the runtime allows for it by itself
+        parts.pop()  # the runtime accepts a final dot anyway
     letters = sum(len(part.text) for part in parts if part.kind == "word" and part.text.isalpha())
-    # The number of a list item is no reason for a template: an inclusion list does not count it.
+    # A list number alone does not justify a template: an inclusion list ignores it.
     is_item = len(parts) > 1 and parts[0].kind == "number" and parts[1].text in (".", ")")
     changing = any(part.kind not in ("word", "mark") for part in parts[is_item:])
     if letters < MIN_LETTERS or len(parts) > MAX_PARTS or not changing:
@@ -92,7 +98,7 @@ def skeleton_of(passage: Passage) -> tuple[Part, ...] | None:
 
 
 def key_of(parts: Sequence[Part]) -> int:
-    """Return the digest under which sentences of one skeleton are counted; white space beside marks does not count."""
+    """Return the digest under which sentences of one skeleton are counted; white space beside marks is ignored."""
     pieces = []
     for i, part in enumerate(parts):
         counts = i > 0 and part.has_gap and part.is_wordy and parts[i - 1].is_wordy
@@ -101,7 +107,7 @@ def key_of(parts: Sequence[Part]) -> int:
 
 
 def _plain_parts(text: str, start: int, end: int, before: Sequence[Part]) -> Iterator[Part | None]:
-    """Yield the parts of ``text[start:end]``, which holds no span; None for what looks like a missed identifier."""
+    """Yield the parts of ``text[start:end]``, which holds no span; None for a likely missed identifier."""
     if before and before[-1].text in HEADS["name"] and before[-1].kind == "slot":
         credential = _CREDENTIAL.match(text, start, end)
         if credential:
@@ -149,7 +155,7 @@ class TemplateTally:
         self.masks: Counter[Masks] = Counter()
 
     def add(self, passage: Passage, parts: Sequence[Part], note: int, patient: int) -> None:
-        """Count one sentence; ``parts`` is its own skeleton."""
+        """Count one sentence; ``parts`` is the skeleton of this sentence."""
         self.tally.add(note, patient)
         self.beside_identifier += passage.is_beside_identifier
         for i, part in enumerate(parts):
@@ -167,7 +173,7 @@ class TemplateTally:
 
     @property
     def words(self) -> frozenset[str]:
-        """The folded words that stand in the template, of two letters or more."""
+        """Return the case-folded words of two letters or more in the template."""
         return frozenset(
             part.text.casefold()
             for part in self._parts
@@ -180,12 +186,12 @@ class TemplateTally:
 
     @property
     def values(self) -> list[tuple[str, int]]:
-        """The label of every identifier slot, and how many distinct values it had."""
+        """Return the label of every identifier slot, with its number of distinct values."""
         return [(label, len(values)) for label, values in self._values]
 
     @property
     def may_be_date(self) -> bool:
-        """Whether a slot would pass a month and a day through: two joined numbers, both changing, both short."""
+        """Return whether slots would let a month and a day through: two joined numbers, both changing, both short."""
         pairs = [i for i in self._lengths if self._parts[i].kind == "pair"]
         return any(
             all(self._constants[i] is None and self._lengths[i][0] < MAX_DIGITS for i in (first, second))
@@ -193,11 +199,11 @@ class TemplateTally:
         )
 
     def line(self) -> str:
-        """Return the template as ``deid run`` reads it; empty when nothing changes in its sentences."""
+        """Return the template line for ``deid run``; empty when nothing changes in its sentences."""
         return "".join(self._pieces(example=False)) if self._has_slots() else ""
 
     def example(self) -> str:
-        """Return an invented sentence that the template matches; for templates without identifiers."""
+        """Return an invented sentence that the template matches; only for templates without identifiers."""
         return "".join(self._pieces(example=True))
 
     def _has_slots(self) -> bool:

@@ -1,4 +1,4 @@
-"""Lists of diseases and drugs: sentences that hold one are harvested although they are not among the most frequent."""
+"""Read lists of diseases and drugs: sentences with such a term are harvested even when they are less frequent."""
 
 import gzip
 import re
@@ -9,12 +9,12 @@ from typing import Final
 from deid_runtime.errors import SourceError
 
 _WORD: Final = re.compile(r"[^\W_]+")
-#: Shorter terms are abbreviations that mean many things.
+#: Shorter terms are ambiguous abbreviations.
 MIN_LETTERS: Final = 3
 
 
 class TermList:
-    """Terms of one or more words; found as whole words, in any case, whatever stands between the words."""
+    """Terms of one or more words; matched as whole words, in any case, with any characters between the words."""
 
     def __init__(self, terms: Iterable[str]) -> None:
         self._by_first: dict[str, set[tuple[str, ...]]] = {}
@@ -27,7 +27,7 @@ class TermList:
         return sum(map(len, self._by_first.values()))
 
     def is_in(self, sentence: str) -> bool:
-        """Say whether ``sentence`` holds a term."""
+        """Return whether ``sentence`` contains a term."""
         words = _words(sentence)
         return any(
             tuple(words[at : at + len(term)]) == term
@@ -37,7 +37,7 @@ class TermList:
 
 
 def read_terms(paths: Sequence[Path]) -> TermList:
-    """Read files of one term a line, plain or ``.gz``; blank lines and lines that start with ``#`` are skipped.
+    """Read files with one term per line, plain or ``.gz``; blank lines and lines that start with ``#`` are skipped.
 
     Raises SourceError for a file that cannot be read.
     """

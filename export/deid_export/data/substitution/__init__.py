@@ -1,1 +1,1 @@
-"""Annotated notes out of real prose: people set into the places of *the patient*, *he* and *the surgeon*."""
+"""Make annotated notes from real prose: replace mentions such as *the patient*, *he* and *the surgeon* by names."""

@@ -1,15 +1,15 @@
-"""The case and the line ends of a page: changes that keep every character at its place."""
+"""Change the case and the line ends of a text; every character keeps its offset."""
 
 from collections.abc import Callable
 
 
 def recased(text: str, change: Callable[[str], str]) -> str:
-    """Return ``text`` with every letter changed that stays one letter."""
+    """Return ``text`` with ``change`` applied to every letter whose changed form is still one letter."""
     return "".join(new if len(new := change(char)) == 1 else char for char in text)
 
 
 def wrapped(text: str, columns: int) -> str:
-    """Turn blanks into line ends, as a system does that wraps at ``columns``; every character keeps its place."""
+    """Replace spaces by line ends, as a system does that wraps at ``columns``; every character keeps its offset."""
     chars = list(text)
     line_start, blank = 0, -1
     for index, char in enumerate(text):

@@ -1,4 +1,4 @@
-"""Marks what identifies in public prose already, with rules and models, so that training does not learn it as clean."""
+"""Mark the identifiers in public prose with rules and models, so that training does not learn them as clean."""
 
 import json
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ _NOTES_AT_ONCE: Final = 32
 
 
 def mark(paths: Sequence[Path], out: Path, *, models: Path | None, half: Literal["train", "test"]) -> int:
-    """Write one half of the texts of ``paths`` with the spans that the profile ``full`` finds; return how many.
+    """Write one half of the texts of ``paths`` with the spans that the profile ``full`` finds; return their number.
 
-    Texts that the pipeline holds back are left out. Raises InputError when all are.
+    Texts that the pipeline puts in quarantine are left out. Raises InputError when all are.
     """
     texts = [text for text in read_texts(paths) if is_test_document(text) == (half == "test")]
     notes = [Note(str(number), text) for number, text in enumerate(texts)]

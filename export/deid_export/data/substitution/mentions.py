@@ -1,7 +1,7 @@
-"""Where real prose speaks of somebody without a name, and what may stand there.
+"""Find where real prose mentions a person without a name, and what may replace the mention.
 
-Rules over text alone: they need not find every mention, but what they find must be one, and the sentence must stay a
-sentence when a name takes its place.
+The rules read only the text. They need not find every mention, but everything they find must be one. The sentence must
+stay correct when a name replaces the mention.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from deid_runtime.lexicon.vocabulary import alternation, kin
 
-#: patient: the patient. staff: who provides care. kin: a relative or friend. titled: the name behind a title.
+#: patient: the patient. staff: a person who provides care. kin: a relative or friend. titled: the name after a title.
 Role = Literal["patient", "staff", "kin", "titled"]
 
 
@@ -41,7 +41,7 @@ _STAFF: Final = (
 _KIN: Final = alternation(kin("mention"))
 _PATIENT: Final = "patient|infant|child|baby|boy|girl|gentleman|lady|woman|man|pt|client|newborn"
 _NOT_BEHIND: Final = r"(?![\w-]|[ ](?:population|care|safety|education|history|control|information|portal|list|years))"
-#: Words that may stand between a possessive pronoun and nothing of its own: `her was` is no possessive.
+#: A pronoun before one of these words is no possessive: `her was`.
 _FUNCTION: Final = (
     "a an the and or but if of to in on at by for with from as is was are were be been has had have will would can "
     "could should may that this which who whom when while because so than then there here not no also just again now "
@@ -69,7 +69,7 @@ _RULES: Final[tuple[tuple[re.Pattern[str], Role, bool], ...]] = (
 
 
 def find_mentions(text: str) -> list[Mention]:
-    """Return the mentions of people in ``text``: sorted, disjoint, the first rule that claims a stretch keeps it."""
+    """Return the mentions of people in ``text``, sorted and disjoint; the first rule that matches a stretch wins."""
     taken: list[Mention] = []
     for mention in sorted(_all(text), key=lambda mention: (mention.start, -mention.end)):
         if not taken or taken[-1].end <= mention.start:

@@ -1,10 +1,10 @@
-"""People to set into prose: names of many naming cultures, common ones, rare ones, short ones and words.
+"""Draw people to set into prose: names of many cultures; common, rare and short names, and names that are words.
 
-The lists are those that surrogates are drawn from (``deid_runtime/data/surrogates``), by culture and sex, the names by
-hand of ``deid_runtime/data/lexicon``, and the public ones of :mod:`deid_export.data.gazetteers`. One given name in
-seven, and one family name in seven of the longer lists, chosen by hash, is held out: training never draws it, and the
-outside check (``benchmarks/outside``) draws nothing else. Where a culture has few family names, as the Vietnamese, all
-people share them, and so do training and check.
+The lists are those of surrogates (``deid_runtime/data/surrogates``), by culture and sex, the hand-written names of
+``deid_runtime/data/lexicon``, and the public lists of :mod:`deid_export.data.gazetteers`. One given name in seven is
+held out, and one family name in seven of the longer lists, chosen by hash. Training never draws held-out names, and the
+outside check (``benchmarks/outside``) draws only them. In cultures with few family names, such as the Vietnamese, all
+people share these; there training and check use the same family names.
 """
 
 import hashlib
@@ -19,14 +19,14 @@ from typing import Final
 from deid_export.data.gazetteers import Gazetteers
 from deid_runtime.lexicon.name_cues import fold
 
-#: Of 256 values of the first byte of a name's digest, those below are held out.
+#: A name is held out when the first byte of its digest is below this value, out of 256.
 _HELD_OUT_BELOW: Final = 37
 
 _LATIN_NAME: Final = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff][A-Za-z\u00c0-\u024f\u1e00-\u1eff'\u2019 -]{1,19}")
-_LEAST_NAMES: Final = 8  # of a kind, for a culture to be drawn from
-_LONG_LIST: Final = 150  # of family names; of shorter lists none is held out
+_LEAST_NAMES: Final = 8  # least number of names of a kind for a culture to be drawn from
+_LONG_LIST: Final = 150  # least length of a list of family names of which some are held out
 
-#: Cultures of the check: name to the cultures of the lists that it joins.
+#: Maps a culture of the check to the cultures of the lists that it joins.
 CULTURES: Final[Mapping[str, tuple[str, ...]]] = {
     "english": ("english", "english rare", "scottish", "welsh"),
     "irish": ("irish", "oirish"),
@@ -46,7 +46,7 @@ CULTURES: Final[Mapping[str, tuple[str, ...]]] = {
     "mediterranean": ("italian", "greek", "turkish", "hebrew", "armenian", "french", "hebrew yiddish"),
 }
 
-#: Lists that have no family names of their own borrow those of another.
+#: Maps a list without family names of its own to the list whose family names it uses.
 _FAMILIES_OF: Final[Mapping[str, str]] = {"african american": "english"}
 
 Draw = Callable[[], str]
@@ -54,7 +54,7 @@ Draw = Callable[[], str]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody invented. ``middle`` is a given name; ``family_first`` where the culture writes it so."""
+    """An invented person. ``middle`` is a given name; ``family_first`` is true where the culture writes it first."""
 
     given: str = field(repr=False)
     middle: str = field(repr=False)
@@ -65,13 +65,13 @@ class Person:
 
 
 def is_held_out(name: str) -> bool:
-    """Say whether a name, by the digest of its folded form, is kept out of training."""
+    """Return whether a name is held out of training; the digest of its folded form decides."""
     return hashlib.sha256(fold(name).encode()).digest()[0] < _HELD_OUT_BELOW
 
 
 @cache
 def listed_names() -> Mapping[tuple[str, str], tuple[str, ...]]:
-    """Return the Latin names of the package by (kind of list, culture): ``given M``, ``given F`` and ``family``."""
+    """Return the Latin names of the package by (kind, culture); kinds are ``given M``, ``given F``, ``family``."""
     lists: dict[tuple[str, str], list[str]] = {}
     for kind, name, culture, sex in _rows():
         if _LATIN_NAME.fullmatch(name):
@@ -100,10 +100,10 @@ def _rows() -> Iterator[tuple[str, str, str, str]]:
 
 
 class PersonDrawer:
-    """Draws people; every draw comes from ``rng``. Training gets no name that is held out, the check no other."""
+    """Draw people; every draw comes from ``rng``. Training never gets a held-out name; the check gets only those."""
 
     def __init__(self, lists: Gazetteers | None, rng: random.Random, *, held_out: bool = False) -> None:
-        """``lists``: public lists with a long tail, for training; the check does without."""
+        """Prepare the name pools. ``lists`` are public lists with rare names, for training; None for the check."""
         self._rng = rng
         self._held_out = held_out
         self._lists = lists
@@ -111,14 +111,14 @@ class PersonDrawer:
         self._cultures = sorted({culture for kind, culture in self._names if kind == "given F"})
 
     def of_culture(self, culture: str, sex: str) -> Person:
-        """Return a person of one of :data:`CULTURES`."""
+        """Return a person of one of the cultures in :data:`CULTURES`."""
         parts = [part for part in CULTURES[culture] if (f"given {sex}", part) in self._names]
         weights = [len(self._names[f"given {sex}", part]) ** 0.5 for part in parts]
         [part] = self._rng.choices(parts, weights)
         return self._of_list(part, sex, culture)
 
     def any(self) -> Person:
-        """Return a person for training: half by culture, the others from the common and the rare of public lists."""
+        """Return a person for training: half by culture, half from the common and rare names of public lists."""
         rng = self._rng
         sex = rng.choice("FM")
         roll = rng.random()
@@ -129,11 +129,11 @@ class PersonDrawer:
         lists = self._lists
         if roll < 0.68:
             return self._made(lambda: lists.given.draw(rng), lambda: lists.family.draw(rng), sex)
-        if roll < 0.82:  # the long tail
+        if roll < 0.82:  # all names of the lists equally often, so mostly rare ones
             return self._made(lambda: rng.choice(lists.given.values), lambda: rng.choice(lists.family.values), sex)
         if roll < 0.92:
             return self._made(lambda: rng.choice(lists.given_world), lambda: rng.choice(lists.family_world), sex)
-        # Names that are words, beside one that is or is not.
+        # Names that are also words, next to another such name or a usual one.
         return self._made(
             lambda: rng.choice(lists.ambiguous) if rng.random() < 0.5 else lists.given.draw(rng),
             lambda: rng.choice(lists.ambiguous) if rng.random() < 0.7 else lists.family.draw(rng),

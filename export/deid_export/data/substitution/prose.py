@@ -1,4 +1,4 @@
-"""Real prose to set people into: what identifies in it is marked already, and half of it is for testing alone."""
+"""Read real prose to set people into: its identifiers are already marked, and half of it is only for testing."""
 
 import gzip
 import hashlib
@@ -12,14 +12,14 @@ from deid_export.data.substitution.mentions import Mention, find_mentions
 from deid_runtime.errors import SourceError
 from deid_runtime.spans import Span
 
-#: A model's span of this score or more is taken for right; others are neither learnt as found nor as clean.
+#: Model spans with this score or more count as correct; weaker ones are learnt neither as found nor as clean.
 _SURE: Final = 0.98
 _WEAK: Final = "pattern:weak"
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A public document. ``spans``: what surely identifies in it, sorted, disjoint; ``unsure``: what perhaps does."""
+    """A public document. ``spans`` are the certain identifiers, sorted, disjoint; ``unsure`` the possible ones."""
 
     text: str = field(repr=False)
     spans: tuple[Span, ...]
@@ -28,14 +28,14 @@ class Document:
 
 
 def is_test_document(text: str) -> bool:
-    """Say whether a document is of the test half, by the digest of its text: nothing is trained or chosen on it."""
+    """Return whether the digest of a text puts it in the test half; nothing is trained or chosen on that half."""
     return hashlib.sha256(text.encode()).digest()[0] >= 128
 
 
 def read_texts(paths: Sequence[Path]) -> list[str]:
-    """Return the texts of ``.jsonl.gz`` files with a ``text`` or ``note`` a line, each once, in order.
+    """Return the texts of ``.jsonl.gz`` files whose rows have ``text`` or ``note``, without repeats, in order.
 
-    Raises SourceError for a line that holds neither.
+    Raises SourceError for a row with neither.
     """
     texts: dict[str, None] = {}
     for path in paths:
@@ -50,7 +50,7 @@ def read_texts(paths: Sequence[Path]) -> list[str]:
 
 
 def make_document(text: str, found: Sequence[Span]) -> Document:
-    """Return a document; what a detector ``found`` in it, sorted and disjoint, is sorted into sure and unsure."""
+    """Return a document with the spans that a detector ``found`` (sorted, disjoint) divided into sure and unsure."""
     trimmed = [_trimmed(text, span) for span in found]
     sure = tuple(span for span in trimmed if _is_sure(span))
     unsure = tuple((span.start, span.end) for span in trimmed if not _is_sure(span))
@@ -71,7 +71,7 @@ def _is_sure(span: Span) -> bool:
 def read_marked(path: Path) -> list[Document]:
     """Return the documents of a file that ``deid-export corpus mark-prose`` wrote.
 
-    Raises SourceError for a line that is none of it.
+    Raises SourceError for a line in another format.
     """
     documents: list[Document] = []
     with path.open(encoding="utf-8") as lines:

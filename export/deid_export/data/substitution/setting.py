@@ -1,8 +1,9 @@
-"""People set into excerpts of real prose: annotated notes as sparse as life, with fresh people each time.
+"""Set people into excerpts of real prose: annotated notes with as few names as in practice, new people each time.
 
-What varies: who (:mod:`deid_export.data.substitution.persons`), where (mentions of the prose, and frames between its
-sentences), the form of the name, its case, the case of the note, line ends, blanks that fail and letters that a
-scanner misread. Now and then a drug, device or eponym stands where a person could: a contrast that identifies no one.
+The following varies: the person (:mod:`deid_export.data.substitution.persons`), the place (mentions in the prose, and
+frames between its sentences), the form and case of the name, the case of the note, line ends, missing spaces, and
+letters misread by a scanner. Sometimes a drug, device or eponym takes the place of a person. This contrast identifies
+no one.
 """
 
 import random
@@ -28,27 +29,27 @@ _SCANNED: Final = (("rn", "m"), ("l", "1"), ("O", "0"), ("cl", "d"), ("I", "l"),
 
 @dataclass(frozen=True, kw_only=True)
 class SettingRates:
-    """How often each thing is done, as a share of notes, mentions or names."""
+    """How often each change is made, as a share of notes, mentions or names."""
 
     clean: float = 0.22  # notes without a person
-    frames: float = 0.5  # notes with sentences from the frames
+    frames: float = 0.5  # notes with frames: inserted sentences that name people
     same_person: float = 0.65  # mentions of the patient that name the same person
     contrast: float = 0.05  # mentions that get a drug, device or eponym
     lower_name: float = 0.22
     upper_name: float = 0.15
     misspelt: float = 0.07
-    broken: float = 0.12  # names of several words with a line end between two
+    broken: float = 0.12  # names of several words with a line end between two words
     no_accents: float = 0.6
     upper_note: float = 0.07
     lower_note: float = 0.08
     wrapped_note: float = 0.18
-    joined: float = 0.02  # spans that lose the blank beside them
-    scanned: float = 0.03  # notes with letters misread
+    joined: float = 0.02  # spans that lose the space before them
+    scanned: float = 0.03  # notes with misread letters
 
 
 @dataclass(frozen=True, slots=True)
 class SetNote:
-    """An annotated excerpt. ``unsure`` stretches are to be learnt neither as found nor as clean."""
+    """An annotated excerpt. ``unsure`` stretches must be learnt neither as found nor as clean."""
 
     text: str = field(repr=False)
     spans: tuple[Span, ...]
@@ -57,13 +58,13 @@ class SetNote:
 
 @cache
 def frames() -> tuple[str, ...]:
-    """Return the frames: ``{p}`` ``{k}`` ``{d}`` take the patient, kin and staff, in capitals as headers write them."""
+    """Return the frames; the slots ``{p}`` ``{k}`` ``{d}`` take patient, kin and staff, in capitals the header form."""
     text = (resources.files("deid_export") / "data" / "substitution" / "frames.txt").read_text(encoding="utf-8")
     return tuple(line.replace("\\n", "\n") for line in text.splitlines() if line and not line.startswith("#"))
 
 
 class PeopleSetter:
-    """Makes :class:`SetNote` out of documents; every draw comes from ``rng``."""
+    """Make :class:`SetNote` from documents; every draw comes from ``rng``."""
 
     def __init__(
         self,
@@ -96,7 +97,7 @@ class PeopleSetter:
         return self._laid_out(note)
 
     def _excerpt(self, document: Document, is_clean: bool) -> tuple[int, int]:
-        """Return the bounds of an excerpt of about 30 to 260 words, between blanks; around a mention if it may be."""
+        """Return the bounds of an excerpt of 30 to 260 words that ends at spaces; around a mention if possible."""
         rng, text = self._rng, document.text
         size = int(200 * 8 ** rng.random())
         if document.mentions and not is_clean:
@@ -132,7 +133,7 @@ class PeopleSetter:
                 builder.insert(self._framed(patient), rng)
 
     def _framed(self, patient: Person) -> list[tuple[str, str]]:
-        """Return a frame in pieces: (label or nothing, text)."""
+        """Return a frame as a list of (label or empty, text)."""
         rng = self._rng
         pieces: list[tuple[str, str]] = []
         at = 0
@@ -149,7 +150,7 @@ class PeopleSetter:
     # Names -----------------------------------------------------------------------------------------------------------
 
     def written(self, person: Person) -> str:
-        """Return a name as it is written in running text."""
+        """Return a name in a form of running text."""
         rng = self._rng
         given, family, middle = person.given, person.family, person.middle
         roll = rng.random()
@@ -184,7 +185,7 @@ class PeopleSetter:
         return self._spelt(name)
 
     def header_form(self, person: Person) -> str:
-        """Return a name as headers and signatures write it: in full, often with the family name first."""
+        """Return a name in a form of headers and signatures: in full, often with the family name first."""
         rng = self._rng
         name = rng.choice(
             (
@@ -240,7 +241,7 @@ class PeopleSetter:
         return SetNote(text, note.spans, note.unsure)
 
     def _scanned(self, text: str) -> str:
-        """Misread single letters; every character keeps its place."""
+        """Misread single letters; every character keeps its offset."""
         chars = list(text)
         for index, char in enumerate(chars):
             if self._rng.random() < 0.02:
@@ -251,7 +252,7 @@ class PeopleSetter:
 
 
 class _Builder:
-    """An excerpt with changes on the way; builds the new text and its spans from left to right."""
+    """An excerpt with its planned changes; builds the new text and its spans from left to right."""
 
     def __init__(self, document: Document, start: int, end: int) -> None:
         self._document, self._start, self._end = document, start, end
@@ -261,7 +262,7 @@ class _Builder:
                 self._changes.append((span.start, span.end, [(span.label, document.text[span.start : span.end])]))
 
     def free_mentions(self) -> list[Mention]:
-        """Return the mentions that lie inside and touch nothing that identifies; those of titles may be unsure."""
+        """Return the mentions inside the excerpt that touch no identifier; those after a title may touch one."""
         taken = [(start, end) for start, end, _ in self._changes]
         unsure = list(self._document.unsure)
         return [
@@ -276,7 +277,7 @@ class _Builder:
         ]
 
     def set_name(self, mention: Mention, label: str, name: str) -> None:
-        """Put a name into the place of a mention."""
+        """Replace a mention by a name."""
         self._changes = [c for c in self._changes if not (c[0] < mention.end and mention.start < c[1])]
         pieces = [(label, name)]
         if mention.possessive:
@@ -284,11 +285,11 @@ class _Builder:
         self._changes.append((mention.start, mention.end, pieces))
 
     def set_words(self, mention: Mention, words: str) -> None:
-        """Put words that identify no one into the place of a mention."""
+        """Replace a mention by words that identify no one."""
         self._changes.append((mention.start, mention.end, [("", words + ("'s" if mention.possessive else ""))]))
 
     def insert(self, pieces: list[tuple[str, str]], rng: random.Random) -> None:
-        """Put a frame between two sentences, or at either end, on a line of its own or not."""
+        """Insert a frame between two sentences, or at either end, on its own line or not."""
         text = self._document.text
         ends = [match.end() for match in _SENTENCE_END.finditer(text, self._start, self._end)]
         places = [at for at in ends if not any(start < at < end for start, end, _ in self._changes)]
@@ -302,7 +303,7 @@ class _Builder:
         self._changes.append((at, at, [("", before), *pieces, ("", behind)]))
 
     def build(self, loses_blank: Callable[[str], bool]) -> SetNote:
-        """Return the note."""
+        """Return the note with all changes made."""
         text = self._document.text
         parts: list[str] = []
         spans: list[Span] = []

@@ -1,4 +1,4 @@
-"""Rows that name people, of many cultures and in every case, and rows of clinical text that name none."""
+"""Cases that name people, of many cultures and in every case, and clinical text that names none."""
 
 from itertools import pairwise
 
@@ -48,12 +48,12 @@ def people(text: str) -> list[str]:
         ("Ahmed bin Rashid elected surgery.", "Ahmed bin Rashid"),
         ("Robert Hall was seen in clinic.", "Robert Hall"),
         ("Maria Young denies chest pain.", "Maria Young"),
-        # A name in no list beside a listed one
+        # A name in no list next to a listed one
         ("Rosalind Xybrowski was seen again.", "Rosalind Xybrowski"),
         ("Scan of Qorvella Johnson-Garcia unchanged.", "Qorvella Johnson-Garcia"),
-        # Both words ordinary, where a person acts
+        # Two ordinary words as the subject of a verb for people
         ("Daisy Rivers denies chest pain.", "Daisy Rivers"),
-        # In every case
+        # In any case
         ("maria lopez tolerated the procedure well.", "maria lopez"),
         ("we will see kwabena boateng again in six weeks.", "kwabena boateng"),
         ("the chart of oksana shevchenko was reviewed.", "oksana shevchenko"),
@@ -64,7 +64,7 @@ def people(text: str) -> list[str]:
         ("THE CHART OF OKSANA SHEVCHENKO WAS REVIEWED.", "OKSANA SHEVCHENKO"),
         ("LABS ON ROSALIND OKAFOR CAME BACK NORMAL.", "ROSALIND OKAFOR"),
         ("WE WILL SEE GURPREET DHALIWAL AGAIN.", "GURPREET DHALIWAL"),
-        # Over the end of a line that is full
+        # Across the end of a full line
         ("He will be followed in clinic next Monday by Rosalind\nOkafor with repeat films.", "Rosalind\nOkafor"),
         # Family, Given
         ("Okafor, Rosalind denies pain.", "Okafor, Rosalind"),

@@ -1,4 +1,4 @@
-"""Texts with their identifiers marked as ``<LABEL>...</LABEL>``, made into what harvesting reads."""
+"""Convert texts with identifiers marked as ``<LABEL>...</LABEL>`` to the input of a harvest."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ def passage(tagged: str) -> Passage:
 
 
 def notes_of(rows: Iterable[tuple[str, str]]) -> Pass:
-    """Return a pass over (patient, tagged text)."""
+    """Return a pass over notes made from (patient, tagged text)."""
     notes = [note(tagged, patient) for patient, tagged in rows]
     return lambda: iter(notes)
 
@@ -43,7 +43,7 @@ NAMES = ("Ann Quist", "ORR, BIRK", "Cleo van der Falk", "D. E. Holm", "Ilse Roe"
 
 
 def ward_rows() -> list[tuple[str, str]]:
-    """Return notes of five patients as one ward's system might write them; all of it invented."""
+    """Return invented notes of five patients, as the system of one ward writes them."""
     rows = []
     for i, name in enumerate(NAMES):
         lines = (

@@ -1,4 +1,4 @@
-"""``deid-export adapt harvest`` and ``review`` as a user runs them, and what ``deid`` makes of the result."""
+"""Test ``deid-export adapt harvest`` and ``review`` as a user runs them, and the use of the result by ``deid``."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def test_decisions_are_made_kept_and_written(tmp_path, harvested):
     file = harvested / "templates.review.jsonl"
     first, second, third = statuses(file)
 
-    output = run("adapt", "review", file, keys="axrq")  # x is no key and is passed over
+    output = run("adapt", "review", file, keys="axrq")  # x is no valid key and is ignored
     assert list(statuses(file).values()) == ["accepted", "rejected", "pending"]
     assert "1 accepted, 1 rejected, 1 pending" in output
     assert first in output
@@ -213,7 +213,7 @@ def test_review_without_a_terminal_is_refused_in_one_line(harvested):
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": path},
-        start_new_session=True,  # so that there is no terminal to open either
+        start_new_session=True,  # so that it cannot open a terminal either
     )
 
     assert done.returncode == 2
@@ -223,7 +223,7 @@ def test_review_without_a_terminal_is_refused_in_one_line(harvested):
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
 def test_review_in_a_real_terminal(harvested):
-    """Keys work without Enter, and an interrupted review has saved every decision."""
+    """Test that keys work without Enter, and that an interrupted review has saved every decision."""
     file = harvested / "templates.review.jsonl"
     terminal, its_end = pty.openpty()
     path = os.pathsep.join([str(ROOT), str(ROOT / "export")])
@@ -248,7 +248,7 @@ def test_review_in_a_real_terminal(harvested):
 
 
 def _press(terminal, key, *, until):
-    """Press a key until the terminal shows a text: what is typed before the question stands there is thrown away."""
+    """Press a key until the terminal shows ``until``: input before the question appears is discarded."""
     seen = ""
     for _ in range(40):
         os.write(terminal, key)

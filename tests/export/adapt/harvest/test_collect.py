@@ -181,7 +181,7 @@ def test_the_screen_is_the_pipeline():
         assert screen_with(pipeline)(["Warfarin held", "Call 212-867-4410", "Bad \0 line"]) == [False, True, True]
 
 
-#: What a sentence may be made of: the same for every patient, or one value for each of two.
+#: Parts of a sentence: the same for every patient, or one of two values.
 PIECES = (
     ("sealed", "sealed"), ("Hope", "HOPE"), ("by:", "by :"), ("Rass", "Rass"), ("(", "("), ("|#[", "|#["),
     ("T12", "T12"), ("3", "14"), ("9", "9"), ("120/80", "131/92"), ("2031", "2031"), ("10:42", "9:05 PM"),

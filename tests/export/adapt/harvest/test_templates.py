@@ -6,7 +6,7 @@ from tests.export.adapt.harvest.marked import passage
 
 
 def tally_of(*tagged):
-    """Return the tally of sentences that must all have one skeleton."""
+    """Return the tally of sentences, which must all have the same skeleton."""
     rows = [(sentence := passage(text), skeleton_of(sentence)) for text in tagged]
     assert len({key_of(parts) for _, parts in rows}) == 1
     tally = TemplateTally(rows[0][1])

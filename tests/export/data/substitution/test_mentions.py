@@ -1,4 +1,4 @@
-"""Where prose speaks of somebody without a name."""
+"""Test where prose mentions a person without a name."""
 
 from itertools import pairwise
 

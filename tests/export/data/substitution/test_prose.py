@@ -1,4 +1,4 @@
-"""Public prose: its halves, and what is marked in it."""
+"""Test public prose: its halves, and the identifiers marked in it."""
 
 import gzip
 import json

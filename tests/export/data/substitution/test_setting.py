@@ -1,4 +1,4 @@
-"""Real prose with people set into it."""
+"""Test real prose with people set into it."""
 
 import random
 from itertools import pairwise
