@@ -235,14 +235,16 @@ def test_the_command_serves_notes_as_a_run_with_the_same_options_does(tmp_path: 
     serve = [*deid, "serve", "--keys", str(tmp_path / "keys"), *ports, "--instances", "1", *same]
 
     with subprocess.Popen(serve, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        assert process.stderr is not None
-        assert "ready" in process.stderr.readline()
-        with grpc.InferenceServerClient(f"127.0.0.1:{grpc_port}") as client:
-            served = {name: client.is_model_ready(name) for name in ("v0", "v1")}
-            values = {"text": [text], "note_id": ["n1"], "patient": ["p1"], "key": [KEY_NAME]}
-            answer = client.infer("deidentify", note_inputs(**values)).as_numpy("text").item().decode()
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        try:
+            assert process.stderr is not None
+            assert "ready" in process.stderr.readline()
+            with grpc.InferenceServerClient(f"127.0.0.1:{grpc_port}") as client:
+                served = {name: client.is_model_ready(name) for name in ("v0", "v1")}
+                values = {"text": [text], "note_id": ["n1"], "patient": ["p1"], "key": [KEY_NAME]}
+                answer = client.infer("deidentify", note_inputs(**values)).as_numpy("text").item().decode()
+        finally:
+            process.terminate()  # not SIGINT, which a shell in the background has its children ignore
+            process.communicate(timeout=60)
     key = str(tmp_path / "keys" / f"{KEY_NAME}.key")
     run = [*deid, "run", str(tmp_path / "notes.jsonl"), "-o", str(tmp_path / "out.jsonl"), "--key", key, *same]
     subprocess.run([*run, "--workers", "1"], check=True, cwd=ROOT, capture_output=True)
