@@ -28,7 +28,7 @@ def batch() -> list[Window]:
 
 
 # Engines fuse the whole graph differently at the cut, so a value may be one int8 step off.
-@pytest.mark.parametrize(("engine", "tolerance"), [("onnxruntime", 0.03), ("openvino", 0.05)])
+@pytest.mark.parametrize(("engine", "tolerance"), [("onnxruntime", 0.08), ("openvino", 0.05)])
 def test_encoder_and_heads_answer_as_the_whole_graph(
     graph: Graph, parts: "split.Parts", engine: EngineKind, tolerance: float
 ) -> None:
