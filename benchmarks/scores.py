@@ -60,7 +60,7 @@ def serving_batches(notes: Sequence[AnnotatedNote], encoder: WordEncoder) -> lis
 
 
 def score_words(tagger: ModelTagger, batches: Sequence[Rows]) -> WordScores:
-    """Return what the heads of ``tagger`` say of every word, beside what a person said."""
+    """Return the predicted and the annotated label of every word, by head of ``tagger``."""
     scores: dict[str, list[NDArray[np.float32]]] = {head: [] for head in HEADS}
     gold: dict[str, list[NDArray[np.bool_]]] = {head: [] for head in HEADS}
     for rows in batches:

@@ -60,7 +60,7 @@ class Counts:
     words_changed: int = 0
 
     def add(self, words: int, changed: int) -> None:
-        """Count one line with ``words`` words, of which spans touch ``changed``."""
+        """Add one line: it has ``words`` words, and spans touch ``changed`` of them."""
         self.lines += 1
         self.lines_changed += changed > 0
         self.words += words

@@ -127,7 +127,7 @@ def by_head(spans: Sequence[Span]) -> list[Span]:
 
 
 def score_words_by_crf(tagger: pycrfsuite.Tagger, notes: Sequence[AnnotatedNote]) -> WordScores:
-    """Return the probability of each head's two tags for every word of ``notes``, beside what a person said."""
+    """Return the probability of each head's two tags for every word of ``notes``, and the annotation."""
     gazetteer = make_gazetteer()
     learnt = set(tagger.labels())
     tags = {head: [tag for tag in (f"B-{label}", f"I-{label}") if tag in learnt] for head, label in LABEL_OF.items()}

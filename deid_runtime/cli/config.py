@@ -78,7 +78,7 @@ def config_group() -> None:
 def check(file: Path) -> None:
     """Check FILE: are all names options of a command, and all values of their type?
 
-    Files that it names must be there. Exit code 2 when anything is wrong; all of it is told.
+    Files that it names must be there. Reports every mistake; exit code 2 if there is any.
     """
     found = read_config(file, _commands(click.get_current_context()))
     for command, values in found.items():
