@@ -26,8 +26,9 @@ def curve(scores: NDArray[np.float32], gold: NDArray[np.bool_]) -> dict[str, flo
     hits = int((found & gold).sum())
     precision, recall = hits / max(1, int(found.sum())), hits / max(1, int(gold.sum()))
     order = np.argsort(-scores, kind="stable")
-    right = np.cumsum(gold[order])
-    precisions, recalls = right / np.arange(1, len(order) + 1), right / max(1, int(gold.sum()))
+    last = np.flatnonzero(np.diff(scores[order], append=-1.0))  # words of one score are found together
+    right = np.cumsum(gold[order])[last]
+    precisions, recalls = right / (last + 1), right / max(1, int(gold.sum()))
     enough = np.flatnonzero(precisions >= FLOOR)
     steps = np.diff(recalls, prepend=0.0)
     return {
