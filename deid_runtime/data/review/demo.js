@@ -17,7 +17,7 @@ const SOURCES = [
   [/^pattern:weak/, "the form of the text, with the help of others"],
   [/^pattern/, "the form of the text"],
   [/^record/, "the patient's record"],
-  [/^model:(.*)/, "the model for $1"],
+  [/^model:(.*)/, "the model for this kind ($1)"],
   [/^rule:people/, "lists of names and words beside them"],
   [/^propagation/, "the same name elsewhere in the note"],
 ];
@@ -33,7 +33,7 @@ function headOf(label) {
 }
 
 function inWords(source) {
-  for (const [form, words] of SOURCES) if (form.test(source)) return source.replace(form, words).replace(/:.*/, "");
+  for (const [form, words] of SOURCES) if (form.test(source)) return source.replace(form, words).replace(/:[^)]*$/, "");
   return source;
 }
 
