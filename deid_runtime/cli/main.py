@@ -18,7 +18,7 @@ from deid_runtime.cli.config import config_group
 from deid_runtime.cli.corpus import corpus
 from deid_runtime.cli.crosswalk import crosswalk_group
 from deid_runtime.cli.evaluate import evaluate
-from deid_runtime.cli.exits import MEANINGS, ExitCode, end_interrupted, report, reported
+from deid_runtime.cli.exits import DEID, MEANINGS, ExitCode, end_interrupted, report, reported
 from deid_runtime.cli.keys import key_group
 from deid_runtime.cli.models import models_group
 from deid_runtime.cli.review import demo, review
@@ -39,7 +39,7 @@ class Tree(cloup.Group):
         with lasting_streams():
             stdout = sys.stdout
             try:
-                ended = report(super().main, args, prog_name, standalone_mode=False, **options)
+                ended = report(DEID, super().main, args, prog_name, standalone_mode=False, **options)
             except click.ClickException as error:
                 error.show()
                 sys.exit(error.exit_code)

@@ -1,6 +1,6 @@
 """How many missed originals does an attacker find in notes that were de-identified with our surrogates?
 
-    python benchmarks/research/parrot.py --notes train
+    python benchmarks/parrot.py --notes train
 
 Method: ``deid_runtime.audit``, after Carrell et al. 2019. Notes are de-identified by their gold spans, but 1, 2 and 5 %
 of the spans, whole values drawn at random, are left as they are: the leaks. A CRF learns from the release and attacks
@@ -15,11 +15,9 @@ All notes of patients drawn at random are taken until there are ``--limit``. One
 
 import argparse
 import random
-import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from measuring import RESULTS, describe_machine, write_results
 
 from deid_export.data.corpus import corpus_digest

@@ -1,8 +1,19 @@
-"""The memory of the client over very many sentences: part of ``serving_robustness.py``."""
+"""Does the memory of the client of a server grow over very many sentences?
+
+    python benchmarks/client_memory.py --notes notes.jsonl
+
+Method: very many short sentences go through the detector of ``deid run --server`` in this process, which does nothing
+else, with a bounded number of requests in flight. The resident memory is sampled twice a second. It is flat when the
+highest sample of the second half is at most 5 % or 16 MiB over that of the first. The words come from the given notes,
+so their number is bounded; the numbers are new each time. The cache of the tokenizer fills up to its bound on the way.
+"""
 
 import argparse
+import json
 import random
 import re
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -10,7 +21,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import psutil
-from served_models import Served
+from measuring import RESULTS, describe_file, describe_machine, keep_to_cores, write_results
+from served_models import Served, write_package_models
 
 from deid_client.server import TritonServer
 from deid_runtime.settings import Settings
@@ -19,16 +31,45 @@ from deid_runtime.text.sentences import split_sentences
 _SAMPLE_S: Final = 0.5
 _SENTENCES_A_NOTE: Final = 20
 _NOTES_A_BATCH: Final = 32
+_NOTES_FOR_WORDS: Final = 200
 _MOST_GROWTH: Final = 0.05
 _LEAST_GROWTH_BYTES: Final = 16 * 2**20  # what an allocator may do at any time
 _WORD: Final = re.compile(r"\b[A-Za-z]{2,9}\b")
 
 
-def run_memory(
-    made: Iterator[dict[str, str]], repository: Path, folder: Path, options: argparse.Namespace
-) -> dict[str, Any]:
-    """Tag the sentences, sampling the resident set of this process."""
-    words = sorted({word for _, note in zip(range(200), made, strict=False) for word in _WORD.findall(note["text"])})
+def main() -> None:
+    """Tag the sentences, write the results; exit with 1 when the memory grew."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--notes", type=Path, required=True, help="JSON Lines with id and text")
+    parser.add_argument("--sentences", type=int, default=1_000_000)
+    parser.add_argument("--in-flight", type=int, default=4, help="requests in flight")
+    parser.add_argument("--instances", type=int, default=2, help="copies of each model in the server")
+    parser.add_argument("--cores", type=int, default=2, help="cores that all processes are bound to")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--results", type=Path, default=RESULTS / "client_memory.json")
+    options = parser.parse_args()
+    cores = keep_to_cores(options.cores)
+    machine = describe_machine()
+    texts = [json.loads(line)["text"] for line in options.notes.open(encoding="utf-8")]
+    words = sorted({word for text in texts[:_NOTES_FOR_WORDS] for word in _WORD.findall(text)})
+    with tempfile.TemporaryDirectory(prefix="deid-bench-") as folder:
+        write_package_models(Path(folder) / "repository", options.instances)
+        measured = measure(words, Path(folder) / "repository", options)
+    write_results(
+        options.results,
+        {
+            "question": __doc__.splitlines()[0],
+            "machine": machine,
+            "arguments": {"seed": options.seed, "cores": cores, "requests_in_flight": options.in_flight},
+            "texts": describe_file(options.notes),
+            **measured,
+        },
+    )
+    sys.exit(0 if measured["passed"] else "FAILED: the memory grew")
+
+
+def measure(words: Sequence[str], repository: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Tag the sentences and sample the resident memory of this process."""
     samples: list[tuple[float, int, int]] = []  # seconds, sentences, bytes
     done = [0]
     stop = threading.Event()
@@ -48,9 +89,9 @@ def run_memory(
             sampler.start()
             try:
                 found = 0
-                for texts in short_notes(words, options.sentences, random.Random(options.seed)):
-                    sentences = [split_sentences(text) for text in texts]
-                    found += sum(map(len, tagger(texts, sentences)))
+                for batch in short_notes(words, options.sentences, random.Random(options.seed)):
+                    sentences = [split_sentences(text) for text in batch]
+                    found += sum(map(len, tagger(batch, sentences)))
                     done[0] += sum(map(len, sentences))
             finally:
                 stop.set()
@@ -62,10 +103,9 @@ def run_memory(
         "sentences": done[0],
         "seconds": round(samples[-1][0], 1),
         "spans": found,
-        "requests_in_flight": options.in_flight,
         "samples": [
             {"seconds": round(seconds, 1), "sentences": count, "resident_bytes": size}
-            for seconds, count, size in thinned(samples, 400)
+            for seconds, count, size in thinned(samples, 100)
         ],
     }
 
@@ -104,28 +144,5 @@ def thinned(samples: Sequence[tuple[float, int, int]], most: int) -> list[tuple[
     return [max(samples[first : first + size], key=lambda each: each[2]) for first in range(0, len(samples), size)]
 
 
-def draw_memory(result: dict[str, Any], path: Path) -> None:
-    """Write the curve as SVG. Needs matplotlib (extra ``bench``)."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "deid"  # the same figures give the same file
-    from matplotlib import pyplot
-
-    figure, panel = pyplot.subplots(figsize=(7, 3.5))
-    panel.plot(
-        [sample["sentences"] for sample in result["samples"]],
-        [sample["resident_bytes"] / 2**20 for sample in result["samples"]],
-        linewidth=1,
-    )
-    panel.set_ylim(bottom=0)
-    panel.set_xlim(left=0)
-    panel.set_xlabel("sentences")
-    panel.set_ylabel("resident memory of the client, MiB")
-    panel.set_title(f"{result['requests_in_flight']} requests in flight")
-    panel.grid(visible=True, linewidth=0.3)
-    figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, format="svg", metadata={"Date": None})
-    pyplot.close(figure)
-    print(f"written: {path}")
+if __name__ == "__main__":
+    main()
