@@ -44,7 +44,7 @@ LADDERS = {
         ("models",),
         ("pipeline",),
         ("run",),
-        ("resynthesis", "serving"),
+        ("resynthesis", "review", "serving"),
         ("audit",),
         ("cli",),
         ("__main__",),
