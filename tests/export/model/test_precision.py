@@ -5,9 +5,10 @@ from collections.abc import Mapping
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="training needs torch, which the runtime does without")
+pytest.importorskip("torch", reason="training needs torch, which the runtime does without")
 pytest.importorskip("transformers", reason="training needs transformers, which the runtime does without")
 
+import torch
 from torch import nn
 
 from deid_export.model.precision import MasterWeights, PooledDropout, compute_dtype, pool_dropout
