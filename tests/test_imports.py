@@ -44,7 +44,7 @@ LADDERS = {
         ("models",),
         ("pipeline",),
         ("run",),
-        ("resynthesis", "review", "serving"),
+        ("release", "resynthesis", "review", "serving"),
         ("audit",),
         ("cli",),
         ("__main__",),

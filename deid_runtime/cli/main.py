@@ -21,6 +21,7 @@ from deid_runtime.cli.evaluate import evaluate
 from deid_runtime.cli.exits import DEID, MEANINGS, ExitCode, end_interrupted, report, reported
 from deid_runtime.cli.keys import key_group
 from deid_runtime.cli.models import models_group
+from deid_runtime.cli.release import bundle_group, check
 from deid_runtime.cli.review import demo, review
 from deid_runtime.cli.run import detect, run
 from deid_runtime.cli.serve import serve
@@ -91,8 +92,8 @@ def version() -> None:
     _echo_version()
 
 
-main.section("Notes", run, detect, evaluate, verify, demo)
+main.section("Notes", run, detect, evaluate, verify, check, demo)
 main.section("Service", serve)
 main.section("Keys, models and settings", key_group, crosswalk_group, models_group, config_group)
-main.section("Corpora and releases", corpus, review, audit)
+main.section("Corpora and releases", corpus, bundle_group, review, audit)
 main.section("This program", completion, version)

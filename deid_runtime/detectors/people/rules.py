@@ -10,7 +10,7 @@ from deid_runtime.detectors.people import cues
 from deid_runtime.detectors.people.cue_before import cue_before
 from deid_runtime.detectors.people.cued import by_credential, by_cue
 from deid_runtime.detectors.people.pairs import inverted, pair
-from deid_runtime.detectors.people.run import Person, Run
+from deid_runtime.detectors.people.run import Person, Run, is_new
 from deid_runtime.detectors.people.words import Case, Grade, Word, read_words
 from deid_runtime.lexicon.word_codes import PLACE
 from deid_runtime.spans import Span
@@ -19,6 +19,11 @@ from deid_runtime.spans import Span
 _SURE: Final = 0.7
 _SOURCES: Final = {True: ("rule:people",), False: ("rule:people:weak",)}
 
+#: Endings of diseases, procedures and drugs: such a word in no list is no name.
+_CLINICAL_ENDS: Final = (
+    "itis", "osis", "oma", "emia", "ectomy", "otomy", "ostomy", "pathy", "plasty", "scopy", "uria", "algia", "penia",
+    "mab", "nib", "pril", "olol", "statin", "azole", "cillin", "mycin", "vir",
+)  # fmt: skip
 #: Words before a lower-case word in no list that allow it to begin a name.
 _BEFORE_NEW: Final = cues.TITLES | cues.KIN | cues.PATIENT_LABELS | cues.STAFF_LABELS | cues.GREETINGS | {"is"}
 
@@ -87,6 +92,7 @@ def _person(run: Run) -> Person | None:
         or by_credential(run)
         or pair(run)
         or _alone(run)
+        or _unlisted(run)
         or _by_weak_cue(run)
         or _bare(run)
     )
@@ -112,6 +118,22 @@ def _alone(run: Run) -> Person | None:
     if word.is_possessive or run.text[word.end : word.end + 1] == ",":
         return Person(run.first, run.first, 0.7, False) if facts.given >= 2 else None
     return Person(run.first, run.first, 0.8 if facts.given >= 2 else 0.7, False)
+
+
+def _unlisted(run: Run) -> Person | None:
+    """Return a word in no list that does, suffers or owns what only a person can, or None.
+
+    Unlisted brands and eponyms are started, given and named too, but never denied a symptom or were phoned.
+    """
+    if run.last != run.first or run.case is not Case.TITLE:
+        return None
+    facts = run.facts(run.first)
+    if facts.grade is not Grade.UNKNOWN or not is_new(facts) or facts.key.endswith(_CLINICAL_ENDS):
+        return None
+    if run.is_thing(run.first, run.first) or run.follows_place(run.first) or not run.stands_free():
+        return None
+    is_person = cues.acts_as_person(run.text, run.words[run.first].end)
+    return Person(run.first, run.first, _SURE, False) if is_person else None
 
 
 def _by_weak_cue(run: Run) -> Person | None:
