@@ -72,7 +72,7 @@ PLAIN_WORDS: Final = frozenset(
 )
 
 
-def read_style(values: Iterable[str], default_year: int) -> DateStyle:
+def read_style(values: Iterable[str], default_year: int, locale: str = "US") -> DateStyle:
     """Return the style of the dates in ``values``; ``default_year`` is used when none of them has a year."""
     years: dict[int, int] = {}
     day_first = month_first = padded = bare = short = long = padded_days = in_figures = in_words = 0
@@ -122,6 +122,7 @@ def read_style(values: Iterable[str], default_year: int) -> DateStyle:
         short_months=short > long,
         padded_days=padded_days > 0,
         in_figures=in_figures >= max(in_words, 1),
+        locale=locale,
     )
 
 

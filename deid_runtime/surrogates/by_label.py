@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
-from deid_runtime.dates.holiday_days import HOLIDAYS
-from deid_runtime.dates.holidays import find_holiday, weekday_name
-from deid_runtime.dates.parts import LONGEST_DATE_CHARS
-from deid_runtime.dates.replace import replace_date
-from deid_runtime.dates.stated import day_named, month_of
+from deid_runtime.dates.holiday_days import holiday_names
+from deid_runtime.dates.holidays import weekday_name
+from deid_runtime.dates.parts import DateParts, Grain, single_dates
+from deid_runtime.dates.replace import moved_date
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.surrogates.ages import replace_age
 from deid_runtime.surrogates.contacts import replace_email, replace_ip, replace_url, replace_username
@@ -31,8 +30,6 @@ from deid_runtime.surrogates.places import (
     replace_zip,
 )
 
-_FEASTS: Final = tuple(holiday.name for holiday in HOLIDAYS if holiday.name)
-
 
 def _name(view: NoteView, index: int) -> str:
     return replace_name(view.patient, view.people, view.values[index], view.taken)
@@ -43,56 +40,59 @@ def _username(view: NoteView, index: int) -> str:
 
 
 def _age(view: NoteView, index: int) -> str:
-    end = view.spans[index].end
-    value = view.values[index]
-    return replace_age(value, view.text[end : end + AFTER_CHARS]) or _scrambled(view, value)
+    span, value = view.spans[index], view.values[index]
+    before, after = view.text[max(0, span.start - BEFORE_CHARS) : span.start], view.text[span.end :][:AFTER_CHARS]
+    return replace_age(value, after, before) or _scrambled(view, value)
 
 
 def _date(view: NoteView, index: int) -> str:
-    value = view.values[index]
-    hint = None
-    # only a day without a month needs the month of an earlier date
-    if not any(mark in value for mark in "/.-") and len(value) < 30:
-        for before in range(index - 1, max(-1, index - 40), -1):
-            if view.spans[before].label == "DATE" and (hint := month_of(view.values[before], view.dates)):
-                break
-    start = view.spans[index].start
-    years = view.years[view.text[max(0, start - BEFORE_CHARS) : start], value]
-    offset = view.patient.offset_days
-    if tells_over_89(years, view.note_year):
-        offset = grouped_offset(value, offset, view.dates, view.note_year, view.patient.keyed)
-    elif view.born is not None and years == (view.born.year,):
-        offset = birth_offset(value, offset, view.dates, view.born)
-    weekday = _weekday_of_holiday(view, index, offset)
-    if weekday is not None:
-        return weekday
-    moved = replace_date(value, offset, view.dates, hint)
+    value, parts = view.values[index], view.calendar[index]
+    moved = None
+    if parts is not None:
+        offset = _date_offset(view, index, parts)
+        moved = _weekday_of_holiday(view, index, parts, offset) or moved_date(parts, offset)
     if moved is not None:
         return moved
     if any(map(str.isdecimal, value)) or not 4 <= len(value) <= 40 or not any(map(str.isalpha, value)):
         return _scrambled(view, value)
     # Unknown words without digits are most likely a local feast, so a holiday is a plausible surrogate.
+    feasts = holiday_names(view.dates.locale)
     return first_free(
-        lambda n: case_like(view.patient.keyed.pick(_FEASTS, f"feast/{n}", normal_form(value)), value),
+        lambda n: case_like(view.patient.keyed.pick(feasts, f"feast/{n}", normal_form(value)), value),
         value,
         view.taken,
     )
 
 
-def _weekday_of_holiday(view: NoteView, index: int, offset: int) -> str | None:
-    """Return the shifted weekday for a holiday whose date is an adjacent span, else None.
+def _date_offset(view: NoteView, index: int, parts: DateParts) -> int:
+    """Return the days by which a date moves: those of the patient, unless it tells an age over 89 or a birth."""
+    start, offset = view.spans[index].start, view.patient.offset_days
+    years = view.years[view.text[max(0, start - BEFORE_CHARS) : start], view.values[index]]
+    if tells_over_89(years, view.note_year):
+        return grouped_offset(parts, offset, view.note_year, view.patient.keyed)
+    if view.born is not None and years == (view.born.year,):
+        return birth_offset(parts, offset, view.born)
+    return offset
+
+
+def _weekday_of_holiday(view: NoteView, index: int, parts: DateParts, offset: int) -> str | None:
+    """Return the weekday for a holiday beside its own date in another span, or None.
 
     A second date in place of the name would show that the original was a holiday.
     """
-    value = view.values[index]
-    found = find_holiday(value) if any(map(str.isalpha, value)) and len(value) <= LONGEST_DATE_CHARS else None
-    if found is None or day_named(value, view.dates) is not None:
+    days = list(single_dates(parts))
+    if len(days) != 1 or days[0].on is None:
         return None
     for step in (-1, 1):
-        day = day_named(view.beside(index, "DATE", step)[:LONGEST_DATE_CHARS], view.dates)
-        if day is not None and found.on(day.year) == day:
-            return weekday_name(day + timedelta(days=offset), value)
+        other = view.calendar.get(index + step) if view.beside(index, "DATE", step) else None
+        for day in single_dates(other) if other is not None else ():
+            if day.on is None and day.grain is Grain.DAY and _same_day(day, days[0]):
+                return weekday_name(days[0].on(days[0].year or 0) + timedelta(days=offset), view.values[index])
     return None
+
+
+def _same_day(first: DateParts, second: DateParts) -> bool:
+    return (first.year, first.month, first.day) == (second.year, second.month, second.day)
 
 
 def _scrambled(view: NoteView, value: str) -> str:

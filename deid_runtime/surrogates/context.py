@@ -6,9 +6,12 @@ initials, towns and abbreviations agree in all notes, and nothing is stored betw
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Final
 
+from deid_runtime.dates.forms import read_style
 from deid_runtime.spans import Note, Span
+from deid_runtime.surrogates.births import BirthEvidence, births_in, likely_birth
 from deid_runtime.surrogates.facilities import abbreviations, spelled_apart
 from deid_runtime.surrogates.forms import normal_form
 
@@ -30,6 +33,7 @@ class Context:
     - ``apart``: normal form of a facility -> a spelling of it in several words or with an apostrophe.
     - ``phones``: telephone numbers.
     - ``originals``: normal forms that no surrogate may have.
+    - ``born``, ``year``: with several notes, the date of birth and the main year that they tell, else None.
     """
 
     names: tuple[str, ...] = field(repr=False)
@@ -39,6 +43,8 @@ class Context:
     apart: Mapping[str, str] = field(repr=False)
     phones: tuple[str, ...] = field(repr=False)
     originals: frozenset[str] = field(repr=False)
+    born: date | None = field(default=None, repr=False)
+    year: int | None = field(default=None, repr=False)
 
 
 def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
@@ -49,8 +55,12 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     facilities: dict[str, None] = {}
     phones: dict[str, None] = {}
     originals: set[str] = set()
+    births: list[BirthEvidence] = []
+    dated: list[str] = []
     for note, spans in notes:
         values = [note.text[span.start : span.end] for span in spans]
+        births.append(births_in(note, spans, values))
+        dated += (value for span, value in zip(spans, values, strict=True) if span.label == "DATE")
         for index, (span, value) in enumerate(zip(spans, values, strict=True)):
             if span.label not in MOVING_LABELS:
                 originals.add(normal_form(value))
@@ -78,6 +88,8 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
         apart=spelled_apart(facilities),
         phones=tuple(phones),
         originals=frozenset(originals - {""}),
+        born=likely_birth(births) if len(births) > 1 else None,
+        year=read_style(dated, 0).year or None if len(births) > 1 else None,
     )
 
 

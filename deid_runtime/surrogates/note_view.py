@@ -10,16 +10,16 @@ from datetime import date
 from typing import Final
 
 from deid_runtime.dates.forms import read_style
-from deid_runtime.dates.parts import DateStyle
+from deid_runtime.dates.parts import DateParts, DateStyle
+from deid_runtime.dates.replace import read_dates
 from deid_runtime.records.birth_dates import date_of_birth
 from deid_runtime.spans import Note, Span
-from deid_runtime.surrogates.ages import stated_ages
+from deid_runtime.surrogates.births import births_in, likely_birth, patient_ages
 from deid_runtime.surrogates.context import Context, beside
 from deid_runtime.surrogates.forms import holds_text, normal_form
 from deid_runtime.surrogates.lists import places
 from deid_runtime.surrogates.over_89 import (
     BEFORE_CHARS,
-    is_of_patient_now,
     year_of_note,
     years_of_dates,
 )
@@ -59,9 +59,10 @@ class NoteView:
     context: Context = field(repr=False)
     people: People = field(repr=False)
     dates: DateStyle
+    calendar: Mapping[int, DateParts | None] = field(repr=False)  # index of a date -> its parts; None: unreadable
     years: Mapping[tuple[str, str], tuple[int, ...]] = field(repr=False)  # (text before a date, date) -> its years
     note_year: int  # the year at which ages are stated
-    born: date | None = field(repr=False)
+    born: date | None = field(repr=False)  # by the record, else as the notes tell it
     towns: Mapping[str, str] = field(repr=False)
     phones: Mapping[str, int] = field(repr=False)  # result of plan_phones
 
@@ -114,11 +115,15 @@ def view_note(named: Named, note: Note, spans: Sequence[Span], values: Sequence[
     """Return what the surrogates of ``spans`` depend on. The context of ``named`` must include this note."""
     patient = named.patient
     dated = dated_values(note, spans, values)
-    default_year = _default_year(patient)
+    default_year = named.context.year or _default_year(patient)
     dates = read_style((value for _, value in dated), default_year)
+    parts = read_dates([value for _, value in dated], dates)
     born = date_of_birth(patient.record.get("dob", ""))
     years = years_of_dates(dated, dates, born)
     note_year = year_of_ages(note, spans, values, years.values(), born, default_year)
+    if born is None:
+        born = named.context.born or likely_birth([births_in(note, spans, values, parts)])
+    at = [index for index, span in enumerate(spans) if span.label == "DATE"]
     return NoteView(
         patient=patient,
         text=note.text,
@@ -128,6 +133,7 @@ def view_note(named: Named, note: Note, spans: Sequence[Span], values: Sequence[
         context=named.context,
         people=named.people,
         dates=dates,
+        calendar=dict(zip(at, parts, strict=True)),
         years=years,
         note_year=note_year,
         born=born,
@@ -154,11 +160,7 @@ def year_of_ages(
     default: int,
 ) -> int:
     """Return the year at which the ages in the note are stated. ``years`` are the years of its dates."""
-    ages: list[int] = []
-    for span, value in zip(spans, values, strict=True):
-        before = note.text[max(0, span.start - BEFORE_CHARS) : span.start]
-        if span.label == "AGE" and is_of_patient_now(before):
-            ages += stated_ages(value, note.text[span.end : span.end + AFTER_CHARS])
+    ages = patient_ages(note.text, spans, values)
     return year_of_note([year for found in years for year in found], ages, born, default)
 
 

@@ -21,9 +21,7 @@ from deid_runtime.surrogates.keys import KEY_BYTES
 from deid_runtime.surrogates.line_breaks import unbroken, written_like
 from deid_runtime.surrogates.name_parts import record_roles
 from deid_runtime.surrogates.note_view import AFTER_CHARS, Named, dated_values, view_context, view_note, year_of_ages
-from deid_runtime.surrogates.over_89 import (
-    years_of_dates,
-)
+from deid_runtime.surrogates.over_89 import BEFORE_CHARS, years_of_dates
 from deid_runtime.surrogates.patient import DAYS_IN_WEEK, Patient, make_patient, offset_of
 from deid_runtime.surrogates.safe_harbor import KEPT, NO_YEAR, UNKNOWN_NOTE_YEAR, year_alone, zip3
 from deid_runtime.system.shown_ids import shown_id
@@ -171,7 +169,8 @@ class Surrogates:
                     stays = NO_YEAR
             elif self._is_safe_harbor:
                 if span.label == "AGE":
-                    stays = replace_age(value, note.text[span.end : span.end + AFTER_CHARS])
+                    before = note.text[max(0, span.start - BEFORE_CHARS) : span.start]
+                    stays = replace_age(value, note.text[span.end : span.end + AFTER_CHARS], before)
                 elif span.label == "ZIP":
                     stays = zip3(value)
                 elif span.label in KEPT:
