@@ -59,28 +59,26 @@ def settle(dates: Sequence[DateParts | None], style: DateStyle) -> list[DatePart
 
     ``style`` is that of the note. Dates that cannot be read (None) and dates that do not exist stay as they are.
     """
-    rows = [list(single_dates(parts)) if parts is not None else [] for parts in dates]
+    rows = [single_dates(parts) if parts is not None else [] for parts in dates]
     if not any(_is_open(single) for row in rows for single in row):
         return list(dates)
     known = _known(rows, style)
     last: tuple[date, Grain] | None = None
     settled: list[DateParts | None] = []
     for place, (parts, row) in enumerate(zip(dates, rows, strict=True)):
-        if parts is None or not row:
-            settled.append(parts)
-            continue
         found: list[DateParts] = []
         for index, single in enumerate(row):
-            if _is_open(single):
-                partners = (found[-1] if found else None, row[index + 1] if index + 1 < len(row) else None)
-                day = _settled_day(single, place, known, last, partners, _is_range(parts))
-                if day is not None:
-                    single = replace(single, year=day.year, month=day.month, day=day.day)
-            found.append(single)
             day = _day(single)
+            if _is_open(single) and parts is not None:
+                partners = (found[-1] if found else None, row[index + 1] if index + 1 < len(row) else None)
+                told = _settled_day(single, place, known, last, partners, is_range=_is_range(parts))
+                if told is not None and told != day:
+                    single, day = replace(single, year=told.year, month=told.month, day=told.day), told
+            found.append(single)
             if day is not None and day.year >= style.year - _YEARS_BEFORE:
                 last = (day, single.grain)
-        settled.append(_with_days(parts, iter(found)))
+        is_changed = parts is not None and any(new is not old for new, old in zip(found, row, strict=True))
+        settled.append(_with_days(parts, iter(found)) if parts is not None and is_changed else parts)
     return settled
 
 
@@ -110,6 +108,7 @@ def _settled_day(
     known: _Known | None,
     last: tuple[date, Grain] | None,
     partners: tuple[DateParts | None, DateParts | None],
+    *,
     is_range: bool,
 ) -> date | None:
     """Return the day of one date; None when nothing tells it. ``partners`` are those before and behind in its span."""

@@ -163,6 +163,8 @@ def _may_have_time(before: str, time: str) -> bool:
 def _read_days_of_month(found: re.Match[str], style: DateStyle, form: Form) -> DateParts | None:
     """Return ``5-7 September 2019`` or ``Sep 5-7, 2019`` as two dates of the same month."""
     month, year = found["month"], found["year"] or ""
+    if month.lower().rstrip(".") not in MONTH_OF:
+        return None  # "Fri 02-09"
     first, second = (
         _read(f"{day} {month}{year}" if form is Form.DAYS_OF_MONTH else f"{month} {day}{year}", style)
         for day in (found["first"], found["second"])

@@ -6,7 +6,7 @@ note. :func:`deid_runtime.dates.shift.shift` moves it by days, and :func:`deid_r
 the original format.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
@@ -129,10 +129,8 @@ class DateParts:
     on: Callable[[int], date] | None = field(default=None, repr=False)
 
 
-def single_dates(parts: DateParts) -> Iterator[DateParts]:
+def single_dates(parts: DateParts) -> list[DateParts]:
     """Return the dates in ``parts`` that stand for a day or period, in the order of the text; without lone weekdays."""
-    for piece in parts.pieces:
-        if isinstance(piece, DateParts):
-            yield from single_dates(piece)
-    if parts.year is not None:
-        yield parts
+    own = [parts] if parts.year is not None else []
+    inner = [single for piece in parts.pieces if isinstance(piece, DateParts) for single in single_dates(piece)]
+    return inner + own if inner else own

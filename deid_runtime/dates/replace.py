@@ -19,7 +19,8 @@ def read_dates(values: Sequence[str], style: DateStyle) -> list[DateParts | None
 
     Years and months that a date leaves out come from the other dates.
     """
-    return settle([parse_date(value, style) for value in values], style)
+    parts = {value: parse_date(value, style) for value in dict.fromkeys(values)}
+    return settle([parts[value] for value in values], style)
 
 
 def moved_date(parts: DateParts, offset: int) -> str | None:

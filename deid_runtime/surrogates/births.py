@@ -56,7 +56,7 @@ def births_in(
     days, months, years = [], [], []
     for index in cued:
         parts = dates[index]
-        singles = list(single_dates(parts)) if parts is not None else []
+        singles = single_dates(parts) if parts is not None else []
         day = _day(singles[0]) if len(singles) == 1 and singles[0].has_year else None
         if day is not None and singles[0].grain is Grain.DAY:
             days.append(day)

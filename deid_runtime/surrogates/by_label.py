@@ -80,19 +80,17 @@ def _weekday_of_holiday(view: NoteView, index: int, parts: DateParts, offset: in
 
     A second date in place of the name would show that the original was a holiday.
     """
-    days = list(single_dates(parts))
+    days = single_dates(parts)
     if len(days) != 1 or days[0].on is None:
         return None
     for step in (-1, 1):
         other = view.calendar.get(index + step) if view.beside(index, "DATE", step) else None
         for day in single_dates(other) if other is not None else ():
-            if day.on is None and day.grain is Grain.DAY and _same_day(day, days[0]):
-                return weekday_name(days[0].on(days[0].year or 0) + timedelta(days=offset), view.values[index])
+            if day.grain is Grain.DAY and day.on is None and day.year is not None:
+                named = days[0].on(day.year)
+                if (named.month, named.day) == (day.month, day.day):
+                    return weekday_name(named + timedelta(days=offset), view.values[index])
     return None
-
-
-def _same_day(first: DateParts, second: DateParts) -> bool:
-    return (first.year, first.month, first.day) == (second.year, second.month, second.day)
 
 
 def _scrambled(view: NoteView, value: str) -> str:

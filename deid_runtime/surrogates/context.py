@@ -17,6 +17,7 @@ from deid_runtime.surrogates.forms import normal_form
 
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
 _ADDRESS_GAP_CHARS: Final = 4
+_NO_YEAR: Final = 0
 
 #: Labels whose values are kept or shifted. They may equal an original, and they do not block other surrogates.
 MOVING_LABELS: Final = frozenset({"DATE", "AGE"})
@@ -49,6 +50,7 @@ class Context:
 
 def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     """Return the context of ``notes``, all of one patient. The spans of each note are sorted and disjoint."""
+    notes = list(notes)
     names: dict[str, None] = {}
     towns: dict[str, tuple[str, str, str]] = {}
     zips: dict[str, tuple[str, str]] = {}
@@ -59,8 +61,9 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     dated: list[str] = []
     for note, spans in notes:
         values = [note.text[span.start : span.end] for span in spans]
-        births.append(births_in(note, spans, values))
-        dated += (value for span, value in zip(spans, values, strict=True) if span.label == "DATE")
+        if len(notes) > 1:
+            births.append(births_in(note, spans, values))
+            dated += (value for span, value in zip(spans, values, strict=True) if span.label == "DATE")
         for index, (span, value) in enumerate(zip(spans, values, strict=True)):
             if span.label not in MOVING_LABELS:
                 originals.add(normal_form(value))
@@ -88,8 +91,8 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
         apart=spelled_apart(facilities),
         phones=tuple(phones),
         originals=frozenset(originals - {""}),
-        born=likely_birth(births) if len(births) > 1 else None,
-        year=read_style(dated, 0).year or None if len(births) > 1 else None,
+        born=likely_birth(births),
+        year=read_style(dated, _NO_YEAR).year or None,
     )
 
 
