@@ -18,6 +18,7 @@ Without any full date, the year is the main year of the note.
 import re
 from bisect import bisect_right
 from calendar import monthrange
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -25,7 +26,8 @@ from typing import Final
 
 from deid_runtime.dates.parts import DateParts, DateStyle, Grain, Piece, Role, single_dates
 
-_YEARS_BEFORE: Final = 1  # full dates further before the main year of the note are of history and birth
+_EARLIEST_NOTE: Final = 1990  # there were no electronic notes before
+_YEARS_BEFORE: Final = 1  # full dates further before the year of most full dates are of history and birth
 _YEARS_AHEAD: Final = 15  # later years are misspelt
 _FUTURE_FACTOR: Final = 3  # 90 days ahead are as likely as 270 days ago
 _LONGEST_RANGE_DAYS: Final = 300
@@ -41,6 +43,7 @@ class _Known:
     places: Sequence[int]
     days: Sequence[date] = field(repr=False)
     each: frozenset[date] = field(repr=False)
+    earliest_year: int
     first: date = field(repr=False)
     last: date = field(repr=False)
 
@@ -62,7 +65,8 @@ def settle(dates: Sequence[DateParts | None], style: DateStyle) -> list[DatePart
     rows = [single_dates(parts) if parts is not None else [] for parts in dates]
     if not any(_is_open(single) for row in rows for single in row):
         return list(dates)
-    known = _known(rows, style)
+    known = _known(rows)
+    earliest = known.earliest_year if known is not None else style.year - _YEARS_BEFORE
     last: tuple[date, Grain] | None = None
     settled: list[DateParts | None] = []
     for place, (parts, row) in enumerate(zip(dates, rows, strict=True)):
@@ -75,7 +79,7 @@ def settle(dates: Sequence[DateParts | None], style: DateStyle) -> list[DatePart
                 if told is not None and told != day:
                     single, day = replace(single, year=told.year, month=told.month, day=told.day), told
             found.append(single)
-            if day is not None and day.year >= style.year - _YEARS_BEFORE:
+            if day is not None and day.year >= earliest and single.grain in (Grain.DAY, Grain.MONTH):
                 last = (day, single.grain)
         is_changed = parts is not None and any(new is not old for new, old in zip(found, row, strict=True))
         settled.append(_with_days(parts, iter(found)) if parts is not None and is_changed else parts)
@@ -86,19 +90,26 @@ def _is_open(single: DateParts) -> bool:
     return not (single.has_year and single.has_month) and single.grain in (Grain.DAY, Grain.MONTH)
 
 
-def _known(rows: Sequence[Sequence[DateParts]], style: DateStyle) -> _Known | None:
-    """Return the full dates of the note's time; the months with a year when there are no full dates."""
+def _known(rows: Sequence[Sequence[DateParts]]) -> _Known | None:
+    """Return the full dates of the note's time; the months with a year when there are no full dates.
+
+    The note's time is around the year that most of them name, the latest of several such years.
+    """
     for grain in (Grain.DAY, Grain.MONTH):
         found = [
             (place, day)
             for place, row in enumerate(rows)
             for single in row
             if single.grain is grain and not _is_open(single) and (day := _day(single)) is not None
-            if style.year - _YEARS_BEFORE <= day.year <= style.year + _YEARS_AHEAD
         ]
-        if found:
-            places, days = zip(*found, strict=True)
-            return _Known(places, days, frozenset(days), min(days), max(days))
+        if not found:
+            continue
+        years = Counter(day.year for _, day in found)
+        of_notes = [year for year in years if year >= _EARLIEST_NOTE] or list(years)
+        main = max(of_notes, key=lambda year: (years[year], year))
+        span = range(main - _YEARS_BEFORE, main + _YEARS_AHEAD + 1)
+        places, days = zip(*((place, day) for place, day in found if day.year in span), strict=True)
+        return _Known(places, days, frozenset(days), span.start, min(days), max(days))
     return None
 
 

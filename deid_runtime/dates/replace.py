@@ -6,6 +6,8 @@ that do not exist stay invalid in the same way.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 from deid_runtime.dates.calendar import settle
 from deid_runtime.dates.parse import parse_date
@@ -13,14 +15,22 @@ from deid_runtime.dates.parts import DateParts, DateStyle
 from deid_runtime.dates.render import render
 from deid_runtime.dates.shift import shift
 
+_CENTURY: Final = 100
 
-def read_dates(values: Sequence[str], style: DateStyle) -> list[DateParts | None]:
+
+def read_dates(values: Sequence[str], style: DateStyle, years: Sequence[Sequence[int]] = ()) -> list[DateParts | None]:
     """Return the parts of each date of a note, in the order of the text; None for what cannot be read as a date.
 
-    Years and months that a date leaves out come from the other dates.
+    Years and months that a date leaves out come from the other dates. ``years`` are the years of each date, which
+    decide the century of years of two figures.
     """
     parts = {value: parse_date(value, style) for value in dict.fromkeys(values)}
-    return settle([parts[value] for value in values], style)
+    dates = [parts[value] for value in values]
+    for place, named in enumerate(years):
+        date = dates[place]
+        if date is not None and date.year is not None and date.has_year and date.year + _CENTURY in named:
+            dates[place] = replace(date, year=date.year + _CENTURY)
+    return settle(dates, style)
 
 
 def moved_date(parts: DateParts, offset: int) -> str | None:

@@ -117,9 +117,9 @@ def view_note(named: Named, note: Note, spans: Sequence[Span], values: Sequence[
     dated = dated_values(note, spans, values)
     default_year = named.context.year or _default_year(patient)
     dates = read_style((value for _, value in dated), default_year)
-    parts = read_dates([value for _, value in dated], dates)
     born = date_of_birth(patient.record.get("dob", ""))
     years = years_of_dates(dated, dates, born)
+    parts = read_dates([value for _, value in dated], dates, [years[pair] for pair in dated])
     note_year = year_of_ages(note, spans, values, years.values(), born, default_year)
     if born is None:
         born = named.context.born or likely_birth([births_in(note, spans, values, parts)])
