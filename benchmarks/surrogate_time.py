@@ -17,7 +17,8 @@ among them.
 number of days modulo 7.
 
 Dates 89 years and more before the latest of a note have no part in it: they would tell an age over 89, and get another
-year on purpose. The year of birth moves with the date of birth, so it has no part in the intervals of years.
+year on purpose. The year of birth moves with the date of birth, so it has no part in the intervals of years. Notes that
+name a year after 2039 have no part in anything: their figures are misread or misspelt.
 
 ``outside``: pairs of a period and a full date within it, of which the date lies outside after the shift. Periods move
 by whole periods and days by days, so no rule can keep all of these; they are told, not counted as broken.
@@ -53,6 +54,8 @@ _AFTER_DAYS: Final = 60
 _RECENT_DAYS: Final = 3 * 365
 _OVER_89_YEARS: Final = 89
 _OLDEST_PLAIN: Final = 89
+_EARLIEST_NOTE: Final = 1990
+_LATEST_YEAR: Final = 2039
 _BORN: Final = re.compile(r"(?:\bd\.?o\.?b\b\.?|\bborn|\bbirthdate|\bdate of birth)\W*(?:on|in)?\W*$", re.I)
 _CUE_CHARS: Final = 20
 
@@ -133,11 +136,18 @@ def measure(notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord]
     for note in notes:
         made = surrogates.replacements(Note(note.id, note.text, note.patient), note.spans, records.get(note.patient))
         pairs = _pairs(note, made, counts)
-        latest = max((pair.old.day for pair in pairs if pair.old.kind == "day"), default=None)
+        if any((pair.old.year or 0) > _LATEST_YEAR for pair in pairs):
+            counts.of["notes with years to come"] += 1
+            continue
+        days = [pair for pair in pairs if pair.old.kind == "day"]
+        latest = max((pair.old.day for pair in days if not pair.is_birth or len(days) == 1), default=None)
         if latest is None:
             continue
+        # A birth after all other dates is one of the century before, by a year of two figures.
+        pairs = [pair for pair in pairs if not (pair.is_birth and (pair.old.year or 0) > latest.year)]
         pairs = [pair for pair in pairs if not _is_of_old_age(pair.old, latest)]
-        shift = _check_timeline(note, pairs, counts)
+        dob = records[note.patient].fields.get("dob", "") if note.patient in records else ""
+        shift = _check_timeline(pairs, dob, counts)
         if shift is None:
             continue
         shifts[note.patient or note.id].add(shift)
@@ -184,7 +194,7 @@ def _is_of_old_age(mention: Mention, latest: date) -> bool:
     return mention.year is not None and latest.year - mention.year >= _OVER_89_YEARS
 
 
-def _check_timeline(note: AnnotatedNote, pairs: Sequence[Pair], counts: Counts) -> int | None:
+def _check_timeline(pairs: Sequence[Pair], dob: str, counts: Counts) -> int | None:
     """Count the faults of one note under one key; return the days by which its full dates moved."""
     full = [pair for pair in pairs if pair.old.kind == "day"]
     if not full:
@@ -201,7 +211,7 @@ def _check_timeline(note: AnnotatedNote, pairs: Sequence[Pair], counts: Counts) 
             days = [resolved.get(id(first)), resolved.get(id(second))]
             if None not in days and (days[1][0] - days[0][0]) != (days[1][1] - days[0][1]):
                 found["range"].append(first.shown)
-    _check_periods(pairs, found, counts)
+    _check_periods(pairs, dob, found, counts)
     _check_order(pairs, resolved, found, counts)
     for pair in pairs:
         if pair.old.weekday is None or pair.new.weekday is None:
@@ -225,7 +235,7 @@ def _resolved(
 ) -> dict[int, tuple[date, date]]:
     """Return the old and new day of each date that is full or resolvable; add those that moved otherwise."""
     resolved = {id(pair): (pair.old.day, pair.new.day) for pair in full}
-    visits = [pair.old.day for pair in full if not pair.is_birth]
+    visits = [pair.old.day for pair in full if not pair.is_birth and pair.old.day.year >= _EARLIEST_NOTE]
     if not visits:
         return resolved
     last = max(visits)
@@ -251,9 +261,12 @@ def _resolved(
     return resolved
 
 
-def _check_periods(pairs: Sequence[Pair], found: Mapping[str, list[str]], counts: Counts) -> None:
-    """Add months that moved by different numbers of months, and years by different numbers of years."""
-    born = {pair.old.year for pair in pairs if pair.is_birth}
+def _check_periods(pairs: Sequence[Pair], dob: str, found: Mapping[str, list[str]], counts: Counts) -> None:
+    """Add months that moved by different numbers of months, and years by different numbers of years.
+
+    ``dob`` is the date of birth in the patient's record.
+    """
+    born = {pair.old.year for pair in pairs if pair.is_birth or str(pair.old.year) in dob}
     for kind in ("month", "year"):
         moves: dict[int, str] = {}
         for pair in pairs:

@@ -31,6 +31,7 @@ _HOLIDAYS: Final = {
 _FIGURES: Final = re.compile(
     r"(?P<a>\d{1,2})(?:(?P<mark>[/.-])(?=\d{1,2}(?P=mark)\d)|/)(?P<b>\d{1,2})(?:[/.-](?P<year>\d{4}|\d{2}))?"
 )
+_PAIR: Final = re.compile(r"(?P<a>\d{1,2})[/.-](?P<b>\d{1,2})(?!\d)")
 _FORMS: Final = tuple(
     (kind, re.compile(pattern, re.I))
     for kind, pattern in (
@@ -97,7 +98,7 @@ class Mention:
 
 def is_day_first(values: Sequence[str]) -> bool | None:
     """Return whether figures of a note have the day first, by days over 12; None when both orders occur."""
-    found = [match for value in values if (match := _FIGURES.fullmatch(value))]
+    found = [match for value in values if (match := _PAIR.match(value))]
     first, second = any(int(each["a"]) > 12 for each in found), any(int(each["b"]) > 12 for each in found)
     return None if first and second else first
 

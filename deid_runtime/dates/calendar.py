@@ -10,7 +10,8 @@ changed, so its shift does not depend on the note. The rules, the first that app
 3. The day that another date of the note names in full is the same day (``7/23`` and ``07/23/2023``).
 4. The day lies within the full dates of the note, else up to 275 days before or 90 days after them: notes mention
    future days, but more often past ones. Of several such days it is the closest to the nearest full date in the text.
-5. A day without a month lies between the dates before and behind it in the text, else close to the one before it.
+5. A day without a month is that of a full date up to two months away (``7/15/24 ... on the 15th``). Else it lies
+   between the dates before and behind it in the text. Else it is close to the one before it.
 
 Without any full date, the year is the main year of the note.
 """
@@ -127,7 +128,7 @@ def _settled_day(
     behind = _day(partners[1]) if partners[1] is not None and not _is_open(partners[1]) else None
     if not single.has_month:
         following = behind or (known.behind(place) if known is not None else None)
-        return _day_without_month(single, before, last, following, is_range=is_range)
+        return _day_without_month(single, before, last, following, known, is_range=is_range)
     partner = before or behind
     if partner is not None:
         days = _in_years(single, range(partner.year - 1, partner.year + 2))
@@ -178,6 +179,7 @@ def _day_without_month(
     before: date | None,
     last: tuple[date, Grain] | None,
     following: date | None,
+    known: _Known | None,
     *,
     is_range: bool,
 ) -> date | None:
@@ -187,7 +189,7 @@ def _day_without_month(
         return None
     if before is None and last is not None and last[1] is Grain.MONTH and single.day <= _days_in(near):
         return near.replace(day=single.day)  # "in March ... on the 3rd"
-    months = (near.year * 12 + near.month - 1 + step for step in (-1, 0, 1, 2))
+    months = (near.year * 12 + near.month - 1 + step for step in (-2, -1, 0, 1, 2))
     days = [
         date(month // 12, month % 12 + 1, single.day)
         for month in months
@@ -196,8 +198,11 @@ def _day_without_month(
     if single.has_year:
         days = [day for day in days if day.year == single.year] or days
     days = _on_weekday(single, days)
+    named = [day for day in days if known is not None and day in known.each]
     if before is not None and is_range:
         days = [day for day in days if day >= before] or days
+    elif named:
+        days = named
     elif following is not None:
         days = [day for day in days if near <= day <= following] or days
     return min(days, key=lambda day: abs(day - near), default=None)
