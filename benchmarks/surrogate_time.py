@@ -9,8 +9,9 @@ only plain forms. A *timeline* is the dates of one note under one key. Counted a
 ``interval``: a full date that moved by other days than most full dates of the note; two months, or two years, that
 moved by different numbers of months or years; a date without its year or month (``7/23``, ``the 3rd``, ``Christmas``)
 that moved by other days. Such a date is *resolvable* when the recent full dates of the note lie within 90 days and
-exactly one year puts it between 120 days before and 60 days after them; a day alone, when exactly one month puts it
-among them.
+exactly one year puts it between 120 days before and 60 days after them; a day alone, when they lie within 31 days and
+exactly one month puts it among them. Neither is when a date with a year is not read, or when a date stands right before
+it.
 ``order``: a month or year that was wholly before a day or another period and is wholly behind it, or the reverse.
 ``range``: a mention of two dates that has another length.
 ``weekday``: a weekday beside its date that agreed with it and no longer does, or a lone weekday that moved by another
@@ -40,7 +41,7 @@ from pathlib import Path
 from typing import Final
 
 from measuring import RESULTS, describe_machine, write_results
-from surrogate_time_reader import Mention, is_day_first, latest_year, read_mentions
+from surrogate_time_reader import Mention, is_day_first, latest_year, names_year, read_mentions
 
 from deid_export.data.corpus import corpus_digest
 from deid_runtime.annotations.note import AnnotatedNote
@@ -51,6 +52,8 @@ from deid_runtime.surrogates import Surrogates
 _CLOSE_DAYS: Final = 90
 _BEFORE_DAYS: Final = 120
 _AFTER_DAYS: Final = 60
+_STAY_DAYS: Final = 31
+_GAP_CHARS: Final = 12
 _RECENT_DAYS: Final = 3 * 365
 _OVER_89_YEARS: Final = 89
 _OLDEST_PLAIN: Final = 89
@@ -81,6 +84,7 @@ class Pair:
     old: Mention = field(repr=False)
     new: Mention = field(repr=False)
     is_birth: bool
+    is_plain: bool  # no date with a year is left unread in the note, and none stands right before this one
     shown: str = field(repr=False)
 
 
@@ -135,19 +139,19 @@ def measure(notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord]
     shifts: dict[str, set[int]] = defaultdict(set)
     for note in notes:
         made = surrogates.replacements(Note(note.id, note.text, note.patient), note.spans, records.get(note.patient))
-        pairs = _pairs(note, made, counts)
+        dob = records[note.patient].fields.get("dob", "") if note.patient in records else ""
+        pairs = _pairs(note, made, dob, counts)
         if any((pair.old.year or 0) > _LATEST_YEAR for pair in pairs):
             counts.of["notes with years to come"] += 1
             continue
         days = [pair for pair in pairs if pair.old.kind == "day"]
-        latest = max((pair.old.day for pair in days if not pair.is_birth or len(days) == 1), default=None)
+        latest = max((pair.old.day for pair in days if not pair.is_birth), default=None)
         if latest is None:
             continue
         # A birth after all other dates is one of the century before, by a year of two figures.
         pairs = [pair for pair in pairs if not (pair.is_birth and (pair.old.year or 0) > latest.year)]
         pairs = [pair for pair in pairs if not _is_of_old_age(pair.old, latest)]
-        dob = records[note.patient].fields.get("dob", "") if note.patient in records else ""
-        shift = _check_timeline(pairs, dob, counts)
+        shift = _check_timeline(pairs, counts)
         if shift is None:
             continue
         shifts[note.patient or note.id].add(shift)
@@ -165,15 +169,21 @@ def measure(notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord]
             counts.fault("patients: several shifts", f"{patient} {sorted(days)}")
 
 
-def _pairs(note: AnnotatedNote, made: Sequence[str], counts: Counts) -> list[Pair]:
-    """Return the dates of a note that the reader reads, with their surrogates; ranges give two."""
+def _pairs(note: AnnotatedNote, made: Sequence[str], dob: str, counts: Counts) -> list[Pair]:
+    """Return the dates of a note that the reader reads, with their surrogates; ranges give two.
+
+    ``dob`` is the date of birth in the patient's record.
+    """
     values = [note.text[span.start : span.end] for span in note.spans]
     dated = [value for value, span in zip(values, note.spans, strict=True) if span.label == "DATE"]
     day_first, latest = is_day_first(dated), latest_year(dated)
+    unread = any(names_year(value) and not read_mentions(value, day_first, latest) for value in dated)
     pairs: list[Pair] = []
+    end = -_GAP_CHARS
     for span, value, new in zip(note.spans, values, made, strict=True):
         if span.label != "DATE":
             continue
+        is_plain, end = not unread and span.start - end > _GAP_CHARS, span.end
         old = read_mentions(value, day_first, latest)
         if not old:
             continue
@@ -183,10 +193,9 @@ def _pairs(note: AnnotatedNote, made: Sequence[str], counts: Counts) -> list[Pai
             continue
         counts.of["dates"] += 1
         is_birth = _BORN.search(note.text[max(0, span.start - _CUE_CHARS) : span.start]) is not None
-        pairs += (
-            Pair(first, second, is_birth, f"{note.id} {value!r} -> {new!r}")
-            for first, second in zip(old, read, strict=True)
-        )
+        is_birth = is_birth or any(each.year is not None and str(each.year) in dob for each in old)
+        shown = f"{note.id} {value!r} -> {new!r}"
+        pairs += (Pair(first, second, is_birth, is_plain, shown) for first, second in zip(old, read, strict=True))
     return pairs
 
 
@@ -194,7 +203,7 @@ def _is_of_old_age(mention: Mention, latest: date) -> bool:
     return mention.year is not None and latest.year - mention.year >= _OVER_89_YEARS
 
 
-def _check_timeline(pairs: Sequence[Pair], dob: str, counts: Counts) -> int | None:
+def _check_timeline(pairs: Sequence[Pair], counts: Counts) -> int | None:
     """Count the faults of one note under one key; return the days by which its full dates moved."""
     full = [pair for pair in pairs if pair.old.kind == "day"]
     if not full:
@@ -211,7 +220,7 @@ def _check_timeline(pairs: Sequence[Pair], dob: str, counts: Counts) -> int | No
             days = [resolved.get(id(first)), resolved.get(id(second))]
             if None not in days and (days[1][0] - days[0][0]) != (days[1][1] - days[0][1]):
                 found["range"].append(first.shown)
-    _check_periods(pairs, dob, found, counts)
+    _check_periods(pairs, found, counts)
     _check_order(pairs, resolved, found, counts)
     for pair in pairs:
         if pair.old.weekday is None or pair.new.weekday is None:
@@ -245,9 +254,11 @@ def _resolved(
         return resolved
     moved = timedelta(days=shift)
     for pair in pairs:
-        if pair.old.kind not in ("day of year", "day of month"):
+        if pair.old.kind not in ("day of year", "day of month") or not pair.is_plain:
             continue
         is_alone = pair.old.kind == "day of month"
+        if is_alone and (last - first).days > _STAY_DAYS:
+            continue
         start, end = (first, last) if is_alone else (first - timedelta(_BEFORE_DAYS), last + timedelta(_AFTER_DAYS))
         old = pair.old.days_in(start, end)
         if len(old) != 1:
@@ -261,12 +272,9 @@ def _resolved(
     return resolved
 
 
-def _check_periods(pairs: Sequence[Pair], dob: str, found: Mapping[str, list[str]], counts: Counts) -> None:
-    """Add months that moved by different numbers of months, and years by different numbers of years.
-
-    ``dob`` is the date of birth in the patient's record.
-    """
-    born = {pair.old.year for pair in pairs if pair.is_birth or str(pair.old.year) in dob}
+def _check_periods(pairs: Sequence[Pair], found: Mapping[str, list[str]], counts: Counts) -> None:
+    """Add months that moved by different numbers of months, and years by different numbers of years."""
+    born = {pair.old.year for pair in pairs if pair.is_birth}
     for kind in ("month", "year"):
         moves: dict[int, str] = {}
         for pair in pairs:

@@ -47,6 +47,7 @@ _FORMS: Final = tuple(
     )
 )
 _SHORT_YEARS: Final = 100
+_YEARS_AHEAD: Final = 15
 _NO_YEAR: Final = 2025  # the latest year of a note without a year of four figures
 _LONE_WEEKDAY: Final = re.compile(rf"{_WEEKDAY}\.?s?", re.I)
 _BESIDE: Final = re.compile(rf"{_WEEKDAY}\.?,? (?P<rest>.+)", re.I)
@@ -109,11 +110,16 @@ def latest_year(values: Sequence[str]) -> int:
     return max(years, default=_NO_YEAR)
 
 
+def names_year(value: str) -> bool:
+    """Return whether a date has a year of four figures, or three parts."""
+    return re.search(r"(?<!\d)(?:19|20)\d\d|\d\s?[/.-]\s?\w+\s?[/.-]\s?\d|\d{6}|['’]\d\d", value) is not None
+
+
 def read_mentions(value: str, day_first: bool | None, latest: int, original: Sequence[Mention] = ()) -> list[Mention]:
     """Return what ``value`` names: nothing, one date, or the two of a range.
 
-    A year of two figures is at most the year after ``latest``; in a surrogate, it is the one closest to its
-    ``original``.
+    A year of two figures is at most ``latest``, and not read when it may be up to 15 years later; in a surrogate, it is
+    the one closest to its ``original``.
     """
     text = value.strip()
     one = _read(text, day_first)
@@ -125,8 +131,10 @@ def read_mentions(value: str, day_first: bool | None, latest: int, original: Seq
             read = [replace(each, place=place) for place, each in enumerate(both) if each is not None]
     for place, each in enumerate(read):
         if each.year is not None and each.year < _SHORT_YEARS:
-            year = each.year + (2000 if 2000 + each.year <= latest + 1 else 1900)
+            year = each.year + (2000 if 2000 + each.year <= latest else 1900)
             old = original[place].year if len(original) == len(read) else None
+            if old is None and latest < 2000 + each.year <= latest + _YEARS_AHEAD:
+                return []
             if old is not None:
                 year = min((1900 + each.year, 2000 + each.year), key=lambda other: abs(other - old))
             read[place] = replace(each, year=year)

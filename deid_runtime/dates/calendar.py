@@ -11,7 +11,7 @@ changed, so its shift does not depend on the note. The rules, the first that app
 4. The day lies within the full dates of the note, else up to 275 days before or 90 days after them: notes mention
    future days, but more often past ones. Of several such days it is the closest to the nearest full date in the text.
 5. A day without a month is that of a full date up to two months away (``7/15/24 ... on the 15th``). Else it lies
-   between the dates before and behind it in the text. Else it is close to the one before it.
+   between the dates before and behind it in the text, or among the full dates. Else it is close to the one before it.
 
 Without any full date, the year is the main year of the note.
 """
@@ -31,6 +31,7 @@ _EARLIEST_NOTE: Final = 1990  # there were no electronic notes before
 _YEARS_BEFORE: Final = 1  # full dates further before the year of most full dates are of history and birth
 _YEARS_AHEAD: Final = 15  # later years are misspelt
 _FUTURE_FACTOR: Final = 3  # 90 days ahead are as likely as 270 days ago
+_FURTHEST_DAYS: Final = 275
 _LONGEST_RANGE_DAYS: Final = 300
 _LEAP_YEARS: Final = 4
 _TO: Final = re.compile(r"\s*(?:[-\u2010-\u2014]|to|through|thru|until|till)\s*", re.I)
@@ -52,6 +53,10 @@ class _Known:
         """Return the full date before ``place`` in the text, else the one behind it."""
         return self.days[max(bisect_right(self.places, place) - 1, 0)]
 
+    def nearest_to(self, day: date) -> date:
+        """Return the full date closest to ``day``."""
+        return min(self.days, key=lambda other: abs(other - day))
+
     def behind(self, place: int) -> date | None:
         """Return the full date behind ``place`` in the text."""
         index = bisect_right(self.places, place)
@@ -66,7 +71,7 @@ def settle(dates: Sequence[DateParts | None], style: DateStyle) -> list[DatePart
     rows = [single_dates(parts) if parts is not None else [] for parts in dates]
     if not any(_is_open(single) for row in rows for single in row):
         return list(dates)
-    known = _known(rows)
+    known = _known(rows, style)
     earliest = known.earliest_year if known is not None else style.year - _YEARS_BEFORE
     last: tuple[date, Grain] | None = None
     settled: list[DateParts | None] = []
@@ -91,10 +96,10 @@ def _is_open(single: DateParts) -> bool:
     return not (single.has_year and single.has_month) and single.grain in (Grain.DAY, Grain.MONTH)
 
 
-def _known(rows: Sequence[Sequence[DateParts]]) -> _Known | None:
+def _known(rows: Sequence[Sequence[DateParts]], style: DateStyle) -> _Known | None:
     """Return the full dates of the note's time; the months with a year when there are no full dates.
 
-    The note's time is around the year that most of them name, the latest of several such years.
+    The note's time is around the year that most of them name, of several such years the closest to the main year.
     """
     for grain in (Grain.DAY, Grain.MONTH):
         found = [
@@ -107,7 +112,7 @@ def _known(rows: Sequence[Sequence[DateParts]]) -> _Known | None:
             continue
         years = Counter(day.year for _, day in found)
         of_notes = [year for year in years if year >= _EARLIEST_NOTE] or list(years)
-        main = max(of_notes, key=lambda year: (years[year], year))
+        main = max(of_notes, key=lambda year: (years[year], -abs(year - style.year), year))
         span = range(main - _YEARS_BEFORE, main + _YEARS_AHEAD + 1)
         places, days = zip(*((place, day) for place, day in found if day.year in span), strict=True)
         return _Known(places, days, frozenset(days), span.start, min(days), max(days))
@@ -131,7 +136,7 @@ def _settled_day(
         return _day_without_month(single, before, last, following, known, is_range=is_range)
     partner = before or behind
     if partner is not None:
-        days = _in_years(single, range(partner.year - 1, partner.year + 2))
+        days = _on_weekday(single, _in_years(single, range(partner.year - 1, partner.year + 2)))
         ordered = [
             day
             for day in (days if is_range else ())
@@ -140,9 +145,12 @@ def _settled_day(
         return min(ordered or days, key=lambda day: abs(day - partner), default=None)
     if known is None:
         return None
+    distance = _distance(known, place)
     days = _in_years(single, range(known.first.year - 1, known.last.year + 2))
+    days = [day for day in days if distance(day)[0] <= _FURTHEST_DAYS] or days
+    days = _on_weekday(single, days)
     days = [day for day in days if day in known.each] or days
-    return min(days, key=_distance(known, place), default=None)
+    return min(days, key=distance, default=None)
 
 
 def _distance(known: _Known, place: int) -> Callable[[date], tuple[int, int]]:
@@ -157,14 +165,11 @@ def _distance(known: _Known, place: int) -> Callable[[date], tuple[int, int]]:
 
 
 def _in_years(single: DateParts, years: range) -> list[date]:
-    """Return the days of a date without a year in ``years``, only those on its weekday if there are any.
-
-    A 29 February is looked for in earlier years too.
-    """
+    """Return the days of a date without a year in ``years``. A 29 February is looked for in earlier years too."""
     days = [day for year in years if (day := _day(single, year)) is not None]
     if not days:
         days = [day for year in range(years.start - _LEAP_YEARS, years.start) if (day := _day(single, year))]
-    return _on_weekday(single, days)
+    return days
 
 
 def _on_weekday(single: DateParts, days: list[date]) -> list[date]:
@@ -189,12 +194,8 @@ def _day_without_month(
         return None
     if before is None and last is not None and last[1] is Grain.MONTH and single.day <= _days_in(near):
         return near.replace(day=single.day)  # "in March ... on the 3rd"
-    months = (near.year * 12 + near.month - 1 + step for step in (-2, -1, 0, 1, 2))
-    days = [
-        date(month // 12, month % 12 + 1, single.day)
-        for month in months
-        if 12 < month < 12 * 9999 and 1 <= single.day <= monthrange(month // 12, month % 12 + 1)[1]
-    ]
+    days = _in_months(single, near if known is None or before is not None else known.nearest_to(near))
+    days += _in_months(single, near)
     if single.has_year:
         days = [day for day in days if day.year == single.year] or days
     days = _on_weekday(single, days)
@@ -203,9 +204,23 @@ def _day_without_month(
         days = [day for day in days if day >= before] or days
     elif named:
         days = named
-    elif following is not None:
-        days = [day for day in days if near <= day <= following] or days
+    else:
+        between = [day for day in days if following is not None and near <= day <= following]
+        is_open = known is not None and near not in known.each  # the date before does not name its year either
+        among = [day for day in days if is_open and known is not None and known.first <= day <= known.last]
+        days = between or among or days
     return min(days, key=lambda day: abs(day - near), default=None)
+
+
+def _in_months(single: DateParts, near: date) -> list[date]:
+    """Return the days of a date without a month in the month of ``near`` and in the two before and behind it."""
+    months = (near.year * 12 + near.month - 1 + step for step in (-2, -1, 0, 1, 2))
+    number = single.day or 0
+    return [
+        date(month // 12, month % 12 + 1, number)
+        for month in months
+        if 12 < month < 12 * 9999 and 1 <= number <= monthrange(month // 12, month % 12 + 1)[1]
+    ]
 
 
 def _days_in(day: date) -> int:

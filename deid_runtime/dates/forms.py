@@ -9,7 +9,7 @@ from deid_runtime.dates.parts import LONGEST_DATE_CHARS, DateStyle, Piece, Role
 from deid_runtime.lexicon.calendar_words import ENGLISH, ENGLISH_FOUR_LETTERS, ENGLISH_SHORT, MONTH_OF, WEEKDAY_OF
 
 _EARLIEST_NOTE: Final = 1990  # before electronic notes
-_NEWEST_SHORT_YEAR: Final = 2039  # in a note without any full year, '40 is 1940
+_NEWEST_SHORT_YEAR: Final = 2029  # in a note without any full year, '31 is 1931: most such years are of births
 NUMERIC: Final = re.compile(
     r"(?<![\d])(?:"
     r"(?P<y1>\d{4})(?P<s1>[-/. ])(?P<m1>\d{1,2})(?P=s1)(?P<d1>\d{1,2})"

@@ -28,8 +28,11 @@ def read_dates(values: Sequence[str], style: DateStyle, years: Sequence[Sequence
     dates = [parts[value] for value in values]
     for place, named in enumerate(years):
         date = dates[place]
-        if date is not None and date.year is not None and date.has_year and date.year + _CENTURY in named:
-            dates[place] = replace(date, year=date.year + _CENTURY)
+        if date is None or date.year is None or not date.has_year or date.year in named:
+            continue
+        for year in (date.year + _CENTURY, date.year - _CENTURY):
+            if year in named:
+                dates[place] = replace(date, year=year)
     return settle(dates, style)
 
 

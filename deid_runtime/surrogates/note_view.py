@@ -20,6 +20,7 @@ from deid_runtime.surrogates.forms import holds_text, normal_form
 from deid_runtime.surrogates.lists import places
 from deid_runtime.surrogates.over_89 import (
     BEFORE_CHARS,
+    note_year_by_days,
     year_of_note,
     years_of_dates,
 )
@@ -123,6 +124,7 @@ def view_note(named: Named, note: Note, spans: Sequence[Span], values: Sequence[
     note_year = year_of_ages(note, spans, values, years.values(), born, default_year)
     if born is None:
         born = named.context.born or likely_birth([births_in(note, spans, values, parts)])
+    note_year = note_year_by_days(note_year, born, parts)
     at = [index for index, span in enumerate(spans) if span.label == "DATE"]
     return NoteView(
         patient=patient,

@@ -90,8 +90,9 @@ def years_of_dates(
     A two-digit year belongs to this century if that is at most 15 years after the main year of the note. When the note
     names only years of birth and of the distant past, the limit is 15 years after 2020.
 
-    Years of birth always stay in the past. A date is one of birth when its day is that of the record's date of birth or
-    of a date with a four-digit year. It is also one when the words before it say so.
+    Years of birth always stay in the past, at most the latest year of the other dates. A date is one of birth when its
+    day is that of the record's date of birth or of a date with a four-digit year. It is also one when the words before
+    it say so.
     """
     found = {(before, value): stated_years(value, style) for before, value in dates}
     births: dict[int, set[frozenset[int]]] = {}  # year -> for each of its dates, the set of its numbers
@@ -105,8 +106,12 @@ def years_of_dates(
     tells_time = style.year >= _EARLIEST_NOTE and (born is None or style.year != born.year)
     latest = (style.year if tells_time else _YEAR_UNTOLD) + _YEARS_AHEAD
 
+    visits = [year for (before, _), years in found.items() if not BIRTH_CUE.search(before) for year in years]
+
     def settled(before: str, value: str, year: int) -> int:
         is_short = str(year) not in value and any(map(str.isdecimal, value))
+        if is_short and visits and year > max(visits) and BIRTH_CUE.search(before):
+            return year - 100
         day = _numbers(value) - {year % 100}
         is_birth = any(day <= numbers for numbers in births.get(year, ()))
         is_past = is_birth or BIRTH_CUE.search(before) or year + 100 > latest
@@ -125,6 +130,18 @@ def _numbers(value: str) -> frozenset[int]:
 def tells_over_89(years: Sequence[int], note_year: int) -> bool:
     """Return whether one of ``years`` is so early that a person born then is over 89 in ``note_year``."""
     return bool(years) and min(years) <= note_year - GROUPED_AGE_YEARS
+
+
+def note_year_by_days(note_year: int, born: date | None, dates: Iterable[DateParts | None]) -> int:
+    """Return ``note_year``, less one when even the latest of ``dates`` is before the 90th birthday, in that year."""
+    if born is None or note_year != born.year + GROUPED_AGE_YEARS:
+        return note_year
+    singles = [single for parts in dates if parts is not None for single in single_dates(parts)]
+    last = [single for single in singles if single.year == note_year]
+    is_before = bool(last) and all(
+        single.grain is Grain.DAY and (single.month or 0, single.day or 0) < (born.month, born.day) for single in last
+    )
+    return note_year - is_before
 
 
 def grouped_offset(parts: DateParts, offset: int, note_year: int, keyed: Keyed) -> int:
