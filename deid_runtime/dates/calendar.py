@@ -10,8 +10,8 @@ changed, so its shift does not depend on the note. The rules, the first that app
 3. The day that another date of the note names in full is the same day (``7/23`` and ``07/23/2023``).
 4. The day lies within the full dates of the note, else up to 275 days before or 90 days after them: notes mention
    future days, but more often past ones. Of several such days it is the closest to the nearest full date in the text.
-5. A day without a month is that of a full date up to two months away (``7/15/24 ... on the 15th``). Else it lies
-   between the dates before and behind it in the text, or among the full dates. Else it is close to the one before it.
+5. A day without a month lies between the date before it in the text and the full date behind it. Else it is that of a
+   full date up to two months away (``7/15/24 ... on the 15th``), or among the full dates, or close to the date before.
 
 Without any full date, the year is the main year of the note.
 """
@@ -166,10 +166,8 @@ def _distance(known: _Known, place: int) -> Callable[[date], tuple[int, int]]:
 
 def _in_years(single: DateParts, years: range) -> list[date]:
     """Return the days of a date without a year in ``years``. A 29 February is looked for in earlier years too."""
-    days = [day for year in years if (day := _day(single, year)) is not None]
-    if not days:
-        days = [day for year in range(years.start - _LEAP_YEARS, years.start) if (day := _day(single, year))]
-    return days
+    first = years.start - (_LEAP_YEARS if (single.month, single.day) == (2, 29) else 0)
+    return [day for year in range(first, years.stop) if (day := _day(single, year)) is not None]
 
 
 def _on_weekday(single: DateParts, days: list[date]) -> list[date]:
@@ -199,16 +197,14 @@ def _day_without_month(
     if single.has_year:
         days = [day for day in days if day.year == single.year] or days
     days = _on_weekday(single, days)
-    named = [day for day in days if known is not None and day in known.each]
     if before is not None and is_range:
         days = [day for day in days if day >= before] or days
-    elif named:
-        days = named
     else:
         between = [day for day in days if following is not None and near <= day <= following]
+        named = [day for day in days if known is not None and day in known.each]
         is_open = known is not None and near not in known.each  # the date before does not name its year either
         among = [day for day in days if is_open and known is not None and known.first <= day <= known.last]
-        days = between or among or days
+        days = between or named or among or days
     return min(days, key=lambda day: abs(day - near), default=None)
 
 
