@@ -164,9 +164,9 @@ def measure(notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord]
     for (patient, _), found in births.items():
         if len(found) > 1:
             counts.fault("births: several surrogates", f"{patient} {sorted(found)}")
-    for patient, days in shifts.items():
-        if len(days) > 1:
-            counts.fault("patients: several shifts", f"{patient} {sorted(days)}")
+    for patient, moves in shifts.items():
+        if len(moves) > 1:
+            counts.fault("patients: several shifts", f"{patient} {sorted(moves)}")
 
 
 def _pairs(note: AnnotatedNote, made: Sequence[str], dob: str, counts: Counts) -> list[Pair]:
@@ -211,14 +211,14 @@ def _check_timeline(pairs: Sequence[Pair], counts: Counts) -> int | None:
     moves = Counter((pair.new.day - pair.old.day).days for pair in full)
     shift = moves.most_common(1)[0][0]
     counts.of["timelines"] += 1
-    found = {kind: [] for kind in ("interval", "order", "range", "weekday")}
+    found: dict[str, list[str]] = {kind: [] for kind in ("interval", "order", "range", "weekday")}
     found["interval"] += [pair.shown for pair in full if (pair.new.day - pair.old.day).days != shift]
     resolved = _resolved(pairs, full, shift, found["interval"], counts)
     for first, second in pairwise(pairs):
         if first.old.place == 0 and second.old.place == 1:
             counts.of["ranges"] += 1
-            days = [resolved.get(id(first)), resolved.get(id(second))]
-            if None not in days and (days[1][0] - days[0][0]) != (days[1][1] - days[0][1]):
+            start, end = resolved.get(id(first)), resolved.get(id(second))
+            if start is not None and end is not None and end[0] - start[0] != end[1] - start[1]:
                 found["range"].append(first.shown)
     _check_periods(pairs, found, counts)
     _check_order(pairs, resolved, found, counts)
