@@ -3,8 +3,9 @@
     python benchmarks/surrogate_time.py --notes train [--keys 12] [--every 1]
 
 Method: the dates and ages of the annotated notes (*gold* spans) get surrogates, note by note, under ``--keys`` keys.
-The dates of the original and of the result are read by ``surrogate_time_reader.py``, which shares no code with what moves
-them and reads only plain forms. A *timeline* is the dates of one note under one key. Counted are timelines with any of:
+The dates of the original and of the result are read by ``surrogate_time_reader.py``, which shares no code with what
+moves them and reads only plain forms. A *timeline* is the dates of one note under one key. Counted are timelines with
+any of:
 
 ``interval``: a full date that moved by other days than most full dates of the note; two months, or two years, that
 moved by different numbers of months or years; a date without its year or month (``7/23``, ``the 3rd``, ``Christmas``)
@@ -101,7 +102,7 @@ def main() -> None:
     machine = describe_machine()
     notes, records = read_annotated([options.notes])[:: options.every], read_records([options.notes])
     digest = corpus_digest(notes)
-    notes = [replace(note, spans=[span for span in note.spans if span.label in _TIMED]) for note in notes]
+    notes = [replace(note, spans=tuple(span for span in note.spans if span.label in _TIMED)) for note in notes]
     counts = Counts()
     for number in range(options.keys):
         measure(notes, records, hashlib.sha256(f"benchmark {number}".encode()).digest(), counts)
