@@ -45,9 +45,18 @@ class _Known:
     places: Sequence[int]
     days: Sequence[date] = field(repr=False)
     each: frozenset[date] = field(repr=False)
+    ordered: Sequence[date] = field(repr=False)  # each date once, ascending
     earliest_year: int
-    first: date = field(repr=False)
-    last: date = field(repr=False)
+
+    @property
+    def first(self) -> date:
+        """The earliest date."""
+        return self.ordered[0]
+
+    @property
+    def last(self) -> date:
+        """The latest date."""
+        return self.ordered[-1]
 
     def nearest(self, place: int) -> date:
         """Return the full date before ``place`` in the text, else the one behind it."""
@@ -55,7 +64,8 @@ class _Known:
 
     def nearest_to(self, day: date) -> date:
         """Return the full date closest to ``day``."""
-        return min(self.days, key=lambda other: abs(other - day))
+        index = bisect_right(self.ordered, day)
+        return min(self.ordered[max(index - 1, 0) : index + 1], key=lambda other: abs(other - day))
 
     def behind(self, place: int) -> date | None:
         """Return the full date behind ``place`` in the text."""
@@ -115,7 +125,7 @@ def _known(rows: Sequence[Sequence[DateParts]], style: DateStyle) -> _Known | No
         main = max(of_notes, key=lambda year: (years[year], -abs(year - style.year), year))
         span = range(main - _YEARS_BEFORE, main + _YEARS_AHEAD + 1)
         places, days = zip(*((place, day) for place, day in found if day.year in span), strict=True)
-        return _Known(places, days, frozenset(days), span.start, min(days), max(days))
+        return _Known(places, days, frozenset(days), sorted(set(days)), span.start)
     return None
 
 

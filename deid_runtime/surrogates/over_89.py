@@ -107,10 +107,11 @@ def years_of_dates(
     latest = (style.year if tells_time else _YEAR_UNTOLD) + _YEARS_AHEAD
 
     visits = [year for (before, _), years in found.items() if not BIRTH_CUE.search(before) for year in years]
+    latest_visit = max(visits, default=None)
 
     def settled(before: str, value: str, year: int) -> int:
         is_short = str(year) not in value and any(map(str.isdecimal, value))
-        if is_short and visits and year > max(visits) and BIRTH_CUE.search(before):
+        if is_short and latest_visit is not None and year > latest_visit and BIRTH_CUE.search(before):
             return year - 100
         day = _numbers(value) - {year % 100}
         is_birth = any(day <= numbers for numbers in births.get(year, ()))
