@@ -159,7 +159,7 @@ def measure(notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord]
         if shift is None:
             continue
         shifts[note.patient or note.id].add(shift)
-        _check_births(note, pairs, shift, counts)
+        _check_births(note, pairs, dob, shift, counts)
         for pair in pairs:
             if pair.is_birth:
                 births[note.patient or note.id, pair.old.as_text()].add(pair.new.as_text())
@@ -310,9 +310,12 @@ def _check_order(
 _PERIODS: Final = ("month", "year")
 
 
-def _check_births(note: AnnotatedNote, pairs: Sequence[Pair], shift: int, counts: Counts) -> None:
-    """Add ages that no longer agree with the date or year of birth, and years that disagree with the date."""
-    births = [pair for pair in pairs if pair.is_birth]
+def _check_births(note: AnnotatedNote, pairs: Sequence[Pair], dob: str, shift: int, counts: Counts) -> None:
+    """Add ages that no longer agree with the date or year of birth, and years that disagree with the date.
+
+    Births of another year than the date of birth in the record, ``dob``, are not the patient's.
+    """
+    births = [pair for pair in pairs if pair.is_birth and (not dob or str(pair.old.year) in dob)]
     days = {pair.old.day.year: pair.new.day.year for pair in births if pair.old.kind == "day"}
     for pair in pairs:
         if pair.old.kind == "year" and pair.old.year in days:

@@ -32,7 +32,7 @@ def faults(check, marked, made, dob=""):
     labelled = check.AnnotatedNote(note.id, note.patient, "", note.text, tuple(spans))
     pairs = check._pairs(labelled, made, dob, counts)
     shift = check._check_timeline(pairs, counts)
-    check._check_births(labelled, pairs, shift, counts)
+    check._check_births(labelled, pairs, dob, shift, counts)
     return {kind.split(": ")[1] for kind in counts.faults} - {"any"}
 
 
@@ -99,3 +99,4 @@ def test_ages_and_births_that_disagree_are_reported(check):
     assert faults(check, marked, ["2/18/1951", "1951", *visits]) == set()
     assert faults(check, marked, ["2/18/1951", "1952", *visits]) == {"year disagrees"}
     assert "age disagrees" in faults(check, marked, ["2/18/1947", "1947", *visits])
+    assert faults(check, marked, ["2/18/1951", "1952", *visits], dob="1931-02-08") == set()
