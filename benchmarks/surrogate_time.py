@@ -110,6 +110,7 @@ def main() -> None:
         "question": __doc__.splitlines()[0],
         "machine": machine,
         "keys": options.keys,
+        "every": options.every,
         "notes": len(notes),
         "corpus_sha256": digest,
         "compared": dict(sorted(counts.of.items())),
