@@ -15,9 +15,11 @@ from typing import Final
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.numbers import ORDINAL_WORDS, ordinal, ordinal_ending
 from deid_runtime.lexicon.vocabulary import street_kinds
+from deid_runtime.surrogates.clinical import clinical_initials
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.lists import names, phrases
 from deid_runtime.surrogates.patient import Patient, first_free
+from deid_runtime.surrogates.words_by_locale import chain_of, words_of
 
 _LONGEST_PHRASE_CHARS: Final = 160
 _TOKEN: Final = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+(?:['’ʻʼ][^\W\d_]+)*|[\W_]", re.I)
@@ -29,12 +31,16 @@ _SPECIALTY: Final = re.compile(
     re.I,
 )
 _LEAST_CHAIN: Final = 3  # with fewer chain names in the same written form, other names are candidates too
+#: A brand of words run together, such as LifeFlight, and its words; the prefix of a family name is no such word.
+_JOINED: Final = re.compile(r"(?!(?:Mac|Mc|De|Del|Di|Du|La|Le|Van|Von|Fitz|St)[A-Z])(?:[A-Z][a-z]+){2,4}")
+_JOINED_WORD: Final = re.compile(r"[A-Z][a-z]+")
 _INNER_CAPITAL: Final = re.compile(r"[A-Z][a-z]+[A-Z]")
 #: Word endings that take the second capital of an original with an inner capital, such as LifeBridge.
 _SECOND_HALF: Final = re.compile(
     r"(?<=[a-z]{3})(?:wood|dale|view|field|brook|ford|bridge|ridge|hurst|crest|gate|haven|water|mont|bury|worth|land|side|"
     r"lake|vale|croft|mere|shore|bend|well|bourne|ville|burg|more|moor|wick|town|stone|way|ton|ley|ham|ter)$"
 )
+_LONGEST_CODE: Final = 4  # letters of a chain that is an abbreviation, such as CVS
 _LOWER_CASE_LETTERS: Final = 3  # longer lower-case strings are words, not abbreviations
 _SKIPPED: Final = frozenset({"of", "the", "and", "at", "for"})  # words that abbreviations leave out
 _LEAST_POSSESSIVE: Final = 3  # characters
@@ -57,6 +63,10 @@ _NUMBERED_ROADS: Final = frozenset(
     """county state us interstate federal old township parish ranch farm forest rural star hwy highway route road rd fm
     cr sr""".split()
 )
+#: Words before the number of a room; its floor is the digits before the last two.
+_ROOMS: Final = frozenset("apt bay bed cubicle office rm room rooms ste suite unit ward".split())
+_ROOMS_ON_FLOOR: Final = 40  # most floors have fewer rooms: such a number stays in this range
+_ROYAL: Final = frozenset({"royal", "queens", "kings"})
 _LETTER_TURNS: Final = 8  # number of draws to find a word with another first letter than the original
 _VOWEL: Final = re.compile("[AEIOUY]")
 _KEPT_ENDINGS: Final = ("RMC", "MC", "GH", "CH", "H", "PD", "FD")
@@ -87,12 +97,13 @@ class Around:
     """What is known around a name.
 
     ``town`` returns the surrogate of a town, or None. ``full_names`` maps first letters to the full name and comes from
-    :func:`abbreviations`. ``apart`` comes from :func:`spelled_apart`.
+    :func:`abbreviations`. ``apart`` comes from :func:`spelled_apart`. ``locale`` is that of the note.
     """
 
     town: Callable[[str], str | None] = field(repr=False)
     full_names: Mapping[str, str] = field(repr=False)
     apart: Mapping[str, str] = field(default_factory=dict, repr=False)
+    locale: str = "US"
 
 
 def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str], around: Around) -> str:
@@ -112,26 +123,29 @@ def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str
         if value.isalpha():
             made = "".join(string.capwords(word) if word.islower() else word for word in made.split(" "))
         return case_like(made, value)
-    chain = phrases().chains.get(form)
-    if chain and kind in ("facility", "organization"):
-        options = _written_alike(chain, form)
-        return first_free(lambda n: case_like(patient.keyed.pick(options, f"chain/{n}", form), value), value, taken)
+    chain = chain_of(form, around.locale) if kind in ("facility", "organization") else None
+    if chain is not None:
+        options = _written_alike(chain[1], chain[0])
+        return first_free(lambda n: _chain_like(patient.keyed.pick(options, f"chain/{n}", form), value), value, taken)
     letters = value.upper() if len(value) <= _LOWER_CASE_LETTERS else value  # mta is read as MTA
     if kind in ("facility", "organization") and _ABBREVIATION.fullmatch(letters):
         return first_free(lambda n: _other_letters(patient, kind, value, around, n), value, taken)
     return first_free(lambda n: _other_words(patient, kind, value, around, n), value, taken)
 
 
-def _written_alike(chain: Sequence[str], form: str) -> Sequence[str]:
-    """Return the names of ``chain`` written like the one with normal form ``form``, word by word.
+def _written_alike(chain: Sequence[str], own: str) -> Sequence[str]:
+    """Return the names of ``chain`` written like ``own``, word by word.
 
     Compared are words in capitals, in title case, or in neither. If there are too few such names, return those with as
     many words; else all.
     """
-    own = next(name for name in chain if normal_form(name) == form)
     written = [name for name in chain if _cases(name) == _cases(own)]
     as_long = [name for name in chain if len(name.split()) == len(own.split())]
     return next((options for options in (written, as_long) if len(options) >= _LEAST_CHAIN), chain)
+
+
+def _chain_like(name: str, value: str) -> str:
+    return name.upper() if value.isupper() and len(value) > _LONGEST_CODE else case_like(name, value)
 
 
 def _cases(name: str) -> list[tuple[bool, bool]]:
@@ -148,22 +162,37 @@ def _other_letters(patient: Patient, kind: str, value: str, around: Around, atte
     letters = "".join(char for char in value if char.isalpha()).upper()
     full = around.full_names.get(letters)
     if full is not None and attempt == 0:
-        made = _other_words(patient, kind, full, Around(around.town, {}), 0)
+        made = _other_words(patient, kind, full, Around(around.town, {}, locale=around.locale), 0)
         initials = _first_letters(made, is_short=_first_letters(full, is_short=False) != letters)
+        if initials.lower() in clinical_initials() and letters.lower() not in clinical_initials():
+            initials = ""  # an abbreviation that reads as a finding would be worse than one of its own
         if len(initials) == len(letters):
             chars = iter(initials)
             return "".join(case_like(next(chars), char) if char.isalpha() else char for char in value)
-        if value.isalpha():  # the surrogate of the full name may have another number of words
+        if initials and value.isalpha():  # the surrogate of the full name may have another number of words
             return case_like(initials, value)
     ending = next((end for end in _KEPT_ENDINGS if letters.endswith(end) and len(letters) > len(end) + 1), "")
     head = value[: len(value) - len(ending)] if value.endswith(ending) else value
-    return scramble(patient.keyed, f"abbreviation/{attempt}", head, identity=letters) + value[len(head) :]
+    return _plain_letters(patient, f"abbreviation/{attempt}", head, letters) + value[len(head) :]
+
+
+def _plain_letters(patient: Patient, purpose: str, value: str, identity: str | None = None) -> str:
+    """Return ``value`` with other letters and digits that are no clinical abbreviation, if possible."""
+    drawn = ""
+    for turn in range(_LETTER_TURNS):
+        drawn = scramble(patient.keyed, f"{purpose}/{turn}" if turn else purpose, value, identity=identity)
+        if normal_form(drawn) not in clinical_initials():
+            break
+    return drawn
 
 
 def _other_words(patient: Patient, kind: str, value: str, around: Around, attempt: int) -> str:
     kept = phrases().kept["facility" if kind == "organization" else kind]
     tokens = _TOKEN.findall(value)
-    is_kept = [_stays(token, kept, kind) or _is_road_letter(tokens, place) for place, token in enumerate(tokens)]
+    is_kept = [
+        _stays(token, kept, kind) or _is_road_letter(tokens, place) or _is_royal(tokens, place, kept)
+        for place, token in enumerate(tokens)
+    ]
     is_telling = [_tells(token) and not stays for token, stays in zip(tokens, is_kept, strict=True)]
     name_at = _name_of_kind_words(kind, tokens, is_telling)
     if name_at is not None:
@@ -177,7 +206,7 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
         telling = [i for i in places if tokens[i].lower() not in _HEADS]
         if not telling and len(places) == 1 and kind in ("facility", "organization"):  # the Clinic gets a name
             head = tokens[places[0]]
-            [name] = _phrase(patient, kind, [head], tokens[: places[0]], normal_form(value), attempt)
+            [name] = _phrase(patient, kind, [head], tokens[: places[0]], normal_form(value), attempt, around.locale)
             tokens[places[0]] = f"{case_like(name, head)} {head}"
             return "".join(tokens)
         is_kept[min(telling or places)] = False
@@ -189,13 +218,19 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
             out.append(token)
             index += 1
         elif token[0].isdecimal():
-            out.append(_other_number(patient, kind, token, attempt))
+            out.append(_other_number(patient, kind, tokens, index, attempt))
             index += 1
         else:
             end = _run_end(tokens, is_kept, index)
             out.append(_other_run(patient, kind, tokens, index, end, around, attempt))
             index = end
     return "".join(out)
+
+
+def _is_royal(tokens: Sequence[str], index: int, kept: frozenset[str]) -> bool:
+    """Return whether a word is the Royal of ``Royal Infirmary``."""
+    behind = tokens[index + 2].lower() if index + 2 < len(tokens) and tokens[index + 1] == " " else ""
+    return tokens[index].lower() in _ROYAL and behind in kept and index > 0
 
 
 def _tells(token: str) -> bool:
@@ -294,12 +329,25 @@ def _is_short_code(tokens: Sequence[str], index: int) -> bool:
     return token.isupper() and len(token) <= 4 and any(other.isalpha() and not other.isupper() for other in tokens)
 
 
-def _other_number(patient: Patient, kind: str, token: str, attempt: int) -> str:
+def _other_number(patient: Patient, kind: str, tokens: Sequence[str], index: int, attempt: int) -> str:
+    token = tokens[index]
+    if kind == "place" and 3 <= len(token) <= 4 and token.isdecimal() and token[0] != "0":
+        words = [word.lower() for word in tokens[:index] if word[0].isalpha()]
+        if not words or words[-1] in _ROOMS:
+            return _room(patient, token, attempt)
     found = _ORDINAL_FIGURE.fullmatch(token)
     if found:
         number = int(_digits(patient, kind, found[1], attempt))
         return f"{number}{case_like(ordinal_ending(number), found[2])}"
     return _digits(patient, kind, token, attempt)
+
+
+def _room(patient: Patient, digits: str, attempt: int) -> str:
+    """Return another room: rooms of one floor stay on one floor, and different rooms stay different."""
+    floor, room = digits[:-2], int(digits[-2:])
+    size = _ROOMS_ON_FLOOR if room < _ROOMS_ON_FLOOR else 100
+    made = patient.keyed.permute(room, size, f"room {floor}/{size}/{attempt}")
+    return f"{_digits(patient, 'floor', floor, 0)}{made:02}"
 
 
 def _digits(patient: Patient, kind: str, digits: str, attempt: int) -> str:
@@ -317,6 +365,12 @@ def _other_run(
     town = around.town(run) if attempt == 0 and kind != "street" else None
     if town is not None:
         return case_like(town, run)
+    chain = chain_of(form, around.locale) if kind in ("facility", "organization") else None
+    if chain is not None:
+        return _chain_like(patient.keyed.pick(_written_alike(chain[1], chain[0]), f"chain/{attempt}", form), run)
+    if _JOINED.fullmatch(run):
+        parts = _JOINED_WORD.findall(run)
+        return "".join(_phrase(patient, kind, parts, tokens[:start], form, attempt, around.locale))
     words = run.split(" ")
     if len(words) == 1 and words[0].lower() in ORDINAL_WORDS:
         number = int(_digits(patient, kind, str(ORDINAL_WORDS[words[0].lower()]), attempt))
@@ -328,8 +382,10 @@ def _other_run(
             return run
         if kind in ("facility", "organization") and len(run) > 1:
             return _other_letters(patient, kind, run, around, attempt)
-        return scramble(patient.keyed, f"{kind} letters/{attempt}", run)
-    made = _phrase(patient, kind, words, tokens[:start], form, attempt)
+        if kind == "place" and run in "NSEW" and start and tokens[start - 1][0].isdecimal():  # 5W
+            return "NSEW"[("NSEW".index(run) + 1 + patient.keyed.number(f"wing/{attempt}", run) % 3) % 4]
+        return _plain_letters(patient, f"{kind} letters/{attempt}", run)
+    made = _phrase(patient, kind, words, tokens[:start], form, attempt, around.locale)
     cased = [_word_like(new, words[min(place, len(words) - 1)]) for place, new in enumerate(made)]
     return " ".join(cased)
 
@@ -344,10 +400,11 @@ def _word_like(new: str, word: str) -> str:
 
 
 def _phrase(
-    patient: Patient, kind: str, words: Sequence[str], before: Sequence[str], form: str, attempt: int
+    patient: Patient, kind: str, words: Sequence[str], before: Sequence[str], form: str, attempt: int, locale: str
 ) -> list[str]:
     """Return about as many identifying words as ``words``, of the kind that the words before them suggest."""
-    listed = phrases()
+    listed = words_of(locale)
+    own = {normal_form(word) for word in words}
 
     def pick(options: Sequence[str], purpose: str) -> str:
         return patient.keyed.pick(options, f"{kind} {purpose}/{attempt}", form)
@@ -363,16 +420,19 @@ def _phrase(
     last, ending = words[-1], _ending(words[-1])
     previous = next((token.lower() for token in reversed(before) if token[0].isalpha()), "")
     if previous in ("st", "saint", "ste", "san", "santa", "sainte", "st."):
-        return [pick_first(listed.saints, "saint") + ending]
+        return [pick_first(phrases().saints, "saint") + ending]
     if kind == "street" and len(words) == 1:
         return [pick_first(listed.streets, "name") + ending]
     if len(words) == 1:
         is_person = normal_form(last.removesuffix(ending)) in names().family or ending or previous == "and"
         is_person = is_person or "&" in before
-        options = names().pools["english", ""] if is_person and kind != "place" else listed.singles
+        if kind == "place":
+            options: Sequence[str] = listed.wards
+        else:
+            options = names().pools["english", ""] if is_person else listed.singles
         return [pick_first(options, "single") + ending]
-    first = pick_first(listed.firsts, "first")
-    feature = pick([word for word in listed.features if word != first], "feature")
+    first = pick_first([word for word in listed.firsts if normal_form(word) not in own], "first")
+    feature = pick([word for word in listed.features if word != first and normal_form(word) not in own], "feature")
     return [first, *_middle(patient, kind, words, form, attempt), feature + ending]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deid_runtime.surrogates.hashing import Keyed
-from deid_runtime.surrogates.lists import places
+from deid_runtime.surrogates.gazetteer import places
 from deid_runtime.surrogates.numbers import dea_digit, luhn_digit, nhs_digit, npi_digit, permuted, vin_digit
 from deid_runtime.surrogates.patient import make_patient
 from tests.deid_runtime.surrogates.marked import KEY, surrogates_of
