@@ -1,5 +1,6 @@
 """Surrogates of states, provinces and counties: another area of the same country."""
 
+import struct
 from functools import lru_cache
 from typing import Final
 
@@ -78,14 +79,15 @@ def area_for(patient: Patient, area: Area, taken: frozenset[str]) -> Area:
     peers = _peers(area)
     purpose = f"areas/{area.locale}/{peers[0]}"
 
-    def ordered() -> str:
-        return " ".join(str(peers[place]) for place in patient.keyed.order(len(peers), purpose))
+    def others_in_order() -> str:
+        draws = struct.unpack(f">{len(peers)}I", patient.keyed.stream(4 * len(peers), purpose, ""))
+        order = sorted(range(len(peers)), key=draws.__getitem__)
+        start = order.index(peers.index(area.index))
+        return " ".join(str(peers[place]) for place in (*order[start + 1 :], *order[:start]))
 
-    order = [int(index) for index in patient.remember((purpose,), ordered).split(" ")]
-    start = order.index(area.index)
-    others = [*order[start + 1 :], *order[:start]]
+    others = map(int, patient.remember((purpose, str(area.index)), others_in_order).split(" "))
     free = (Area(area.locale, other) for other in others if taken.isdisjoint(_forms(Area(area.locale, other))))
-    return next(free, Area(area.locale, others[0]))
+    return next(free, Area(area.locale, peers[(peers.index(area.index) + 1) % len(peers)]))
 
 
 @lru_cache(maxsize=256)

@@ -7,11 +7,12 @@ from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.gazetteer import places
+from deid_runtime.surrogates.gazetteer import places, world_towns
 from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.patient import Patient, first_free
 
 _COUNTRY_ATTEMPTS: Final = 12
+_LEAST_TOWNS: Final = 25  # a country with fewer towns in the list would not hide one
 _LONGEST_SHORT: Final = 3  # letters of an abbreviated country name
 #: Locales whose country always becomes another name of the same country. This reveals no more than ``Ohio`` or ``Kent``
 #: does, because surrogates of states and counties stay in their country.
@@ -89,9 +90,21 @@ def country_for(patient: Patient, country: int, taken: frozenset[str]) -> int:
         index = moved(attempt)
         other = countries[index]
         forms = (normal_form(other.name), normal_form(f"the {other.name}"), normal_form(other.demonym))
-        if index != country and other.name not in _WITH_ARTICLE and taken.isdisjoint(forms):
+        if index != country and index in _offered() and taken.isdisjoint(forms):
             return index
-    return (country + 1) % len(countries)
+    return next(index for index in sorted(_offered()) if index != country)
+
+
+@cache
+def _offered() -> frozenset[int]:
+    """Return the countries that may be surrogates: with no article in their name, and with towns enough."""
+    known = places()
+    return frozenset(
+        index
+        for index, country in enumerate(known.countries)
+        if country.name not in _WITH_ARTICLE
+        and (len(world_towns()[1].get(index, ())) >= _LEAST_TOWNS or country.name in known.provinces_of)
+    )
 
 
 def replace_country(

@@ -229,8 +229,9 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
 
 def _is_royal(tokens: Sequence[str], index: int, kept: frozenset[str]) -> bool:
     """Return whether a word is the Royal of ``Royal Infirmary``."""
-    behind = tokens[index + 2].lower() if index + 2 < len(tokens) and tokens[index + 1] == " " else ""
-    return tokens[index].lower() in _ROYAL and behind in kept and index > 0
+    if not 0 < index < len(tokens) - 2 or tokens[index].lower() not in _ROYAL:
+        return False
+    return tokens[index + 1] == " " and tokens[index + 2].lower() in kept
 
 
 def _tells(token: str) -> bool:
@@ -406,16 +407,16 @@ def _phrase(
     listed = words_of(locale)
     own = {normal_form(word) for word in words}
 
-    def pick(options: Sequence[str], purpose: str) -> str:
-        return patient.keyed.pick(options, f"{kind} {purpose}/{attempt}", form)
+    def pick(options: Sequence[str], purpose: str, unwanted: Callable[[str], bool]) -> str:
+        turns = (patient.keyed.pick(options, f"{kind} {purpose} {turn}/{attempt}", form) for turn in range(_LETTER_TURNS))
+        drawn = next(turns)
+        while unwanted(drawn) and (another := next(turns, None)):
+            drawn = another
+        return drawn
 
     def pick_first(options: Sequence[str], purpose: str) -> str:
         # Avoid the first letter of the original: otherwise the surrogate might have the same abbreviation.
-        turns = (pick(options, f"{purpose} {turn}") for turn in range(_LETTER_TURNS))
-        drawn = [next(turns)]
-        while normal_form(drawn[-1])[:1] == form[:1] and (another := next(turns, None)):
-            drawn.append(another)
-        return drawn[-1]
+        return pick(options, purpose, lambda drawn: normal_form(drawn)[:1] == form[:1])
 
     last, ending = words[-1], _ending(words[-1])
     previous = next((token.lower() for token in reversed(before) if token[0].isalpha()), "")
@@ -431,8 +432,8 @@ def _phrase(
         else:
             options = names().pools["english", ""] if is_person else listed.singles
         return [pick_first(options, "single") + ending]
-    first = pick_first([word for word in listed.firsts if normal_form(word) not in own], "first")
-    feature = pick([word for word in listed.features if word != first and normal_form(word) not in own], "feature")
+    first = pick_first(listed.firsts, "first")
+    feature = pick(listed.features, "feature", lambda drawn: drawn == first or normal_form(drawn) in own)
     return [first, *_middle(patient, kind, words, form, attempt), feature + ending]
 
 

@@ -7,7 +7,7 @@ and British or American spelling. The patient's record counts most, so that all 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from deid_runtime.surrogates.countries import own_locale
@@ -45,6 +45,7 @@ def _cue_words() -> frozenset[str]:
     return frozenset(_cues())
 
 
+@lru_cache(maxsize=16_384)
 def _signs(label: str, value: str) -> tuple[tuple[str, float], ...]:
     """Return the (locale, share of the full weight) that a value speaks for."""
     known = places()

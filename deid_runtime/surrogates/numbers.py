@@ -224,12 +224,18 @@ def _with_prefix(patient: Patient, code: str, purpose: str) -> str | None:
     found = _PREFIX.fullmatch(code)
     if found is None or _kind(code) is not None:
         return None
-    letters = found[1]
+    return patient.remember(("prefix", found[1]), lambda: _other_prefix(patient, found[1])) + permuted(
+        patient, f"{purpose}/{found[1]}", found[2]
+    )
+
+
+def _other_prefix(patient: Patient, letters: str) -> str:
+    drawn = ""
     for turn in range(_PREFIX_TURNS):
-        prefix = permuted(patient, f"prefix/{turn}", letters)
-        if prefix.lower() not in clinical_initials() and prefix != letters:
+        drawn = scramble(patient.keyed, f"prefix/{turn}", letters)
+        if drawn.lower() not in clinical_initials():
             break
-    return prefix + permuted(patient, f"{purpose}/{letters}", found[2])
+    return drawn
 
 
 def replace_code(patient: Patient, value: str, taken: frozenset[str], locale: str = "US") -> str:

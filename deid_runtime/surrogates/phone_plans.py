@@ -97,7 +97,7 @@ def _code_of_national(shown: str, digits: str, locale: str) -> str:
     """Return the country code of a number with a trunk prefix: that of the note if it fits, else the likely one."""
     size = len(digits)
     fits = {
-        "GB": size in (10, 11) and digits[1] in "1235789",
+        "GB": 10 <= size <= 12 and digits[1] in "1235789",
         "IN": size == _BRITISH,
         "IE": 9 <= size <= 10,
         "AU": size == 10 and digits[1] in "23478",

@@ -39,6 +39,10 @@ _TOLL_FREE: Final = ("800", "833", "844", "855", "866", "877", "888")
 _LONGEST_CHARS: Final = 200
 _FORMAT: Final = re.compile(r"[\d\s().+/*#:;,x-]*(?:ext?|x|pgr|#)?[\d\s().-]*", re.I)
 
+#: A number in which a scanner has read letters for digits, with at least one such letter.
+_MISREAD: Final = re.compile(r"(?=[^OoIl]*[OoIl])(?=(?:\D*\d){4})[\dOoIl\s().+/-]{7,30}")
+_DIGIT_OF: Final = str.maketrans("OoIl", "0011")
+
 _UNITS: Final = ("oh", *ONES)
 _NUMBER_SPEECH: Final = re.compile(
     rf"(?:\b(?:zero|hundred|double|triple|{'|'.join((*_UNITS, *TEENS, *TENS))})\b[\s,-]*){{3,}}", re.I
@@ -118,6 +122,10 @@ def replace_phone(patient: Patient, value: str, taken: frozenset[str], codes: Co
         return replace_code(patient, value, taken)
     if _NUMBER_SPEECH.search(value):
         return first_free(lambda n: _respoken(patient, value, n), value, taken)
+    if _MISREAD.fullmatch(value):
+        read = value.translate(_DIGIT_OF)
+        made = replace_phone(patient, read, taken, codes, plan)
+        return "".join(_misread_like(new, old) for new, old in zip(made, value, strict=True))
     digits = "".join(char for char in value if char.isdecimal())
     if not 3 <= len(digits) <= 25 or not digits.isascii():
         return replace_code(patient, value, taken)
@@ -138,6 +146,11 @@ def replace_phone(patient: Patient, value: str, taken: frozenset[str], codes: Co
         return _relaid(before + area + _line(patient, local, attempt) + tail, value)
 
     return first_free(candidate, value, taken)
+
+
+def _misread_like(new: str, old: str) -> str:
+    """Return the digit ``new``, written as the letter ``old`` if that is how a scanner misreads it."""
+    return old if old.isalpha() and old.translate(_DIGIT_OF) == new else new
 
 
 def _replace_abroad(

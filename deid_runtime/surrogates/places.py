@@ -6,13 +6,13 @@ record. A town in no list goes to a town of the country of the note's locale.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
-from deid_runtime.surrogates.areas import any_area, area_for, known_area, towns_of
+from deid_runtime.surrogates.areas import any_area, area_for, known_area, known_areas, replace_state, towns_of
 from deid_runtime.surrogates.countries import country_for, known_country, own_locale
 from deid_runtime.surrogates.forms import changed, normal_form
 from deid_runtime.surrogates.gazetteer import COUNTRY_OF, Area, Town, is_offered, places, world_towns
@@ -45,6 +45,8 @@ class Setting:
 def replace_city(patient: Patient, value: str, taken: frozenset[str], setting: Setting) -> str:
     """Return the surrogate of a town or county."""
     shape = _COUNTY.match(value) if len(value) < _LONGEST_SHAPED_CHARS else None
+    if shape is not None and (shape[1] or shape[3]) and known_areas(value):
+        return replace_state(patient, value, taken, setting.locale)
     name = shape[2] if shape else value
     form = normal_form(name)
     if not form:
@@ -52,19 +54,24 @@ def replace_city(patient: Patient, value: str, taken: frozenset[str], setting: S
     home = _home(patient, form, setting)
     target = home if setting.stays else _moved(patient, home, taken)
     words, is_plain = len(name.split()), _is_plain(name)
-    options = _options(target, words, is_plain)
-    wider = options if target.locale == "other" else _options(_Home(locale=target.locale), words, is_plain)
+    wider = target if target.locale == "other" else _Home(locale=target.locale)
 
     def candidate(attempt: int) -> str:
-        listed = options if attempt < _IN_AREA_ATTEMPTS else wider
-        town = case_like(patient.keyed.pick(listed, f"town/{attempt}", form), name)
+        listed = _options(target if attempt < _IN_AREA_ATTEMPTS else wider, words, is_plain)
+        place = _place_in(home, words, is_plain, form) if attempt == 0 and target is not wider else None
+        if place is None:
+            picked = patient.keyed.pick(listed, f"town/{attempt}", form)
+        else:
+            # Towns of one area change places, so that two of them differ, whichever notes of the patient name them.
+            picked = listed[patient.keyed.permute(place % len(listed), len(listed), f"towns/{target}")]
+        town = case_like(picked, name)
         return f"{shape[1] or ''}{town}{shape[3] or ''}" if shape else town
 
     return first_free(candidate, value, taken)
 
 
 @dataclass(frozen=True, slots=True)
-class _Home:
+class _Home:  # hashable: the towns of each are kept
     """The area of a town, or its country in :attr:`Places.countries`, or only its locale."""
 
     area: Area | None = None
@@ -137,6 +144,16 @@ def _options(home: _Home, words: int, is_plain: bool) -> tuple[str, ...]:
     as_long = tuple(town for town in towns if len(town.split()) == words)
     alike = tuple(town for town in as_long if _is_plain(town) == is_plain)
     return next((options for options in (alike, as_long) if len(options) >= _LEAST_OPTIONS), towns)
+
+
+def _place_in(home: _Home, words: int, is_plain: bool, form: str) -> int | None:
+    """Return the place of a town among the towns of its home that are written like it; None if it is not there."""
+    return _places(home, words, is_plain).get(form)
+
+
+@lru_cache(maxsize=1024)
+def _places(home: _Home, words: int, is_plain: bool) -> Mapping[str, int]:
+    return {normal_form(town): place for place, town in enumerate(_options(home, words, is_plain))}
 
 
 def _towns(home: _Home) -> tuple[str, ...]:

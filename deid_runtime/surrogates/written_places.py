@@ -9,8 +9,8 @@ from deid_runtime.surrogates.areas import known_areas
 from deid_runtime.surrogates.countries import known_country, own_locale
 
 _MOST_CHARS: Final = 40  # after the town
-_AFTER: Final = re.compile(r"(?P<gap>,\s{0,2}|\s?\(|\s)(?P<words>[A-Z][\w.’'-]*(?:\s[A-Z][\w.’'-]*){0,2})")
-_LEAST_NAME: Final = 4  # letters of a name without a comma before it; a shorter one may be any abbreviation
+_AFTER: Final = re.compile(r"(?:,\s{0,2}|\s?\(|\s)(?P<words>[A-Z][\w.’'-]*(?:\s[A-Z][\w.’'-]*){0,2})")
+_LEAST_NAME: Final = 4  # letters; a shorter name may be any abbreviation, such as the Co of ``Falcarragh, Co Donegal``
 
 
 def place_written_after(text: str, spans: Sequence[Span], index: int) -> tuple[str, str]:
@@ -26,7 +26,7 @@ def place_written_after(text: str, spans: Sequence[Span], index: int) -> tuple[s
     words = found["words"].split()
     for size in range(len(words), 0, -1):
         name = " ".join(words[:size]).rstrip(".,;")
-        if len(name) < _LEAST_NAME and not found["gap"].startswith(","):
+        if len(name) < _LEAST_NAME:
             continue
         if own_locale(name) is not None or known_country(name) is not None:
             return "", name

@@ -26,7 +26,6 @@ from pathlib import Path
 from deid_runtime.surrogates.forms import normal_form
 
 _LARGEST_STATE_TOWNS = 120
-_TOWNS_ABROAD = 150  # of one country
 _LONGEST_TOWN = 14  # the source cuts longer names
 _TOWN = re.compile(r"[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,}){0,2}")
 _TOWN_ABROAD = re.compile(r"[^\W\d_]{3,}(?:[ '’-][^\W\d_]{2,}){0,2}")
@@ -141,16 +140,15 @@ def world_towns(data: Path, countries: Iterable[str], unwanted: set[str]) -> dic
             continue
         if _TOWN_ABROAD.fullmatch(name) and normal_form(name) not in unwanted:
             found[country].append(name)
-    return {
-        country: sorted(dict.fromkeys(_by_hash(set(names))[:_TOWNS_ABROAD])) for country, names in found.items()
-    }
+    return {country: sorted(set(names)) for country, names in found.items()}
 
 
 def write_lists(data: Path, folder: Path) -> None:
     """Write the three files into ``folder``."""
     given, clinical = given_names(data), clinical_words(data)
     unwanted = given | clinical
-    states = us_towns(data, unwanted | ordinary_words(data))
+    own_words = Path(__file__).parents[3] / "deid_runtime" / "data" / "ordinary_words.txt"
+    states = us_towns(data, unwanted | ordinary_words(data) | set(own_words.read_text(encoding="utf-8").split()))
     _write(
         folder / "us_towns.tsv",
         (f"{state}\t{','.join(f'{town} {zip3}' for town, zip3 in sorted(towns))}" for state, towns in sorted(states.items())),
