@@ -2,10 +2,10 @@
 
     python benchmarks/surrogate_places.py --notes train [--keys 12]
 
-Method: the annotated notes get surrogates for their *gold* spans under ``--keys`` keys. The country of a note is that of
-its patient's address on record (postal code, country, state), else that of a postal code in the note; notes without any
-of these have no part in the first measure. The rules for it are written here, and share no code with the runtime. The
-lists of places are those of the package.
+Method: the annotated notes get surrogates for their *gold* spans under ``--keys`` keys. The country of a note is that
+of its patient's address on record (postal code, country, state), else that of a postal code in the note; notes without
+any of these have no part in the first measure. The rules for it are written here, and share no code with the runtime.
+The lists of places are those of the package.
 
 *another country*: notes of the United Kingdom, Ireland, Canada and Australia with a surrogate of a town, state, postal
 code, country or telephone number of another country, in place of one that was not. A town counts as one of another
@@ -55,7 +55,9 @@ _COUNTRY_NAMES: Final = {
 _DIALLED: Final = {"44": "United Kingdom", "353": "Ireland", "61": "Australia"}
 #: National numbers of the ranges for drama, by country, with the trunk prefix.
 _DRAMA: Final = {
-    "United Kingdom": r"07700900|01632960|0808157|030699|0909879|02079460|02896496|02920180|01(?:1[3-8]|[2-6]1)4960|01914980",
+    "United Kingdom": (
+        r"07700900|01632960|0808157|030699|0909879|02079460|02896496|02920180|01(?:1[3-8]|[2-6]1)4960|01914980"
+    ),
     "Ireland": r"02091|010",
     "Australia": r"0[2378](?:5550|7010)|0?4915|1800(?:160401|97570|97571)|130097570|130097571",
 }
@@ -187,7 +189,7 @@ def measure(
 
 
 def _abroad(row: Replaced, country: str, lists: Lists) -> set[str]:
-    """Return the values with a state or country of another country after them: they lie there, whatever the lists say."""
+    """Return the values with a state or country of another country after them: they lie there."""
     found: set[str] = set()
     spans = row.note.spans
     for index in range(len(spans) - 2, -1, -1):

@@ -4,7 +4,6 @@ A context is read from one note, or from all notes of a patient by a caller that
 initials, towns and abbreviations agree in all notes, and nothing is stored between notes.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,7 +11,7 @@ from typing import Final
 from deid_runtime.spans import Note, Span
 from deid_runtime.surrogates.facilities import abbreviations, spelled_apart
 from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.locale import read_evidence
+from deid_runtime.surrogates.locale import LOCALES, read_evidence
 from deid_runtime.surrogates.written_places import place_written_after
 
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
@@ -59,10 +58,12 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     phones: dict[str, None] = {}
     originals: set[str] = set()
     staying: set[str] = set()
-    evidence: Counter[str] = Counter()
+    evidence: dict[str, float] = dict.fromkeys(LOCALES, 0.0)
     for note, spans in notes:
         values = [note.text[span.start : span.end] for span in spans]
-        evidence.update(read_evidence(note.text, [(span.label, value) for span, value in zip(spans, values, strict=True)]))
+        labelled = [(span.label, value) for span, value in zip(spans, values, strict=True)]
+        for locale, weight in read_evidence(note.text, labelled).items():
+            evidence[locale] += weight
         for index, (span, value) in enumerate(zip(spans, values, strict=True)):
             if span.label not in MOVING_LABELS:
                 originals.add(normal_form(value))

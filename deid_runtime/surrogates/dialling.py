@@ -26,10 +26,11 @@ def _areas_of_code(locale: str) -> Mapping[str, tuple[Area, ...]]:
     return {dial: tuple(areas) for dial, areas in found.items()}
 
 
-def _areas_near(code: str, national: str) -> tuple[Area, ...]:
+def _areas_near(code: str, national: str) -> tuple[int, tuple[Area, ...]]:
+    """Return the length of the dialling code of a number, and the areas that have it; 0 and none if unknown."""
     known = _areas_of_code(_LISTED[code]) if code in _LISTED else {}
     sizes = range(_LONGEST_CODE, 0, -1)
-    return next((known[national[:size]] for size in sizes if national[:size] in known), ())
+    return next(((size, known[national[:size]]) for size in sizes if national[:size] in known), (0, ()))
 
 
 def codes_of(patient: Patient, taken: frozenset[str], near: Collection[Area], locale: str) -> Codes:
@@ -42,11 +43,19 @@ def codes_of(patient: Patient, taken: frozenset[str], near: Collection[Area], lo
         return replace_area_code(patient, code, local, attempt, moved)
 
     def dial(code: str, national: str) -> str:
-        areas = _areas_near(code, national)
+        size, areas = _areas_near(code, national)
         if not areas:
             return ""
         made = area_of(moved(next((area for area in areas if area in near), areas[0])))
-        return "" if isinstance(made, State) or not made.dials else made.dials[0].removeprefix("0")
+        if isinstance(made, State) or not made.dials:
+            return ""
+        # A code as long as the original's keeps the format: one of the surrogate area, else one of the country.
+        dials = [dial.removeprefix("0") for dial in (*made.dials, *(town.dial for town in made.towns)) if dial]
+        alike = next((dial for dial in dials if len(dial) == size), None)
+        listed = [
+            dial for dial in sorted(_areas_of_code(_LISTED[code])) if len(dial) == size and dial != national[:size]
+        ]
+        return alike or (patient.keyed.pick(listed, "dialling code", national[:size]) if listed else dials[0])
 
     return Codes(area_code, _remembered(dial), locale)
 

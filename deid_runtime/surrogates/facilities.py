@@ -14,9 +14,17 @@ from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.numbers import ORDINAL_WORDS, ordinal, ordinal_ending
-from deid_runtime.lexicon.vocabulary import street_kinds
 from deid_runtime.surrogates.clinical import clinical_initials
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
+from deid_runtime.surrogates.kind_words import (
+    HEADS,
+    SKIPPED,
+    is_road_letter,
+    is_royal,
+    name_of_kind_words,
+    stays,
+    tells,
+)
 from deid_runtime.surrogates.lists import names, phrases
 from deid_runtime.surrogates.patient import Patient, first_free
 from deid_runtime.surrogates.words_by_locale import chain_of, words_of
@@ -24,12 +32,6 @@ from deid_runtime.surrogates.words_by_locale import chain_of, words_of
 _LONGEST_PHRASE_CHARS: Final = 160
 _TOKEN: Final = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+(?:['’ʻʼ][^\W\d_]+)*|[\W_]", re.I)
 _ABBREVIATION: Final = re.compile(r"(?:[A-Z]\.){2,6}|[A-Z]{2,4}(?:-[A-Z]{2,4})?|[B-DF-HJ-NP-TV-Z]{5,6}|[A-Z]{2,5}\d")
-_SPECIALTY: Final = re.compile(
-    r"(?:olog(?:y|ic|ical|ists?)|iatr(?:y|ics|ists?|icians?)|therap(?:y|ies|ists?)|pathy|dont(?:ics|ists?)|dentists?|"
-    r"surge(?:ry|ons?)|internists?|genomics|genetics|hygien(?:e|ists?)|scop(?:y|ic)|graphics|optometry|opticians|rx|"
-    r"anesthesi\w*|rehabilitation|healthcare|homecare|smiles|scans?)$",
-    re.I,
-)
 _LEAST_CHAIN: Final = 3  # with fewer chain names in the same written form, other names are candidates too
 #: A brand of words run together, such as LifeFlight, and its words; the prefix of a family name is no such word.
 _JOINED: Final = re.compile(r"(?!(?:Mac|Mc|De|Del|Di|Du|La|Le|Van|Von|Fitz|St)[A-Z])(?:[A-Z][a-z]+){2,4}")
@@ -42,31 +44,14 @@ _SECOND_HALF: Final = re.compile(
 )
 _LONGEST_CODE: Final = 4  # letters of a chain that is an abbreviation, such as CVS
 _LOWER_CASE_LETTERS: Final = 3  # longer lower-case strings are words, not abbreviations
-_SKIPPED: Final = frozenset({"of", "the", "and", "at", "for"})  # words that abbreviations leave out
 _LEAST_POSSESSIVE: Final = 3  # characters
 _LEAST_PLURAL: Final = 5  # characters: Cruikshanks is Cruikshank's, but Ross is not Ros's
 _POSSESSIVE: Final = ("'s", "’s")
 _APOSTROPHE: Final = re.compile("['’ʻʼ]")
-#: Words that are a kind of facility by themselves: a name goes before them.
-_HEADS: Final = frozenset(
-    "academy agency centre center church clinic college company department dept facility foundation group home hospice "
-    "hospital house infirmary institute lab laboratory office organization organisation pharmacy practice program "
-    "programme rehab school service services society unit university".split()
-)
-#: Parts of a building, identified by the number after them.
-_UNITS: Final = frozenset(
-    "bed building bldg east floor fl level north pod room rm south station suite tower wing ward west".split()
-)
-_ROADS: Final = frozenset(street_kinds("surrogate"))
-_COMPASS: Final = frozenset({"ne", "nw", "se", "sw"})
-_NUMBERED_ROADS: Final = frozenset(
-    """county state us interstate federal old township parish ranch farm forest rural star hwy highway route road rd fm
-    cr sr""".split()
-)
 #: Words before the number of a room; its floor is the digits before the last two.
 _ROOMS: Final = frozenset("apt bay bed cubicle office rm room rooms ste suite unit ward".split())
+_FLOORS: Final = "1234567"  # floors that change places
 _ROOMS_ON_FLOOR: Final = 40  # most floors have fewer rooms: such a number stays in this range
-_ROYAL: Final = frozenset({"royal", "queens", "kings"})
 _LETTER_TURNS: Final = 8  # number of draws to find a word with another first letter than the original
 _VOWEL: Final = re.compile("[AEIOUY]")
 _KEPT_ENDINGS: Final = ("RMC", "MC", "GH", "CH", "H", "PD", "FD")
@@ -80,7 +65,7 @@ def abbreviations(values: Iterable[str]) -> dict[str, str]:
         words = re.findall(r"[^\W\d_]+", value[:_LONGEST_PHRASE_CHARS])
         if len(words) > 1:
             known.setdefault("".join(word[0] for word in words).upper(), value)
-            known.setdefault("".join(word[0] for word in words if word.lower() not in _SKIPPED).upper(), value)
+            known.setdefault("".join(word[0] for word in words if word.lower() not in SKIPPED).upper(), value)
     return known
 
 
@@ -145,7 +130,7 @@ def _written_alike(chain: Sequence[str], own: str) -> Sequence[str]:
 
 
 def _chain_like(name: str, value: str) -> str:
-    return name.upper() if value.isupper() and len(value) > _LONGEST_CODE else case_like(name, value)
+    return name if value.isupper() and len(value) <= _LONGEST_CODE else case_like(name, value)
 
 
 def _cases(name: str) -> list[tuple[bool, bool]]:
@@ -154,7 +139,7 @@ def _cases(name: str) -> list[tuple[bool, bool]]:
 
 def _first_letters(name: str, *, is_short: bool) -> str:
     words = re.findall(r"[^\W\d_]+", name)
-    return "".join(word[0] for word in words if not is_short or word.lower() not in _SKIPPED).upper()
+    return "".join(word[0] for word in words if not is_short or word.lower() not in SKIPPED).upper()
 
 
 def _other_letters(patient: Patient, kind: str, value: str, around: Around, attempt: int) -> str:
@@ -190,20 +175,20 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
     kept = phrases().kept["facility" if kind == "organization" else kind]
     tokens = _TOKEN.findall(value)
     is_kept = [
-        _stays(token, kept, kind) or _is_road_letter(tokens, place) or _is_royal(tokens, place, kept)
+        stays(token, kept, kind) or is_road_letter(tokens, place) or is_royal(tokens, place, kept)
         for place, token in enumerate(tokens)
     ]
-    is_telling = [_tells(token) and not stays for token, stays in zip(tokens, is_kept, strict=True)]
-    name_at = _name_of_kind_words(kind, tokens, is_telling)
+    is_telling = [tells(token) and not stays for token, stays in zip(tokens, is_kept, strict=True)]
+    name_at = name_of_kind_words(kind, tokens, is_telling)
     if name_at is not None:
         is_kept[name_at], is_telling[name_at] = False, True
     if not any(is_telling):
         # All words are words of kind (First Lutheran, the Center for Heart): replace the first that is not a head word.
         words = [(i, token.lower()) for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2]
-        places = [i for i, word in words if word not in _SKIPPED]
+        places = [i for i, word in words if word not in SKIPPED]
         if not places:
             return scramble(patient.keyed, f"{kind}/{attempt}", value)
-        telling = [i for i in places if tokens[i].lower() not in _HEADS]
+        telling = [i for i in places if tokens[i].lower() not in HEADS]
         if not telling and len(places) == 1 and kind in ("facility", "organization"):  # the Clinic gets a name
             head = tokens[places[0]]
             [name] = _phrase(patient, kind, [head], tokens[: places[0]], normal_form(value), attempt, around.locale)
@@ -225,82 +210,6 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
             out.append(_other_run(patient, kind, tokens, index, end, around, attempt))
             index = end
     return "".join(out)
-
-
-def _is_royal(tokens: Sequence[str], index: int, kept: frozenset[str]) -> bool:
-    """Return whether a word is the Royal of ``Royal Infirmary``."""
-    if not 0 < index < len(tokens) - 2 or tokens[index].lower() not in _ROYAL:
-        return False
-    return tokens[index + 1] == " " and tokens[index + 2].lower() in kept
-
-
-def _tells(token: str) -> bool:
-    return token[0].isalnum()
-
-
-def _is_numbered(tokens: Sequence[str], index: int) -> bool:
-    return (
-        tokens[index + 1 : index + 2] == [" "]
-        and tokens[index + 2 : index + 3] != []
-        and tokens[index + 2][0].isdecimal()
-    )
-
-
-def _name_of_kind_words(kind: str, tokens: Sequence[str], is_telling: Sequence[bool]) -> int | None:
-    """Return the index of the word that is the name, when all other words are words of kind; else None.
-
-    It is Park in ``123 Park Ave`` and Mercy in ``Mercy Clinic 12``. ``Troop 82`` and ``Ward 3`` have none.
-    """
-    least = 1 if kind == "street" else 2
-    if any(told and len(token) >= least and token.isalpha() for token, told in zip(tokens, is_telling, strict=True)):
-        return None
-    if kind == "street":
-        return _street_name(tokens)
-    if kind == "place":
-        return None
-    kinds = _SKIPPED | _HEADS | _UNITS
-    words = [i for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2 and token.lower() not in kinds]
-    return next((i for i in words if not _is_numbered(tokens, i)), None)
-
-
-def _street_name(tokens: Sequence[str]) -> int | None:
-    """Return the index of the word of a street kind that is used as a name (Park in ``123 Park Ave``), or None.
-
-    ``County Rd 12`` and ``State Hwy 7`` have a number as their name.
-    """
-    words = [
-        i for i, token in enumerate(tokens) if token.isalpha() and len(token) > 1 and token.lower() not in _COMPASS
-    ]
-    types = [at for at, i in enumerate(words) if tokens[i].lower() in _ROADS]
-    if not types and words and "&" in tokens:  # Main & 5th
-        return words[0]
-    if not types or types[-1] == 0:
-        return None
-    last = words[types[-1]]
-    behind = next((token for token in tokens[last + 1 :] if token[0].isalnum()), "")
-    if behind[:1].isdecimal() and tokens[words[0]].lower() in _NUMBERED_ROADS:
-        return None
-    return words[0]
-
-
-def _stays(token: str, kept: frozenset[str], kind: str) -> bool:
-    if not token[0].isalpha():
-        return False
-    lower = token.lower().replace("’", "'")
-    if len(token) == 1:
-        # A single letter is a ward, a flat or an initial, so it is replaced. Only compass points of streets are kept.
-        return kind == "street" and (lower in "nsew" or token in "PO")
-    if kind in ("facility", "organization") and _SPECIALTY.search(lower):
-        return True
-    return lower in kept and (lower not in ORDINAL_WORDS or kind in ("facility", "organization"))
-
-
-def _is_road_letter(tokens: Sequence[str], index: int) -> bool:
-    """Return whether a letter is the I of ``I-84`` or the E of ``I-84 E``."""
-    around = (tokens[index - 2 : index], tokens[index + 1 : index + 3])
-    if tokens[index] == "I":
-        return len(around[1]) == 2 and around[1][0] in "- " and around[1][1][0].isdecimal()
-    return tokens[index] in "NSEW" and len(around[0]) == 2 and around[0][0][0].isdecimal() and around[0][1] == " "
 
 
 def _run_end(tokens: Sequence[str], is_kept: Sequence[bool], start: int) -> int:
@@ -348,13 +257,18 @@ def _room(patient: Patient, digits: str, attempt: int) -> str:
     floor, room = digits[:-2], int(digits[-2:])
     size = _ROOMS_ON_FLOOR if room < _ROOMS_ON_FLOOR else 100
     made = patient.keyed.permute(room, size, f"room {floor}/{size}/{attempt}")
-    return f"{_digits(patient, 'floor', floor, 0)}{made:02}"
+    if len(floor) > 1 or floor not in _FLOORS:
+        return f"{_digits(patient, 'floor', floor, 0)}{made:02}"
+    turn = 1 + patient.keyed.number("floors", "") % (len(_FLOORS) - 1)
+    return f"{_FLOORS[(_FLOORS.index(floor) + turn) % len(_FLOORS)]}{made:02}"
 
 
 def _digits(patient: Patient, kind: str, digits: str, attempt: int) -> str:
     """Return another number with as many digits; one digit becomes 1 to 7, since few buildings have a 9th floor."""
     if len(digits) == 1 and digits != "0":
         return str(1 + (int(digits) - 1 + 1 + patient.keyed.number(f"{kind} digit/{attempt}", digits) % 6) % 7)
+    if kind == "place" and len(digits) == 2 and 10 <= int(digits) < _ROOMS_ON_FLOOR:  # few hospitals have a ward 98
+        return str(10 + patient.keyed.permute(int(digits) - 10, _ROOMS_ON_FLOOR - 10, f"place number/{attempt}"))
     return scramble(patient.keyed, f"{kind} number/{attempt}", digits)
 
 
@@ -404,11 +318,14 @@ def _phrase(
     patient: Patient, kind: str, words: Sequence[str], before: Sequence[str], form: str, attempt: int, locale: str
 ) -> list[str]:
     """Return about as many identifying words as ``words``, of the kind that the words before them suggest."""
+    kind = "facility" if kind == "organization" else kind  # a clinic may be called both
     listed = words_of(locale)
     own = {normal_form(word) for word in words}
 
     def pick(options: Sequence[str], purpose: str, unwanted: Callable[[str], bool]) -> str:
-        turns = (patient.keyed.pick(options, f"{kind} {purpose} {turn}/{attempt}", form) for turn in range(_LETTER_TURNS))
+        turns = (
+            patient.keyed.pick(options, f"{kind} {purpose} {turn}/{attempt}", form) for turn in range(_LETTER_TURNS)
+        )
         drawn = next(turns)
         while unwanted(drawn) and (another := next(turns, None)):
             drawn = another

@@ -193,7 +193,9 @@ def places() -> Places:
         large_towns=frozenset(large),
         country_of_town=country_of_town,
         state_of_zip3={zip3: index for index, state in reversed([*enumerate(states)]) for zip3 in state.zip3},
-        state_of_area_code={code: index for index, state in reversed([*enumerate(states)]) for code in state.area_codes},
+        state_of_area_code={
+            code: index for index, state in reversed([*enumerate(states)]) for code in state.area_codes
+        },
         provinces_of={country: tuple(indices) for country, indices in provinces_of.items()},
         province_of_area_code={
             code: index

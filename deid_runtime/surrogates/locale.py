@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Final
 
-from deid_runtime.surrogates.countries import own_locale
+from deid_runtime.surrogates.countries import known_country, own_locale
 from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.gazetteer import places
+from deid_runtime.surrogates.gazetteer import COUNTRY_OF, places
 from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.phone_plans import locale_of_phone
 from deid_runtime.surrogates.postcodes import locales_of_postcode
@@ -54,12 +54,12 @@ def _signs(label: str, value: str) -> tuple[tuple[str, float], ...]:
         return locales_of_postcode(value)
     if label == "COUNTRY":
         own = own_locale(value)
-        return ((own, 1.0),) if own else ()
+        return ((own, 1.0),) if own is not None and own in COUNTRY_OF else ()
     if label == "STATE":
         found = {known.provinces[index].locale for index, _ in known.province_forms.get(form, ())}
         if form in known.state_forms:
             found.add("US")
-        return tuple((locale, 1.0 / len(found)) for locale in sorted(found))
+        return tuple((locale, 1.0 / len(found)) for locale in sorted(found)) or (("other", 1.0),)
     if label == "CITY":
         areas = known.areas_of_town.get(form, ())
         if areas:
@@ -68,9 +68,9 @@ def _signs(label: str, value: str) -> tuple[tuple[str, float], ...]:
     return locale_of_phone(value)
 
 
-def read_evidence(text: str, values: Iterable[tuple[str, str]]) -> Counter[str]:
+def read_evidence(text: str, values: Iterable[tuple[str, str]]) -> dict[str, float]:
     """Return the weight of each locale in a note with this text and these (label, value) of its spans."""
-    weights: Counter[str] = Counter()
+    weights: dict[str, float] = dict.fromkeys(LOCALES, 0.0)
     seen: Counter[tuple[str, str]] = Counter()
     for label, value in values:
         weight = _WEIGHTS.get(label)
@@ -91,9 +91,11 @@ def locale_of(evidence: Mapping[str, float], record: Mapping[str, str]) -> str:
 
     It is ``US`` without evidence, and ``other`` when the signs speak for a country that is not listed.
     """
-    weights = Counter(evidence)
+    weights = {locale: evidence.get(locale, 0.0) for locale in LOCALES}
     told = [(label, record[name]) for name, label in _FIELDS.items() if record.get(name)]
     for locale, weight in read_evidence("", told).items():
         weights[locale] += _RECORD_WEIGHT * weight
+    if known_country(record.get("country", "")) is not None and own_locale(record["country"]) not in LOCALES:
+        weights["other"] += _RECORD_WEIGHT * _WEIGHTS["STATE"]
     best = max(LOCALES, key=lambda locale: (weights[locale], -LOCALES.index(locale)))
     return best if weights[best] >= _LEAST_WEIGHT else "US"

@@ -132,7 +132,7 @@ def _towns(patient: Patient, settings: Mapping[str, tuple[str, Setting]], taken:
         town, setting = settings[form]
         # Make the surrogate in the letter case of the lists: each mention applies its own case later.
         named = string.capwords(town) if town.isupper() or town.islower() else town
-        made[form] = replace_city(patient, named, taken | used if used else taken, setting)
+        made[form] = replace_city(patient, named, taken, setting, used)
         used.add(normal_form(made[form]))
     return made
 

@@ -253,8 +253,8 @@ def replace_code(patient: Patient, value: str, taken: frozenset[str], locale: st
         if not 0 < len(code) <= _LONGEST_CHECKED_CHARS:
             return scramble(patient.keyed, f"code/{attempt}", value)
         purpose = f"code/{attempt}"
-        made = _unissued(patient, value, code, locale, purpose) or _with_prefix(patient, code, purpose)
-        return lay(made or permuted(patient, purpose, code), value)
+        known = _unissued(patient, value, code, locale, purpose) or _with_prefix(patient, code, purpose)
+        return lay(known or permuted(patient, purpose, code), value)
 
     return first_free(candidate, value, taken)
 

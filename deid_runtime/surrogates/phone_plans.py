@@ -25,6 +25,7 @@ _EXTENSION: Final = re.compile(r"\s*(?:[,;]\s*)?(?:ext?n?\.?|x|#)\s*\d{1,6}\s*$"
 _INTERNATIONAL: Final = re.compile(r"\s*\(?(?:\+|00(?=[1-9])|011(?=[\s-]?[2-9](?:\D*\d){9}))\D{0,3}")
 _LEAST_NATIONAL: Final = 6  # digits; a shorter number is a part of one
 _INDIAN_MOBILE: Final = re.compile(r"\s*[6-9]\d{4}[\s-]\d{5}\s*")
+_AUSTRALIAN: Final = re.compile(r"\s*\(?0[2378]\)?[\s-]?\d{4}[\s-]?\d{4}\s*")
 _BRITISH: Final = 11  # digits of a number with its trunk prefix
 _IRISH_MOBILES: Final = ("083", "085", "086", "087", "089")
 
@@ -150,21 +151,19 @@ def locale_of_phone(value: str) -> tuple[tuple[str, float], ...]:
         return (("US", 0.5),) if shown.lstrip().startswith("+1") else ()
     if number.before != "0":
         return ((_LOCALE_OF.get(number.code, "other"), 1.5),)
-    return _national_signs(digits)
+    return _national_signs(shown, digits)
 
 
-def _national_signs(digits: str) -> tuple[tuple[str, float], ...]:
+def _national_signs(shown: str, digits: str) -> tuple[tuple[str, float], ...]:
     """Return the signs of a number with its trunk prefix 0."""
     if len(digits) == _BRITISH:
         return (("GB", 1.5),) if digits[1] in "1237" else (("other", 0.5),)
     if len(digits) == 10:
-        if digits[:3] in _IRISH_MOBILES:
-            return (("IE", 1.0), ("other", 0.3))
-        if digits[1] == "4":
+        if digits[1] == "4" or _AUSTRALIAN.fullmatch(shown):
             return (("AU", 1.5),)
+        if digits[:3] in _IRISH_MOBILES:
+            return (("IE", 1.0), ("other", 0.6))
         if digits[:3] in ("021", "022", "027"):
-            return (("NZ", 1.0), ("IE", 0.5))
-        if digits[:2] in ("02", "03", "07", "08"):
-            return (("AU", 0.5), ("other", 0.4))
-        return (("other", 0.5),)
+            return (("NZ", 0.8), ("IE", 0.5), ("other", 0.5))
+        return (("other", 0.8),)
     return (("IE", 0.5), ("NZ", 0.5), ("GB", 0.3)) if len(digits) == 9 else ()

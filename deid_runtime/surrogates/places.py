@@ -6,7 +6,7 @@ record. A town in no list goes to a town of the country of the note's locale.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -42,8 +42,10 @@ class Setting:
     stays: bool = False
 
 
-def replace_city(patient: Patient, value: str, taken: frozenset[str], setting: Setting) -> str:
-    """Return the surrogate of a town or county."""
+def replace_city(
+    patient: Patient, value: str, taken: frozenset[str], setting: Setting, used: Collection[str] = ()
+) -> str:
+    """Return the surrogate of a town or county. It is none of ``used``, normal forms of surrogates of other towns."""
     shape = _COUNTY.match(value) if len(value) < _LONGEST_SHAPED_CHARS else None
     if shape is not None and (shape[1] or shape[3]) and known_areas(value):
         return replace_state(patient, value, taken, setting.locale)
@@ -67,7 +69,7 @@ def replace_city(patient: Patient, value: str, taken: frozenset[str], setting: S
         town = case_like(picked, name)
         return f"{shape[1] or ''}{town}{shape[3] or ''}" if shape else town
 
-    return first_free(candidate, value, taken)
+    return first_free(candidate, value, taken.union(used) if used else taken)
 
 
 @dataclass(frozen=True, slots=True)

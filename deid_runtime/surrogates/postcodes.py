@@ -36,7 +36,9 @@ def locales_of_postcode(value: str) -> tuple[tuple[str, float], ...]:
     """Return the (locale, weight) for which the form of a postal code speaks, 1 for a usual sign."""
     if len(value) > _LONGEST_CODE_CHARS:
         return ()
-    return tuple((locale, weight) for locale, form, weight in _FORMS if _match(locale, form, value))
+    found = tuple((locale, weight) for locale, form, weight in _FORMS if _match(locale, form, value))
+    # Many other countries have codes of four digits, or of a form of their own.
+    return (*found, ("other", 0.3)) if not found or found[0][0] == "AU" else found
 
 
 def _match(locale: str, form: re.Pattern[str], value: str) -> re.Match[str] | None:
@@ -103,8 +105,11 @@ def replace_zip(
         home = _area_by_code(kind, parts["area"])
     form = normal_form(value)
     if home is None:
-        home = Area(kind, patient.keyed.pick(sorted(a.index for a in set(_areas_of_post(kind).values())), "zip", form)) \
-            if kind != "US" else Area("US", patient.keyed.number("zip", form) % len(places().states))
+        home = (
+            Area(kind, patient.keyed.pick(sorted(a.index for a in set(_areas_of_post(kind).values())), "zip", form))
+            if kind != "US"
+            else Area("US", patient.keyed.number("zip", form) % len(places().states))
+        )
         target = home
     else:
         target = area_for(patient, home, taken)
@@ -115,8 +120,11 @@ def replace_zip(
 
     def candidate(attempt: int) -> str:
         made = _written(patient, kind, lying.post if lying else "", parts, form, attempt)
-        return value.replace(value.strip(), made if value.strip().isupper() or made.isdigit() else made.lower()) \
-            if any(map(str.isalpha, value)) else value.replace(value.strip(), made)
+        return (
+            value.replace(value.strip(), made if value.strip().isupper() or made.isdigit() else made.lower())
+            if any(map(str.isalpha, value))
+            else value.replace(value.strip(), made)
+        )
 
     return first_free(candidate, value, taken)
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from deid_runtime.surrogates.areas import towns_of
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.gazetteer import COUNTRY_OF, Area, places
-from deid_runtime.surrogates.areas import towns_of
 from deid_runtime.surrogates.lists import phrases, read_rows
 
 

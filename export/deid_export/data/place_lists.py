@@ -37,16 +37,14 @@ _POSTAL_WORDS = frozenset(
 )
 _FEATURES = frozenset("springs lake falls city river hill hills grove valley beach park harbor heights rapids".split())
 _LEAST_GIVEN = 1_000  # births of a given name: a rarer name does not read as one
-_FAMILY_RANK = 3_000  # a given name that is also one of so many family names reads as a place as well
+_FAMILY_RANK = 400  # a given name that is also one of so many family names reads as a place as well
 _MEDICAL = (
     "hand_abbreviations", "hand_devices", "hand_lab_tests", "drug_brand_names_fda", "drug_ingredients_fda",
     "drugs_nlm_portal", "diseases_symptoms", "mtsamples_keywords", "eponym_names",
 )  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
 #: Countries of ``provinces.tsv``, and the United States: their towns are in other files.
-_AT_HOME = frozenset(
-    ("United States", "United Kingdom", "Ireland", "Canada", "Australia", "New Zealand", "India")
-)
+_AT_HOME = frozenset(("United States", "United Kingdom", "Ireland", "Canada", "Australia", "New Zealand", "India"))
 _OTHER_NAMES = {
     "Viet Nam": "Vietnam", "Korea, Republic of": "Korea", "Iran, Islamic Republic of": "Iran", "Türkiye": "Turkey",
     "Russian Federation": "Russia", "Syrian Arab Republic": "Syria", "Lao People's Democratic Republic": "Laos",
@@ -74,7 +72,9 @@ def given_names(data: Path) -> set[str]:
     for row in _rows(data, "first_names_us"):
         if int(row["count"]) >= _LEAST_GIVEN and (normal_form(row["name"]) not in family or row["top200"] == "1"):
             found.add(normal_form(row["name"]))
-    return found
+    others = [row["name"] for row in _rows(data, "first_names_by_country")]
+    others += [row["name"] for row in _rows(data, "names_extra") if row["kind"] == "given"]
+    return found | ({normal_form(name) for name in others} - family)
 
 
 def clinical_words(data: Path) -> set[str]:
@@ -102,7 +102,9 @@ def _by_hash(names: Iterable[str]) -> list[str]:
 
 def us_towns(data: Path, unwanted: set[str]) -> dict[str, list[tuple[str, str]]]:
     """Return state code -> (town, first three digits of its ZIP), the larger towns first."""
-    large = {(row["name"], row["subcountry"]) for row in _rows(data, "world_cities") if row["country"] == "United States"}
+    large = {
+        (row["name"], row["subcountry"]) for row in _rows(data, "world_cities") if row["country"] == "United States"
+    }
     zips: dict[tuple[str, str], list[str]] = defaultdict(list)
     is_large: set[tuple[str, str]] = set()
     for row in _rows(data, "us_places_zip"):
@@ -151,7 +153,10 @@ def write_lists(data: Path, folder: Path) -> None:
     states = us_towns(data, unwanted | ordinary_words(data) | set(own_words.read_text(encoding="utf-8").split()))
     _write(
         folder / "us_towns.tsv",
-        (f"{state}\t{','.join(f'{town} {zip3}' for town, zip3 in sorted(towns))}" for state, towns in sorted(states.items())),
+        (
+            f"{state}\t{','.join(f'{town} {zip3}' for town, zip3 in sorted(towns))}"
+            for state, towns in sorted(states.items())
+        ),
     )
     countries = [line.split("\t") for line in (folder / "countries.tsv").read_text(encoding="utf-8").splitlines()]
     abroad = world_towns(data, (row[0] for row in countries), unwanted)

@@ -8,8 +8,8 @@ from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.labels import LABELS
 from deid_runtime.spans import PatientRecord
 from deid_runtime.surrogates import Surrogates
-from deid_runtime.surrogates.gazetteer import places
 from deid_runtime.surrogates.areas import known_area
+from deid_runtime.surrogates.gazetteer import places
 from deid_runtime.surrogates.safe_harbor import restricted_zip3, year_alone, zip3
 from tests.deid_runtime.surrogates.marked import KEY, read
 
