@@ -33,8 +33,8 @@ def _areas_near(code: str, national: str) -> tuple[int, tuple[Area, ...]]:
     return next(((size, known[national[:size]]) for size in sizes if national[:size] in known), (0, ()))
 
 
-def codes_of(patient: Patient, taken: frozenset[str], near: Collection[Area], locale: str) -> Codes:
-    """Return how codes are replaced. Of several areas with one code, one in ``near`` is meant if there is one."""
+def codes_of(patient: Patient, taken: frozenset[str], near: Callable[[], Collection[Area]], locale: str) -> Codes:
+    """Return how codes are replaced. Of several areas with one code, one of ``near()`` is meant if there is one."""
 
     def moved(area: Area) -> Area:
         return area_for(patient, area, taken)
@@ -46,7 +46,8 @@ def codes_of(patient: Patient, taken: frozenset[str], near: Collection[Area], lo
         size, areas = _areas_near(code, national)
         if not areas:
             return ""
-        made = area_of(moved(next((area for area in areas if area in near), areas[0])))
+        around = near() if len(areas) > 1 else ()
+        made = area_of(moved(next((area for area in areas if area in around), areas[0])))
         if isinstance(made, State) or not made.dials:
             return ""
         # A code as long as the original's keeps the format: one of the surrogate area, else one of the country.

@@ -4,7 +4,6 @@ Every sign adds a weight to one or more locales: postal codes, states, towns, te
 and British or American spelling. The patient's record counts most, so that all notes of a patient have one locale.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
@@ -19,7 +18,7 @@ from deid_runtime.surrogates.postcodes import locales_of_postcode
 
 #: All locales, in the order in which they win when their weights are equal.
 LOCALES: Final = ("US", "GB", "IE", "CA", "AU", "NZ", "IN", "other")
-_WORD: Final = re.compile(r"[^\W_]{2,14}")
+_AFTER_WORD: Final = ("", ".", ",", ";", ":", ")", "),", ").", "?", "'s")
 _LEAST_WEIGHT: Final = 1.5  # less evidence than this says nothing: the locale is US
 _RECORD_WEIGHT: Final = 4  # a value of the record counts as much as so many mentions
 _MOST_TEXT_CHARS: Final = 200_000  # limits the time for a very long note
@@ -41,8 +40,9 @@ def _cues() -> Mapping[str, tuple[tuple[str, float], ...]]:
 
 
 @cache
-def _cue_words() -> frozenset[str]:
-    return frozenset(_cues())
+def _written_cues() -> Mapping[str, str]:
+    """Return each cue as it may stand between white space, with punctuation -> the cue."""
+    return {before + cue + after: cue for cue in _cues() for before in ("", "(") for after in _AFTER_WORD}
 
 
 @lru_cache(maxsize=16_384)
@@ -80,8 +80,10 @@ def read_evidence(text: str, values: Iterable[tuple[str, str]]) -> dict[str, flo
         if seen[label, value] <= _SAID_TWICE:
             for locale, share in _signs(label, value):
                 weights[locale] += weight * share
-    for word in sorted(_cue_words().intersection(_WORD.findall(text[:_MOST_TEXT_CHARS]))):
-        for locale, weight in _cues()[word]:
+    written = _written_cues()
+    # Sorted, because a sum of floats depends on their order.
+    for cue in sorted({written[word] for word in written.keys() & set(text[:_MOST_TEXT_CHARS].split())}):
+        for locale, weight in _cues()[cue]:
             weights[locale] += weight
     return weights
 
@@ -93,7 +95,7 @@ def locale_of(evidence: Mapping[str, float], record: Mapping[str, str]) -> str:
     """
     weights = {locale: evidence.get(locale, 0.0) for locale in LOCALES}
     told = [(label, record[name]) for name, label in _FIELDS.items() if record.get(name)]
-    for locale, weight in read_evidence("", told).items():
+    for locale, weight in (read_evidence("", told) if told else {}).items():
         weights[locale] += _RECORD_WEIGHT * weight
     if known_country(record.get("country", "")) is not None and own_locale(record["country"]) not in LOCALES:
         weights["other"] += _RECORD_WEIGHT * _WEIGHTS["STATE"]

@@ -89,8 +89,7 @@ def view_context(patient: Patient, context: Context, avoid: Collection[str]) -> 
     frozen = frozenset(taken)
     locale = locale_of(context.evidence, patient.record)
     settings = _settings(patient, context, locale)
-    near = _areas_near(patient, settings)
-    codes = codes_of(patient, frozen, near, locale)
+    codes = codes_of(patient, frozen, lambda: _areas_near(patient, settings), locale)
     return Named(
         patient=patient,
         context=context,
@@ -128,7 +127,8 @@ def _towns(patient: Patient, settings: Mapping[str, tuple[str, Setting]], taken:
     """
     made: dict[str, str] = {}
     used: set[str] = set()
-    for form in sorted(settings, key=lambda form: patient.keyed.number("towns", form)):
+    order = sorted(settings, key=lambda form: patient.keyed.number("towns", form)) if len(settings) > 1 else settings
+    for form in order:
         town, setting = settings[form]
         # Make the surrogate in the letter case of the lists: each mention applies its own case later.
         named = string.capwords(town) if town.isupper() or town.islower() else town

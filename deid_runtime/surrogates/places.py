@@ -65,7 +65,7 @@ def replace_city(
             picked = patient.keyed.pick(listed, f"town/{attempt}", form)
         else:
             # Towns of one area change places, so that two of them differ, whichever notes of the patient name them.
-            picked = listed[patient.keyed.permute(place % len(listed), len(listed), f"towns/{target}")]
+            picked = listed[patient.keyed.permute(place % len(listed), len(listed), target.purpose)]
         town = case_like(picked, name)
         return f"{shape[1] or ''}{town}{shape[3] or ''}" if shape else town
 
@@ -79,6 +79,11 @@ class _Home:  # hashable: the towns of each are kept
     area: Area | None = None
     country: int | None = None
     locale: str = "US"
+
+    @property
+    def purpose(self) -> str:
+        """Return the purpose of keyed choices among the towns here."""
+        return f"towns/{self.locale}/{self.area.index if self.area is not None else self.country}"
 
 
 def home_area(patient: Patient, city: str, state: str, locale: str) -> Area | None:
