@@ -10,11 +10,13 @@ from deid_runtime.dates.parts import DateParts, Grain, single_dates
 from deid_runtime.dates.replace import moved_date
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.surrogates.ages import replace_age
+from deid_runtime.surrogates.areas import replace_state
 from deid_runtime.surrogates.contacts import replace_email, replace_ip, replace_url, replace_username
+from deid_runtime.surrogates.countries import replace_country
 from deid_runtime.surrogates.facilities import Around, replace_phrase
 from deid_runtime.surrogates.forms import changed, holds_text, normal_form, scramble
 from deid_runtime.surrogates.names import replace_name
-from deid_runtime.surrogates.note_view import AFTER_CHARS, NoteView, area_code_of
+from deid_runtime.surrogates.note_view import AFTER_CHARS, NoteView
 from deid_runtime.surrogates.numbers import replace_code, replace_ssn
 from deid_runtime.surrogates.over_89 import (
     BEFORE_CHARS,
@@ -24,11 +26,7 @@ from deid_runtime.surrogates.over_89 import (
 )
 from deid_runtime.surrogates.patient import first_free
 from deid_runtime.surrogates.phones import replace_phone
-from deid_runtime.surrogates.places import (
-    replace_country,
-    replace_state,
-    replace_zip,
-)
+from deid_runtime.surrogates.postcodes import replace_zip
 
 
 def _name(view: NoteView, index: int) -> str:
@@ -100,8 +98,7 @@ def _scrambled(view: NoteView, value: str) -> str:
 
 
 def _phone(view: NoteView, index: int) -> str:
-    area_code = area_code_of(view.patient, view.taken)
-    return replace_phone(view.patient, view.values[index], view.taken, area_code, view.phones)
+    return replace_phone(view.patient, view.values[index], view.taken, view.codes, view.phones)
 
 
 def _email(view: NoteView, index: int) -> str:
@@ -121,7 +118,7 @@ def _ssn(view: NoteView, index: int) -> str:
 
 
 def _code(view: NoteView, index: int) -> str:
-    return replace_code(view.patient, view.values[index], view.taken)
+    return replace_code(view.patient, view.values[index], view.taken, view.locale)
 
 
 def _city(view: NoteView, index: int) -> str:
@@ -131,21 +128,22 @@ def _city(view: NoteView, index: int) -> str:
 
 
 def _state(view: NoteView, index: int) -> str:
-    return replace_state(view.patient, view.values[index], view.taken)
+    return replace_state(view.patient, view.values[index], view.taken, view.locale)
 
 
 def _zip(view: NoteView, index: int) -> str:
     city, state = view.context.zips.get(normal_form(view.values[index]), ("", ""))
-    return replace_zip(view.patient, view.values[index], view.taken, city, state)
+    town = view.towns.get(normal_form(city), "") if city else ""
+    return replace_zip(view.patient, view.values[index], view.taken, city, state, town=town, locale=view.locale)
 
 
 def _country(view: NoteView, index: int) -> str:
-    return replace_country(view.patient, view.values[index], view.taken)
+    return replace_country(view.patient, view.values[index], view.taken, view.locale, view.at_home)
 
 
 def _phrase_of(kind: str) -> Callable[[NoteView, int], str]:
     def replace(view: NoteView, index: int) -> str:
-        around = Around(view.town, view.context.abbreviations, view.context.apart)
+        around = Around(view.town, view.context.abbreviations, view.context.apart, view.locale)
         return replace_phrase(view.patient, kind, view.values[index], view.taken, around)
 
     return replace

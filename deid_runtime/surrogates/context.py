@@ -14,6 +14,8 @@ from deid_runtime.spans import Note, Span
 from deid_runtime.surrogates.births import BirthEvidence, births_in, likely_birth
 from deid_runtime.surrogates.facilities import abbreviations, spelled_apart
 from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.locale import LOCALES, read_evidence
+from deid_runtime.surrogates.written_places import place_written_after
 
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
 _ADDRESS_GAP_CHARS: Final = 4
@@ -29,7 +31,10 @@ class Context:
 
     - ``names``: the mentions of people, each once, in order.
     - ``towns``: normal form of a town -> the town, and the state and country beside one mention of it.
+    - ``staying``: normal forms of towns whose state or country is written after them outside all spans, so it stays.
     - ``zips``: normal form of a postal code -> its town and state.
+    - ``facilities``: names of hospitals and organizations.
+    - ``evidence``: locale -> weight of the signs for it.
     - ``abbreviations``: letters -> full name of a facility.
     - ``apart``: normal form of a facility -> a spelling of it in several words or with an apostrophe.
     - ``phones``: telephone numbers.
@@ -39,7 +44,10 @@ class Context:
 
     names: tuple[str, ...] = field(repr=False)
     towns: Mapping[str, tuple[str, str, str]] = field(repr=False)
+    staying: frozenset[str] = field(repr=False)
     zips: Mapping[str, tuple[str, str]] = field(repr=False)
+    facilities: tuple[str, ...] = field(repr=False)
+    evidence: Mapping[str, float] = field(repr=False)
     abbreviations: Mapping[str, str] = field(repr=False)
     apart: Mapping[str, str] = field(repr=False)
     phones: tuple[str, ...] = field(repr=False)
@@ -59,11 +67,16 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     originals: set[str] = set()
     births: list[BirthEvidence] = []
     dated: list[str] = []
+    staying: set[str] = set()
+    evidence: dict[str, float] = dict.fromkeys(LOCALES, 0.0)
     for note, spans in notes:
         values = [note.text[span.start : span.end] for span in spans]
+        labelled = [(span.label, value) for span, value in zip(spans, values, strict=True)]
         if len(notes) > 1:
             births.append(births_in(note, spans, values))
-            dated += (value for span, value in zip(spans, values, strict=True) if span.label == "DATE")
+            dated += (value for label, value in labelled if label == "DATE")
+        for locale, weight in read_evidence(note.text, labelled).items():
+            evidence[locale] += weight
         for index, (span, value) in enumerate(zip(spans, values, strict=True)):
             if span.label not in MOVING_LABELS:
                 originals.add(normal_form(value))
@@ -75,9 +88,14 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
                 phones[value] = None
             elif span.label == "CITY":
                 around = _around_town(note.text, spans, values, index)
-                known = towns.get(normal_form(value))
+                form = normal_form(value)
+                known = towns.get(form)
                 if known is None or (around != ("", "") and known[1:] == ("", "")):
-                    towns[normal_form(value)] = (value, *around)
+                    towns[form] = (value, *around)
+                written = place_written_after(note.text, spans, index) if around == ("", "") else around
+                if written != around and towns[form][1:] == ("", ""):
+                    towns[form] = (value, *written)
+                    staying.add(form)
             elif span.label == "ZIP":
                 state = beside(note.text, spans, values, index, "STATE", -1)
                 city = beside(note.text, spans, values, index - 1 if state else index, "CITY", -1)
@@ -86,7 +104,10 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     return Context(
         names=tuple(names),
         towns=towns,
+        staying=frozenset(staying),
         zips=zips,
+        facilities=tuple(facilities),
+        evidence=evidence,
         abbreviations=abbreviations(facilities),
         apart=spelled_apart(facilities),
         phones=tuple(phones),
