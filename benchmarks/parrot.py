@@ -14,14 +14,13 @@ All notes of patients drawn at random are taken until there are ``--limit``. One
 """
 
 import argparse
-import random
 import time
 from pathlib import Path
 
+from drawing import draw_patients
 from measuring import RESULTS, describe_machine, write_results
 
 from deid_export.data.corpus import corpus_digest
-from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.audit.attack import AttackSettings, attack
 from deid_runtime.audit.plant import plant
@@ -44,7 +43,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS / "parrot.json")
     options = parser.parse_args()
     machine = describe_machine()
-    notes = draw(read_annotated(options.notes), options.limit, options.seed)
+    notes = draw_patients(read_annotated(options.notes), options.limit, options.seed)
     records = read_records(options.notes)
     rows: list[tuple[str, AttackScore]] = []
     seconds: dict[str, float] = {}
@@ -71,23 +70,6 @@ def main() -> None:
             "attacks": {name: made.to_json() for name, made in rows},
         },
     )
-
-
-def draw(notes: list[AnnotatedNote], limit: int, seed: int) -> list[AnnotatedNote]:
-    """Return all notes of patients drawn at random, in their order, until there are ``limit`` or more."""
-    patients = sorted({note.patient for note in notes})
-    random.Random(f"{seed}-patients").shuffle(patients)
-    sizes = dict.fromkeys(patients, 0)
-    for note in notes:
-        sizes[note.patient] += 1
-    drawn: set[str] = set()
-    total = 0
-    for patient in patients:
-        if total >= limit:
-            break
-        drawn.add(patient)
-        total += sizes[patient]
-    return [note for note in notes if note.patient in drawn]
 
 
 if __name__ == "__main__":

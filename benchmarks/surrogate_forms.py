@@ -69,6 +69,11 @@ def stays(word: str) -> bool:
     return word.lower() in _PARTICLES | _SUFFIXES | _TITLES
 
 
+def is_spelled(name: str) -> bool:
+    """Say whether a name is spelt letter by letter (``S-O-U-Z-A``)."""
+    return _SPELLED.fullmatch(name) is not None
+
+
 def form_faults(original: str, made: str) -> set[str]:
     """Return in what a stand-in of a name is written otherwise: ``parts``, ``case``, ``kept`` words, ``initials``."""
     spelled = _SPELLED.fullmatch(original)
