@@ -1,6 +1,6 @@
-"""The gate of a release: three attackers look for planted leaks, and none may do much better than chance.
+"""The gate of a release: attackers look for planted leaks, and none may do much better than chance.
 
-``parrot``, ``list`` and ``frequency`` have the text alone and marks on what looks like an identifier: see
+``parrot``, ``list``, ``code`` and ``frequency`` have the text alone and marks on what looks like an identifier: see
 :mod:`~deid_runtime.audit.attack` and :mod:`~deid_runtime.audit.knowing`. The insider is no part of the gate, because
 nobody outside knows the surrogates.
 """
@@ -12,12 +12,13 @@ from typing import Final, Literal, get_args
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.audit.attack import AttackSettings, Guesses, attack
 from deid_runtime.audit.gain import MAX_GAIN, Gain, Verdict, measure_gain
-from deid_runtime.audit.knowing import as_marked, attack_knowing, gather_knowledge
+from deid_runtime.audit.knowing import as_marked, attack_knowing, gather_knowledge, mark_unlisted
 from deid_runtime.audit.plant import Released, plant
+from deid_runtime.audit.score import AttackScore, score
 from deid_runtime.spans import PatientRecord
 from deid_runtime.surrogates import Surrogates
 
-GateAttacker = Literal["parrot", "list", "frequency"]
+GateAttacker = Literal["parrot", "list", "code", "frequency"]
 
 #: The attackers of the gate, in the order of the report.
 ATTACKERS: Final[tuple[GateAttacker, ...]] = get_args(GateAttacker)
@@ -27,9 +28,9 @@ ATTACKERS: Final[tuple[GateAttacker, ...]] = get_args(GateAttacker)
 class GateSettings:
     """What is planted and who attacks.
 
-    ``draws`` is how often leaks are drawn anew; each draw narrows the intervals of the list and frequency attackers.
-    The parrot trains a tagger for each and so attacks the first draw alone. With ``is_informed``, who knows our lists
-    and who counts have the originals of other patients as well.
+    ``draws`` is how often leaks are drawn anew; more draws narrow the intervals. The parrot trains a tagger for each
+    and so attacks the first draw alone. With ``is_informed``, who knows our code and who counts have the originals of
+    other patients as well.
     """
 
     attackers: tuple[GateAttacker, ...] = ATTACKERS
@@ -49,6 +50,11 @@ class Judged:
     share: float
     gain: Gain
     verdict: Verdict
+    score: AttackScore | None = None  # of the parrot: leaks found, by label
+
+    def to_json(self) -> dict[str, object]:
+        """Return the verdict and what it rests on as JSON values."""
+        return {"attacker": self.attacker, "share": self.share, "verdict": self.verdict, **self.gain.to_json()}
 
 
 def judge(
@@ -70,8 +76,14 @@ def judge(
             releases = [_plant(notes, records, attacker, share, settings.seed + draw, key) for draw in range(draws)]
             guesses = _attack(attacker, releases, notes, records, settings)
             gain = measure_gain(list(zip(releases, guesses, strict=True)), seed=settings.seed)
-            judged.append(Judged(attacker, share, gain, gain.verdict(settings.max_gain)))
+            told = score(releases[0], guesses[0], seed=settings.seed) if attacker == "parrot" else None
+            judged.append(Judged(attacker, share, gain, gain.verdict(settings.max_gain), told))
     return judged
+
+
+def is_passed(judged: Sequence[Judged]) -> bool:
+    """Return whether every verdict is ``pass``. False for no verdict."""
+    return bool(judged) and all(each.verdict == "pass" for each in judged)
 
 
 def _attack(
@@ -87,6 +99,8 @@ def _attack(
             attacker="parrot", folds=settings.folds, iterations=settings.iterations, seed=settings.seed
         )
         return [attack(released, wanted) for released in releases]
+    if attacker == "list":
+        return [mark_unlisted(released) for released in releases]
     informed = gather_knowledge(attacker, notes, records, seed=settings.seed) if settings.is_informed else None
     made = []
     for released in releases:

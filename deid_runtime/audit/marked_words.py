@@ -12,7 +12,9 @@ from deid_runtime.surrogates.forms import normal_form
 PEOPLE: Final = frozenset({"PATIENT", "DOCTOR"})
 #: Labels of people and places: those with words that an attacker can look up. Dates and numbers are not among them.
 LOOKED_UP: Final = PEOPLE | frozenset("HOSPITAL ORGANIZATION STREET CITY STATE COUNTRY LOCATION-OTHER".split())
-_WORD: Final = re.compile(r"[^\W\d_]{2,64}(?:['’ʻ][^\W\d_]{1,64})?")  # bounded: the text is anybody's
+_LETTER: Final = r"[^\W\d_]"
+#: Bounded, because the text is anybody's.
+_WORD: Final = re.compile(rf"{_LETTER}{{1,64}}['’ʻ]{_LETTER}{{1,64}}|{_LETTER}{{2,64}}")
 _MOST_WORDS: Final = 24  # of one mark; a longer one is no name
 
 

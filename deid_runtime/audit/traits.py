@@ -1,14 +1,17 @@
 """What an attacker sees in the marked words of a corpus, as one list of traits for each word.
 
-``list_traits`` is for who knows our lists and our code: whether our lists contain the word, how common it is in the
-world, how often our code makes it, and how it is written.
+``code_look`` is for who knows our lists and our code: whether our lists contain the word or one that differs by a
+letter, how common it is in the world, how often our code makes it, and how it is written.
 
-``repeat_traits`` is for who counts: how often the value occurs, in how many notes and for how many patients. Our
+``repeat_look`` is for who counts: how often the value occurs, in how many notes and for how many patients. Our
 surrogates differ between patients, so a value that many patients share is rather an original.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from string import ascii_lowercase
+from sys import intern
 from typing import Final
 
 from deid_runtime.audit.gazetteer import listed_forms
@@ -22,20 +25,21 @@ Traits = list[list[list[str]]]
 Look = Callable[[Sequence[MarkedNote]], Traits]
 
 _LONGEST: Final = 12  # letters; longer words have one trait
+_LONGEST_NEAR: Final = 20  # letters; longer words are near no name
 _ENDS: Final = (2, 3)  # letters at the start and the end of names
 
 
-def list_look(made: Sequence[MarkedNote]) -> Look:
-    """Return the look of who knows our lists and has run our code to get the surrogates in ``made``."""
+def code_look(made: Sequence[MarkedNote]) -> Look:
+    """Return the look of who knows our lists, and has run our code to get the surrogates in ``made``."""
     drawn = {kind: Counter[str]() for kind in (True, False)}
     for word in (word for words in all_words(made) for word in words):
         drawn[word.label in PEOPLE][word.form] += 1
-    return lambda notes: [[_list_traits(word, drawn[word.label in PEOPLE]) for word in row] for row in all_words(notes)]
+    return lambda notes: [[_code_traits(word, drawn[word.label in PEOPLE]) for word in row] for row in all_words(notes)]
 
 
-def _list_traits(word: MarkedWord, drawn: Mapping[str, int]) -> list[str]:
+def _code_traits(word: MarkedWord, drawn: Mapping[str, int]) -> list[str]:
     label, form = word.label, word.form
-    kinds = "+".join(kind for kind, forms in listed_forms().items() if form in forms)
+    kinds = "+".join(kinds_of(form)) or ("near" if _is_near(form) else "")
     code = load_lexicon().get(word_key(word.text), 0)
     times = _step(drawn.get(form, 0))
     shape = f"{SHAPES[shape_of(word.text)]}{min(len(word.text), _LONGEST)}"
@@ -50,7 +54,27 @@ def _list_traits(word: MarkedWord, drawn: Mapping[str, int]) -> list[str]:
     if label in PEOPLE:
         traits += [f"starts {form[:size]}" for size in _ENDS] + [f"ends {form[-size:]}" for size in _ENDS]
         traits += [f"ends {form[-2:]} of {min(len(form), _LONGEST)}"]
-    return traits
+    return [intern(trait) for trait in traits]  # each is kept once in memory
+
+
+def kinds_of(form: str) -> list[str]:
+    """Return the names of our lists that contain a normal form, as an entry or as a word of one."""
+    return [kind for kind, forms in listed_forms().items() if form in forms]
+
+
+@lru_cache(maxsize=100_000)
+def _is_near(form: str) -> bool:
+    """Return whether a name of our lists becomes ``form`` when one letter is put in, left out, replaced or swapped."""
+    if len(form) > _LONGEST_NEAR:
+        return False
+    cuts = [(form[:place], form[place:]) for place in range(len(form) + 1)]
+    near = {left + right[1:] for left, right in cuts if right}
+    near |= {left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1}
+    near |= {
+        left + letter + right[skipped:] for left, right in cuts for letter in ascii_lowercase for skipped in (0, 1)
+    }
+    forms = listed_forms()
+    return any(not near.isdisjoint(forms[kind]) for kind in ("given", "family"))
 
 
 def repeat_look(notes: Sequence[MarkedNote]) -> Traits:
@@ -101,7 +125,7 @@ def _repeat_traits(word: MarkedWord, note: MarkedNote, of_values: _Counts, of_wo
             f"{word.label} {name} of this patient={own}",
             f"{word.label} {name} patients={patients} known={known}",
         ]
-    return traits
+    return [intern(trait) for trait in traits]
 
 
 def _step(count: int) -> int:
