@@ -99,7 +99,7 @@ def _interval(counts: IntArray, seed: int) -> Interval | None:
     gains = []
     for first in range(0, _RESAMPLES, step):
         drawn = generator.multinomial(size, np.full(size, 1 / size), size=min(step, _RESAMPLES - first))
-        right, guessed, leaked, words = (drawn @ counts).T.astype(np.float64)
+        right, guessed, leaked, words = (drawn.astype(np.float64) @ counts.astype(np.float64)).T
         with np.errstate(invalid="ignore", divide="ignore"):
             gains.append(right * words / (guessed * leaked))
     values: FloatArray = np.concatenate(gains)
