@@ -32,7 +32,7 @@ from typing import Any, Final
 from drawing import draw_patients
 from measuring import RESULTS, describe_machine, write_results
 from name_lists import BANDS, Listed, read_abbreviations, read_listed
-from surrogate_forms import bare, cut, is_spelled, stays
+from surrogate_forms import SPELLED, bare, cut, stays
 from surrogates import Replaced, replace_all
 
 from deid_export.data.corpus import corpus_digest
@@ -158,7 +158,7 @@ def paired_words(value: str, made: str) -> Iterator[tuple[str, str, str]]:
 
     With another number of words than the original, the last word of the original stands for those that it lacks.
     """
-    if is_spelled(made):
+    if SPELLED.fullmatch(made):
         return
     old, new = (list(cut(name)[0]) for name in (value, made))
     for place, word in enumerate(new):

@@ -144,15 +144,8 @@ def main() -> None:
                 measure(replace_all(notes, records, key, is_whole=way == "whole patients"), records, tally)
             results[name][way] = tally.to_json()
             report(f"{name}, {way}", tally, options.show)
-    write_results(
-        options.results,
-        {
-            "question": __doc__.splitlines()[0],
-            "machine": machine,
-            "keys": options.keys,
-            "results": results,
-        },
-    )
+    told = {"question": __doc__.splitlines()[0], "machine": machine, "keys": options.keys, "results": results}
+    write_results(options.results, told)
 
 
 def replace_all(

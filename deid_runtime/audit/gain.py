@@ -5,8 +5,8 @@ words: (right guesses / guesses) / (leaked words / all words). 1 is chance. Its 
 words of one patient are not independent.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from deid_runtime.audit.attack import Guesses
 from deid_runtime.audit.plant import Released
 from deid_runtime.evaluation.significance import Interval
+from deid_runtime.evaluation.tokens import label_tokens, token_offsets
 
 #: ``pass``: the whole interval is at most the gain allowed. ``fail``: the gain is more. ``not shown``: neither, because
 #: the interval is too wide, or there is no guess or no leak.
@@ -81,6 +82,17 @@ def measure_gain(draws: Sequence[tuple[Sequence[Released], Sequence[Guesses]]], 
         gain=right * words / (guessed * leaked) if guessed and leaked else None,
         interval=_interval(counts, seed),
     )
+
+
+def within(released: Sequence[Released], guesses: Sequence[Guesses], labels: Collection[str]) -> list[Guesses]:
+    """Return the guesses among the words of marks with one of ``labels``, as if there were no other words."""
+    rows = []
+    for note, made in zip(released, guesses, strict=True):
+        marks = sorted(span for span in (*note.surrogates, *note.leaks))
+        is_wanted = [int(span.label in labels) for span in marks]
+        inside = label_tokens(token_offsets(note.text), marks, is_wanted) == 1
+        rows.append(replace(made, may_be=made.may_be & inside, guessed=made.guessed & inside))
+    return rows
 
 
 def _counts(made: Guesses) -> tuple[int, int, int, int]:

@@ -11,8 +11,9 @@ from typing import Final, Literal, get_args
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.audit.attack import AttackSettings, Guesses, attack
-from deid_runtime.audit.gain import MAX_GAIN, Gain, Verdict, measure_gain
+from deid_runtime.audit.gain import MAX_GAIN, Gain, Verdict, measure_gain, within
 from deid_runtime.audit.knowing import as_marked, attack_knowing, gather_knowledge, mark_unlisted
+from deid_runtime.audit.marked_words import LOOKED_UP, PEOPLE
 from deid_runtime.audit.plant import Released, plant
 from deid_runtime.audit.score import AttackScore, score
 from deid_runtime.spans import PatientRecord
@@ -22,6 +23,8 @@ GateAttacker = Literal["parrot", "list", "code", "frequency"]
 
 #: The attackers of the gate, in the order of the report.
 ATTACKERS: Final[tuple[GateAttacker, ...]] = get_args(GateAttacker)
+#: Parts of the words, with their labels.
+PARTS: Final[Mapping[str, frozenset[str]]] = {"people": PEOPLE, "places": LOOKED_UP - PEOPLE}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +53,14 @@ class Judged:
     share: float
     gain: Gain
     verdict: Verdict
+    parts: Mapping[str, Gain]  # of people and of places alone: where to look when the verdict is bad
     score: AttackScore | None = None  # of the parrot: leaks found, by label
 
     def to_json(self) -> dict[str, object]:
         """Return the verdict and what it rests on as JSON values."""
-        return {"attacker": self.attacker, "share": self.share, "verdict": self.verdict, **self.gain.to_json()}
+        parts = {name: gain.to_json() for name, gain in self.parts.items()}
+        told = {"attacker": self.attacker, "share": self.share, "verdict": self.verdict}
+        return {**told, **self.gain.to_json(), "parts": parts}
 
 
 def judge(
@@ -75,9 +81,16 @@ def judge(
             draws = 1 if attacker == "parrot" else settings.draws
             releases = [_plant(notes, records, attacker, share, settings.seed + draw, key) for draw in range(draws)]
             guesses = _attack(attacker, releases, notes, records, settings)
-            gain = measure_gain(list(zip(releases, guesses, strict=True)), seed=settings.seed)
-            told = score(releases[0], guesses[0], seed=settings.seed) if attacker == "parrot" else None
-            judged.append(Judged(attacker, share, gain, gain.verdict(settings.max_gain), told))
+            pairs = list(zip(releases, guesses, strict=True))
+            gain = measure_gain(pairs, seed=settings.seed)
+            parts = {
+                name: measure_gain(
+                    [(release, within(release, made, labels)) for release, made in pairs], seed=settings.seed
+                )
+                for name, labels in PARTS.items()
+            }
+            told = score(*pairs[0], seed=settings.seed) if attacker == "parrot" else None
+            judged.append(Judged(attacker, share, gain, gain.verdict(settings.max_gain), parts, told))
     return judged
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
+from deid_runtime.audit.gain import Gain
 from deid_runtime.audit.gate import Judged, is_passed
 from deid_runtime.audit.score import AttackScore
 from deid_runtime.evaluation.significance import Interval
@@ -31,10 +32,14 @@ def render_gate(judged: Sequence[Judged], max_gain: float) -> str:
         head + "verdict",
     ]
     for each in judged:
-        gain = each.gain
-        counts = f"{each.share:>7.1%}{gain.words:>10,}{gain.leaked:>8,}{gain.guesses:>8,}{gain.right:>7,}"
-        lines.append(f"{each.attacker:<11}{counts}{_gain(gain.gain):>7} {_gains(gain.interval):<15}{each.verdict}")
+        lines.append(_gain_row(each.attacker, f"{each.share:.1%}", each.gain) + each.verdict)
+        lines += [_gain_row(f"  {name}", "", gain).rstrip() for name, gain in each.parts.items() if gain.words]
     return "\n".join([*lines, f"verdict: {'PASS' if is_passed(judged) else 'FAIL'}"]) + "\n"
+
+
+def _gain_row(name: str, share: str, gain: Gain) -> str:
+    counts = f"{share:>7}{gain.words:>10,}{gain.leaked:>8,}{gain.guesses:>8,}{gain.right:>7,}"
+    return f"{name:<11}{counts}{_gain(gain.gain):>7} {_gains(gain.interval):<15}"
 
 
 def _gain(value: float | None) -> str:

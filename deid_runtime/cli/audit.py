@@ -3,7 +3,7 @@
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 from click.core import ParameterSource
@@ -44,7 +44,6 @@ def audit() -> None:
 )
 @click.option(
     "--attacker",
-    "attackers",
     type=click.Choice(["parrot", "list", "code", "frequency", "insider"]),
     multiple=True,
     default=("parrot", "list", "code", "frequency"),
@@ -114,7 +113,7 @@ def audit() -> None:
 def parrot(
     notes: tuple[Path, ...],
     leaks: tuple[float, ...],
-    attackers: tuple[str, ...],
+    attacker: tuple[str, ...],
     max_gain: float,
     draws: int,
     informed: bool,
@@ -137,11 +136,10 @@ def parrot(
     """
     if not released and (known or candidates):
         raise SettingsError("--known and --candidates are of a release; say --released")
-    is_default = click.get_current_context().get_parameter_source("attackers") == ParameterSource.DEFAULT
-    if released and not is_default and set(attackers) != {"insider"}:
+    is_default = click.get_current_context().get_parameter_source("attacker") == ParameterSource.DEFAULT
+    if released and not is_default and set(attacker) != {"insider"}:
         raise SettingsError("--released knows the surrogates, so the insider alone attacks; the others are planted for")
-    if find_spec("pycrfsuite") is None:
-        raise SettingsError(f"the attackers learn with python-crfsuite; {install_extra('audit')}")
+    _require_crfsuite()
     if released:
         _search(notes, known, candidates, folds=folds, iterations=iterations, seed=seed, is_json=json)
         return
@@ -152,7 +150,7 @@ def parrot(
     from deid_runtime.surrogates import load_key, new_key
 
     settings = GateSettings(
-        attackers=tuple(each for each in GATE_ATTACKERS if each in attackers),
+        attackers=tuple(each for each in GATE_ATTACKERS if each in attacker),
         is_informed=informed,
         max_gain=max_gain,
         draws=draws,
@@ -160,7 +158,7 @@ def parrot(
         iterations=iterations,
         seed=seed,
     )
-    insider = AttackSettings(folds=folds, iterations=iterations, seed=seed) if "insider" in attackers else None
+    insider = AttackSettings(folds=folds, iterations=iterations, seed=seed) if "insider" in attacker else None
     judged, rows = audit_planted(
         notes,
         [percent / 100 for percent in dict.fromkeys(leaks)],
@@ -170,11 +168,18 @@ def parrot(
     )
     _echo_gate(judged, rows, settings, is_json=json)
     if judged and not is_passed(judged):
-        bad = ", ".join(
-            f"{each.attacker} at {each.share:.1%}: {each.verdict}" for each in judged if each.verdict != "pass"
-        )
-        click.echo(f"deid: the gate is not passed ({bad}); 'not shown' needs more notes or --draws", err=True)
-        sys.exit(ExitCode.HELD_BACK)
+        _end_not_passed(judged)
+
+
+def _end_not_passed(judged: "Sequence[Judged]") -> NoReturn:
+    bad = ", ".join(f"{each.attacker} at {each.share:.1%}: {each.verdict}" for each in judged if each.verdict != "pass")
+    click.echo(f"deid: the gate is not passed ({bad}); 'not shown' needs more notes or --draws", err=True)
+    sys.exit(ExitCode.HELD_BACK)
+
+
+def _require_crfsuite() -> None:
+    if find_spec("pycrfsuite") is None:
+        raise SettingsError(f"the attackers learn with python-crfsuite; {install_extra('audit')}")
 
 
 def _search(

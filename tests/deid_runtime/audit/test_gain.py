@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 
 from deid_runtime.audit.attack import Guesses
-from deid_runtime.audit.gain import Gain, measure_gain
+from deid_runtime.audit.gain import Gain, measure_gain, within
 from deid_runtime.audit.gate import Judged, is_passed
 from deid_runtime.audit.plant import Released
 from deid_runtime.audit.report import render_gate
 from deid_runtime.evaluation.significance import Interval
+from deid_runtime.spans import Span
 
 
 def draw(generator: np.random.Generator, patients: int, *, chance: float, lift: float = 1.0) -> tuple:
@@ -80,9 +81,20 @@ def test_the_gate_fails_closed(gain: float | None, interval: Interval | None, ve
     made = Gain(1, 2, 16, 4, 4, 2, 0.5, 0.25, gain, interval)
 
     assert made.verdict(1.2) == verdict
-    judged = [Judged("list", 0.05, made, made.verdict(1.2))]
+    judged = [Judged("list", 0.05, made, made.verdict(1.2), {"people": made})]
     assert is_passed(judged) == (verdict == "pass")
     assert f"verdict: {'PASS' if verdict == 'pass' else 'FAIL'}" in render_gate(judged, 1.2)
+
+
+def test_the_gain_of_a_part_is_that_of_its_words() -> None:
+    spans = (Span(0, 3, "PATIENT"), Span(4, 8, "CITY"), Span(9, 14, "CITY"))
+    note = Released("n", "p", "Ann Elko Turku x", (spans[0], spans[2]), (spans[1],), (0,))
+    every = np.array([True, True, True, False])
+    made = Guesses(every, np.array([True, True, False, False]), every, np.array([-1, 0, -1, -1]))
+
+    gain = measure_gain([([note], within([note], [made], {"CITY"}))])
+
+    assert (gain.words, gain.leaked, gain.guesses, gain.right, gain.gain) == (2, 1, 1, 1, 2.0)
 
 
 def test_nothing_judged_is_not_passed() -> None:
