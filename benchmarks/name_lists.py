@@ -27,7 +27,7 @@ PUBLIC: Final[Mapping[str, tuple[str, ...]]] = {
 #: The first so many names of a list are common, the next usual; all others are rare.
 BANDS: Final = (("common", 1_000), ("usual", 10_000))
 _OURS: Final = ("surrogates", "lexicon")
-_OUR_FILES: Final = re.compile(r"names(?:\.|_.*\.)(?:tsv|txt)(?:\.xz|\.gz)?$")
+_OUR_FILES: Final = re.compile(r"names?(?:\.|_.*\.)(?:tsv|txt)(?:\.xz|\.gz)?$")
 _ABBREVIATIONS: Final = Path(__file__).with_name("clinical_abbreviations.txt")
 
 

@@ -6,7 +6,6 @@ lists that it was trained with.
 
 import gzip
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,7 +16,6 @@ from deid_runtime.errors import SourceError
 from deid_runtime.lexicon.calendar_words import MONTH_NAMES, SHORT_MONTHS, WEEKDAY_NAMES, weekday_words
 from deid_runtime.lexicon.name_cues import fold, is_ordinary
 from deid_runtime.lexicon.vocabulary import credential_keys, titles
-from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import phrases, places, read_rows
 from deid_runtime.text.words import split_words
 
@@ -66,15 +64,6 @@ def load_gazetteer(path: Path) -> Gazetteer:
         raise SourceError(f"{path} is no saved gazetteer ({type(error).__name__}); train the CRF again") from error
     kinds = {tuple(words.split(" ")): tuple(rest) for words, *rest in rows}
     return Gazetteer(kinds, max(map(len, kinds), default=0))
-
-
-@lru_cache(maxsize=1)
-def listed_forms() -> Mapping[str, frozenset[str]]:
-    """Return, for each list of the runtime, the normal forms of its entries and of their words."""
-    return {
-        kind: frozenset(normal_form(part) for entry in entries for part in (entry, *re.split(r"[\s\-]+", entry)))
-        for kind, entries in _packaged().items()
-    }
 
 
 @lru_cache(maxsize=1)

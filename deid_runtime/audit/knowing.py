@@ -30,8 +30,9 @@ import pycrfsuite
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.audit.attack import Guesses, fold_of_patients
 from deid_runtime.audit.marked_words import MarkedNote, MarkedWord, all_words, marked_words
+from deid_runtime.audit.our_lists import lists_with
 from deid_runtime.audit.plant import Released
-from deid_runtime.audit.traits import Look, Traits, code_look, kinds_of, repeat_look
+from deid_runtime.audit.traits import Look, Traits, code_look, repeat_look
 from deid_runtime.errors import SourceError
 from deid_runtime.evaluation.tokens import label_tokens, token_offsets
 from deid_runtime.resynthesis.notes import replace_spans
@@ -113,7 +114,7 @@ def mark_unlisted(released: Sequence[Released]) -> list[Guesses]:
     """Return the guesses in each note of who marks every word of a name or place that is in none of our lists."""
     words = [marked_words(MarkedNote(note.patient, note.text, note.spans)) for note in as_marked(released)]
     return [
-        _guesses(note, row, [not kinds_of(word.form) for word in row])
+        _guesses(note, row, [not lists_with(word.form) for word in row])
         for note, row in zip(released, words, strict=True)
     ]
 

@@ -9,13 +9,11 @@ surrogates differ between patients, so a value that many patients share is rathe
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from string import ascii_lowercase
 from sys import intern
 from typing import Final
 
-from deid_runtime.audit.gazetteer import listed_forms
 from deid_runtime.audit.marked_words import PEOPLE, MarkedNote, MarkedWord, all_words
+from deid_runtime.audit.our_lists import is_near, lists_with
 from deid_runtime.lexicon.word_codes import load_lexicon, word_key
 from deid_runtime.text.words import SHAPES, shape_of
 
@@ -25,7 +23,6 @@ Traits = list[list[list[str]]]
 Look = Callable[[Sequence[MarkedNote]], Traits]
 
 _LONGEST: Final = 12  # letters; longer words have one trait
-_LONGEST_NEAR: Final = 20  # letters; longer words are near no name
 _ENDS: Final = (2, 3)  # letters at the start and the end of names
 
 
@@ -39,7 +36,7 @@ def code_look(made: Sequence[MarkedNote]) -> Look:
 
 def _code_traits(word: MarkedWord, drawn: Mapping[str, int]) -> list[str]:
     label, form = word.label, word.form
-    kinds = "+".join(kinds_of(form)) or ("near" if _is_near(form) else "")
+    kinds = "+".join(lists_with(form)) or ("near" if is_near(form) else "")
     code = load_lexicon().get(word_key(word.text), 0)
     times = _step(drawn.get(form, 0))
     shape = f"{SHAPES[shape_of(word.text)]}{min(len(word.text), _LONGEST)}"
@@ -55,26 +52,6 @@ def _code_traits(word: MarkedWord, drawn: Mapping[str, int]) -> list[str]:
         traits += [f"starts {form[:size]}" for size in _ENDS] + [f"ends {form[-size:]}" for size in _ENDS]
         traits += [f"ends {form[-2:]} of {min(len(form), _LONGEST)}"]
     return [intern(trait) for trait in traits]  # each is kept once in memory
-
-
-def kinds_of(form: str) -> list[str]:
-    """Return the names of our lists that contain a normal form, as an entry or as a word of one."""
-    return [kind for kind, forms in listed_forms().items() if form in forms]
-
-
-@lru_cache(maxsize=100_000)
-def _is_near(form: str) -> bool:
-    """Return whether a name of our lists becomes ``form`` when one letter is put in, left out, replaced or swapped."""
-    if len(form) > _LONGEST_NEAR:
-        return False
-    cuts = [(form[:place], form[place:]) for place in range(len(form) + 1)]
-    near = {left + right[1:] for left, right in cuts if right}
-    near |= {left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1}
-    near |= {
-        left + letter + right[skipped:] for left, right in cuts for letter in ascii_lowercase for skipped in (0, 1)
-    }
-    forms = listed_forms()
-    return any(not near.isdisjoint(forms[kind]) for kind in ("given", "family"))
 
 
 def repeat_look(notes: Sequence[MarkedNote]) -> Traits:

@@ -11,6 +11,7 @@ from deid_runtime.audit.gain import Gain, measure_gain
 from deid_runtime.audit.gate import ATTACKERS, GateSettings, judge
 from deid_runtime.audit.knowing import KnowingAttacker, as_marked, attack_knowing, gather_knowledge, mark_unlisted
 from deid_runtime.audit.marked_words import MarkedNote, marked_words
+from deid_runtime.audit.our_lists import is_near, listed_forms, lists_with
 from deid_runtime.audit.plant import Released, plant
 from deid_runtime.audit.traits import code_look, repeat_look
 from deid_runtime.errors import SourceError
@@ -144,12 +145,24 @@ def test_a_mark_of_any_length_has_few_words() -> None:
     assert len(marked_words(MarkedNote("p", text, (Span(0, len(text), "PATIENT"),)))) == 24
 
 
+@pytest.mark.parametrize(("form", "near"), [("smithh", True), ("smiht", True), ("smth", True), ("zqvorx", False)])
+def test_a_misspelt_listed_name_is_near(form: str, near: bool) -> None:
+    assert not lists_with(form)
+    assert is_near(form) is near
+
+
+def test_our_lists_are_read_by_file() -> None:
+    assert lists_with("smith")
+    assert lists_with("springfield")
+    assert all("" not in forms for forms in listed_forms().values())
+
+
 def test_traits_tell_lists_and_repeats() -> None:
     note = MarkedNote("p", "Smith Zqvorx", (Span(0, 5, "DOCTOR"), Span(6, 12, "DOCTOR")))
     other = MarkedNote("q", "Smith", (Span(0, 5, "DOCTOR"),))
 
     [[smith, odd]] = code_look([note, other])([note])
-    assert any(trait.startswith("DOCTOR lists=") and "family" in trait for trait in smith)
+    assert any(trait.startswith("DOCTOR lists=") and "names" in trait for trait in smith)
     assert "DOCTOR lists=" in odd
     assert "DOCTOR made=2" in smith
     assert "DOCTOR made=1" in odd
