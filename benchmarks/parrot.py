@@ -29,6 +29,7 @@ from deid_runtime.audit.score import AttackScore, score
 from deid_runtime.surrogates import Surrogates
 
 SHARES = (0.01, 0.02, 0.05)
+ATTACKERS = ("insider", "parrot")
 KEY = b"a fixed key: the notes are public"[:32]
 
 
@@ -37,6 +38,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--notes", type=Path, action="append", required=True)
     parser.add_argument("--limit", type=int, default=600, help="notes; time is linear")
+    parser.add_argument("--shares", type=float, nargs="+", default=SHARES, help="of the spans, left as they are")
+    parser.add_argument("--attackers", nargs="+", choices=ATTACKERS, default=ATTACKERS)
     parser.add_argument("--folds", type=int, default=2)
     parser.add_argument("--iterations", type=int, default=40, help="of each CRF")
     parser.add_argument("--seed", type=int, default=5)
@@ -47,9 +50,9 @@ def main() -> None:
     records = read_records(options.notes)
     rows: list[tuple[str, AttackScore]] = []
     seconds: dict[str, float] = {}
-    for share in SHARES:
+    for share in options.shares:
         released = plant(notes, records, Surrogates(KEY), share=share, seed=options.seed)
-        for attacker in ("insider", "parrot"):
+        for attacker in options.attackers:
             begun = time.process_time()
             settings = AttackSettings(
                 attacker=attacker, folds=options.folds, iterations=options.iterations, seed=options.seed

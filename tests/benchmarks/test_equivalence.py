@@ -47,12 +47,10 @@ def test_patients_and_not_notes_are_drawn():
 def test_equivalence_is_seldom_claimed_at_the_margin_and_often_without_a_difference(monkeypatch):
     monkeypatch.setattr(equivalence, "_RESAMPLES", 600)
     generator = np.random.default_rng(9)
-    names = [str(number) for number in range(80)]
+    names = [str(number) for number in range(160)]
     claimed = {
         second: sum(
-            equivalence.compare_recalls(
-                *sides(generator, 80, 0.95, second, tokens=40), names, margin=0.02
-            ).is_equivalent
+            equivalence.compare_recalls(*sides(generator, 160, 0.95, second), names, margin=0.02).is_equivalent
             for _ in range(60)
         )
         for second in (0.93, 0.95)
@@ -68,10 +66,13 @@ def test_nothing_to_find_is_not_tested():
     assert equivalence.compare_recalls(empty, empty, ["a", "b", "c"], margin=0.01) is None
 
 
-def test_one_patient_shows_nothing():
-    first = np.array([[9, 10]], np.int64)
+@pytest.mark.parametrize(("patients", "is_shown"), [(1, False), (298, False), (299, True)])
+def test_few_patients_show_nothing_even_where_all_is_found(patients, is_shown):
+    sides = np.full((patients, 2), 10)
 
-    assert not equivalence.compare_recalls(first, first, ["a"], margin=0.01).is_equivalent
+    made = equivalence.compare_recalls(sides, sides, [str(number) for number in range(patients)], margin=0.01)
+
+    assert made.is_equivalent is is_shown
 
 
 def test_tokens_are_counted_by_label():
