@@ -10,7 +10,8 @@ at the level of 5 %; ``not shown``: the difference is too large, or the notes ar
 
 Surrogates that are found less often make the output of a second run worse and teach models less; surrogates that are
 found more often are easier than life, and a missed original stands out. Models that learnt the originals know them:
-take notes that the models have not seen, such as dev, to judge surrogates alone.
+take notes that the models have not seen, such as dev, to judge surrogates alone. Ages over 89 become ``90+``, which is
+no identifier any more and need not be found.
 
 All notes of patients drawn at random are taken until there are ``--limit``. One thread; results hold counts alone.
 """
