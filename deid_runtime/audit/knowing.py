@@ -13,7 +13,7 @@ release: a worst case.
 often, or that is not written as our surrogates are. ``frequency`` sees those of
 :func:`~deid_runtime.audit.traits.repeat_look`: values that are repeated otherwise than surrogates are.
 
-``list`` learns nothing: it marks every word that is in none of our lists.
+``list`` learns nothing: it marks every word that is in none of our lists, however many these are.
 """
 
 import hashlib
@@ -45,6 +45,7 @@ KnowingAttacker = Literal["code", "frequency"]
 _OURS: Final = "surrogate"
 _THEIRS: Final = "original"
 _MOST_WORDS: Final = 200_000  # learnt of each kind: limits time and memory
+_LONGEST_SHORT: Final = 4  # letters of initials and abbreviations
 _ITERATIONS: Final = 60
 _L2: Final = 30.0  # the best of 0.3, 3, 30 and 200 on 1,500 training notes, for both attackers
 
@@ -111,12 +112,19 @@ def attack_knowing(
 
 
 def mark_unlisted(released: Sequence[Released]) -> list[Guesses]:
-    """Return the guesses in each note of who marks every word of a name or place that is in none of our lists."""
+    """Return the guesses in each note of who marks every word of a name or place that is in none of our lists.
+
+    Initials and short abbreviations, in capitals, are not marked: no list could have them.
+    """
     words = [marked_words(MarkedNote(note.patient, note.text, note.spans)) for note in as_marked(released)]
     return [
-        _guesses(note, row, [not lists_with(word.form) for word in row])
-        for note, row in zip(released, words, strict=True)
+        _guesses(note, row, [_is_unlisted(word) for word in row]) for note, row in zip(released, words, strict=True)
     ]
+
+
+def _is_unlisted(word: MarkedWord) -> bool:
+    is_short = word.text.isupper() and len(word.text) <= _LONGEST_SHORT
+    return not is_short and not lists_with(word.form)
 
 
 def _learn(knowledge: Knowledge, is_learnt: Sequence[bool], folder: Path, seed: int) -> pycrfsuite.Tagger:

@@ -86,6 +86,15 @@ def test_who_has_our_lists_marks_what_is_in_none_of_them() -> None:
     assert gain.verdict(1.2) == "fail"
 
 
+def test_initials_and_abbreviations_are_in_no_list_and_not_marked() -> None:
+    text = "JQ of XQZV, Zqvorx"
+    note = Released("n", "p", text, (Span(0, 2, "PATIENT"), Span(6, 10, "HOSPITAL"), Span(12, 18, "PATIENT")))
+
+    [made] = mark_unlisted([note])
+
+    assert made.guessed.tolist() == [False, False, False, True]
+
+
 def test_who_counts_finds_a_leak_that_many_patients_share() -> None:
     gain = gain_of("frequency", release(lambda generator: generator.choice(FAMILIES[:2])))
 
