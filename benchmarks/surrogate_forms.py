@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 _LETTERS: Final = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f]|['’ʻ](?=[^\W_]))*")
-_SPELLED: Final = re.compile(r"(?:[^\W\d_]([-. ])){3,}[^\W\d_]\.?")
+SPELLED: Final = re.compile(r"(?:[^\W\d_]([-. ])){3,}[^\W\d_]\.?")
 _PARTICLES: Final = frozenset(
     (
         "de da do dos das del della di la los las le van von der den ten ter bin bint ibn ben al el du des zu af av y "
@@ -71,9 +71,9 @@ def stays(word: str) -> bool:
 
 def form_faults(original: str, made: str) -> set[str]:
     """Return in what a stand-in of a name is written otherwise: ``parts``, ``case``, ``kept`` words, ``initials``."""
-    spelled = _SPELLED.fullmatch(original)
+    spelled = SPELLED.fullmatch(original)
     if spelled:  # letter by letter: as many letters as the other name has
-        return set() if (again := _SPELLED.fullmatch(made)) and again[1] == spelled[1] else {"parts"}
+        return set() if (again := SPELLED.fullmatch(made)) and again[1] == spelled[1] else {"parts"}
     old, old_end = cut(original)
     new, new_end = cut(made)
     if old_end != new_end or [word.before for word in old] != [word.before for word in new]:

@@ -169,8 +169,9 @@ def test_the_audit_needs_nothing_but_the_wheel_and_its_extra(wheel, tmp_path):
         text=True,
     )
 
-    assert done.returncode == 0, done.stderr
-    assert "20.0% insider" in done.stdout
+    assert done.returncode in (0, 1), done.stderr  # 1: the gate is not passed
+    assert "verdict" in done.stdout
+    assert "20.0% parrot" in done.stdout
 
 
 def test_the_wheel_runs_where_there_is_no_checkout(wheel, tmp_path):
