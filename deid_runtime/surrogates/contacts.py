@@ -12,7 +12,8 @@ from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.vocabulary import credential_keys
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.hashing import Keyed
-from deid_runtime.surrogates.lists import names, phrases
+from deid_runtime.surrogates.lists import phrases
+from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.name_parts import FAMILY
 from deid_runtime.surrogates.numbers import permuted, replace_code
 from deid_runtime.surrogates.patient import Patient, first_free
@@ -95,7 +96,7 @@ def _handle_word(patient: Patient, people: People, chunk: str, taken: frozenset[
         if len(form) > 4 and form[1:] in known.family:
             return letter_for(patient, form[0]) + _as_handle(stand_in(patient, people, form[1:], taken))
     if len(form) > 4:  # a truncated or unknown name: use as many letters of another name
-        pool = [name for name in names().pools["english", ""] if len(name) >= len(form) - 1] or ["washingtons"]
+        pool = [name for name in names().bands["english", ""][2].names if len(name) >= len(form) - 1] or ["washingtons"]
         name = _as_handle(patient.keyed.pick(pool, f"handle/{attempt}", form))
         return (letter_for(patient, form[0]) + name)[: len(form)]
     return scramble(patient.keyed, f"letters/{attempt}", chunk)

@@ -16,7 +16,8 @@ from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.numbers import ORDINAL_WORDS, ordinal, ordinal_ending
 from deid_runtime.lexicon.vocabulary import street_kinds
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
-from deid_runtime.surrogates.lists import names, phrases
+from deid_runtime.surrogates.lists import phrases
+from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import Patient, first_free
 
 _LONGEST_PHRASE_CHARS: Final = 160

@@ -18,12 +18,17 @@ from deid_runtime.surrogates.name_parts import (
     parse,
     syllabic_culture,
 )
+from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import Patient
 from deid_runtime.surrogates.spellings import usual_spellings
+from deid_runtime.surrogates.unlisted import is_one_slip
 
 _JOINT: Final = re.compile(rf"[-‐‑ {APOSTROPHES}]")
 _MOST_PERSONS: Final = 200  # full names searched for initials: limits the time for a long staff list
 _NEARBY_NAMES: Final = 60  # how many names of a note are tried as the source of a misspelling
+_LEAST_SLIP_CHARS: Final = 5  # shorter names are one letter away from too many other names
+_RARE_LEVEL: Final = 1  # a listed name up to this level may be a misspelling
+_CLEARLY_MORE: Final = 3  # levels: 64 times as frequent
 _LEAST_WORD_CHARS: Final = 3  # shorter parts of a name (O', Li) may belong to other people
 
 
@@ -42,12 +47,15 @@ class People:
     persons: tuple[Person, ...] = field(default=(), repr=False)
     roles: Mapping[str, str] = field(default_factory=dict, repr=False)
     marks: Mapping[str, int] = field(default_factory=dict, repr=False)  # normal form -> index of the apostrophe
-    nearby: tuple[str, ...] = field(default=(), repr=False)
     words: frozenset[str] = field(default=frozenset(), repr=False)  # words used as names, so not initials
     syllables: Mapping[str, str] = field(default_factory=dict, repr=False)  # half of a given name -> its culture
     parsed: Mapping[str, Sequence[Part]] = field(default_factory=dict, repr=False)  # mention -> its parts
     # normal form -> the spelling that the others follow
     spellings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # normal form of a misspelt name -> that of the right spelling, which the record or the notes have too
+    misspelt: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # normal form of a name -> the first choice to try, where its first one would give clinical initials
+    first_attempts: Mapping[str, int] = field(default_factory=dict, repr=False)
 
 
 def find_people(patient: Patient, mentions: Iterable[str]) -> People:
@@ -94,12 +102,45 @@ def find_people(patient: Patient, mentions: Iterable[str]) -> People:
         persons=tuple(persons + by_initial)[:_MOST_PERSONS],
         roles=roles,
         marks=marks,
-        nearby=tuple(nearby)[:_NEARBY_NAMES],
         words=frozenset(words),
         syllables=syllables,
         parsed=parsed,
         spellings=usual_spellings(parsed),
+        misspelt=_misspelt(patient, tuple(nearby)[:_NEARBY_NAMES], words),
     )
+
+
+def _misspelt(patient: Patient, nearby: Iterable[str], words: Iterable[str]) -> dict[str, str]:
+    """Return the words that are one slip away from a clearly more frequent name of the record or the notes.
+
+    A listed name must be rare to count as a misspelling: Smyth beside Smith is another person.
+    """
+    sources = {form: _level(form) for form in dict.fromkeys((*patient.roles, *nearby)) if len(form) >= _LEAST_SLIP_CHARS}
+    found = {}
+    for form in words:
+        if len(form) < _LEAST_SLIP_CHARS - 1 or form in patient.roles or not form.isalpha():
+            continue
+        level = _level(form)
+        if level > _RARE_LEVEL:
+            continue
+        right = next(
+            (
+                source
+                for source, of_source in sources.items()
+                if (of_source >= level + _CLEARLY_MORE or (level < 0 and source in patient.roles))
+                and is_one_slip(form, source)
+            ),
+            "",
+        )
+        if right:
+            found[form] = right
+    return found
+
+
+def _level(form: str) -> int:
+    """Return the level of a listed name, 0 to 9, or -1 for a name in no list."""
+    listed = names().listed(form)
+    return -1 if listed is None else listed.level
 
 
 def _told_initials(own: Sequence[Person], parsed: Mapping[str, Sequence[Part]]) -> dict[str, list[Part]]:

@@ -5,7 +5,8 @@ from itertools import chain
 import pytest
 
 from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.lists import form_of_name, names, read_rows
+from deid_runtime.surrogates.lists import read_rows
+from deid_runtime.surrogates.name_pools import form_of_name, names
 
 
 def every_pool():

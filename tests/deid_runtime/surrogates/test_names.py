@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.lists import names
+from deid_runtime.surrogates.name_pools import names
 from tests.deid_runtime.surrogates.marked import surrogates_of
 
 RECORD = {"given": "John", "middle": "Carl", "family": "Smith", "sex": "M", "dob": "1951-02-03", "mrn": "00441182"}

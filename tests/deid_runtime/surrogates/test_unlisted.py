@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deid_runtime.surrogates.lists import names
+from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.unlisted import likely_pool, nearest
 
 
