@@ -148,7 +148,8 @@ def form_of_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    key: tuple[str, ...]  # of the pool: kind, cultures, sex and form, and the band last; empty for names not offered
+    key: tuple[str, ...]  # of the pool: kind, cultures, sex and form, and the band last; empty without a pool
+    is_offered: bool
     level: int
     culture: str
     sex: str
@@ -161,8 +162,8 @@ def _lines() -> list[_Line]:
     lines = []
     for text in lzma.decompress(packed).decode("utf-8").splitlines():
         key, level, culture, sex, family_culture, listed = text.split("\t")
-        parts = tuple(key.split("/")) if key else ()
-        lines.append(_Line(parts, int(level), culture, sex, family_culture, tuple(listed.split(","))))
+        parts = tuple(key.removeprefix("-").split("/")) if key else ()
+        lines.append(_Line(parts, bool(key) and not key.startswith("-"), int(level), culture, sex, family_culture, tuple(listed.split(","))))
     return lines
 
 
@@ -170,14 +171,14 @@ def _lines() -> list[_Line]:
 def names() -> Names:
     """Return the name lists.
 
-    Each line of the file has, between tabs: the pool of its names (kind, cultures, sex, form and band, joined by ``/``;
-    empty for names that are never offered), their level, their culture and sex as given names, their culture as family
+    Each line of the file has, between tabs: the pool of its names (kind, cultures, sex, form and band, joined by ``/``,
+    with ``-`` first if the names are never offered; empty when too few names are like them), their level, their culture and sex as given names, their culture as family
     names, and the names, joined by commas.
     """
     lines = _lines()
     members: dict[tuple[str, ...], list[str]] = {}
     for line in lines:
-        if line.key:
+        if line.is_offered:
             members.setdefault(line.key, []).extend(line.names)
     every_pool = {key: tuple(together) for key, together in members.items()}
     bands = _bands_by_culture(lines, every_pool)
@@ -185,8 +186,8 @@ def names() -> Names:
     places: dict[str, int] = {}
     starts: Counter[tuple[str, ...]] = Counter()
     for line in lines:
-        first = (len(rows) << _PLACE_BITS) + starts[line.key]
-        starts[line.key] += len(line.names)
+        first = (len(rows) << _PLACE_BITS) + (starts[line.key] if line.is_offered else 0)
+        starts[line.key] += len(line.names) if line.is_offered else 0
         rows.append(_row(line, every_pool, bands))
         # Nearly all names are plain ASCII, whose normal form is cheap: this loop is most of the time to load.
         forms = (name.lower() if name.isascii() and name.isalpha() else normal_form(name) for name in line.names)
@@ -211,7 +212,7 @@ def _bands_by_culture(
     lines: Iterable[_Line], every_pool: Mapping[tuple[str, ...], tuple[str, ...]]
 ) -> dict[tuple[str, str], tuple[Band, ...]]:
     levels: dict[tuple[str, ...], int] = {}
-    for line in lines:
+    for line in (line for line in lines if line.is_offered):
         levels[line.key] = max(levels.get(line.key, 0), line.level)
     found: dict[tuple[str, str], list[tuple[int, Band]]] = {}
     for key, pool in every_pool.items():
@@ -244,7 +245,7 @@ def _row(
 
     return _Row(
         line.culture, line.sex, line.family_culture, line.level, pool("given", line.culture, line.sex),
-        pool("family", line.family_culture, ""), own, kind == "family" and bool(line.culture),
+        pool("family", line.family_culture, ""), own if line.is_offered else (), kind == "family" and bool(line.culture),
     )  # fmt: skip
 
 

@@ -216,7 +216,7 @@ def _nickname(patient: Patient, people: People, formal: str, form: str, attempt:
     known = names()
     made = normal_form(choose(patient, people, formal, attempt + people.first_attempts.get(formal, 0)))
     options = known.nicknames.get(made)
-    if options is None:  # a formal name used as its less likely kind, or one whose sex the record corrects
+    if options is None:  # the record corrects the sex of the formal name
         made = normal_form(_permuted(patient, known.given[formal], attempt))
         options = known.nicknames[made]
     own = [normal_form(nickname) for nickname in known.nicknames[formal]]

@@ -145,13 +145,13 @@ class Claims:
         self._folder, self._races = folder, races
         self.given: dict[str, tuple[str, str, str]] = {}
         self.family: dict[str, tuple[str, str, str]] = {}
-        self.formal: set[str] = set()
-        for name, sex, _ in read_rows("nicknames.tsv"):
-            self.formal.add(normal_form(name))
         for kind, name, culture, sex in _listed_rows():
             self._add(kind, name, culture, sex)
+        self._formal = {normal_form(name) for name, *_ in read_rows("nicknames.tsv")}
         for name, sex, _ in read_rows("nicknames.tsv"):
-            self._add("given", name, "english", sex)
+            # Names with nicknames share pools, so that the surrogate of a name has nicknames too.
+            form = normal_form(name)
+            self.given[form] = (name, self.given[form][1] if form in self.given else "english", sex)
         self._models = {
             kind: CultureModel(
                 ((form, culture) for form, (_, culture, _) in known.items() if _LATIN.fullmatch(form)), PRIORS
@@ -239,7 +239,7 @@ class Claims:
             given, family = self.given.get(form), self.family.get(form)
             shares = of_given.get(form, ("", "", 0.0))[2], of_family.get(form, ("", 0.0))[1]
             least = _SURE_RATIO if form in sure_given else _LEAST_RATIO
-            if given and family and shares[1] > max(shares[0] * least, least):
+            if given and family and form not in self._formal and shares[1] > max(shares[0] * least, least):
                 given = None
             if given and family and form not in sure_family and shares[0] > shares[1] * _LEAST_RATIO:
                 family = None

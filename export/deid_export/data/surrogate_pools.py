@@ -139,7 +139,13 @@ def pack(claimed: Mapping[str, Claimed], formal: Collection[str], barred: Collec
     band = {form: place for levels in members.values() for form, place in bands_of(levels).items()}
     lines: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for form, name in claimed.items():
-        pool = "/".join((*key_of[form], str(band[form]))) if form in band else ""
+        pool = ""
+        if form in band:
+            pool = "/".join((*key_of[form], str(band[form])))
+        elif form in key_of:  # never offered itself, it has a place in the band of its level
+            levels = members[key_of[form]]
+            nearest = min(levels, key=lambda other: (abs(levels[other] - level[form]), other))
+            pool = "/".join(("-" + key_of[form][0], *key_of[form][1:], str(band[nearest])))
         # The levels fall in a pool, so that its first names are its most frequent ones.
         row = pool, str(level[form]), name.culture, name.sex, name.family_culture
         lines[row].append(name.name)
