@@ -5,7 +5,7 @@ People and places may come from all notes of the patient: :class:`Named` is comp
 
 import string
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
@@ -16,6 +16,7 @@ from deid_runtime.spans import Note, Span
 from deid_runtime.surrogates.ages import stated_ages
 from deid_runtime.surrogates.context import Context, beside
 from deid_runtime.surrogates.forms import holds_text, normal_form
+from deid_runtime.surrogates.initials import first_attempts
 from deid_runtime.surrogates.lists import places
 from deid_runtime.surrogates.over_89 import (
     BEFORE_CHARS,
@@ -93,6 +94,7 @@ def view_context(patient: Patient, context: Context, avoid: Collection[str]) -> 
     taken = {normal_form(value) for value in avoid} | patient.recorded | context.originals | people.words
     taken.discard("")
     frozen = frozenset(taken)
+    people = replace(people, first_attempts=first_attempts(patient, people, frozen))
     towns = {}
     city, state = patient.record.get("city", ""), patient.record.get("state", "")
     recorded = {normal_form(city): (city, state, "")} if holds_text(city) else {}
