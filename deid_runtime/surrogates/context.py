@@ -13,6 +13,8 @@ from deid_runtime.surrogates.facilities import abbreviations, spelled_apart
 from deid_runtime.surrogates.forms import normal_form
 
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
+_HANDLE_LABELS: Final = frozenset({"USERNAME", "EMAIL"})
+_LONGEST_HANDLE_CHARS: Final = 64
 _ADDRESS_GAP_CHARS: Final = 4
 
 #: Labels whose values are kept or shifted. They may equal an original, and they do not block other surrogates.
@@ -24,6 +26,8 @@ class Context:
     """The originals of one or several notes of one patient.
 
     - ``names``: the mentions of people, each once, in order.
+    - ``handles``: the usernames and the local parts of e-mail addresses, each once, in order.
+    - ``mentions``: label and value of every span, each pair once, in order.
     - ``towns``: normal form of a town -> the town, and the state and country beside one mention of it.
     - ``zips``: normal form of a postal code -> its town and state.
     - ``abbreviations``: letters -> full name of a facility.
@@ -33,6 +37,8 @@ class Context:
     """
 
     names: tuple[str, ...] = field(repr=False)
+    handles: tuple[str, ...] = field(repr=False)
+    mentions: tuple[tuple[str, str], ...] = field(repr=False)
     towns: Mapping[str, tuple[str, str, str]] = field(repr=False)
     zips: Mapping[str, tuple[str, str]] = field(repr=False)
     abbreviations: Mapping[str, str] = field(repr=False)
@@ -44,6 +50,8 @@ class Context:
 def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     """Return the context of ``notes``, all of one patient. The spans of each note are sorted and disjoint."""
     names: dict[str, None] = {}
+    handles: dict[str, None] = {}
+    mentions: dict[tuple[str, str], None] = {}
     towns: dict[str, tuple[str, str, str]] = {}
     zips: dict[str, tuple[str, str]] = {}
     facilities: dict[str, None] = {}
@@ -52,10 +60,13 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     for note, spans in notes:
         values = [note.text[span.start : span.end] for span in spans]
         for index, (span, value) in enumerate(zip(spans, values, strict=True)):
+            mentions[span.label, value] = None
             if span.label not in MOVING_LABELS:
                 originals.add(normal_form(value))
             if span.label in _NAME_LABELS:
                 names[value] = None
+            elif span.label in _HANDLE_LABELS:
+                handles[value.partition("@")[0][:_LONGEST_HANDLE_CHARS]] = None
             elif span.label in ("HOSPITAL", "ORGANIZATION"):
                 facilities[value] = None
             elif span.label in ("PHONE", "FAX"):
@@ -72,6 +83,8 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
                 zips[normal_form(value)] = max(known_zip, (city, state), key=lambda pair: sum(map(bool, pair)))
     return Context(
         names=tuple(names),
+        handles=tuple(handles),
+        mentions=tuple(mentions),
         towns=towns,
         zips=zips,
         abbreviations=abbreviations(facilities),

@@ -90,7 +90,7 @@ def area_code_of(patient: Patient, taken: frozenset[str]) -> AreaCode:
 
 def view_context(patient: Patient, context: Context, avoid: Collection[str]) -> Named:
     """Return what the surrogates of all notes of a context depend on. Its run time grows with the number of names."""
-    people = find_people(patient, context.names)
+    people = find_people(patient, context.names, context.handles)
     taken = {normal_form(value) for value in avoid} | patient.recorded | context.originals | people.words
     taken.discard("")
     frozen = frozenset(taken)

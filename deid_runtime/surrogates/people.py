@@ -1,7 +1,7 @@
 """The people that the record and the notes name: their full names, the role of each word, and its spelling."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -24,6 +24,8 @@ from deid_runtime.surrogates.spellings import usual_spellings
 from deid_runtime.surrogates.unlisted import is_one_slip
 
 _JOINT: Final = re.compile(rf"[-‐‑ {APOSTROPHES}]")
+_HANDLE_WORD: Final = re.compile(r"[^\W\d_]+")
+_LEAST_HANDLE_WORD_CHARS: Final = 3
 _MOST_PERSONS: Final = 200  # full names searched for initials: limits the time for a long staff list
 _NEARBY_NAMES: Final = 60  # how many names of a note are tried as the source of a misspelling
 _LEAST_SLIP_CHARS: Final = 5  # shorter names are one letter away from too many other names
@@ -58,8 +60,11 @@ class People:
     first_attempts: Mapping[str, int] = field(default_factory=dict, repr=False)
 
 
-def find_people(patient: Patient, mentions: Iterable[str]) -> People:
-    """Return the people that the record and the name mentions of a note identify, in their order."""
+def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str] = ()) -> People:
+    """Return the people that the record and the name mentions of a note identify, in their order.
+
+    ``handles`` are usernames and local parts of e-mail addresses: anna.kowalski names a person too.
+    """
     persons: list[Person] = []
     by_initial: list[Person] = []
     roles: dict[str, str] = {}
@@ -85,12 +90,12 @@ def find_people(patient: Patient, mentions: Iterable[str]) -> People:
         for word in (value[part.start : part.end] for part in parts if "-" in value[part.start : part.end]):
             if culture := syllabic_culture(word):
                 syllables.update(dict.fromkeys(map(normal_form, word.split("-")), culture))
-        given = tuple(part.form for part in parts if part.role == GIVEN)
+        given = tuple(names().abbreviated.get(part.form, part.form) for part in parts if part.role == GIVEN)
         family = tuple(part.form for part in parts if part.role == FAMILY)
         if len(parts) > 1:
             for part in parts:
                 if part.role in (GIVEN, FAMILY):
-                    roles.setdefault(part.form, part.role)
+                    roles.setdefault(names().abbreviated.get(part.form, part.form), part.role)
         nearby.update(
             dict.fromkeys(part.form for part in parts if part.role in (GIVEN, FAMILY) and is_listed(part.form))
         )
@@ -98,8 +103,14 @@ def find_people(patient: Patient, mentions: Iterable[str]) -> People:
             by_initial.append(Person(tuple(parts[0].form), family))
         if given and family:
             persons.append(Person(given, family))
+    of_handles = list(_of_handles(handles, {word for person in persons for word in (*person.given, *person.family)}))
+    for person in of_handles:
+        for role, forms in ((GIVEN, person.given), (FAMILY, person.family)):
+            words.update(form for form in forms if len(form) > 1)
+            for form in forms:
+                roles.setdefault(form, role)
     return People(
-        persons=tuple(persons + by_initial)[:_MOST_PERSONS],
+        persons=tuple(persons + by_initial + of_handles)[:_MOST_PERSONS],
         roles=roles,
         marks=marks,
         words=frozenset(words),
@@ -141,6 +152,20 @@ def _level(form: str) -> int:
     """Return the level of a listed name, 0 to 9, or -1 for a name in no list."""
     listed = names().listed(form)
     return -1 if listed is None else listed.level
+
+
+def _of_handles(handles: Iterable[str], known: Set[str]) -> Iterator[Person]:
+    """Yield the people of handles that are a given name and a family name, neither of them ``known`` already."""
+    for handle in handles:
+        words = [normal_form(word) for word in _HANDLE_WORD.findall(handle)]
+        if len(words) != 2 or min(map(len, words)) < _LEAST_HANDLE_WORD_CHARS or not known.isdisjoint(words):
+            continue
+        lists = names()
+        for given, family in (words, words[::-1]):
+            is_given = given in lists.given or given in lists.formals_of
+            if is_given and (family in lists.family or family not in lists.given):
+                yield Person((given,), (family,))
+                break
 
 
 def _told_initials(own: Sequence[Person], parsed: Mapping[str, Sequence[Part]]) -> dict[str, list[Part]]:
