@@ -5,7 +5,7 @@ abbreviation and an initial fit the given name that they are made from. A mentio
 first person that it fits.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -45,12 +45,16 @@ def number_mentions(patient: Patient, mentions: Sequence[tuple[str, str]]) -> di
     return numbers
 
 
-def _persons(patient: Patient, values: Iterable[str], parsed: Mapping[str, Sequence[Part]]) -> dict[str, int]:
+def _persons(patient: Patient, values: Sequence[str], parsed: Mapping[str, Sequence[Part]]) -> dict[str, int]:
     """Return mention -> index of its person. The fullest mentions come first, so that others find their person."""
     own = {role: {form for form, told in patient.roles.items() if told == role} for role in (GIVEN, FAMILY)}
     known = [_Known(own[GIVEN], own[FAMILY])] if own[FAMILY] else []
     found: dict[str, int] = {}
-    rows = [(value, parsed.get(value) or parse(patient, value[:200])) for value in values]
+    # Mentions with the same letters are one person, whatever their case makes of them (Bo, bo).
+    first: dict[str, str] = {}
+    for value in values:
+        first.setdefault(normal_form(value), value)
+    rows = [(value, parsed.get(value) or parse(patient, value[:200])) for value in first.values()]
     for value, parts in sorted(rows, key=lambda row: -_fullness(row[1])):
         mention = _Known()
         for part in parts:
@@ -70,7 +74,7 @@ def _persons(patient: Patient, values: Iterable[str], parsed: Mapping[str, Seque
             person.family |= mention.family if mention.given or not person.family else set()
             person.initials |= mention.initials
         found[value] = place
-    return found
+    return {value: found[first[normal_form(value)]] for value in values}
 
 
 def _fullness(parts: Sequence[Part]) -> int:

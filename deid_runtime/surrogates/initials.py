@@ -1,13 +1,14 @@
 """Surrogates of initials: those of the surrogate of their person, else letter by letter; never clinical letters."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from deid_runtime.surrogates.clinical import clinical_initials
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.name_parts import FAMILY, GIVEN, INITIAL, Part, is_listed
+from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import ATTEMPTS, Patient, first_free
-from deid_runtime.surrogates.people import People, Person
+from deid_runtime.surrogates.people import People
 from deid_runtime.surrogates.stand_ins import choose, stand_in, stand_in_letter
 
 _LONGEST_CLINICAL: Final = 4  # letters
@@ -130,41 +131,60 @@ def _owner(people: People, joined: str) -> tuple[str, ...]:
 
 
 def first_attempts(patient: Patient, people: People, taken: frozenset[str]) -> dict[str, int]:
-    """Return given name -> the first choice to try for it, so that no initials of its people are clinical letters.
+    """Return name -> the first choice to try for it (0 when missing), so that two names have two surrogates.
 
-    It matters for the patient of the record, and for people whose initials the notes write. The family name keeps its
-    surrogate, and so does the given name where its initials are harmless.
+    It also keeps the initials of the patient of the record, and of people whose initials the notes write, from being
+    clinical letters or the original ones: the given name takes its next choice, and the family name keeps its surrogate.
     """
-    owners = list(dict.fromkeys((*_of_record(patient, people), *_written(people))))
+    owners: dict[str, list[tuple[str, ...]]] = {}
+    for forms in dict.fromkeys((*_of_record(patient, people), *_written(people))):
+        owners.setdefault(forms[0], []).append(forms[1:])
     found: dict[str, int] = {}
-    for given in dict.fromkeys(forms[0] for forms in owners):
-        rows = [forms for forms in owners if forms[0] == given]
-        rest = ["".join(_first_letter(patient, people, form, taken) for form in forms[1:]) for forms in rows]
+    used: set[str] = set()
+    forms = [form for form in _distinct_names(people) if form not in owners]
+    for form in (*forms, *owners):
+        others = ["".join(_letter(patient, people, found, other) for other in rest) for rest in owners.get(form, ())]
+        originals = [form[0] + "".join(other[0] for other in rest) for rest in owners.get(form, ())]
         for attempt in range(ATTEMPTS):
-            first = (
-                stand_in_letter(patient, given, attempt)
-                if len(given) == 1
-                else normal_form(choose(patient, people, given, attempt))[:1]
-            )
-            if not any(_is_clinical(first + others) for others in rest):
+            made = stand_in_letter(patient, form, attempt) if len(form) == 1 else choose(patient, people, form, attempt)
+            whole = normal_form(made)
+            if len(form) > 1 and (whole in used or whole in taken):
+                continue
+            letters = [whole[:1] + rest for rest in others]
+            if not any(_is_clinical(each) or each == own for each, own in zip(letters, originals, strict=True)):
                 if attempt:
-                    found[given] = attempt
+                    found[form] = attempt
+                used.add(whole)
                 break
     return found
+
+
+def _letter(patient: Patient, people: People, found: Mapping[str, int], form: str) -> str:
+    attempt = found.get(form, 0)
+    if len(form) == 1:
+        return stand_in_letter(patient, form, attempt)
+    return normal_form(choose(patient, people, form, attempt))[:1]
+
+
+def _distinct_names(people: People) -> Iterator[str]:
+    """Yield the names of the context that have a surrogate of their own, each once: no nicknames or misspellings."""
+    known = names()
+    seen: set[str] = set()
+    for parts in people.parsed.values():
+        for part in parts:
+            form = part.form
+            if part.role in (GIVEN, FAMILY, "") and len(form) > 1 and form not in seen:
+                seen.add(form)
+                if form not in known.formals_of and form not in known.abbreviated and form not in people.misspelt:
+                    yield form
 
 
 def _of_record(patient: Patient, people: People) -> Iterator[tuple[str, ...]]:
     for person in people.persons:
         if person.given[0] in patient.roles and set(person.family) <= patient.roles.keys():
-            yield from ((given, person.family[-1]) for given in person.given[:1])
-            yield from _whole((person,))
-
-
-def _whole(persons: Iterable[Person]) -> Iterator[tuple[str, ...]]:
-    for person in persons:
-        forms = (*person.given, *person.family)
-        if len(forms) <= _LONGEST_CLINICAL:
-            yield forms
+            yield person.given[0], person.family[-1]
+            if len(person.given) + len(person.family) <= _LONGEST_CLINICAL:
+                yield (*person.given, *person.family)
 
 
 def _written(people: People) -> Iterator[tuple[str, ...]]:

@@ -122,9 +122,9 @@ def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str
 
 
 def _misspelt(patient: Patient, nearby: Iterable[str], words: Iterable[str]) -> dict[str, str]:
-    """Return the words that are one slip away from a clearly more frequent name of the record or the notes.
+    """Return the words that are one slip away from a name of the record, or from a listed name of the notes.
 
-    A listed name must be rare to count as a misspelling: Smyth beside Smith is another person.
+    A listed word must be rare, and the right spelling clearly more frequent: Smyth beside Smith is another person.
     """
     sources = {form: _level(form) for form in dict.fromkeys((*patient.roles, *nearby)) if len(form) >= _LEAST_SLIP_CHARS}
     found = {}
@@ -138,7 +138,7 @@ def _misspelt(patient: Patient, nearby: Iterable[str], words: Iterable[str]) -> 
             (
                 source
                 for source, of_source in sources.items()
-                if (of_source >= level + _CLEARLY_MORE or (level < 0 and source in patient.roles))
+                if (level < 0 or of_source >= level + _CLEARLY_MORE)
                 and is_one_slip(form, source)
             ),
             "",

@@ -26,7 +26,7 @@ _LEAST_MISSPELT_CHARS: Final = 6  # a shorter name is one letter away from too m
 #: every name is one letter away from some rare name, so only frequent names are worth a guess.
 _LEAST_SWAPPED_LEVEL: Final = 4
 _LEAST_DOUBLED_LEVEL: Final = 5
-_LEAST_WRONG_LEVEL: Final = 7
+_LEAST_WRONG_LEVEL: Final = 6
 _POOL_SAMPLE: Final = 1500  # names of a pool, the most frequent ones, that its letters are counted in
 _SMOOTHING: Final = 0.3
 _LETTER_CHOICES: Final = 1000  # approximate number of different first or last letters of names, for smoothing

@@ -33,6 +33,8 @@ PRIORS = {
     "nordic": 3.0, "dutch": 2.0, "russian": 2.0, "czech": 2.0, "greek": 1.0, "indian": 2.0, "chinese": 1.5,
     "vietnamese": 1.0, "filipino": 1.0, "korean": 1.0, "arabic": 1.5, "croatian": 1.0, "hungarian": 1.0,
 }  # fmt: skip
+#: Lists of names of one form in ``own_names.tsv`` (O'Brien, McKay, St. Clair), which are no cultures.
+_OF_FORM = frozenset({"oirish", "ditalian", "mcscots", "lefrench", "saint"})
 _EUROPEAN = frozenset(
     "english irish scottish welsh german italian french polish czech russian dutch nordic greek hungarian portuguese "
     "croatian romanian baltic finnish icelandic armenian hebrew".split()
@@ -154,7 +156,12 @@ class Claims:
             self.given[form] = (name, self.given[form][1] if form in self.given else "english", sex)
         self._models = {
             kind: CultureModel(
-                ((form, culture) for form, (_, culture, _) in known.items() if _LATIN.fullmatch(form)), PRIORS
+                (
+                    (form, culture)
+                    for form, (_, culture, _) in known.items()
+                    if _LATIN.fullmatch(form) and culture not in _OF_FORM
+                ),
+                PRIORS,
             )
             for kind, known in (("given", self.given), ("family", self.family))
         }
@@ -238,11 +245,15 @@ class Claims:
         for form in (*self.given, *(form for form in self.family if form not in self.given)):
             given, family = self.given.get(form), self.family.get(form)
             shares = of_given.get(form, ("", "", 0.0))[2], of_family.get(form, ("", 0.0))[1]
-            least = _SURE_RATIO if form in sure_given else _LEAST_RATIO
-            if given and family and form not in self._formal and shares[1] > max(shares[0] * least, least):
-                given = None
-            if given and family and form not in sure_family and shares[0] > shares[1] * _LEAST_RATIO:
-                family = None
+            if given and family and form not in self._formal:
+                # A share of 0 is unknown: the public lists hold a part of the names only.
+                ratio = shares[1] / shares[0] if all(shares) else 1.0
+                if ratio > (_SURE_RATIO if form in sure_given else _LEAST_RATIO):
+                    given = None
+                elif form not in sure_given and family[1] in _OF_FORM:
+                    given = None
+                elif ratio < 1 / _LEAST_RATIO and form not in sure_family:
+                    family = None
             spellings = [each[0] for each in (given, family) if each]
             # Dangelo is D'Angelo without its apostrophe: prefer the spelling that has a form to keep.
             name = next((spelling for spelling in spellings if form_of_name(spelling)), spellings[0])

@@ -47,7 +47,7 @@ def test_john_smith_and_his_son_jack():
 
     assert son not in father.split()
     assert son_again == son.upper()
-    assert names().formal_of[normal_form(son)]  # a nickname gets a nickname
+    assert names().formals_of[normal_form(son)]  # a nickname gets a nickname
 
 
 def test_ms_lopez_keeps_her_naming_culture():
@@ -122,10 +122,11 @@ def test_a_misspelt_name_follows_the_name_and_is_misspelt():
     assert normal_form(wrong) not in names().given
 
 
-def test_an_unknown_name_becomes_one_that_is_in_no_list_either():
-    [made] = surrogates_of("Dr. <DOCTOR>Zqvorblatt</DOCTOR>")
+def test_an_unknown_name_becomes_a_real_one():
+    for number in range(20):
+        [made] = surrogates_of("Dr. <DOCTOR>Zqvorblatt</DOCTOR>", patient=f"p{number}")
 
-    assert normal_form(made) not in names().family
+        assert names().listed(normal_form(made))
 
 
 def test_two_people_with_one_family_name_keep_it():
@@ -241,15 +242,15 @@ def test_initials_follow_a_name_whose_family_name_comes_first():
 
 
 def test_initials_may_be_those_of_the_street_in_the_record():
-    record = {"given": "Marisol", "family": "Tapia", "street": "12 Elm St"}
+    record = {"given": "Marisol", "family": "Tapia", "street": "12 Elm Pl"}
     made = [
-        surrogates_of("<DOCTOR>Imogen Thackwray</DOCTOR> <DOCTOR>IT</DOCTOR>", record, key=bytes([number]) * 32)
-        for number in range(120)
+        surrogates_of("<DOCTOR>Imogen Thackwray</DOCTOR> <DOCTOR>IT</DOCTOR>", record, key=number.to_bytes(32, "big"))
+        for number in range(300)
     ]
 
-    named_st = [letters for full, letters in made if "".join(word[0] for word in full.split()) == "ST"]
-    assert named_st
-    assert set(named_st) == {"ST"}
+    named_pl = [letters for full, letters in made if "".join(word[0] for word in full.split()) == "PL"]
+    assert named_pl
+    assert set(named_pl) == {"PL"}
 
 
 def test_a_name_after_saint_is_that_of_a_saint():
@@ -292,7 +293,7 @@ def test_all_forms_of_one_persons_name_meet_in_one_other_person():
 
     first, last = full.split()
     assert given_name == first.lower()
-    assert names().formal_of[normal_form(nickname)] == normal_form(first)
+    assert normal_form(first) in names().formals_of[normal_form(nickname)]
     assert possessive == f"{last}'s"
     assert shouted == f"{last}, {first}".upper()
     assert misspelt[0] == last[0]
