@@ -128,7 +128,8 @@ _PAIRS: Final = ("()", "[]", "{}", '""', "“”", "''", "‘’", "«»")
 def loose_marks(value: str) -> tuple[str, str]:
     """Return the brackets, quotation marks and spaces at the start and the end of ``value`` that belong to its context.
 
-    They have no counterpart inside: the bracket of ``Oliver (`` is one of the note, those of ``Oliver (Ollie)`` are not.
+    They have no counterpart inside: the bracket of ``Oliver (`` is one of the note, those of ``Oliver (Ollie)`` are
+    not.
     """
     marks = "".join(_PAIRS) + " "
     start, end = 0, len(value)
@@ -136,7 +137,8 @@ def loose_marks(value: str) -> tuple[str, str]:
     def is_loose(mark: str) -> bool:
         inside = value[start:end]
         return mark == " " or any(
-            mark in pair and inside.count(pair[0]) + inside.count(pair[1]) * (pair[0] != pair[1]) == 1 for pair in _PAIRS
+            mark in pair and inside.count(pair[0]) + inside.count(pair[1]) * (pair[0] != pair[1]) == 1
+            for pair in _PAIRS
         )
 
     while start < end and value[start] in marks and is_loose(value[start]):

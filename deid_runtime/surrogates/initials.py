@@ -14,9 +14,7 @@ from deid_runtime.surrogates.stand_ins import choose, stand_in, stand_in_letter
 _LONGEST_CLINICAL: Final = 4  # letters
 
 
-def replace_initials(
-    patient: Patient, people: People, parts: Sequence[Part], taken: frozenset[str]
-) -> dict[int, str]:
+def replace_initials(patient: Patient, people: People, parts: Sequence[Part], taken: frozenset[str]) -> dict[int, str]:
     """Return the surrogate of each initial of a mention, by the index of its part."""
     places = [index for index, part in enumerate(parts) if part.role == INITIAL]
     if not places:
@@ -24,9 +22,7 @@ def replace_initials(
     full = {role: [part.form for part in parts if part.role == role] for role in (GIVEN, FAMILY)}
     letters = [parts[index].form for index in places]
     if full[GIVEN] or full[FAMILY]:
-        return {
-            index: _beside_words(patient, people, full, parts[index].form, taken) for index in places
-        }
+        return {index: _beside_words(patient, people, full, parts[index].form, taken) for index in places}
     joined = "".join(letters)
     made = _lone(patient, people, joined, taken)
     out: dict[int, str] = {}
@@ -134,11 +130,11 @@ def first_attempts(patient: Patient, people: People, taken: frozenset[str]) -> d
     """Return name -> the first choice to try for it (0 when missing), so that two names have two surrogates.
 
     It also keeps the initials of the patient of the record, and of people whose initials the notes write, from being
-    clinical letters or the original ones: the given name takes its next choice, and the family name keeps its surrogate.
+    clinical letters or the original ones: the given name takes its next choice, the family name keeps its surrogate.
     """
     owners: dict[str, list[tuple[str, ...]]] = {}
-    for forms in dict.fromkeys((*_of_record(patient, people), *_written(people))):
-        owners.setdefault(forms[0], []).append(forms[1:])
+    for whole in dict.fromkeys((*_of_record(patient, people), *_written(people))):
+        owners.setdefault(whole[0], []).append(whole[1:])
     found: dict[str, int] = {}
     used: set[str] = set()
     forms = [form for form in _distinct_names(people) if form not in owners]
@@ -147,14 +143,14 @@ def first_attempts(patient: Patient, people: People, taken: frozenset[str]) -> d
         originals = [form[0] + "".join(other[0] for other in rest) for rest in owners.get(form, ())]
         for attempt in range(ATTEMPTS):
             made = stand_in_letter(patient, form, attempt) if len(form) == 1 else choose(patient, people, form, attempt)
-            whole = normal_form(made)
-            if len(form) > 1 and (whole in used or whole in taken):
+            made = normal_form(made)
+            if len(form) > 1 and (made in used or made in taken):
                 continue
-            letters = [whole[:1] + rest for rest in others]
+            letters = [made[:1] + rest for rest in others]
             if not any(_is_clinical(each) or each == own for each, own in zip(letters, originals, strict=True)):
                 if attempt:
                     found[form] = attempt
-                used.add(whole)
+                used.add(made)
                 break
     return found
 

@@ -163,7 +163,17 @@ def _lines() -> list[_Line]:
     for text in lzma.decompress(packed).decode("utf-8").splitlines():
         key, level, culture, sex, family_culture, listed = text.split("\t")
         parts = tuple(key.removeprefix("-").split("/")) if key else ()
-        lines.append(_Line(parts, bool(key) and not key.startswith("-"), int(level), culture, sex, family_culture, tuple(listed.split(","))))
+        lines.append(
+            _Line(
+                parts,
+                bool(key) and not key.startswith("-"),
+                int(level),
+                culture,
+                sex,
+                family_culture,
+                tuple(listed.split(",")),
+            )
+        )
     return lines
 
 
@@ -172,8 +182,8 @@ def names() -> Names:
     """Return the name lists.
 
     Each line of the file has, between tabs: the pool of its names (kind, cultures, sex, form and band, joined by ``/``,
-    with ``-`` first if the names are never offered; empty when too few names are like them), their level, their culture and sex as given names, their culture as family
-    names, and the names, joined by commas.
+    with ``-`` first if the names are never offered; empty when too few names are like them), their level, their culture
+    and sex as given names, their culture as family names, and the names, joined by commas.
     """
     lines = _lines()
     members: dict[tuple[str, ...], list[str]] = {}
@@ -245,7 +255,8 @@ def _row(
 
     return _Row(
         line.culture, line.sex, line.family_culture, line.level, pool("given", line.culture, line.sex),
-        pool("family", line.family_culture, ""), own if line.is_offered else (), kind == "family" and bool(line.culture),
+        pool("family", line.family_culture, ""), own if line.is_offered else (),
+        kind == "family" and bool(line.culture),
     )  # fmt: skip
 
 

@@ -126,7 +126,9 @@ def _misspelt(patient: Patient, nearby: Iterable[str], words: Iterable[str]) -> 
 
     A listed word must be rare, and the right spelling clearly more frequent: Smyth beside Smith is another person.
     """
-    sources = {form: _level(form) for form in dict.fromkeys((*patient.roles, *nearby)) if len(form) >= _LEAST_SLIP_CHARS}
+    sources = {
+        form: _level(form) for form in dict.fromkeys((*patient.roles, *nearby)) if len(form) >= _LEAST_SLIP_CHARS
+    }
     found = {}
     for form in words:
         if len(form) < _LEAST_SLIP_CHARS - 1 or form in patient.roles or not form.isalpha():
@@ -138,8 +140,7 @@ def _misspelt(patient: Patient, nearby: Iterable[str], words: Iterable[str]) -> 
             (
                 source
                 for source, of_source in sources.items()
-                if (level < 0 or of_source >= level + _CLEARLY_MORE)
-                and is_one_slip(form, source)
+                if (level < 0 or of_source >= level + _CLEARLY_MORE) and is_one_slip(form, source)
             ),
             "",
         )

@@ -1,8 +1,8 @@
 """The surrogate of one word of a name.
 
-The surrogate of a listed name has the same culture, sex, form and frequency. A name in no list gets a listed name of its
-likely culture, and a misspelt name the surrogate of the right spelling, misspelt alike. Each pool of names has a keyed
-permutation, so two listed names of a patient get two surrogates.
+The surrogate of a listed name has the same culture, sex, form and frequency. A name in no list gets a listed name of
+its likely culture, and a misspelt name the surrogate of the right spelling, misspelt alike. Each pool of names has a
+keyed permutation, so two listed names of a patient get two surrogates.
 """
 
 import re
@@ -12,7 +12,6 @@ from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.surrogates.forms import normal_form, scramble
-from deid_runtime.surrogates.name_pools import Listed, names
 from deid_runtime.surrogates.name_parts import (
     APOSTROPHES,
     FAMILY,
@@ -20,6 +19,7 @@ from deid_runtime.surrogates.name_parts import (
     is_listed,
     syllabic_culture,
 )
+from deid_runtime.surrogates.name_pools import Listed, names
 from deid_runtime.surrogates.patient import ATTEMPTS, Patient
 from deid_runtime.surrogates.people import People, apostrophe_of, forms_of
 from deid_runtime.surrogates.spellings import joined_like

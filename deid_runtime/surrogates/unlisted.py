@@ -26,7 +26,8 @@ _LEAST_MISSPELT_CHARS: Final = 6  # a shorter name is one letter away from too m
 #: every name is one letter away from some rare name, so only frequent names are worth a guess.
 _LEAST_SWAPPED_LEVEL: Final = 4
 _LEAST_DOUBLED_LEVEL: Final = 5
-_LEAST_WRONG_LEVEL: Final = 6
+_LEAST_OTHER_LEVEL: Final = 6
+_LEAST_SHORT_LEVEL: Final = 7  # of a name of four or five letters
 _POOL_SAMPLE: Final = 1500  # names of a pool, the most frequent ones, that its letters are counted in
 _SMOOTHING: Final = 0.3
 _LETTER_CHOICES: Final = 1000  # approximate number of different first or last letters of names, for smoothing
@@ -36,8 +37,8 @@ _LETTER_CHOICES: Final = 1000  # approximate number of different first or last l
 def nearest(form: str) -> str:
     """Return the frequent name that ``form``, the normal form of an unlisted name, misspells, or an empty string.
 
-    Tries in this order: two neighbouring letters swapped, a letter wrongly doubled or not doubled, one letter too many,
-    missing or wrong. The first letter is never changed.
+    Tries in this order: two neighbouring letters swapped, a letter wrongly doubled or not doubled, one letter too many
+    or missing. The first letter is never changed.
     """
     if not form.isascii() or not form.isalpha():
         return ""
@@ -49,21 +50,31 @@ def nearest(form: str) -> str:
 
 
 def _slips(form: str) -> Iterator[tuple[int, set[str]]]:
-    """Yield, for each kind of misspelling, the least level of a name and what one correction makes from ``form``."""
-    inner = range(1, len(form))
-    if len(form) >= _LEAST_SWAPPED_CHARS:
-        swapped = {form[:i] + form[i + 1] + form[i] + form[i + 2 :] for i in inner if i + 1 < len(form)}
-        yield _LEAST_SWAPPED_LEVEL, swapped
-    if len(form) >= _LEAST_MISSPELT_CHARS:
-        yield _LEAST_DOUBLED_LEVEL, {
-            *(form[:i] + form[i + 1 :] for i in inner if form[i] == form[i - 1]),
-            *(form[:i] + form[i - 1] + form[i:] for i in range(1, len(form) + 1)),
-        }
-        yield _LEAST_WRONG_LEVEL, {
-            *(form[:i] + form[i + 1 :] for i in inner),
-            *(form[:i] + char + form[i:] for i in range(1, len(form) + 1) for char in _ALPHABET),
-            *(form[:i] + char + form[i + 1 :] for i in inner for char in _ALPHABET),
-        }
+    """Yield, for each kind of misspelling, the least level of a name and what one correction makes from ``form``.
+
+    A wrong letter is no sign: it mostly makes one name of another (Yolande, Yolanda).
+    """
+    size = len(form)
+    inner = range(1, size)
+    if size >= _LEAST_SWAPPED_CHARS:
+        swapped = {form[:i] + form[i + 1] + form[i] + form[i + 2 :] for i in inner if i + 1 < size}
+        yield _LEAST_SWAPPED_LEVEL if size >= _LEAST_MISSPELT_CHARS else _LEAST_SHORT_LEVEL, swapped
+    if size >= _LEAST_MISSPELT_CHARS:
+        yield (
+            _LEAST_DOUBLED_LEVEL,
+            {
+                *(form[:i] + form[i + 1 :] for i in inner if form[i] == form[i - 1]),
+                *(form[:i] + form[i - 1] + form[i:] for i in range(1, size + 1)),
+            },
+        )
+    if size > _LEAST_MISSPELT_CHARS:
+        yield (
+            _LEAST_OTHER_LEVEL,
+            {
+                *(form[:i] + form[i + 1 :] for i in inner),
+                *(form[:i] + char + form[i:] for i in range(1, size + 1) for char in _ALPHABET),
+            },
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +159,8 @@ def draw(keyed: Keyed, key: tuple[str, str], purpose: str, value: str) -> str:
 def same_slip(right: str, wrong: str, name: str, number: int) -> str:
     """Return ``name`` misspelt as ``wrong`` misspells ``right`` (normal forms one slip apart), at a similar place.
 
-    ``number`` chooses among places where the slip would change ``name``. Return ``name`` with another slip when there is
-    no such place.
+    ``number`` chooses among places where the slip would change ``name``. Return ``name`` with another slip when there
+    is no such place.
     """
     at = next((i for i, (one, other) in enumerate(zip(right, wrong, strict=False)) if one != other), len(right) - 1)
     places = sorted(

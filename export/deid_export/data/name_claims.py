@@ -248,9 +248,8 @@ class Claims:
             if given and family and form not in self._formal:
                 # A share of 0 is unknown: the public lists hold a part of the names only.
                 ratio = shares[1] / shares[0] if all(shares) else 1.0
-                if ratio > (_SURE_RATIO if form in sure_given else _LEAST_RATIO):
-                    given = None
-                elif form not in sure_given and family[1] in _OF_FORM:
+                is_form = form not in sure_given and family[1] in _OF_FORM
+                if is_form or ratio > (_SURE_RATIO if form in sure_given else _LEAST_RATIO):
                     given = None
                 elif ratio < 1 / _LEAST_RATIO and form not in sure_family:
                     family = None

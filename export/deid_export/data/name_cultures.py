@@ -50,7 +50,7 @@ class CultureModel:
         total = self._prior.copy()
         for at in range(_ORDER, len(text)):
             total += np.log(self.letter(text[at - _ORDER : at], text[at]))
-        return total
+        return np.asarray(total, dtype=np.float64)
 
     def likely(self, form: str, among: Collection[str] = ()) -> str:
         """Return the most likely culture of ``form``, of ``among`` unless this is empty."""
@@ -63,5 +63,5 @@ class CultureModel:
     def margin(self, form: str, first: Collection[str], second: Collection[str]) -> float:
         """Return by how much the best culture of ``first`` scores above the best one of ``second`` (nats)."""
         scores = dict(zip(self.cultures, self.scores(form), strict=True))
-        best = [max((scores[culture] for culture in some if culture in scores), default=-1e9) for some in (first, second)]
-        return float(best[0] - best[1])
+        best_of = [max((scores[one] for one in some if one in scores), default=-1e9) for some in (first, second)]
+        return float(best_of[0] - best_of[1])

