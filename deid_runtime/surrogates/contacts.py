@@ -65,7 +65,9 @@ def _handle(
 ) -> str:
     """Return the surrogate of a username or of the local part of an address, run by run of letters or digits."""
     out = []
-    for place, chunk in enumerate(_CHUNK.findall(value)):
+    chunks = _CHUNK.findall(value)
+    named = next((form for form in map(normal_form, chunks) if len(form) > 2 and form in people.words), "")
+    for place, chunk in enumerate(chunks):
         if chunk.isdecimal():
             is_short = chunk.isascii() and len(chunk) <= _LONGEST_PERMUTED
             out.append(
@@ -75,6 +77,8 @@ def _handle(
             )
         elif not chunk[0].isalpha() or chunk.lower() in keep:
             out.append(chunk)
+        elif len(chunk) == 1 and named and attempt == 0:  # j.smith
+            out.append(case_like(_initial_letters(patient, people, normal_form(chunk), named, taken), chunk))
         else:
             out.append(case_like(_handle_word(patient, people, chunk, taken, attempt), chunk))
     return "".join(out)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.name_parts import FAMILY, GIVEN, INITIAL, Part, parse
+from deid_runtime.surrogates.name_parts import FAMILY, GIVEN, INITIAL, LONGEST_NAME_CHARS, Part, parse
 from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import Patient
 from deid_runtime.surrogates.people import find_people
@@ -21,11 +21,12 @@ _MOST_PERSONS: Final = 200  # limits the time for a long staff list
 
 @dataclass(slots=True)
 class _Known:
-    """A person as the mentions so far tell it, as normal forms."""
+    """A person, or what one mention tells of one, as normal forms. ``loose`` are words of unknown role."""
 
     given: set[str] = field(default_factory=set)
     family: set[str] = field(default_factory=set)
-    initials: set[str] = field(default_factory=set)
+    loose: set[str] = field(default_factory=set)
+    initials: str = ""
 
 
 def number_mentions(patient: Patient, mentions: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
@@ -54,27 +55,32 @@ def _persons(patient: Patient, values: Sequence[str], parsed: Mapping[str, Seque
     first: dict[str, str] = {}
     for value in values:
         first.setdefault(normal_form(value), value)
-    rows = [(value, parsed.get(value) or parse(patient, value[:200])) for value in first.values()]
+    rows = [(value, parsed.get(value) or parse(patient, value[:LONGEST_NAME_CHARS])) for value in first.values()]
     for value, parts in sorted(rows, key=lambda row: -_fullness(row[1])):
-        mention = _Known()
-        for part in parts:
-            if part.role == GIVEN:
-                mention.given.add(_formal(part.form))
-            elif part.role in (FAMILY, ""):
-                mention.family.add(part.form)
-            elif part.role == INITIAL:
-                mention.initials.add(part.form)
+        mention = _read_mention(parts)
         place = next((at for at, person in enumerate(known[:_MOST_PERSONS]) if _fits(mention, person)), None)
         if place is None:
             place = len(known)
-            known.append(_Known())
-        person = known[place]
-        if mention.family or not person.family:
-            person.given |= mention.given
-            person.family |= mention.family if mention.given or not person.family else set()
-            person.initials |= mention.initials
+            known.append(mention)
+        elif mention.given and mention.family:
+            known[place].given |= mention.given
+            known[place].family |= mention.family
         found[value] = place
     return {value: found[first[normal_form(value)]] for value in values}
+
+
+def _read_mention(parts: Sequence[Part]) -> _Known:
+    mention = _Known()
+    for part in parts:
+        if part.role == GIVEN:
+            mention.given.add(names().abbreviated.get(part.form, part.form))
+        elif part.role == FAMILY:
+            mention.family.add(part.form)
+        elif part.role == INITIAL:
+            mention.initials += part.form
+        elif not part.role:
+            mention.loose.add(part.form)
+    return mention
 
 
 def _fullness(parts: Sequence[Part]) -> int:
@@ -82,25 +88,27 @@ def _fullness(parts: Sequence[Part]) -> int:
     return 2 * (FAMILY in roles) + (GIVEN in roles) + (FAMILY in roles and INITIAL in roles)
 
 
-def _formal(form: str) -> str:
-    return names().abbreviated.get(form, form)
-
-
 def _fits(mention: _Known, person: _Known) -> bool:
     """Return whether a mention can be one of ``person``: its words are words of the person, or nicknames of them."""
+    given = {*person.given, *person.loose}
+    if mention.loose:
+        return all(
+            form in person.family or any(_is_same_given(form, other) for other in given) for form in mention.loose
+        )
     if mention.family:
-        if not mention.family & person.family and not (mention.family <= person.given and not mention.given):
+        if not mention.family & {*person.family, *person.loose}:
             return False
         if mention.given and person.given:
-            return all(any(_is_same_given(one, other) for other in person.given) for one in list(mention.given)[:1])
-        letters = {form[0] for form in mention.initials}
-        starts = {form[0] for form in (*person.given, *person.initials)}
-        return not letters or not starts or bool(letters & starts)
+            return all(any(_is_same_given(one, other) for other in person.given) for one in mention.given)
+        starts = {form[0] for form in person.given} or set(person.initials[:1])
+        return not mention.initials or not starts or mention.initials[0] in starts
     if mention.given:
-        return all(any(_is_same_given(one, other) for other in person.given) for one in mention.given)
-    joined = "".join(sorted(mention.initials, key=len)) if len(mention.initials) == 1 else ""
-    whole = {given[0] + family[0] for given in (*person.given, *person.initials) for family in person.family}
-    return bool(joined) and (joined[0] + joined[-1] in whole if len(joined) > 1 else joined in {w[0] for w in whole})
+        return all(any(_is_same_given(one, other) for other in given) for one in mention.given)
+    starts = {form[0] for form in person.given} or set(person.initials[:1])
+    ends = {form[0] for form in person.family}
+    if not mention.initials or not starts:
+        return False
+    return mention.initials[0] in starts and (len(mention.initials) == 1 or mention.initials[-1] in ends)
 
 
 def _is_same_given(one: str, other: str) -> bool:

@@ -12,6 +12,7 @@ from deid_runtime.surrogates.people import People
 from deid_runtime.surrogates.stand_ins import choose, stand_in, stand_in_letter
 
 _LONGEST_CLINICAL: Final = 4  # letters
+_FAMILY_TURNS: Final = 8  # how many choices of a family name are tried to find harmless initials
 
 
 def replace_initials(patient: Patient, people: People, parts: Sequence[Part], taken: frozenset[str]) -> dict[int, str]:
@@ -130,28 +131,41 @@ def first_attempts(patient: Patient, people: People, taken: frozenset[str]) -> d
     """Return name -> the first choice to try for it (0 when missing), so that two names have two surrogates.
 
     It also keeps the initials of the patient of the record, and of people whose initials the notes write, from being
-    clinical letters or the original ones: the given name takes its next choice, the family name keeps its surrogate.
+    clinical letters or the original ones: the given name takes its next choice, and if that does not help, the family
+    name too.
     """
     owners: dict[str, list[tuple[str, ...]]] = {}
     for whole in dict.fromkeys((*_of_record(patient, people), *_written(people))):
         owners.setdefault(whole[0], []).append(whole[1:])
     found: dict[str, int] = {}
     used: set[str] = set()
-    forms = [form for form in _distinct_names(people) if form not in owners]
-    for form in (*forms, *owners):
-        others = ["".join(_letter(patient, people, found, other) for other in rest) for rest in owners.get(form, ())]
-        originals = [form[0] + "".join(other[0] for other in rest) for rest in owners.get(form, ())]
-        for attempt in range(ATTEMPTS):
+
+    def take_next(form: str, first: int, others: Sequence[str], originals: Sequence[str]) -> bool:
+        """Give ``form`` the first choice from ``first`` on that is free and makes no unwanted initials."""
+        for attempt in range(first, first + ATTEMPTS):
             made = stand_in_letter(patient, form, attempt) if len(form) == 1 else choose(patient, people, form, attempt)
             made = normal_form(made)
+            letters = [made[:1] + rest for rest in others]
             if len(form) > 1 and (made in used or made in taken):
                 continue
-            letters = [made[:1] + rest for rest in others]
             if not any(_is_clinical(each) or each == own for each, own in zip(letters, originals, strict=True)):
                 if attempt:
                     found[form] = attempt
                 used.add(made)
+                return True
+        return False
+
+    for form in _distinct_names(people):
+        if form not in owners:
+            take_next(form, 0, (), ())
+    for form, rows in owners.items():
+        originals = [form[0] + "".join(other[0] for other in rest) for rest in rows]
+        for _ in range(_FAMILY_TURNS):
+            others = ["".join(_letter(patient, people, found, other) for other in rest) for rest in rows]
+            if take_next(form, 0, others, originals):
                 break
+            # Nearly every letter before some letters is clinical (CT, PT, ST): the family name takes its next choice.
+            take_next(rows[0][-1], found.get(rows[0][-1], 0) + 1, (), ())
     return found
 
 

@@ -29,8 +29,8 @@ _LEAST_HANDLE_WORD_CHARS: Final = 3
 _MOST_PERSONS: Final = 200  # full names searched for initials: limits the time for a long staff list
 _NEARBY_NAMES: Final = 60  # how many names of a note are tried as the source of a misspelling
 _LEAST_SLIP_CHARS: Final = 5  # shorter names are one letter away from too many other names
-_RARE_LEVEL: Final = 1  # a listed name up to this level may be a misspelling
-_CLEARLY_MORE: Final = 3  # levels: 64 times as frequent
+_RARE_LEVEL: Final = 3  # a listed name up to this level may be a misspelling
+_CLEARLY_MORE: Final = 4  # levels: 256 times as frequent
 _LEAST_WORD_CHARS: Final = 3  # shorter parts of a name (O', Li) may belong to other people
 
 

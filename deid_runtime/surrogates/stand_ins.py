@@ -173,7 +173,7 @@ def _formal_of(patient: Patient, people: People, form: str, role: str) -> str:
         if patient.roles.get(found) == GIVEN:
             return found
     for found in formals:
-        if people.roles.get(found) == GIVEN:
+        if found in people.words and people.roles.get(found, GIVEN) == GIVEN:
             return found
     if not formals or form in known.nicknames or (role == FAMILY and form in known.family):
         return ""
