@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.surrogates.alphabets import from_latin, in_latin
 from deid_runtime.surrogates.forms import normal_form, scramble
 from deid_runtime.surrogates.name_parts import (
     APOSTROPHES,
@@ -39,6 +40,7 @@ _SCRIPT_POOLS: Final = (
     (re.compile("[\u0530-\u058f]"), "armenian script"),
     (re.compile("[\u10a0-\u10ff]"), "georgian script"),
 )
+_ALPHABETS: Final = frozenset({"cyrillic", "greek script"})
 _VOWELS: Final = "aeiouy"
 _COMMON_LETTERS: Final = "abcdefghijklmnoprstvw"
 _RARE_LETTERS: Final = "quxyz"
@@ -143,6 +145,8 @@ def choose(patient: Patient, people: People, form: str, attempt: int) -> str:
     """Return the surrogate of a word of a name, given as its normal form. Does not check whether it is an original."""
     known = names()
     role = patient.roles.get(form) or people.roles.get(form, "")
+    if not form.isascii() and (native := _of_other_alphabet(patient, people, form, attempt)):
+        return native
     if form in people.misspelt:
         return _misspelt(patient, people, people.misspelt[form], form, attempt)
     if form in known.abbreviated:
@@ -159,6 +163,17 @@ def choose(patient: Patient, people: People, form: str, attempt: int) -> str:
         found = _of_recorded_sex(patient, form, listed)
         return patient.remember(key, lambda: _permuted(patient, found, attempt))
     return _unlisted(patient, people, form, attempt)
+
+
+def _of_other_alphabet(patient: Patient, people: People, form: str, attempt: int) -> str:
+    """Return the surrogate of a Cyrillic or Greek name whose spelling in Latin letters the context has, else empty."""
+    for script, culture in _SCRIPT_POOLS:
+        if culture in _ALPHABETS and script.search(form):
+            latin = in_latin(form, culture)
+            if latin and (latin in patient.roles or latin in people.words):
+                made = choose(patient, people, latin, attempt + people.first_attempts.get(latin, 0))
+                return from_latin(made, culture)
+    return ""
 
 
 def _formal_of(patient: Patient, people: People, form: str, role: str) -> str:

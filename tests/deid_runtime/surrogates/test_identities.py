@@ -5,6 +5,7 @@ import re
 import pytest
 
 from deid_runtime.surrogates import Surrogates
+from deid_runtime.surrogates.alphabets import from_latin
 from deid_runtime.surrogates.context import read_context
 from deid_runtime.surrogates.forms import loose_marks, normal_form
 from deid_runtime.surrogates.name_pools import names
@@ -89,6 +90,19 @@ def test_an_ordinary_name_gets_no_misspelt_surrogate(word):
         [made] = surrogates_of(f"<DOCTOR>{word}</DOCTOR>", patient=patient)
 
         assert names().listed(normal_form(made)) is not None
+
+
+@pytest.mark.parametrize("patient", PATIENTS)
+@pytest.mark.parametrize(
+    ("latin", "native", "script"),
+    [("Ivan Petrov", "Иван Петров", "cyrillic"), ("Nikos Papadakis", "Νίκος Παπαδάκης", "greek script")],
+)
+def test_a_name_in_another_alphabet_follows_its_latin_spelling(latin, native, script, patient):
+    first, second = surrogates_of(f"<PATIENT>{latin}</PATIENT>, <PATIENT>{native}</PATIENT>", patient=patient)
+
+    assert [normal_form(word) for word in second.split()] == [
+        normal_form(from_latin(word, script)) for word in first.split()
+    ]
 
 
 def test_surrogates_have_accents_only_where_the_note_has():
