@@ -96,15 +96,11 @@ def _one_initial(
 
 def known_initials(patient: Patient, people: People, joined: str, taken: frozenset[str]) -> str:
     """Return the initials of the surrogate of the first person whose initials are ``joined``, or an empty string."""
-    owner = _owner(people, joined)
-    return "".join(
-        _first_letter(patient, people, form, taken) if form else stand_in_letter(patient, char, 0)
-        for form, char in zip(owner, joined, strict=False)
-    )
+    return "".join(_first_letter(patient, people, form, taken) for form in _owner(people, joined))
 
 
 def _owner(people: People, joined: str) -> tuple[str, ...]:
-    """Return the words of the first person whose initials are ``joined``, one per letter, empty for an unknown one.
+    """Return the words of the first person whose initials are ``joined``, one per letter, or the letter if unknown.
 
     Return nothing when no known person has these initials.
     """
@@ -122,7 +118,7 @@ def _owner(people: People, joined: str) -> tuple[str, ...]:
     for person in people.persons:
         if person.given[0][0] == joined[0] and person.family[-1][0] == joined[-1]:
             between = (*person.given[1:], *person.family[:-1])
-            middle = (next((form for form in between if form[0] == char), "") for char in joined[1:-1])
+            middle = (next((form for form in between if form[0] == char), char) for char in joined[1:-1])
             return (person.given[0], *middle, person.family[-1])
     return ()
 
@@ -203,5 +199,5 @@ def _written(people: People) -> Iterator[tuple[str, ...]]:
         if parts and all(part.role == INITIAL for part in parts):
             joined = "".join(part.form for part in parts)
             owner = _owner(people, joined) if 1 < len(joined) <= _LONGEST_CLINICAL else ()
-            if owner and all(owner):
+            if owner:
                 yield owner

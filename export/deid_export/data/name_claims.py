@@ -45,6 +45,9 @@ _ASIAN = frozenset(
     "indonesian pacific".split()
 )
 _AFRICAN = frozenset({*"yoruba igbo hausa ghanaian ethiopian somali haitian zulu".split(), "east african"})
+#: Cultures of few listed names, whose pools a wrong guess would spoil.
+_FAR = frozenset({*_ASIAN, *_AFRICAN, *_NEAR_EAST, "native", "armenian", "hebrew", "icelandic"})
+_LEAST_LEAD = 3.0  # nats: the best culture is 20 times as likely as the next
 _OF_COUNTRIES = {
     "spanish": "AR BO CL CO CR CU DO EC ES GT MX PA PE PR PY SV UY VE", "english": "AU CA GB NZ US GG IM JE",
     "irish": "IE", "portuguese": "BR PT", "french": "BE FR LU MC", "german": "AT CH DE LI", "italian": "IT SM",
@@ -85,6 +88,8 @@ class Claimed:
     family_culture: str = ""
     share: float = 0.0
     family_share: float = 0.0
+    is_by_hand: bool = False  # in the lists of names by culture, not in others alone
+    is_doubtful: bool = False  # recognised, but its culture is not sure enough to offer it
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -145,6 +150,7 @@ class Claims:
     def __init__(self, folder: Path, races: Mapping[str, Mapping[str, float]]) -> None:
         """``folder`` holds the public lists, ``races`` the part of the bearers of a family name in each race."""
         self._folder, self._races = folder, races
+        self._doubtful: set[str] = set()
         self.given: dict[str, tuple[str, str, str]] = {}
         self.family: dict[str, tuple[str, str, str]] = {}
         for kind, name, culture, sex in _listed_rows():
@@ -210,7 +216,11 @@ class Claims:
         """Add the family names of the census and the given names of the social security lists."""
         for form, (name, _) in family_shares(self._folder).items():
             if form not in self.family and _LATIN.fullmatch(form):
-                self._add("family", name, self._family_culture(form), "")
+                culture = self._family_culture(form)
+                is_sure = form in self._races and self._models["family"].lead(form) >= _LEAST_LEAD
+                if culture in _FAR and not is_sure:
+                    self._doubtful.add(form)
+                self._add("family", name, culture, "")
         race_of = {
             normal_form(row["name"]): {
                 race: float(row[f"p_{race}"] or 0) for race in ("white", "black", "api", "hispanic")
@@ -230,6 +240,8 @@ class Claims:
             else:
                 found = model.likely(form)
                 culture = found if found == "english" or model.margin(form, {found}, {"english"}) > 2 else "english"
+            if culture in _FAR and model.lead(form) < _LEAST_LEAD:
+                self._doubtful.add(form)
             self._add("given", name, culture, sex)
 
     def claimed(self) -> dict[str, Claimed]:
@@ -259,7 +271,12 @@ class Claims:
             one = Claimed(name, share=shares[0] if given else 0.0, family_share=shares[1] if family else 0.0)
             if given:
                 one = replace(one, culture=given[1], sex=given[2])
-            found[form] = replace(one, family_culture=family[1] if family else "")
+            found[form] = replace(
+                one,
+                family_culture=family[1] if family else "",
+                is_doubtful=form in self._doubtful,
+                is_by_hand=form in sure_given or form in sure_family,
+            )
         return found
 
 

@@ -60,6 +60,11 @@ class CultureModel:
             scores[barred] = -np.inf
         return self.cultures[int(scores.argmax())]
 
+    def lead(self, form: str) -> float:
+        """Return by how much the best culture scores above the second one (nats)."""
+        second, first = np.sort(self.scores(form))[-2:]
+        return float(first - second)
+
     def margin(self, form: str, first: Collection[str], second: Collection[str]) -> float:
         """Return by how much the best culture of ``first`` scores above the best one of ``second`` (nats)."""
         scores = dict(zip(self.cultures, self.scores(form), strict=True))

@@ -19,6 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
+from string import ascii_lowercase
 
 from deid_export.data.name_claims import Claimed, Claims, read_races
 from deid_export.data.name_lists import eponyms, medical_words
@@ -32,6 +33,7 @@ _LEAST_POOL = 8  # a smaller pool would not hide the original
 _LEAST_BAND = 64
 _COMMON_LEVEL = 5  # a name from this level on is read as a name, although it is a word too (Brown, King)
 _CLINICAL_LEVEL = 6  # the same for an eponym (Thomas, Lewis): about one person of 2,400
+_CLEARLY_LESS = 4  # levels
 _COMMON_CULTURES = frozenset({"english", "spanish"})
 
 Key = tuple[str, ...]
@@ -125,9 +127,22 @@ def not_offered(data: Path, claimed: Mapping[str, Claimed]) -> set[str]:
     for form, name in claimed.items():
         level = level_of(max(name.share, name.family_share))
         is_word = bool(words.get(form, 0) & WORD)
-        if (form in clinical and level < _CLINICAL_LEVEL) or (is_word and level < _COMMON_LEVEL):
+        if (form in clinical and level < _CLINICAL_LEVEL) or (is_word and level < _COMMON_LEVEL) or name.is_doubtful:
             barred.add(form)
-    return barred
+    return barred | _slips_of_frequent_names(claimed)
+
+
+def _slips_of_frequent_names(claimed: Mapping[str, Claimed]) -> set[str]:
+    """Return the rare names a letter away from a name 256 times as frequent: the census has typing errors (Ngvyen)."""
+    level = {form: level_of(max(name.share, name.family_share)) for form, name in claimed.items()}
+    found: set[str] = set()
+    for form in (form for form, of_form in level.items() if of_form >= _COMMON_LEVEL):
+        for at in range(1, len(form) + 1):
+            head, tail = form[:at], form[at:]
+            slips = {head + tail[1:], head + tail[1:2] + tail[:1] + tail[2:]}
+            slips.update(head + char + rest for char in ascii_lowercase for rest in (tail, tail[1:]))
+            found.update(slip for slip in slips if level.get(slip, 9) <= level[form] - _CLEARLY_LESS)
+    return {form for form in found if not claimed[form].is_by_hand}
 
 
 def pack(claimed: Mapping[str, Claimed], formal: Collection[str], barred: Collection[str]) -> bytes:
