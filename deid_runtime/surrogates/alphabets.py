@@ -1,4 +1,4 @@
-"""Names in Cyrillic and Greek letters and their spelling in Latin letters, so that a person has one identity in both."""
+"""Names in Cyrillic and Greek letters and their spelling in Latin letters, so that a person is one in both."""
 
 import unicodedata
 from functools import cache

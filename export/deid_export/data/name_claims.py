@@ -25,6 +25,7 @@ _MEASURED_PCT = 0.004  # the census rounds to 0.001 %: below, the rank tells mor
 _TAIL = 1.3  # how fast shares fall with the rank in the tail of the census list
 _SHARED_SEX = 0.25  # a name with this part of its bearers of the rarer sex is of both sexes
 _SURE_RATIO = 500  # the same for a name that another list has as a given name
+_FREQUENT = 1000  # the share of a name that a census list would have as the other kind too
 _LEAST_RATIO = 30  # a family name this many times as frequent as a given name is no given name, and vice versa
 
 #: Rough weights of cultures among names of the United States (ancestry in the American Community Survey).
@@ -73,6 +74,9 @@ _AMONG_OF_HAND_LISTS = {
     "west european": {"german", "italian", "french", "dutch", "nordic", "portuguese"},
     "khmer lao thai burmese": {"khmer", "thai", "burmese"},
 }
+
+
+Row = tuple[str, str, str]  # name, culture, sex
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +248,25 @@ class Claims:
                 self._doubtful.add(form)
             self._add("given", name, culture, sex)
 
+    def _likely_claims(
+        self, form: str, given: Row, family: Row, shares: tuple[float, float], sure: tuple[set[str], set[str]]
+    ) -> tuple[Row | None, Row | None]:
+        """Return both claims of a name, or one of them where the other is far less likely.
+
+        ``sure`` are the given and the family names of the lists by culture. A share of 0 is unknown: the public lists
+        hold a part of the names only.
+        """
+        ratio = shares[1] / shares[0] if all(shares) else 1.0
+        is_sure_given = form in sure[0]
+        if form not in self._formal:
+            is_form = not is_sure_given and family[1] in _OF_FORM
+            is_family_alone = not is_sure_given and shares[1] > _FREQUENT and not shares[0]
+            if is_form or is_family_alone or ratio > (_SURE_RATIO if is_sure_given else _LEAST_RATIO):
+                return None, family
+        if form not in sure[1] and (ratio < 1 / _LEAST_RATIO or shares[0] > _FREQUENT > shares[1]):
+            return given, None
+        return given, family
+
     def claimed(self) -> dict[str, Claimed]:
         """Return normal form -> name with all claims. A far less likely kind that only a census list knows is left out.
 
@@ -257,14 +280,8 @@ class Claims:
         for form in (*self.given, *(form for form in self.family if form not in self.given)):
             given, family = self.given.get(form), self.family.get(form)
             shares = of_given.get(form, ("", "", 0.0))[2], of_family.get(form, ("", 0.0))[1]
-            if given and family and form not in self._formal:
-                # A share of 0 is unknown: the public lists hold a part of the names only.
-                ratio = shares[1] / shares[0] if all(shares) else 1.0
-                is_form = form not in sure_given and family[1] in _OF_FORM
-                if is_form or ratio > (_SURE_RATIO if form in sure_given else _LEAST_RATIO):
-                    given = None
-                elif ratio < 1 / _LEAST_RATIO and form not in sure_family:
-                    family = None
+            if given and family:
+                given, family = self._likely_claims(form, given, family, shares, (sure_given, sure_family))
             spellings = [each[0] for each in (given, family) if each]
             # Dangelo is D'Angelo without its apostrophe: prefer the spelling that has a form to keep.
             name = next((spelling for spelling in spellings if form_of_name(spelling)), spellings[0])
