@@ -144,9 +144,8 @@ def first_attempts(patient: Patient, people: People, taken: frozenset[str]) -> d
             letters = [made[:1] + rest for rest in others]
             if len(form) > 1 and (made in used or made in taken):
                 continue
-            if not any(
-                _is_clinical(each) or each == own or each in taken for each, own in zip(letters, originals, strict=True)
-            ):
+            pairs = zip(letters, originals, strict=True)
+            if not any(each in taken or each == own or _is_clinical(each) for each, own in pairs):
                 if attempt:
                     found[form] = attempt
                 used.add(made)
