@@ -5,6 +5,7 @@ names are cut, dates read and check digits computed anew here, in the plainest w
 name is looked up in every culture that lists it, where the runtime settles for the first.
 """
 
+import lzma
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -139,6 +140,14 @@ def read_name_lists() -> NameLists:
     for name, sex, short in _rows("nicknames.tsv"):
         for each in (name, *short.split(",")):
             given.setdefault(bare(each), set()).add(("nicknamed", sex))
+    packed = resources.files("deid_runtime").joinpath("data/surrogates/name_pools.txt.xz").read_bytes()
+    for line in lzma.decompress(packed).decode("utf-8").splitlines():
+        _, _, culture, sex, family_culture, listed = line.split("\t")
+        for name in listed.split(","):
+            if culture:
+                given.setdefault(bare(name), set()).add((culture, sex))
+            if family_culture:
+                family.setdefault(bare(name), set()).add(family_culture)
     return NameLists(
         {form: frozenset(found) for form, found in given.items()},
         {form: frozenset(found) for form, found in family.items()},

@@ -18,6 +18,8 @@ from deid_runtime.surrogates.locale import LOCALES, read_evidence
 from deid_runtime.surrogates.written_places import place_written_after
 
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
+_HANDLE_LABELS: Final = frozenset({"USERNAME", "EMAIL"})
+_LONGEST_HANDLE_CHARS: Final = 64
 _ADDRESS_GAP_CHARS: Final = 4
 _NO_YEAR: Final = 0
 
@@ -30,6 +32,8 @@ class Context:
     """The originals of one or several notes of one patient.
 
     - ``names``: the mentions of people, each once, in order.
+    - ``handles``: the usernames and the local parts of e-mail addresses, each once, in order.
+    - ``mentions``: label and value of every span, each pair once, in order.
     - ``towns``: normal form of a town -> the town, and the state and country beside one mention of it.
     - ``staying``: normal forms of towns whose state or country is written after them outside all spans, so it stays.
     - ``zips``: normal form of a postal code -> its town and state.
@@ -43,6 +47,8 @@ class Context:
     """
 
     names: tuple[str, ...] = field(repr=False)
+    handles: tuple[str, ...] = field(repr=False)
+    mentions: tuple[tuple[str, str], ...] = field(repr=False)
     towns: Mapping[str, tuple[str, str, str]] = field(repr=False)
     staying: frozenset[str] = field(repr=False)
     zips: Mapping[str, tuple[str, str]] = field(repr=False)
@@ -60,6 +66,8 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     """Return the context of ``notes``, all of one patient. The spans of each note are sorted and disjoint."""
     notes = list(notes)
     names: dict[str, None] = {}
+    handles: dict[str, None] = {}
+    mentions: dict[tuple[str, str], None] = {}
     towns: dict[str, tuple[str, str, str]] = {}
     zips: dict[str, tuple[str, str]] = {}
     facilities: dict[str, None] = {}
@@ -78,10 +86,13 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
         for locale, weight in read_evidence(note.text, labelled).items():
             evidence[locale] += weight
         for index, (span, value) in enumerate(zip(spans, values, strict=True)):
+            mentions[span.label, value] = None
             if span.label not in MOVING_LABELS:
                 originals.add(normal_form(value))
             if span.label in _NAME_LABELS:
                 names[value] = None
+            elif span.label in _HANDLE_LABELS:
+                handles[value.partition("@")[0][:_LONGEST_HANDLE_CHARS]] = None
             elif span.label in ("HOSPITAL", "ORGANIZATION"):
                 facilities[value] = None
             elif span.label in ("PHONE", "FAX"):
@@ -103,6 +114,8 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
                 zips[normal_form(value)] = max(known_zip, (city, state), key=lambda pair: sum(map(bool, pair)))
     return Context(
         names=tuple(names),
+        handles=tuple(handles),
+        mentions=tuple(mentions),
         towns=towns,
         staying=frozenset(staying),
         zips=zips,

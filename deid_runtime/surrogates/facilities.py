@@ -25,7 +25,8 @@ from deid_runtime.surrogates.kind_words import (
     stays,
     tells,
 )
-from deid_runtime.surrogates.lists import names, phrases
+from deid_runtime.surrogates.lists import phrases
+from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import Patient, first_free
 from deid_runtime.surrogates.words_by_locale import chain_of, words_of
 

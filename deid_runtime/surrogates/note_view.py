@@ -5,7 +5,7 @@ People and places may come from all notes of the patient: :class:`Named` is comp
 
 import string
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
@@ -21,6 +21,7 @@ from deid_runtime.surrogates.countries import own_locale
 from deid_runtime.surrogates.dialling import codes_of
 from deid_runtime.surrogates.forms import holds_text, normal_form
 from deid_runtime.surrogates.gazetteer import Area
+from deid_runtime.surrogates.initials import first_attempts
 from deid_runtime.surrogates.locale import LOCALES, locale_of
 from deid_runtime.surrogates.over_89 import (
     BEFORE_CHARS,
@@ -85,10 +86,11 @@ class NoteView:
 
 def view_context(patient: Patient, context: Context, avoid: Collection[str]) -> Named:
     """Return what the surrogates of all notes of a context depend on. Its run time grows with the number of names."""
-    people = find_people(patient, context.names)
+    people = find_people(patient, context.names, context.handles)
     taken = {normal_form(value) for value in avoid} | patient.recorded | context.originals | people.words
     taken.discard("")
     frozen = frozenset(taken)
+    people = replace(people, first_attempts=first_attempts(patient, people, frozen))
     locale = locale_of(context.evidence, patient.record)
     settings = _settings(patient, context, locale)
     codes = codes_of(patient, frozen, lambda: _areas_near(patient, settings), locale)

@@ -8,7 +8,7 @@ from deid_runtime.errors import SourceError
 from deid_runtime.resynthesis.notes import Resynthesis, replace_spans, resynthesize
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.lists import names
+from deid_runtime.surrogates.name_pools import names
 from tests.deid_runtime.resynthesis.notes import gold, write_notes
 
 KEY = b"k" * 32
