@@ -26,6 +26,7 @@ from deid_runtime.surrogates.people import People, apostrophe_of, forms_of
 from deid_runtime.surrogates.spellings import joined_like
 from deid_runtime.surrogates.unlisted import draw, likely_key, nearest, same_slip
 
+_LARGE: Final = ("english", "")  # the pool of names that is used when another is used up
 _DIGIT_LETTERS: Final = str.maketrans("01345", "oleas")
 _SCRIPT_POOLS: Final = (
     (re.compile("[\u3040-\u30ff]"), "kana"),
@@ -64,7 +65,22 @@ def stand_in(patient: Patient, people: People, word: str, taken: frozenset[str])
             if found.isdisjoint(taken):
                 return made
             different = different or made
-    return different or scramble(patient.keyed, "name without a stand-in", word)
+    return _of_a_large_culture(patient, word, taken, own) or different or scramble(patient.keyed, "no name", word)
+
+
+def _of_a_large_culture(patient: Patient, word: str, taken: frozenset[str], own: set[str]) -> str:
+    """Return a name of a culture with many names, for a word whose own small culture is used up; empty if none is free.
+
+    A small pool is used up when the originals of a whole corpus are avoided.
+    """
+    if not word.isascii():
+        return ""
+    for attempt in range(ATTEMPTS):
+        made = draw(patient.keyed, _LARGE, f"crowded/{attempt}", normal_form(word))
+        found = forms_of(made)
+        if made.isascii() and found.isdisjoint(taken) and found.isdisjoint(own):
+            return made
+    return ""
 
 
 def _without_accents(name: str) -> str:

@@ -154,7 +154,7 @@ def test_a_mark_of_any_length_has_few_words() -> None:
     assert len(marked_words(MarkedNote("p", text, (Span(0, len(text), "PATIENT"),)))) == 24
 
 
-@pytest.mark.parametrize(("form", "near"), [("smithh", True), ("smiht", True), ("smth", True), ("zqvorx", False)])
+@pytest.mark.parametrize(("form", "near"), [("smithh", True), ("smtih", True), ("smth", True), ("zqvorx", False)])
 def test_a_misspelt_listed_name_is_near(form: str, near: bool) -> None:
     assert not lists_with(form)
     assert is_near(form) is near
