@@ -138,7 +138,7 @@ def count_tokens(
         spans = sorted(found.get(note.id, ()))
         require_inside(note.id, note.text, spans, "found")
         offsets = token_offsets(note.text, token)
-        gold_class = label_tokens(offsets, note.spans, [_class_of(note.text, span) for span in note.spans])
+        gold_class = label_tokens(offsets, note.spans, [class_of(note.text, span) for span in note.spans])
         found_label = label_tokens(offsets, spans, [_CLASS[span.label] for span in spans])
         is_gold, is_found = gold_class >= 0, found_label >= 0
         for target, values in (
@@ -170,7 +170,8 @@ def label_tokens(offsets: IntArray, spans: Sequence[Span], values: Sequence[int]
     return labels
 
 
-def _class_of(text: str, span: Span) -> int:
+def class_of(text: str, span: Span) -> int:
+    """Return the class of a gold span, as an index into :data:`CLASSES`: its label, or an age over 89."""
     if span.label == "AGE":
         years = age_years(text[span.start : span.end])
         return _CLASS[OVER_89 if group_of("AGE", age_years=years) == "A" else "AGE"]
