@@ -28,7 +28,7 @@ Ints = npt.NDArray[np.int64]
 CONFIDENCE: Final = 0.95
 PATIENTS: Final = 3_000
 RATES: Final = (0.002, 0.01, 0.05, 0.2)
-LIKENESS: Final = (0.0, 0.3, 1.0)  # correlation of the leaks of one patient
+LIKENESS: Final[tuple[float | str, ...]] = (0.0, 0.3, 1.0, "large patients")  # correlation of the leaks of a patient
 DRAWS: Final = (30, 100, 300)
 NOTES_PER_PATIENT: Final = (1, 3, 10)
 WAYS: Final = ("draws", "notes", "design effect")
@@ -89,7 +89,7 @@ def main() -> None:
 
 def all_cases(rng: np.random.Generator) -> Iterator[Case]:
     """Yield every release with every way to sample it."""
-    for sizes, rate, likeness in itertools.product(("equal", "unequal"), RATES, (*LIKENESS, "large patients")):
+    for sizes, rate, likeness in itertools.product(("equal", "unequal"), RATES, LIKENESS):
         notes, leaks = release(sizes, rate, likeness, rng)
         for draws, per_patient in itertools.product(DRAWS, NOTES_PER_PATIENT):
             yield Case(f"{sizes}, {rate:.1%}, {likeness}", notes, leaks, draws, per_patient)

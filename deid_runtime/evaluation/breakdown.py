@@ -78,7 +78,7 @@ class Outcome:
 
 def patients_of(notes: Sequence[AnnotatedNote]) -> IntArray:
     """Return int64 (notes,): a number for the patient of each note. A note without a patient is one of its own."""
-    names = [note.patient or f"\0{row}" for row, note in enumerate(notes)]
+    names = [f"patient {note.patient}" if note.patient else f"note {note.id}" for note in notes]
     return np.unique(np.array(names, dtype=np.str_), return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 

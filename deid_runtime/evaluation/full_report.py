@@ -94,12 +94,13 @@ def full_report(
     altered: Sequence[AlteredForm] = (),
     against: Against | None = None,
     errors: Sequence[ErrorInContext] | None = None,
+    bootstrap_resamples: int = 1_000,
 ) -> FullReport:
     """Score found spans against gold notes and break the scores down.
 
     Raises InputError as :func:`deid_runtime.evaluation.report.evaluate`.
     """
-    scores = evaluate(gold, found, quarantined=quarantined)
+    scores = evaluate(gold, found, quarantined=quarantined, bootstrap_resamples=bootstrap_resamples)
     table = tabulate(gold, found)
     patients = patients_of(gold)
     return FullReport(

@@ -34,7 +34,8 @@ def bootstrap(counts: IntArray, patients: Sequence[str], *, resamples: int, seed
 
     ``counts`` is int64 (notes, 3): true positives, false positives, false negatives. Whole patients are drawn with
     replacement: notes of one patient repeat the same names, so they are not independent. A note without a patient
-    (empty id) counts as a patient of its own. The same seed gives the same intervals.
+    (empty id) counts as a patient of its own. The same seed gives the same intervals, for any order of the
+    notes.
     """
     if not len(counts):
         return {}
@@ -42,6 +43,7 @@ def bootstrap(counts: IntArray, patients: Sequence[str], *, resamples: int, seed
     members = np.unique(names, return_inverse=True)[1]
     totals = np.zeros((members.max() + 1, 3), np.int64)
     np.add.at(totals, members, counts)
+    totals = totals[np.lexsort(totals.T)]  # so that the order of notes has no effect
     draws = np.random.default_rng(seed).multinomial(len(totals), np.full(len(totals), 1 / len(totals)), size=resamples)
     intervals = {}
     for name, values in zip(MEASURES, _measures(draws @ totals).T, strict=True):
