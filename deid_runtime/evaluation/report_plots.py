@@ -94,13 +94,13 @@ def _point(
 
 
 def _svg(figure: Any, name: str, description: str) -> str:
-    """Return a figure as one ``<svg>`` element with a description; ``name`` makes its ids differ from other plots'."""
+    """Return a figure as one ``<svg>`` element with a description. Figures of different ``name`` share no id."""
     from matplotlib import rc_context
 
     buffer = io.StringIO()
     with rc_context({"svg.hashsalt": f"deid-{name}", "svg.fonttype": "none", "font.family": "sans-serif"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     [svg] = _SVG.findall(buffer.getvalue())
-    # matplotlib numbers its groups from 1 in every figure; one page has several figures.
-    svg = re.sub(r'\bid="(?=[a-z]+_\d)', f'id="{name}-', svg)
+    # The groups of all figures have the same ids, which nothing refers to; a page may have each id only once.
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)
     return str(svg).replace("<svg ", f'<svg role="img" aria-label="{escape(description)}" ', 1)

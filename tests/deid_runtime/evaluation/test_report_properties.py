@@ -10,7 +10,6 @@ from deid_runtime.evaluation.full_report import full_report
 from deid_runtime.evaluation.tokens import token_binary
 from tests.strategies import texts_with_spans
 
-
 few = settings(max_examples=25)
 
 
