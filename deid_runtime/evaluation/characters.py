@@ -11,17 +11,14 @@ Without ages under 90, the characters of these ages are left out of both: they a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from deid_runtime.annotations.note import AnnotatedNote, require_inside
 from deid_runtime.evaluation.ages import age_years
-from deid_runtime.evaluation.tokens import ratio
+from deid_runtime.evaluation.tokens import is_visible, ratio
 from deid_runtime.labels import group_of
 from deid_runtime.spans import Span
-
-_WHITE_SPACE: Final = np.array([code for code in range(0x3100) if chr(code).isspace()], np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ def count_characters(
     for note in gold:
         spans = found.get(note.id, ())
         require_inside(note.id, note.text, spans, "found")
-        visible = ~np.isin(np.frombuffer(note.text.encode("utf-32-le", "surrogatepass"), "<u4"), _WHITE_SPACE)
+        visible = is_visible(note.text)
         identifying, redacted, young = (np.zeros_like(visible) for _ in range(3))
         for span in spans:
             redacted[span.start : span.end] = True

@@ -33,9 +33,8 @@ from deid_runtime.system.shown_ids import shown_id
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """A second system on the same notes: its report, and the differences by group and measure."""
+    """A second system on the same notes: its outcome, and the differences to the first by group and measure."""
 
-    report: Report
     outcome: Outcome
     differences: Mapping[str, Mapping[str, Difference]]
     shuffles: int
@@ -75,7 +74,6 @@ class FullReport:
             if part.name not in ("scores", "notes", "errors", "shows_text", "against")
         }
         against = self.against and {
-            "scores": self.against.report.to_json(),
             "outcome": plain(self.against.outcome),
             "differences": plain(self.against.differences),
             "shuffles": self.against.shuffles,
@@ -134,7 +132,6 @@ def compare_with(
     """
     require_rows(gold, second, quarantined)
     return Against(
-        report=evaluate(gold, second, quarantined=quarantined),
         outcome=outcome(tabulate(gold, second)),
         differences=compare_groups(gold, found, second, shuffles=shuffles, seed=seed),
         shuffles=shuffles,
