@@ -1,6 +1,6 @@
 """How many of the identifying characters of a public set are found, and how many others are redacted?
 
-    python benchmarks/outside/public_set.py SET.jsonl.gz [MORE.jsonl.gz] [--profile full]
+    python benchmarks/outside/public_set.py --sets SET.jsonl.gz [MORE.jsonl.gz] [--profile full]
 
 Method: the measures that other systems publish on such sets (``deid_runtime.evaluation.characters``). ``deid detect``
 runs on every text of the set as on a note; nothing is told to it. A set is in the format of presidio-research: one JSON
@@ -47,7 +47,7 @@ _RESAMPLES: Final = 1_000
 def main() -> None:
     """Measure every set, print its figures, write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sets", type=Path, nargs="+", help="public sets, .jsonl.gz")
+    parser.add_argument("--sets", type=Path, nargs="+", required=True, help="public sets, .jsonl.gz")
     parser.add_argument("--profile", choices=("fast", "full"), default="fast")
     parser.add_argument("--results", type=Path, help="default: public_set_<profile>.json")
     parser.add_argument("extra", nargs="*", help="further options of deid detect, after --")
