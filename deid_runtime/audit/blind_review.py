@@ -2,12 +2,13 @@
 
 ::
 
-    {"id": "n17", "patient": "p3", "reviewer": "mk", "mode": "blind", "read_whole": true,
+    {"id": "n17", "patient": "p3", "type": "Letter", "reviewer": "mk", "mode": "blind", "read_whole": true,
      "marks": [{"start": 12, "end": 20, "label": "PATIENT"}]}
 
 ``start`` and ``end`` are half-open code points of the *de-identified* text; a mark says that an identifier was left
-there. ``read_whole`` says that the reader read the note to its end: without marks it is then clean. A note that nobody
-read whole proves nothing. ``mode`` is ``blind``: readers who see what the machine found agree with the machine.
+there. ``patient`` and ``type`` may be missing; else they must be those of the sample. ``read_whole`` says that the
+reader read the note to its end: without marks it is then clean. A note that nobody read whole proves nothing. ``mode``
+is ``blind``: readers who see what the machine found agree with the machine.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from deid_runtime.system.shown_ids import shown_id
 
 BLIND: Final = "blind"
 #: Fields of a line; others are refused, because they could be text.
-FIELDS: Final = frozenset({"id", "patient", "reviewer", "mode", "read_whole", "marks"})
+FIELDS: Final = frozenset({"id", "patient", "type", "reviewer", "mode", "read_whole", "marks"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,8 @@ def _checked(place: str, row: Mapping[str, object], notes: Mapping[str, Note]) -
     note = notes.get(note_id)
     if note is None:
         raise InputError(f"{place}: note {shown_id(note_id)} is not in the sample")
-    if row.get("patient", note.patient) != note.patient:
-        raise InputError(f"{place}: note {shown_id(note_id)} has another patient in the sample")
+    if row.get("patient", note.patient) != note.patient or row.get("type", note.type) != note.type:
+        raise InputError(f"{place}: note {shown_id(note_id)} has another patient or type in the sample")
     spans = jsonl.spans_of_rows(place, marks)
     for span in spans:
         if span.end > len(note.text):

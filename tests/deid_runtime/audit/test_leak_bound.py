@@ -10,6 +10,9 @@ from deid_runtime.audit.blind_review import ReadNote, read_reviews
 from deid_runtime.audit.leak_bound import bound_leaks, draws_needed, tell_beforehand, tell_bounds, upper_bound
 from deid_runtime.audit.sample import OTHER_TYPES, draw_sample, read_sample, write_sample
 from deid_runtime.errors import InputError, OutputError, SourceError
+from deid_runtime.review.export import export_marks
+from deid_runtime.review.project import Project
+from deid_runtime.review.schema import Decision, Reviewable, create_project
 from deid_runtime.spans import Note, Span
 
 pytest.importorskip("scipy")
@@ -169,6 +172,7 @@ def test_marks_of_two_readers_are_united(tmp_path):
         ({"text": "Ann"}, "unknown fields"),
         ({"id": "x"}, "not in the sample"),
         ({"patient": "q"}, "another patient"),
+        ({"type": "Letter"}, "another patient or type"),
         ({"reviewer": ""}, "expected 'reviewer'"),
         ({"read_whole": "yes"}, "'read_whole', true or false"),
         ({"marks": None}, "no list 'spans'"),
@@ -208,3 +212,21 @@ def test_the_bound_covers_where_all_notes_of_a_patient_leak_together(notes_per_p
         found = bound_leaks(sample, by_id, read_all(sample, marks))
         covered += next(each for each in found.bounds if each.group == "C" and not each.stratum).upper >= true_share
     assert covered / 300 >= 0.95 - 3 * (0.95 * 0.05 / 300) ** 0.5
+
+
+def test_what_the_review_page_writes_is_what_the_bound_reads(tmp_path):
+    sample = draw_sample(NOTES, draws=10, seed=4)
+    write_sample(tmp_path / "sample", sample, NOTES)
+    _, notes = read_sample(tmp_path / "sample")
+    path = tmp_path / "blind.review"
+    create_project(path, [Reviewable(note, ()) for note in notes.values()], mode="blind")
+    with Project(path) as project:
+        first = project.note(1).note.id
+        for number in range(1, len(notes) + 1):
+            spans = (Span(4, 12, "DOCTOR"),) if number == 1 else ()
+            project.save(number, "mk", Decision(spans, True, 0))
+        export_marks(project, tmp_path / "review.jsonl")
+
+    read = read_reviews([tmp_path / "review.jsonl"], notes)
+    assert {each for each, what in read.items() if what.marks} == {first}
+    assert all(what.read_by == {"mk"} for what in read.values())
