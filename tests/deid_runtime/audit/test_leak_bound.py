@@ -219,7 +219,7 @@ def test_what_the_review_page_writes_is_what_the_bound_reads(tmp_path):
     write_sample(tmp_path / "sample", sample, NOTES)
     _, notes = read_sample(tmp_path / "sample")
     path = tmp_path / "blind.review"
-    create_project(path, [Reviewable(note, ()) for note in notes.values()], mode="blind")
+    create_project(path, [Reviewable(note, released=note.text) for note in notes.values()], mode="blind")
     with Project(path) as project:
         first = project.note(1).note.id
         for number in range(1, len(notes) + 1):
