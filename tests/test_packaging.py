@@ -105,7 +105,9 @@ def test_hints_name_extras_that_can_be_installed_from_a_clone():
         for extra in re.findall(r"install_extra\([\"'](\w+)[\"']\)|'\.\[(\w+)\]'", text)
     }
 
-    assert {a or b for a, b in named} == {"client", "crosswalk", "report", "serve", "signing"}
+    assert {a or b for a, b in named} == {
+        "audit", "client", "crosswalk", "report", "review", "serve", "signing",
+    }  # fmt: skip
     assert {a or b for a, b in named} <= PROJECT["optional-dependencies"].keys()
 
 

@@ -28,6 +28,7 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.evaluation.ages import age_years
 from deid_runtime.labels import group_of
 from deid_runtime.spans import Note, Span
+from deid_runtime.system.extras import install_extra
 
 GROUPS: Final = ("A", "B", "C")
 #: Targets of the table of sizes: the share that a clean sample is to prove.
@@ -78,7 +79,7 @@ class LeakBounds:
 def require_scipy() -> None:
     """Raise SettingsError when scipy, which computes the bound, is not installed."""
     if find_spec("scipy") is None:
-        raise SettingsError("the bound needs scipy; install the extra: pip install 'deid-runtime[audit]'")
+        raise SettingsError(f"the bound needs scipy; {install_extra('audit')}")
 
 
 def upper_bound(leaks: float, draws: int, confidence: float) -> float:
