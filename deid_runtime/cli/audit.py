@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from deid_runtime.cli import options as cli_options
+from deid_runtime.cli.audit_bound import bound, sample
 from deid_runtime.cli.exits import ExitCode, reported
 from deid_runtime.errors import SettingsError
 from deid_runtime.system.extras import install_extra
@@ -27,7 +28,11 @@ _PERCENT = click.FloatRange(0, 50, min_open=True)
 
 @click.group()
 def audit() -> None:
-    """Attack de-identified notes, to judge them before they are released."""
+    """Judge de-identified notes before they are released: attack them, or bound what was missed by reading a sample."""
+
+
+audit.add_command(sample)
+audit.add_command(bound)
 
 
 @audit.command()
