@@ -12,6 +12,7 @@ from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.surrogates.alphabets import from_latin, in_latin
+from deid_runtime.surrogates.coined import coin
 from deid_runtime.surrogates.forms import normal_form, scramble
 from deid_runtime.surrogates.name_parts import (
     APOSTROPHES,
@@ -281,7 +282,7 @@ def _odd(spelling: Callable[[int], str]) -> str:
 
 
 def _made_up(patient: Patient, form: str, attempt: int) -> str:
-    """Return a listed name of the culture that the letters or the script of an unlisted name suggest."""
+    """Return a new name, or a listed one, of the culture that the letters or the script of an unlisted name suggest."""
     if len(form) <= 2:
         return "".join(stand_in_letter(patient, char, attempt) for char in form).capitalize()
     for script, culture in _SCRIPT_POOLS:
@@ -289,7 +290,8 @@ def _made_up(patient: Patient, form: str, attempt: int) -> str:
             return _native(patient, culture, form, attempt)
     role = patient.roles.get(form)
     sex = patient.record.get("sex", "")[:1].upper() if role == GIVEN else ""
-    return draw(patient.keyed, likely_key(form, sex if sex in ("F", "M") else ""), f"unlisted/{attempt}", form)
+    key = likely_key(form, sex if sex in ("F", "M") else "")
+    return coin(patient.keyed, key, form, attempt) or draw(patient.keyed, key, f"unlisted/{attempt}", form)
 
 
 def _native(patient: Patient, culture: str, form: str, attempt: int) -> str:

@@ -10,6 +10,7 @@ from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import make_patient
+from deid_runtime.surrogates.unlisted import nearest
 from tests.deid_runtime.surrogates.marked import KEY, surrogates_of
 
 RECORD = {"given": "John", "middle": "Carl", "family": "Smith", "sex": "M", "dob": "1951-02-03", "mrn": "00441182"}
@@ -124,11 +125,12 @@ def test_a_misspelt_name_follows_the_name_and_is_misspelt():
     assert normal_form(wrong) not in names().given
 
 
-def test_an_unknown_name_becomes_a_real_one():
+def test_an_unknown_name_becomes_an_unknown_one_that_no_frequent_name_misspells():
     for number in range(20):
         [made] = surrogates_of("Dr. <DOCTOR>Zqvorblatt</DOCTOR>", patient=f"p{number}")
 
-        assert names().listed(normal_form(made))
+        assert not names().listed(normal_form(made))
+        assert not nearest(normal_form(made))
 
 
 def test_two_people_with_one_family_name_keep_it():
