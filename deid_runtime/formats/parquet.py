@@ -13,6 +13,7 @@ from deid_runtime.formats.records import (
     RECORD_LIMIT_BYTES,
     Item,
     Meter,
+    Place,
     ReadOptions,
     Source,
     Unreadable,
@@ -23,6 +24,7 @@ from deid_runtime.system.digests import Create, new_file
 
 if TYPE_CHECKING:
     import pyarrow
+    from pyarrow import parquet
 
 #: Rows per batch. A file can store a value once for many rows, and a batch has a copy for each row. With one row per
 #: batch, one value limits the memory; this costs forty microseconds more per row.
@@ -79,14 +81,29 @@ def read_rows(
             _check_flat(source.name, schema, columns)
         check_pages(source.name, source.path, columns)
         rows = file.metadata.num_rows
-        number = 0
-        for number, batch in enumerate(file.iter_batches(batch_size=_READ_ROWS, columns=columns), start=1):
+        groups, number = _groups_from(file, source.start.number)
+        batches = file.iter_batches(batch_size=_READ_ROWS, row_groups=groups, columns=columns)
+        for number, batch in enumerate(batches, start=number + 1):
             if number > rows:
                 break
+            if number <= source.start.number:
+                continue
+            meter.place = Place(number=number)
             yield number, _row(batch, limit_bytes)
             meter.read_bytes += source.size_bytes * number // rows - source.size_bytes * (number - 1) // rows
         if number != rows:
             raise SourceError(f"{source.name}: damaged: its footer says {rows} rows, and it has another number")
+
+
+def _groups_from(file: "parquet.ParquetFile", number: int) -> tuple[list[int], int]:
+    """Return the row groups that have rows behind the first ``number`` rows, and the number of rows before them."""
+    before = 0
+    for group in range(file.num_row_groups):
+        rows = int(file.metadata.row_group(group).num_rows)
+        if before + rows > number:
+            return list(range(group, file.num_row_groups)), before
+        before += rows
+    return [], before
 
 
 @contextmanager
