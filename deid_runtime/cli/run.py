@@ -19,7 +19,9 @@ from deid_runtime.cli.surrogates import (
     run_surrogate_options,
     warn_of_patients,
 )
+from deid_runtime.run.batches import DEFAULT_SHARD_CHARS
 from deid_runtime.run.kept_columns import FEW_VALUES, LONGEST_VALUE_CHARS, MOST_VALUES, NOTES_PER_VALUE
+from deid_runtime.run.progress import Mode
 from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Recall, Settings
 from deid_runtime.system.cores import cores
 
@@ -102,6 +104,29 @@ _OVERWRITE = cli_options.flag(
 )
 _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warnings and errors remain.")
 
+_JOB_OPTIONS = cli_options.section(
+    cli_options.JOB,
+    cli_options.flag(
+        "--resume",
+        "Go on with the unfinished run to OUT, which a crash, a signal or a full disk has stopped; begin when there is "
+        "none; do nothing when OUT is finished. Finished shards are not done again. Refused when inputs, key, settings "
+        "or program have changed. De-identification needs --key for it.",
+    ),
+    cli_options.flag("--restart", "Remove the unfinished run to OUT and begin again."),
+    cli_options.counted(
+        "--shard-chars",
+        DEFAULT_SHARD_CHARS,
+        "Characters of notes after which a part of the work is put on the disk for good: so much is done again after a "
+        "crash. The output is the same for any number.",
+    ),
+    cli_options.chosen(
+        "--progress",
+        Mode,
+        "auto",
+        "auto: a bar on a terminal, else a line every 5 seconds. json: one object a line. none: nothing.",
+    ),
+)
+
 
 @cloup.command()
 @_INPUTS
@@ -159,6 +184,7 @@ _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warn
 )
 @server_options
 @_SPEED_OPTIONS
+@_JOB_OPTIONS
 @config_option
 @reported
 def run(
@@ -188,8 +214,8 @@ def run(
     of the signal when one stops the run: 129 SIGHUP, 130 Ctrl-C, 131 SIGQUIT, 143 SIGTERM. With 2 and more nothing is
     written.
 
-    While it works, the run holds the lock .OUT.lock and writes to .OUT.partial-*, which only you can enter. What a
-    killed run left of these is removed by the next run to the same OUT.
+    While it works, the run holds the lock .OUT.lock and writes to .OUT.job and .OUT.partial-*, which only you can
+    enter. A large run is cut into shards. When it is stopped, .OUT.job keeps the finished ones, and --resume goes on; `deid jobs status OUT` shows them. What else a killed run left is removed by the next run.
     """
     from deid_runtime.run.job import deidentify_files
     from deid_runtime.surrogates import load_key, new_key
@@ -213,7 +239,9 @@ def run(
         out,
         settings,
         replace(
-            _run_options(keep_ids=keep_ids, keep_column_unchecked=keep_column_unchecked, **options), **to_crosswalk
+            _run_options(keep_ids=keep_ids, keep_column_unchecked=keep_column_unchecked, **options),
+            can_resume=key is not None,  # a key that is thrown away ends with this process
+            **to_crosswalk,
         ),
         key=load_key(key, allow_shared=options["allow_shared_key"]) if key else new_key(),
         records=_records(patients),
@@ -238,6 +266,7 @@ def run(
 @_FINDING_OPTIONS
 @server_options
 @_SPEED_OPTIONS
+@_JOB_OPTIONS
 @cli_options.allow_shared_key()
 @config_option
 @reported
@@ -315,6 +344,10 @@ def _run_options(
     batch_size: int,
     overwrite: bool,
     quiet: bool,
+    resume: bool,
+    restart: bool,
+    shard_chars: int,
+    progress: Mode,
     whole_patients: bool = False,
     keep_ids: bool = False,
     type_column: str | None = None,
@@ -346,6 +379,10 @@ def _run_options(
         keep_ids=keep_ids,
         overwrite=overwrite,
         quiet=quiet,
+        progress=progress,
+        resume=resume,
+        restart=restart,
+        shard_chars=shard_chars,
     )
 
 
@@ -369,6 +406,8 @@ def _conclude(summary: "Summary", verb: Literal["written", "searched"], *, has_r
             f"deid: NOTICE: {summary.special_files:,} pipes, sockets or devices in the input folders were not read",
             err=True,
         )
+    if summary.is_done_before:
+        click.echo("deid: an earlier run has finished this output; nothing was done", err=True)
     if not quiet:
         click.echo(f"{counts.written:,} notes {verb}, {held_back:,} quarantined; see {summary.manifest}", err=True)
     if held_back:

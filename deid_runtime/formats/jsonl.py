@@ -15,7 +15,8 @@ from deid_runtime.system.digests import Create, new_file
 
 #: When none of this many first objects has a column, the column name is considered wrong.
 _PROBE_OBJECTS = 100
-_GZIP_LEVEL = 6
+#: Of the output.
+GZIP_LEVEL: Final = 6
 
 
 def read_jsonl(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
@@ -132,7 +133,7 @@ class JsonlWriter:
         self._options = options
         self._stored = create(path)
         # The gzip header gets no name and no time, so that the same notes give the same bytes.
-        self._gzip = gzip.GzipFile("", "wb", _GZIP_LEVEL, self._stored, mtime=0) if compress else None
+        self._gzip = gzip.GzipFile("", "wb", GZIP_LEVEL, self._stored, mtime=0) if compress else None
         self._file = cast("IO[bytes]", self._gzip or self._stored)
 
     def write(self, note: Note) -> None:

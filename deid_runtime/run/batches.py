@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Final, NamedTuple
 
+from deid_runtime.errors import SourceError
 from deid_runtime.formats import FORMATS, read_notes
 from deid_runtime.formats.records import Item, Meter, Place, ReadOptions, Source, Unreadable
 from deid_runtime.run.seen_ids import SeenIds, digest_of
@@ -21,6 +22,8 @@ from deid_runtime.stages import PATIENTS_STAGE
 
 #: A batch ends when it holds this many characters, whatever the number of its notes.
 BATCH_CHARS = 2**20
+#: A shard ends when it holds this many characters: minutes of work, and a few thousand shards for a large hospital.
+DEFAULT_SHARD_CHARS: Final = 4 * 2**20
 #: The most records and characters of one patient that are held in memory. Unreadable records count as records.
 PATIENT_RECORDS = 10_000
 PATIENT_CHARS = 2**24
@@ -32,6 +35,7 @@ _TOO_MANY: Final = (
 _AGAIN: Final = (
     "its patient has come before, with notes of others between; sort the input by patient and run all of it again"
 )
+
 
 class Border(NamedTuple):
     """A border between two records of all inputs, in their order. Borders compare as the records do.
@@ -163,17 +167,20 @@ def _entries(inputs: Iterable[Source], options: ReadOptions, meter: Meter, part:
             if border == end:
                 return
             if end is not None and border > end:
-                raise SourceError(f"{source.name}: its records do not end where they did; it was changed, so start over")
+                raise SourceError(
+                    f"{source.name}: its records do not end where they did; it was changed, so start over"
+                )
 
 
 def _unique(entries: Iterable[_Entry], seen: SeenIds) -> Iterator[_Entry]:
     for entry in entries:
-        if isinstance(entry.item, Note):
-            digest = digest_of(entry.item.id)
+        item = entry.item
+        if isinstance(item, Note):
+            digest = digest_of(item.id)
             if seen.add_digest(digest):
                 entry = entry._replace(id_digest=digest)
             else:
-                item = Unreadable.of(entry.item, "the id has occurred before in this run; make note ids unique")
+                item = Unreadable.of(item, "the id has occurred before in this run; make note ids unique")
                 entry = entry._replace(item=item)
         yield entry
 

@@ -30,6 +30,12 @@ class SeenIds:
             self._grow()
         return True
 
+    def copy(self) -> "SeenIds":
+        """Return a set of the same ids that changes on its own."""
+        other = SeenIds()
+        other._slots, other._count = self._slots[:], self._count
+        return other
+
     def _grow(self) -> None:
         larger = array("Q", bytes(16 * len(self._slots)))
         for digest in self._slots:

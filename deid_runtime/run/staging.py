@@ -78,6 +78,7 @@ class Staging:
         if self._crosswalk_to is not None:
             _check_crosswalk_place(self._crosswalk_to, self._out, inputs)
         self._parts: list[Part] = []
+        self.parent = self._out.parent  # the folder of the output; inside the context, a path that no rename changes
         self._stack = ExitStack()
         self._is_committed = False
 
@@ -92,6 +93,7 @@ class Staging:
             stack.enter_context(output_lock(parent, self._out))
             remove_leftovers(parent, self._out, self._parts_of_killed(parent))
             _check_free(parent, self._out, is_folder=self._is_folder, overwrite=self._overwrite)
+            self.parent = parent
             folder = _enter_private(stack, parent, self._out, token)
             self._parts = self._make_parts(parent, folder)
             if self._crosswalk_to is not None:

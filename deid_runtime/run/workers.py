@@ -8,7 +8,7 @@ two workers is quarantined. With whole patients, the notes of a patient are repe
 import multiprocessing
 import select
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -68,7 +68,7 @@ class InProcess:
 
     def stage_seconds(self) -> dict[str, float]:
         """Return the seconds spent in each stage."""
-        return _total([*self._past_seconds, self._pipeline.stage_seconds])
+        return total([*self._past_seconds, self._pipeline.stage_seconds])
 
     def _load(self) -> None:
         self._pipeline = load_pipeline(self._work.settings, key=self._work.key, records=self._work.records)
@@ -189,7 +189,7 @@ class WorkerPool:
 
     def stage_seconds(self) -> dict[str, float]:
         """Return the seconds spent in each stage, summed over all workers, without unreported time of dead workers."""
-        return _total([*self._past_seconds, *(worker.stage_seconds for worker in self._workers)])
+        return total([*self._past_seconds, *(worker.stage_seconds for worker in self._workers)])
 
     def _assign(self) -> None:
         """Give a job to every free worker, and start workers while jobs are left."""
@@ -323,12 +323,13 @@ def _check_same(before: Mapping[str, object], after: Mapping[str, object]) -> No
         raise ModelError("models or lists were changed while the run went on; run it again")
 
 
-def _total(spent: list[Mapping[str, float]]) -> dict[str, float]:
-    total: dict[str, float] = {}
+def total(spent: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the seconds by stage, summed."""
+    found: dict[str, float] = {}
     for each in spent:
         for stage, stage_seconds in each.items():
-            total[stage] = total.get(stage, 0.0) + stage_seconds
-    return total
+            found[stage] = found.get(stage, 0.0) + stage_seconds
+    return found
 
 
 def open_workers(work: Work, count: int, *, in_process: bool) -> InProcess | WorkerPool:

@@ -4,7 +4,6 @@ Each line is the SHA-256 of the row, the first 32 hexadecimal digits, then a spa
 only when it is whole and its digest is right. A row is on the disk when :meth:`Ledger.append` returns.
 """
 
-import errno
 import json
 import os
 from collections.abc import Mapping
@@ -44,9 +43,8 @@ class Ledger:
         line = f"{_digest(text)} {text}\n".encode("ascii")
         data = b"\n" + line if self._is_torn else line
         self._is_torn = True
-        if os.write(self._descriptor, data) != len(data):
-            # The rest would only fit by chance; the torn line is skipped by readers.
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        while data:  # on a full disk a part is written, and the next call tells why
+            data = data[os.write(self._descriptor, data) :]
         os.fsync(self._descriptor)
         self._is_torn = False
 
