@@ -215,7 +215,8 @@ def run(
     written.
 
     While it works, the run holds the lock .OUT.lock and writes to .OUT.job and .OUT.partial-*, which only you can
-    enter. A large run is cut into shards. When it is stopped, .OUT.job keeps the finished ones, and --resume goes on; `deid jobs status OUT` shows them. What else a killed run left is removed by the next run.
+    enter. A large run is cut into shards. When it is stopped, .OUT.job keeps the finished ones, and --resume goes on;
+    `deid jobs status OUT` shows them. What else a killed run left is removed by the next run.
     """
     from deid_runtime.run.job import deidentify_files
     from deid_runtime.surrogates import load_key, new_key

@@ -39,8 +39,8 @@ def reading(name: str) -> Iterator[None]:
 def read_lines(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tuple[int, bytes | None]]:
     """Yield ``(line number from 1, line with its line end)``. The line is None when it is over the limit.
 
-    Lines end at ``\\n`` only. A byte order mark is removed. Reading begins at ``source.start``; in a gzip file or a pipe
-    the lines before are read and skipped. Raises SourceError when the file cannot be read to its end.
+    Lines end at ``\\n`` only. A byte order mark is removed. Reading begins at ``source.start``; in a gzip file or
+    a pipe the lines before are read and skipped. Raises SourceError when the file cannot be read to its end.
     """
     with reading(source.name), source.path.open("rb") as stored:
         is_gzip = source.path.suffix.lower() == ".gz" or stored.peek(2)[:2] == _GZIP_MAGIC

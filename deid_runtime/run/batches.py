@@ -71,7 +71,7 @@ class Batch:
 
     entries: list[tuple[Source, Item | None]] = field(default_factory=list)
     chars: int = 0
-    border: Border = Border()
+    border: Border = field(default_factory=Border)
     new_ids: "array[int]" = field(default_factory=lambda: array("Q"))
     new_patients: "array[int]" = field(default_factory=lambda: array("Q"))
     can_end: bool = True
@@ -99,7 +99,7 @@ class Part:
     ``end`` None means to the end of the inputs. Reading changes ``ids`` and ``patients``.
     """
 
-    start: Border = Border()
+    start: Border = field(default_factory=Border)
     end: Border | None = None
     ids: SeenIds = field(default_factory=SeenIds)
     patients: SeenIds = field(default_factory=SeenIds)

@@ -299,7 +299,7 @@ def read_encrypted(path: Path, private_key: str, take: Callable[[bytes], object]
             _age().decrypt_io(file, sink, [_age().x25519.Identity.from_str(private_key)])
     except (OSError, _age().DecryptError) as error:
         raise OutputError(
-            "a finished part of the crosswalk was changed on the disk; run again with --restart"
+            "a finished part of the crosswalk was changed on the disk; run again with --resume"
         ) from error
 
 

@@ -55,9 +55,7 @@ class RunOptions:
     resume: bool = False  # go on with an unfinished run to the same output
     restart: bool = False  # remove an unfinished run to the same output and start over
     can_resume: bool = True  # False: the key is used for this run alone, so no later run can go on with this one
-    shard_chars: int = (
-        DEFAULT_SHARD_CHARS  # a shard ends when it has this many characters; the output is the same for any number
-    )
+    shard_chars: int = DEFAULT_SHARD_CHARS  # a shard ends when it has this many characters
     crosswalk: Path | None = None  # where to write the encrypted crosswalk
     crosswalk_keys: tuple[str, ...] = ()  # public keys to encrypt the crosswalk to
 
@@ -141,32 +139,30 @@ def _run(
         return Summary(out, finished, inputs.special_files, is_done_before=True)
     started = datetime.now(UTC)
     staging = Staging(out, inputs.paths, is_folder=is_folder, overwrite=options.overwrite, crosswalk=options.crosswalk)
-    with staging:
-        # The commit is the last step: a run that fails earlier leaves no output, and no step after it can fail.
-        with writing(out), _open_job(staging, out, identity, inputs, work, options) as job:
-            _process(inputs, files, work, options, job, is_folder=is_folder)
-            if job.state.resumed and describe_inputs(inputs) != identity["inputs"]:
-                raise SourceError("the inputs were changed during the run; start over with --restart")
-            outputs = _join(job, staging, work, options, out, inputs, is_folder=is_folder)
-            counts = job.state.counts
-            manifest = make_manifest(
-                work.task,
-                inputs=_describe_inputs(inputs, files),
-                outputs=outputs,
-                options=_describe_options(options),
-                pipeline=job.state.pipeline or {},
-                counts=counts,
-                started=started,
-                seconds=total([shard.seconds for shard in job.state.in_order()]),
-                run={
-                    "id": job.state.job,
-                    "identity": digest_identity(identity),
-                    "shards": len(job.state.shards),
-                    "resumed": job.state.resumed,
-                },
-            )
-            staging.commit(manifest)
-            job.is_done = True
+    with staging, writing(out), _open_job(staging, out, identity, inputs, work, options) as job:
+        _process(inputs, files, work, options, job, is_folder=is_folder)
+        if job.state.resumed and describe_inputs(inputs) != identity["inputs"]:
+            raise SourceError("the inputs were changed during the run; start over with --restart")
+        outputs = _join(job, staging, work, options, out, inputs, is_folder=is_folder)
+        counts = job.state.counts
+        manifest = make_manifest(
+            work.task,
+            inputs=_describe_inputs(inputs, files),
+            outputs=outputs,
+            options=_describe_options(options),
+            pipeline=job.state.pipeline or {},
+            counts=counts,
+            started=started,
+            seconds=total([shard.seconds for shard in job.state.in_order()]),
+            run={
+                "id": job.state.job,
+                "identity": digest_identity(identity),
+                "shards": len(job.state.shards),
+                "resumed": job.state.resumed,
+            },
+        )
+        # The last step: a run that fails earlier leaves no output, and no step after it can fail.
+        staging.commit(manifest)
     return Summary(out, counts, inputs.special_files)
 
 
@@ -193,7 +189,13 @@ def _open_job(
             "--resume needs a --key and inputs that are no pipes: only then can a run go on where it ended"
         )
     return open_job(
-        staging.parent, out, identity, can_resume=can_resume, resume=options.resume, restart=options.restart
+        staging.parent,
+        out,
+        identity,
+        can_resume=can_resume,
+        resume=options.resume,
+        restart=options.restart,
+        is_done=lambda: staging.is_committed,
     )
 
 

@@ -14,7 +14,7 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,6 +26,7 @@ from typing import Any, Final, Self
 from deid_runtime.errors import ModelError, OutputError, SettingsError
 from deid_runtime.run.batches import Border, Part
 from deid_runtime.run.identity import changes, digest_identity
+from deid_runtime.run.leftovers import partial_name
 from deid_runtime.run.report import Counts
 from deid_runtime.run.seen_ids import SeenIds
 from deid_runtime.run.shards import IDS, PATIENTS, Shard, ShardWriter, flush, is_intact, read_digests
@@ -33,6 +34,7 @@ from deid_runtime.run.staging import manifest_path
 from deid_runtime.system.digests import open_regular
 from deid_runtime.system.ledger import Ledger, read_ledger
 from deid_runtime.system.private_folders import is_private, pinned, remove
+from deid_runtime.system.stop_signals import signals_held
 
 _logger = logging.getLogger(__name__)
 
@@ -111,12 +113,22 @@ def _take_row(state: JobState, row: Mapping[str, Any]) -> None:
 class JobFolder:
     """The folder of this run. A context manager: leaving it closes the ledger, and removes a folder of no use.
 
-    Make one with :func:`open_job`. ``is_done`` is set when the output is in its place.
+    Make one with :func:`open_job`. ``is_done`` returns whether the output is in its place.
     """
 
-    def __init__(self, path: Path, shown: Path, folder: Path, ledger: Ledger, state: JobState, stack: ExitStack):
+    def __init__(
+        self,
+        path: Path,
+        out: Path,
+        folder: Path,
+        ledger: Ledger,
+        state: JobState,
+        stack: ExitStack,
+        is_done: Callable[[], bool],
+    ) -> None:
         self._path = path
-        self._shown = shown
+        self._out = out
+        self._is_done = is_done
         self._folder = folder
         self._ledger = ledger
         self._stack = stack
@@ -125,7 +137,6 @@ class JobFolder:
         self._mark_bytes = 0
         self._mark_seconds: dict[str, float] = {}
         self.state = state
-        self.is_done = False
 
     def __enter__(self) -> Self:
         return self
@@ -133,19 +144,19 @@ class JobFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        remove(self._folder / _OPEN)
-        is_kept = not self.is_done and self.state.can_resume and bool(self.state.shards)
-        if not is_kept:
-            _empty(self._folder)
-        self._stack.close()
-        if not is_kept:
-            remove(self._path)
-        elif kind is not None:
+        with signals_held():
+            is_kept = not self._is_done() and self.state.can_resume and bool(self.state.shards)
+            if is_kept:
+                remove(self._folder / _OPEN)
+            self._stack.close()
+            if not is_kept:
+                _discard(self._path, self._out)
+        if is_kept and kind is not None:
             _logger.warning(
-                "%s notes in %s shards are finished and kept in %s; run again with --resume to go on, or with --restart",
+                "%s notes in %s shards are finished and kept in %s; go on with --resume or begin again with --restart",
                 f"{self.state.counts.read:,}",
                 f"{len(self.state.shards):,}",
-                self._shown,
+                job_path(self._out),
             )
 
     def shard_path(self, shard: Shard) -> Path:
@@ -250,18 +261,25 @@ class JobFolder:
 
 
 def open_job(
-    parent: Path, out: Path, identity: Mapping[str, Any], *, can_resume: bool, resume: bool, restart: bool
+    parent: Path,
+    out: Path,
+    identity: Mapping[str, Any],
+    *,
+    can_resume: bool,
+    resume: bool,
+    restart: bool,
+    is_done: Callable[[], bool] = lambda: False,
 ) -> JobFolder:
     """Return the folder of an unfinished run to ``out`` to go on with, or a new one. ``parent`` is that of ``out``.
+
+    ``can_resume`` says whether a later run can go on with this one, ``is_done`` whether the output is in its place.
 
     Without ``resume`` and ``restart``, raises OutputError when there is an unfinished run with committed shards. With
     ``resume``, raises SettingsError when inputs, key, settings or program are not those of the unfinished run.
     """
     path, shown = parent / job_path(out).name, job_path(out)
     if os.path.lexists(path) and not _goes_on(path, out, identity, resume=resume, restart=restart):
-        remove(path)
-        if os.path.lexists(path):
-            raise OutputError(f"{shown}: left by an earlier run and cannot be removed; remove it")
+        _discard(path, out)
     is_new = not os.path.lexists(path)
     if is_new:
         path.mkdir(0o700)
@@ -271,7 +289,7 @@ def open_job(
             raise OutputError(f"{shown}: changed by another user; write to a folder that only you can change")
         state = JobState() if is_new else read_state(folder / LEDGER)
         ledger = stack.enter_context(Ledger(folder / LEDGER))
-        job = JobFolder(path, shown, folder, ledger, state, stack.pop_all())
+        job = JobFolder(path, out, folder, ledger, state, stack.pop_all(), is_done)
     try:
         if is_new:
             state.job, state.identity, state.can_resume = secrets.token_hex(8), dict(identity), can_resume
@@ -354,9 +372,13 @@ def _has_shards(path: Path) -> bool:
     return any(name.isdecimal() for name in os.listdir(path))
 
 
-def _empty(folder: Path) -> None:
-    for name in os.listdir(folder):
-        remove(folder / name)
+def _discard(path: Path, out: Path) -> None:
+    """Remove the folder of a run. When this is interrupted, the next run to ``out`` removes the rest."""
+    condemned = path.with_name(partial_name(out.name, secrets.token_hex(4)))
+    os.rename(path, condemned)
+    remove(condemned)
+    if os.path.lexists(condemned):
+        _logger.warning("%s cannot be removed. It may hold note text; remove it", out.with_name(condemned.name))
 
 
 def _now() -> str:

@@ -115,7 +115,7 @@ def _link_notes(notes: Path, body: Path) -> None:
 
 
 def _link(path: Path, target: Path) -> None:
-    """Give a file a second name, or copy it where the file system has no links. Raises OSError when ``target`` exists."""
+    """Give a file a second name, or copy it where there are no links. Raises OSError when ``target`` exists."""
     try:
         os.link(path, target, follow_symlinks=False)
     except OSError as error:

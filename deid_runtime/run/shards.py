@@ -163,7 +163,10 @@ class ShardWriter:
         self.counts.labels.update(span.label for span in outcome.spans)
 
     def finish(self, number: int, end: Border) -> Shard:
-        """Close all files, flush them to the disk and return the shard. Raises OSError, DefectError for wrong counts."""
+        """Close all files, flush them to the disk and return the shard.
+
+        Raises OSError, and DefectError for wrong counts.
+        """
         with self._stack.pop_all():
             pass
         self.counts.check()

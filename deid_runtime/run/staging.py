@@ -80,7 +80,7 @@ class Staging:
         self._parts: list[Part] = []
         self.parent = self._out.parent  # the folder of the output; inside the context, a path that no rename changes
         self._stack = ExitStack()
-        self._is_committed = False
+        self.is_committed = False
 
     def __enter__(self) -> Self:
         """Lock the output and make the private folder.
@@ -113,7 +113,7 @@ class Staging:
     ) -> bool:
         with signals_held():
             self._stack.close()
-        return self._is_committed and isinstance(error, KeyboardInterrupt)
+        return self.is_committed and isinstance(error, KeyboardInterrupt)
 
     @property
     def body(self) -> Path:
@@ -146,7 +146,7 @@ class Staging:
                 if self._crosswalk_to is not None:
                     _check_crosswalk_free(others[-2].parent, self._crosswalk_to, overwrite=self._overwrite)
                 place(self._parts, body.folder / JOURNAL, overwrite=self._overwrite)
-                self._is_committed = True
+                self.is_committed = True
                 for part in self._parts:
                     remove(part.replaced)
                 for parent in {part.parent for part in self._parts}:
