@@ -19,6 +19,7 @@ from deid_runtime.cli.corpus import corpus
 from deid_runtime.cli.crosswalk import crosswalk_group
 from deid_runtime.cli.evaluate import evaluate
 from deid_runtime.cli.exits import MEANINGS, ExitCode, end_interrupted, report, reported
+from deid_runtime.cli.jobs import jobs_group
 from deid_runtime.cli.keys import key_group
 from deid_runtime.cli.models import models_group
 from deid_runtime.cli.run import detect, run
@@ -90,7 +91,7 @@ def version() -> None:
     _echo_version()
 
 
-main.section("Notes", run, detect, evaluate, verify)
+main.section("Notes", run, detect, jobs_group, evaluate, verify)
 main.section("Service", serve)
 main.section("Keys, models and settings", key_group, crosswalk_group, models_group, config_group)
 main.section("Corpora and releases", corpus, audit)

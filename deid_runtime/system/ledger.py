@@ -64,9 +64,7 @@ def read_ledger(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    """Return the row of a line, or None for a line that is damaged or not whole."""
-    if not line.endswith(b"\n"):
-        return None
+    """Return the row of a line, or None for a line that is damaged or not whole. Its line end may be missing."""
     digest, _, text = line.rstrip(b"\n").decode("utf-8", "replace").partition(" ")
     if digest != _digest(text):
         return None

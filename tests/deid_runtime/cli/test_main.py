@@ -217,7 +217,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 def test_every_command_and_option_has_help() -> None:
     assert {name for name, _ in commands()} == {
         "run", "detect", "evaluate", "audit", "audit parrot", "completion", "config", "config check", "config show",
-        "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "key", "key new", "key pair",
+        "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "jobs", "jobs status", "key", "key new", "key pair",
         "key signing-pair", "models", "models sign", "serve", "verify", "version",
     }  # fmt: skip
     for name, command in commands():
@@ -229,8 +229,20 @@ def test_every_command_and_option_has_help() -> None:
 @pytest.mark.parametrize(
     ("command", "sections"),
     [
-        ("run", ["Input:", "Output:", "Finding:", "Surrogates:", "Server:", "Speed:", "Other options:"]),
-        ("detect", ["Input:", "Output:", "Finding:", "Server:", "Speed:", "Other options:"]),
+        (
+            "run",
+            [
+                "Input:",
+                "Output:",
+                "Finding:",
+                "Surrogates:",
+                "Server:",
+                "Speed:",
+                "Resuming and progress:",
+                "Other options:",
+            ],
+        ),
+        ("detect", ["Input:", "Output:", "Finding:", "Server:", "Speed:", "Resuming and progress:", "Other options:"]),
         ("evaluate", ["Input:", "Output:", "Other options:"]),
         ("serve", ["Service:", "Network:", "Finding:", "Surrogates:", "Speed:", "Other options:"]),
     ],

@@ -9,13 +9,16 @@ from typing import Any
 
 import pyarrow
 import pytest
+from click.testing import CliRunner
 from pyarrow import parquet
 
+from deid_runtime.cli.main import main
 from deid_runtime.errors import OutputError, SettingsError
 from deid_runtime.formats.records import ReadOptions
 from deid_runtime.run.crosswalk import read_crosswalk, write_key_pair
 from deid_runtime.run.job import RunOptions, Summary, deidentify_files, detect_files
 from deid_runtime.run.job_folder import LEDGER, JobFolder, job_path, read_state
+from deid_runtime.run.job_status import job_status
 from deid_runtime.run.verify import verify_output
 from deid_runtime.settings import Settings
 
@@ -64,7 +67,7 @@ def write_input(path: Path) -> Path:
     return path
 
 
-class Stop(Exception):
+class StopError(Exception):
     """Stands for a crash at a certain point."""
 
 
@@ -86,7 +89,7 @@ def stop_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], None]:
     def stop_after(count: int | None) -> None:
         def counted(job: JobFolder, *args: Any, **kwargs: Any) -> None:
             if len(job.state.shards) == count:
-                raise Stop
+                raise StopError
             commit(job, *args, **kwargs)
 
         monkeypatch.setattr(JobFolder, "commit", counted)
@@ -112,7 +115,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(
     expected = work(source, whole)
     for count in (2, 3, 5):
         stop_after(count)
-        with pytest.raises(Stop):
+        with pytest.raises(StopError):
             work(source, out, shard_chars=SHARD, resume=True)
         assert not out.exists()
         assert job_path(out).stat().st_mode & 0o777 == 0o700
@@ -133,11 +136,11 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(
 def test_a_finished_shard_is_not_done_again(tmp_path: Path, stop_after: Callable[[int | None], None]) -> None:
     source, out = write_input(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
     stop_after(3)
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         run(source, out, shard_chars=SHARD)
     before = read_state(job_path(out) / LEDGER)
     stop_after(5)
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         run(source, out, shard_chars=SHARD, resume=True)
 
     after = read_state(job_path(out) / LEDGER)
@@ -173,7 +176,7 @@ def test_what_was_damaged_is_done_again(
     whole, out = tmp_path / f"whole{source.suffix}", tmp_path / f"out{source.suffix}"
     run(source, whole)
     stop_after(4)
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         run(source, out, shard_chars=SHARD)
     stop_after(None)
     damage(job_path(out))
@@ -183,12 +186,10 @@ def test_what_was_damaged_is_done_again(
     assert contents(out) == contents(whole)
 
 
-def test_a_damaged_beginning_of_the_ledger_is_refused(
-    tmp_path: Path, stop_after: Callable[[int | None], None]
-) -> None:
+def test_a_damaged_beginning_of_the_ledger_is_refused(tmp_path: Path, stop_after: Callable[[int | None], None]) -> None:
     source, out = write_input(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
     stop_after(2)
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         run(source, out, shard_chars=SHARD)
     stop_after(None)
     ledger = job_path(out) / LEDGER
@@ -206,7 +207,7 @@ def test_an_unfinished_run_is_neither_lost_nor_mixed_up(
 ) -> None:
     source, out = write_input(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
     stop_after(2)
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         run(source, out, shard_chars=SHARD)
     stop_after(None)
 
@@ -216,8 +217,8 @@ def test_an_unfinished_run_is_neither_lost_nor_mixed_up(
         run(source, out, resume=True, keep_ids=True, read=ReadOptions(unchecked_columns=("kind",)))
     with pytest.raises(SettingsError, match="this changed: the key;"):
         deidentify_files([source], out, SETTINGS, RunOptions(quiet=True, resume=True), key=KEY[::-1])
+    other = Settings(use_models=False, date_shift_days=9)
     with pytest.raises(SettingsError, match="this changed: the setting date_shift_days;"):
-        other = Settings(use_models=False, date_shift_days=9)
         deidentify_files([source], out, other, RunOptions(quiet=True, resume=True), key=KEY)
     with pytest.raises(SettingsError, match="--resume needs a --key"):
         run(source, out, resume=True, can_resume=False)
@@ -260,7 +261,7 @@ def test_whole_patients_and_the_crosswalk_are_right_over_a_stop(
     out, crosswalk = tmp_path / "out.jsonl", tmp_path / "out.age"
     for count in (1, 3):
         stop_after(count)
-        with pytest.raises(Stop):
+        with pytest.raises(StopError):
             run(source, out, crosswalk=crosswalk, shard_chars=SHARD, resume=True, **given)
         assert not crosswalk.exists()
     stop_after(None)
@@ -283,7 +284,7 @@ def test_kept_columns_are_checked_as_in_one_run(tmp_path: Path, stop_after: Call
     read = ReadOptions(keep_columns=("kind",))
     run(source, tmp_path / "whole.jsonl", read=read)
     stop_after(2)
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         run(source, tmp_path / "out.jsonl", read=read, shard_chars=SHARD)
     stop_after(None)
 
@@ -291,3 +292,26 @@ def test_kept_columns_are_checked_as_in_one_run(tmp_path: Path, stop_after: Call
 
     assert contents(tmp_path / "out.jsonl") == contents(tmp_path / "whole.jsonl")
     assert b"a value with digits" in contents(tmp_path / "out.jsonl")["OUT.quarantine.jsonl"]
+
+
+def test_the_status_says_how_far_a_run_is(tmp_path: Path, stop_after: Callable[[int | None], None]) -> None:
+    source, out = write_input(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+    with pytest.raises(SettingsError, match="no run to it is known"):
+        job_status(out)
+    stop_after(3)
+    with pytest.raises(StopError):
+        run(source, out, shard_chars=SHARD)
+    stop_after(None)
+
+    said = CliRunner().invoke(main, ["jobs", "status", str(out), "--json"])
+    status = json.loads(said.stdout)
+
+    assert said.exit_code == 0
+    assert (status["state"], status["shards"], status["notes"], status["quarantined"]) == ("stopped", 3, 11, 1)
+    assert 0.4 < status["share"] < 0.6
+    assert status["notes_per_s"] > 0
+    text = CliRunner().invoke(main, ["jobs", "status", str(out)]).stdout
+    assert text.startswith("stopped; go on with `deid run ... --resume`\nbegan ")
+    assert "\n3 shards finished, " in text
+    run(source, out, resume=True)
+    assert job_status(out).state == "finished"
