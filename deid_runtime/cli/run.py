@@ -11,6 +11,7 @@ import cloup
 from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.config import config_option
 from deid_runtime.cli.exits import ExitCode, ignore_stop_signals, reported
+from deid_runtime.cli.job_options import job_options, memory_option
 from deid_runtime.cli.remote import server_options, server_settings
 from deid_runtime.cli.surrogates import (
     check_safe_harbor,
@@ -19,7 +20,6 @@ from deid_runtime.cli.surrogates import (
     run_surrogate_options,
     warn_of_patients,
 )
-from deid_runtime.run.batches import DEFAULT_SHARD_CHARS
 from deid_runtime.run.kept_columns import FEW_VALUES, LONGEST_VALUE_CHARS, MOST_VALUES, NOTES_PER_VALUE
 from deid_runtime.run.progress import Mode
 from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Recall, Settings
@@ -92,6 +92,7 @@ _SPEED_OPTIONS = cli_options.section(
         "Notes handed to a worker at a time. Under 8 wastes time, in the thousands memory. The output is the same for "
         "any number.",
     ),
+    memory_option,
     cli_options.engine(
         "Inference engine. Engines differ by rounding: to compare runs byte for byte, use the same one. auto takes the "
         "faster one for this processor; the manifest names it."
@@ -103,29 +104,6 @@ _OVERWRITE = cli_options.flag(
     "--overwrite", "Replace an earlier output, its manifest and quarantine, once the new one is complete."
 )
 _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warnings and errors remain.")
-
-_JOB_OPTIONS = cli_options.section(
-    cli_options.JOB,
-    cli_options.flag(
-        "--resume",
-        "Go on with the unfinished run to OUT, which a crash, a signal or a full disk has stopped; begin when there is "
-        "none; do nothing when OUT is finished. Finished shards are not done again. Refused when inputs, key, settings "
-        "or program have changed. De-identification needs --key for it.",
-    ),
-    cli_options.flag("--restart", "Remove the unfinished run to OUT and begin again."),
-    cli_options.counted(
-        "--shard-chars",
-        DEFAULT_SHARD_CHARS,
-        "Characters of notes after which a part of the work is put on the disk for good: so much is done again after a "
-        "crash. The output is the same for any number.",
-    ),
-    cli_options.chosen(
-        "--progress",
-        Mode,
-        "auto",
-        "auto: a bar on a terminal, else a line every 5 seconds. json: one object a line. none: nothing.",
-    ),
-)
 
 
 @cloup.command()
@@ -184,7 +162,7 @@ _JOB_OPTIONS = cli_options.section(
 )
 @server_options
 @_SPEED_OPTIONS
-@_JOB_OPTIONS
+@job_options
 @config_option
 @reported
 def run(
@@ -267,7 +245,7 @@ def run(
 @_FINDING_OPTIONS
 @server_options
 @_SPEED_OPTIONS
-@_JOB_OPTIONS
+@job_options
 @cli_options.allow_shared_key()
 @config_option
 @reported
@@ -349,6 +327,7 @@ def _run_options(
     restart: bool,
     shard_chars: int,
     progress: Mode,
+    memory: int | None,
     whole_patients: bool = False,
     keep_ids: bool = False,
     type_column: str | None = None,
@@ -384,6 +363,7 @@ def _run_options(
         resume=resume,
         restart=restart,
         shard_chars=shard_chars,
+        memory_mb=memory,
     )
 
 

@@ -20,7 +20,7 @@ from deid_runtime.pipeline import Outcome, Quarantined
 from deid_runtime.run.batches import DEFAULT_SHARD_CHARS
 from deid_runtime.run.crosswalk import derived_private_key
 from deid_runtime.run.identity import describe_inputs, describe_read_options, digest_identity, make_identity
-from deid_runtime.run.job_folder import JobFolder, finished_counts, open_job
+from deid_runtime.run.job_folder import JobFolder, discard_finished, finished_counts, open_job
 from deid_runtime.run.joining import Body, join_body, join_crosswalk, join_quarantine
 from deid_runtime.run.kept_columns import KeptColumns, as_batch, check_kept_columns
 from deid_runtime.run.outcomes import Work
@@ -47,6 +47,7 @@ class RunOptions:
     workers: int = 1  # worker processes need a script guarded by if __name__ == "__main__"
     in_process: bool = True  # a single worker runs in this process; False: in a process that can be replaced
     batch_size: int = 32  # notes sent to a worker at a time
+    memory_mb: int | None = None  # what this process and its worker processes may use together, in MiB; None: no limit
     whole_patients: bool = False  # surrogates agree over all notes of a patient; these must be consecutive
     keep_ids: bool = False
     overwrite: bool = False
@@ -135,10 +136,11 @@ def _run(
 ) -> Summary:
     """Process all records in shards, then join these. Whatever was committed before is not done again."""
     identity = _identity(inputs, work, options, out, is_folder=is_folder)
-    if options.resume and (finished := finished_counts(out, identity)) is not None:
-        return Summary(out, finished, inputs.special_files, is_done_before=True)
     started = datetime.now(UTC)
     staging = Staging(out, inputs.paths, is_folder=is_folder, overwrite=options.overwrite, crosswalk=options.crosswalk)
+    if options.resume and (finished := finished_counts(out, identity)) is not None:
+        staging.clean_up(lambda parent: discard_finished(parent, out))
+        return Summary(out, finished, inputs.special_files, is_done_before=True)
     with staging, writing(out), _open_job(staging, out, identity, inputs, work, options) as job:
         _process(inputs, files, work, options, job, is_folder=is_folder)
         if job.state.resumed and describe_inputs(inputs) != identity["inputs"]:
@@ -216,7 +218,8 @@ def _process(
     with ExitStack() as stack:
         report = stack.enter_context(progress("none" if options.quiet else options.progress))
         kept = _check_columns(inputs, work, options)
-        workers = open_workers(work, options.workers, in_process=options.in_process)
+        memory_bytes = options.memory_mb * 2**20 if options.memory_mb else None
+        workers = open_workers(work, options.workers, in_process=options.in_process, memory_bytes=memory_bytes)
         stack.enter_context(workers)
         if job.state.pipeline is not None:
             job.note_pipeline(workers.describe())

@@ -372,6 +372,17 @@ def _has_shards(path: Path) -> bool:
     return any(name.isdecimal() for name in os.listdir(path))
 
 
+def discard_finished(parent: Path, out: Path) -> None:
+    """Remove the folder of a run that was killed when its output was in place. The caller holds the lock on ``out``."""
+    path = parent / job_path(out).name
+    try:
+        job = read_state(path / LEDGER).job
+    except OSError:
+        return
+    if is_private(path) and _is_finished(out, job):
+        _discard(path, out)
+
+
 def _discard(path: Path, out: Path) -> None:
     """Remove the folder of a run. When this is interrupted, the next run to ``out`` removes the rest."""
     condemned = path.with_name(partial_name(out.name, secrets.token_hex(4)))

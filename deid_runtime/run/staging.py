@@ -115,6 +115,16 @@ class Staging:
             self._stack.close()
         return self.is_committed and isinstance(error, KeyboardInterrupt)
 
+    def clean_up(self, also: Callable[[Path], object]) -> None:
+        """Remove what a run left that was killed when its output was in place. ``also`` gets the folder of the output.
+
+        Raises OutputError when another run holds the lock.
+        """
+        with writing(self._out), pinned(Path(os.path.realpath(self._out.parent))) as parent:
+            with output_lock(parent, self._out):
+                remove_leftovers(parent, self._out, self._parts_of_killed(parent))
+                also(parent)
+
     @property
     def body(self) -> Path:
         """The temporary path for the notes or spans."""

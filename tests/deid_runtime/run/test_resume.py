@@ -15,6 +15,7 @@ from pyarrow import parquet
 from deid_runtime.cli.main import main
 from deid_runtime.errors import OutputError, SettingsError
 from deid_runtime.formats.records import ReadOptions
+from deid_runtime.run import job_folder
 from deid_runtime.run.crosswalk import read_crosswalk, write_key_pair
 from deid_runtime.run.job import RunOptions, Summary, deidentify_files, detect_files
 from deid_runtime.run.job_folder import LEDGER, JobFolder, job_path, read_state
@@ -245,6 +246,18 @@ def test_resuming_begins_where_there_is_nothing_and_leaves_a_finished_output(tmp
     assert out.stat() == before
     with pytest.raises(OutputError, match="exists"):
         run(source, out, resume=True, keep_ids=True)
+
+
+def test_a_run_killed_behind_its_output_is_cleaned_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, out = write_input(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+    with monkeypatch.context() as kept:
+        kept.setattr(job_folder, "_discard", lambda path, out: None)  # as if it were killed there
+        run(source, out, shard_chars=SHARD)
+    assert job_path(out).is_dir()
+
+    assert run(source, out, resume=True).is_done_before
+
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
 def test_whole_patients_and_the_crosswalk_are_right_over_a_stop(
