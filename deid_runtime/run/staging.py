@@ -120,10 +120,13 @@ class Staging:
 
         Raises OutputError when another run holds the lock.
         """
-        with writing(self._out), pinned(Path(os.path.realpath(self._out.parent))) as parent:
-            with output_lock(parent, self._out):
-                remove_leftovers(parent, self._out, self._parts_of_killed(parent))
-                also(parent)
+        with (
+            writing(self._out),
+            pinned(Path(os.path.realpath(self._out.parent))) as parent,
+            output_lock(parent, self._out),
+        ):
+            remove_leftovers(parent, self._out, self._parts_of_killed(parent))
+            also(parent)
 
     @property
     def body(self) -> Path:
