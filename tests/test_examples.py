@@ -28,13 +28,14 @@ def dag(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def decorator(*args: Any, **settings: Any) -> Any:
         return args[0] if args else lambda function: function
 
+    def task(function: Any) -> Any:
+        found[function.__name__] = function
+        return lambda *_: None
+
     found: dict[str, Any] = {"fail": FailError}
     names: dict[str, dict[str, Any]] = {
         "airflow": {},
-        "airflow.decorators": {
-            "dag": decorator,
-            "task": lambda function: found.setdefault(function.__name__, function) and (lambda *_: None),
-        },
+        "airflow.decorators": {"dag": decorator, "task": task},
         "airflow.exceptions": {"AirflowException": OSError, "AirflowFailException": FailError},
         "airflow.models": {"Variable": {"deid_in": "/in", "deid_out": "/out", "deid_key": "/key"}},
     }

@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -239,11 +239,11 @@ ATTACKS: Final[Mapping[str, Callable[[Round], None]]] = {
     "kill main": kill_main,
     "kill workers": hit_workers(signal.SIGKILL),
     "stop main": stop_main,
-    "stop workers": hit_workers(signal.SIGSTOP),
     "truncate input": truncate_input,
     "damage ledger": damage_ledger,
     "damage shard": damage_shard,
     "fill disk": fill_disk,
+    "stop workers": hit_workers(signal.SIGSTOP),
 }
 
 
@@ -262,28 +262,35 @@ def main() -> None:
         print("skipped: fill disk needs root and mount(8), to make a small tmpfs", file=sys.stderr)
     with tempfile.TemporaryDirectory() as name:
         setting = run_in_peace(Path(name), options)
-        rows = [attack(setting, number, names[number % len(names)]) for number in range(options.rounds)]
+        rows: list[dict[str, Any]] = []
+        for number in range(options.rounds):
+            rows.append(attack(setting, number, names[number % len(names)]))
+            write_result(rows, setting, options)  # so that a measurement that is stopped leaves its rounds
+    raise SystemExit(1 if any(total(rows, promise) for promise in _PROMISES) else 0)
+
+
+def write_result(rows: Sequence[Mapping[str, Any]], setting: Setting, options: argparse.Namespace) -> None:
+    """Write what came of all rounds so far."""
     result = {
-        "question": __doc__.splitlines()[0],
+        "question": str(__doc__).splitlines()[0],
         "machine": describe_machine(),
         "arguments": {each: value for each, value in vars(options).items() if each != "results"},
         "seconds_of_start": round(setting.start_s, 1),
         "seconds_of_work": round(setting.work_s, 1),
         "rounds": len(rows),
-        **{
-            name: sum(int(row.get(name, 0)) for row in rows)
-            for name in (*_PROMISES, "held_back", "shards_kept", "resumes", "hits", "refused", "full", "damaged")
-        },
+        **{name: _sum(rows, name) for name in (*_PROMISES, *_COUNTED)},
         "by_attack": {
-            name: {"rounds": len(of), **{each: total(of, each) for each in (*_PROMISES, "held_back", "shards_kept")}}
-            for name in names
+            name: {"rounds": len(of), **{each: _sum(of, each) for each in (*_PROMISES, *_COUNTED)}}
+            for name in ATTACKS
             if (of := [row for row in rows if row["attack"] == name])
         },
         "rows": rows,
     }
     options.results.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps({name: result[name] for name in ("rounds", *_PROMISES, "held_back", "shards_kept")}))
-    raise SystemExit(1 if any(total(rows, promise) for promise in _PROMISES) else 0)
+
+
+def _sum(rows: Sequence[Mapping[str, Any]], name: str) -> int:
+    return sum(int(row.get(name, 0)) for row in rows)
 
 
 def run_in_peace(folder: Path, options: argparse.Namespace) -> Setting:
