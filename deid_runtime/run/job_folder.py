@@ -171,9 +171,10 @@ class JobFolder:
 
     def note_pipeline(self, description: Mapping[str, Any]) -> None:
         """Record the pipeline of the run. Raises ModelError when it is not that of the run so far."""
+        description = json.loads(json.dumps(description))  # as the ledger gives it back
         if self.state.pipeline is None:
             self.state.pipeline = dict(description)
-            self._append({"kind": "pipeline", "pipeline": dict(description)})
+            self._append({"kind": "pipeline", "pipeline": description})
         elif self.state.pipeline != description:
             names = sorted(
                 name

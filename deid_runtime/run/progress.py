@@ -1,6 +1,6 @@
 """Show the progress of a run on stderr: a bar on a terminal, else a plain line every few seconds. Counts only.
 
-``json`` writes one object per line instead, for schedulers::
+``json`` writes one object per line instead, for schedulers, and a last one when all notes are done::
 
     {"notes", "notes_per_s", "quarantined", "share", "left_s", "left_least_s", "left_most_s", "shards"}
 
@@ -53,7 +53,9 @@ def progress(mode: Mode, stream: TextIO | None = None) -> Iterator[Report]:
     if mode == "none" or stream is None:
         yield lambda now: None
     elif mode == "json":
-        yield _Lines(stream, _as_json)
+        lines = _Lines(stream, _as_json)
+        yield lines
+        lines.finish()
     elif stream.isatty():
         with _bar(stream) as report:
             yield report
@@ -95,12 +97,20 @@ class _Lines:
         self._render = render
         self._watched = _Watched()
         self._last_s = time.monotonic()
+        self._unsaid: Progress | None = None
 
     def __call__(self, now: Progress) -> None:
         self._watched.look(now)
+        self._unsaid = now
         if time.monotonic() - self._last_s >= _LINE_SECONDS:
+            self.finish()
+
+    def finish(self) -> None:
+        """Print the last progress, unless it was printed."""
+        if self._unsaid is not None:
             self._last_s = time.monotonic()
-            print(self._render(now, self._watched), file=self._stream, flush=True)
+            print(self._render(self._unsaid, self._watched), file=self._stream, flush=True)
+            self._unsaid = None
 
 
 def _as_text(now: Progress, watched: _Watched) -> str:

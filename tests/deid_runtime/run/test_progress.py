@@ -43,6 +43,13 @@ def test_objects_for_schedulers_hold_the_rate_and_the_time_left(monkeypatch: pyt
 
     rows = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert len(rows) == 6
+    monkeypatch.setattr(module, "_LINE_SECONDS", 60.0)
+    stream = io.StringIO()
+    with progress("json", stream) as report:
+        report(Progress(notes=1, quarantined=0, share=0.5))
+        report(Progress(notes=2, quarantined=0, share=1.0))
+    [last] = stream.getvalue().splitlines()
+    assert json.loads(last)["notes"] == 2
     assert rows[0]["left_s"] is None
     assert rows[-1]["left_least_s"] <= rows[-1]["left_s"] <= rows[-1]["left_most_s"]
     assert {name: rows[-1][name] for name in ("notes", "quarantined", "share", "shards")} == {

@@ -3,6 +3,9 @@
 import gzip
 import json
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from deid_runtime.run.job_folder import LEDGER, JobFolder, job_path, read_state
 from deid_runtime.run.job_status import job_status
 from deid_runtime.run.verify import verify_output
 from deid_runtime.settings import Settings
+from deid_runtime.surrogates import load_key
 
 SETTINGS = Settings(use_models=False)
 KEY = bytes(range(32))
@@ -328,3 +332,38 @@ def test_the_status_says_how_far_a_run_is(tmp_path: Path, stop_after: Callable[[
     assert "\n3 shards finished, " in text
     run(source, out, resume=True)
     assert job_status(out).state == "finished"
+
+
+def test_a_killed_command_goes_on_where_it_ended(tmp_path: Path) -> None:
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    write_lines(source, notes(60, "Seen on 03/04/2051 by the team, call 212-664-9182 in case {}. " * 60))
+    key = tmp_path / "k.key"
+    assert CliRunner().invoke(main, ["key", "new", str(key)]).exit_code == 0
+    given = [str(source), "--key", str(key), "--no-models", "--workers", "2", "--batch-size", "2"]
+    command = [sys.executable, "-m", "deid_runtime", "run", *given, "--shard-chars", "20000"]
+    process = subprocess.Popen([*command, "-o", str(out)], stderr=subprocess.DEVNULL, start_new_session=True)
+    while job_status_of(out) < 2:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    before = job_status_of(out)
+
+    resumed = subprocess.run([*command, "-o", str(out), "--resume"], capture_output=True, text=True, check=False)
+
+    assert resumed.returncode == 0, resumed.stderr
+    whole = tmp_path / "whole.jsonl"
+    options = RunOptions(quiet=True, workers=2)
+    deidentify_files([source], whole, SETTINGS, options, key=load_key(key))
+    assert contents(out) == contents(whole)
+    assert before >= 2
+    assert json.loads((tmp_path / "out.jsonl.manifest.json").read_text())["run"]["resumed"] == 1
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def job_status_of(out: Path) -> int:
+    """Return the number of finished shards; 0 before there is a ledger."""
+    try:
+        return len(read_state(job_path(out) / LEDGER).shards)
+    except OSError:
+        return 0
