@@ -46,7 +46,7 @@ def _as_text(status: "JobStatus") -> str:
     lines = [f"{status.state}{f' ({status.holder})' if status.holder else '; go on with `deid run ... --resume`'}"]
     if status.started:
         lines += [
-            f"began {status.started}, went on {status.resumed:,} times",
+            f"began {status.started}, resumed {status.resumed:,} times",
             f"{status.shards:,} shards finished, {status.share:.0%} of the input",
             f"{status.notes:,} notes, {status.quarantined:,} quarantined, {status.notes_per_s:,.1f} notes/s",
             f"{status.left} left" if status.left else "time left: not known yet",

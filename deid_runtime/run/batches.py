@@ -65,13 +65,15 @@ class _Entry(NamedTuple):
 class Batch:
     """Consecutive records with their source files. An entry without a record marks the start of a table.
 
-    ``border`` is the border behind the last record. ``new_ids`` and ``new_patients`` have 64-bit digests of the ids of
-    notes and patients that the inputs had not had before. ``can_end`` says whether a shard can end behind this batch.
+    ``border`` is the border behind the last record, ``read_bytes`` what had been read of the inputs there. ``new_ids``
+    and ``new_patients`` have 64-bit digests of the ids of notes and patients that the inputs had not had before.
+    ``can_end`` says whether a shard can end behind this batch.
     """
 
     entries: list[tuple[Source, Item | None]] = field(default_factory=list)
     chars: int = 0
     border: Border = field(default_factory=Border)
+    read_bytes: int = 0
     new_ids: "array[int]" = field(default_factory=lambda: array("Q"))
     new_patients: "array[int]" = field(default_factory=lambda: array("Q"))
     can_end: bool = True
@@ -131,6 +133,7 @@ def make_batches(
     for group in _patients(entries, part.patients) if whole_patients else ([entry] for entry in entries):
         for entry in group:
             batch.add(entry)
+        batch.read_bytes = meter.read_bytes
         if len(batch.entries) >= batch_size or batch.chars >= BATCH_CHARS:
             yield batch
             batch = Batch()

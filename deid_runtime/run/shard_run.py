@@ -54,6 +54,7 @@ class ShardRun:
         self._crosswalk_key = public_of(crosswalk_private_key) if crosswalk_private_key else None
         self._on_batch = on_batch
         self._meter = Meter()
+        self._read_bytes = 0  # up to the last batch that was written; the reader is ahead of it
         self._records_read = 0
         self._seconds = dict.fromkeys(("input", "output"), 0.0)
         self._done = Counts()  # of the shards that this process has committed
@@ -82,6 +83,7 @@ class ShardRun:
                     if writer is None:
                         writer = stack.enter_context(self._begin(at))
                     writer.add(batch, row)
+                    self._read_bytes = batch.read_bytes
                     self._seconds["output"] += time.perf_counter() - begun
                     self._show(writer)
                     if self._is_full(writer) and batch.can_end and batch.border != end:
@@ -89,6 +91,7 @@ class ShardRun:
                         at, is_exhausted = batch.border, False
                         break
                 else:
+                    self._read_bytes = self._meter.read_bytes
                     self._commit(writer or stack.enter_context(self._begin(at)), end)
         if self._records_read != self._done.read:
             raise DefectError(
@@ -122,7 +125,7 @@ class ShardRun:
         begun = time.perf_counter()
         self._job.note_pipeline(self._workers.describe())
         self._seconds["output"] += time.perf_counter() - begun
-        self._job.commit(writer, end, read_bytes=self._meter.read_bytes, seconds=self._all_seconds())
+        self._job.commit(writer, end, read_bytes=self._read_bytes, seconds=self._all_seconds())
         self._done.add(writer.counts)
 
     def _all_seconds(self) -> Mapping[str, float]:
@@ -136,4 +139,4 @@ class ShardRun:
         counts = Counts()
         counts.add(self._done)
         counts.add(writer.counts)
-        self._on_batch(counts, self._meter.read_bytes)
+        self._on_batch(counts, self._read_bytes)
