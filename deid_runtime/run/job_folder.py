@@ -15,7 +15,7 @@ import logging
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -279,10 +279,10 @@ def open_job(
     ``resume``, raises SettingsError when inputs, key, settings or program are not those of the unfinished run.
     """
     path, shown = parent / job_path(out).name, job_path(out)
-    if os.path.lexists(path) and not _goes_on(path, out, identity, resume=resume, restart=restart):
-        _discard(path, out)
-    is_new = not os.path.lexists(path)
+    is_new = not os.path.lexists(path) or not _goes_on(path, out, identity, resume=resume, restart=restart)
     if is_new:
+        if os.path.lexists(path):
+            _discard(path, out)
         path.mkdir(0o700)
     with ExitStack() as stack:
         folder = stack.enter_context(pinned(path))
@@ -387,10 +387,12 @@ def discard_finished(parent: Path, out: Path) -> None:
 def _discard(path: Path, out: Path) -> None:
     """Remove the folder of a run. When this is interrupted, the next run to ``out`` removes the rest."""
     condemned = path.with_name(partial_name(out.name, secrets.token_hex(4)))
-    os.rename(path, condemned)
-    remove(condemned)
-    if os.path.lexists(condemned):
-        _logger.warning("%s cannot be removed. It may hold note text; remove it", out.with_name(condemned.name))
+    with suppress(OSError):
+        os.rename(path, condemned)
+        remove(condemned)
+    for left in (path, condemned):
+        if os.path.lexists(left):
+            _logger.warning("%s cannot be removed. It may hold note text; remove it", out.with_name(left.name))
 
 
 def _now() -> str:
