@@ -34,7 +34,7 @@ job_options: Final = cli_options.section(
 
 memory_option: Final = click.option(
     "--memory",
-    type=click.IntRange(min=64),
+    type=click.IntRange(min=1),
     metavar="MB",
     help="Memory for all processes of the run together. Fewer notes wait in it, and a worker that grows beyond its "
     "share is replaced. Refused when the workers cannot do with it. Default: no limit.",
