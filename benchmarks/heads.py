@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from measuring import RESULTS, describe_file, describe_machine, write_results
-from scores import head_scores, score_words, serving_batches
+from scores import head_scores, score_words
 
 from deid_export.data.corpus import corpus_digest
 from deid_export.onnx.assemble import write_manifest
@@ -24,7 +24,6 @@ from deid_runtime.labels import HEADS
 from deid_runtime.models.manifest import find_models, read_manifest
 from deid_runtime.models.tagger import load_tagger
 from deid_runtime.settings import Profile, Settings
-from deid_runtime.text.windows import WordEncoder
 
 
 def main() -> None:
@@ -41,10 +40,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         alone = _each_graph_alone(models, Path(folder) / "models")
         manifest = read_manifest(alone)
-        batches = serving_batches(dev, WordEncoder.from_file(manifest.tokenizer))
         for graph in manifest.graphs:
             with load_tagger(Settings(models=alone, trust_models=True, profile=cast(Profile, graph))) as tagger:
-                words = score_words(tagger, batches)
+                words = score_words(tagger, dev)
                 engine = tagger.manifest["engine"]
             rows += [{"graph": graph, "head": head, **head_scores(words, head)} for head in HEADS]
     results = {

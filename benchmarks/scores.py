@@ -9,21 +9,10 @@ from deid_export.train.batches import window_targets
 from deid_export.train.scoring import WordScores
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.labels import HEADS
-from deid_runtime.models.tagger import ModelTagger, width_of
+from deid_runtime.models.tagger import ModelTagger
 from deid_runtime.text.sentences import split_sentences
-from deid_runtime.text.windows import Window, WordEncoder, make_windows
 
 FLOOR = 0.95  # precision at which recalls are compared
-BATCH = 16
-
-Rows = list[tuple[Window, AnnotatedNote]]
-
-
-def union_scores(words: WordScores) -> dict[str, float]:
-    """Score the best of all heads against any gold."""
-    scores = np.max(np.stack(list(words.scores.values())), axis=0)
-    gold = np.any(np.stack(list(words.gold.values())), axis=0)
-    return curve(scores, gold)
 
 
 def head_scores(words: WordScores, head: str) -> dict[str, float]:
@@ -37,8 +26,9 @@ def curve(scores: NDArray[np.float32], gold: NDArray[np.bool_]) -> dict[str, flo
     hits = int((found & gold).sum())
     precision, recall = hits / max(1, int(found.sum())), hits / max(1, int(gold.sum()))
     order = np.argsort(-scores, kind="stable")
-    right = np.cumsum(gold[order])
-    precisions, recalls = right / np.arange(1, len(order) + 1), right / max(1, int(gold.sum()))
+    last = np.flatnonzero(np.diff(scores[order], append=-1.0))  # words of one score are found together
+    right = np.cumsum(gold[order])[last]
+    precisions, recalls = right / (last + 1), right / max(1, int(gold.sum()))
     enough = np.flatnonzero(precisions >= FLOOR)
     steps = np.diff(recalls, prepend=0.0)
     return {
@@ -50,25 +40,16 @@ def curve(scores: NDArray[np.float32], gold: NDArray[np.bool_]) -> dict[str, flo
     }
 
 
-def serving_batches(notes: Sequence[AnnotatedNote], encoder: WordEncoder) -> list[Rows]:
-    """Return the serving windows of all notes, those of one width together."""
-    by_width: dict[int, Rows] = {}
-    for note in notes:
-        for window in make_windows(note.text, split_sentences(note.text), encoder):
-            by_width.setdefault(width_of(len(window.ids)), []).append((window, note))
-    return [rows[first : first + BATCH] for rows in by_width.values() for first in range(0, len(rows), BATCH)]
-
-
-def score_words(tagger: ModelTagger, batches: Sequence[Rows]) -> WordScores:
-    """Return the predicted and the annotated label of every word, by head of ``tagger``."""
+def score_words(tagger: ModelTagger, notes: Sequence[AnnotatedNote]) -> WordScores:
+    """Return the predicted and the annotated label of every word of the serving windows, by head of ``tagger``."""
     scores: dict[str, list[NDArray[np.float32]]] = {head: [] for head in HEADS}
     gold: dict[str, list[NDArray[np.bool_]]] = {head: [] for head in HEADS}
-    for rows in batches:
-        answers = tagger.answers([window for window, _ in rows])
-        for number, (window, note) in enumerate(rows):
-            targets = window_targets(window, note.spans, list(HEADS))
+    texts = [note.text for note in notes]
+    for scored in tagger.scored(texts, [split_sentences(text) for text in texts]):
+        for row, (number, window) in enumerate(scored.batch):
+            targets = window_targets(window, notes[number].spans, list(HEADS))
             for head in HEADS:
-                scores[head].append(answers[head].scores[number, window.positions])
+                scores[head].append(scored.answers[head].scores[row, window.positions])
                 gold[head].append(np.array(targets[head]) > 0)
     return WordScores(
         {head: np.concatenate(each) for head, each in scores.items()},

@@ -22,6 +22,7 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "deid"  # the same figures give the same file
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text as text: a tenth of the size
     from matplotlib import pyplot
 
     columns = sorted({row["rows_a_request"] for row in rows})

@@ -5,7 +5,8 @@
 
 Method: the notes of dev and test, and notes made from those of train with fresh values, go through ``deid detect`` and
 ``deid run`` of both checkouts, in both profiles, each checkout with its own code and models. The SHA-256 of the outputs
-must agree. The reports of runs are not compared: they hold versions and times.
+must agree. The reports of runs are not compared: they hold versions and times. With ``--served`` a server of this
+checkout is started, and ``deid run --server`` of this checkout must give the same bytes as well.
 """
 
 import argparse
@@ -16,6 +17,9 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +40,7 @@ def main() -> None:
     parser.add_argument("--lists", type=Path, required=True, help="folder with gazetteers/ and medical/")
     parser.add_argument("--generated", type=int, default=2_000, help="notes made from those of train")
     parser.add_argument("--profiles", nargs="+", default=list(PROFILES), choices=PROFILES)
+    parser.add_argument("--served", action="store_true", help="compare with a server of this checkout too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -45,16 +50,27 @@ def main() -> None:
         key.touch(mode=0o600)
         key.write_text(KEY.hex() + "\n", encoding="ascii")
         differing = 0
-        for profile in options.profiles:
-            for command in ("detect", "run"):
-                digests = [
-                    digest(checkout, command, profile, notes, key, folder / f"{command}-{profile}-{number}.jsonl")
-                    for number, checkout in enumerate((options.against.resolve(), ROOT))
-                ]
-                is_same = digests[0] == digests[1]
-                differing += not is_same
-                print(f"deid {command} --profile {profile}: {'same' if is_same else 'DIFFERENT'} {digests[1][:12]}")
+        with served(folder / "repository") if options.served else nullcontext() as address:
+            for profile in options.profiles:
+                for command in ("detect", "run"):
+                    run = partial(digest, command=command, profile=profile, notes=notes, key=key)
+                    digests = [run(options.against.resolve()), run(ROOT)]
+                    if address and command == "run":
+                        digests.append(run(ROOT, extra=("--server", address)))
+                    is_same = len(set(digests)) == 1
+                    differing += not is_same
+                    print(f"deid {command} --profile {profile}: {'same' if is_same else 'DIFFERENT'} {digests[1][:12]}")
     sys.exit(1 if differing else 0)
+
+
+@contextmanager
+def served(repository: Path) -> Iterator[str]:
+    """Serve the models of this checkout; yield the address."""
+    from served_models import Served, write_package_models  # needs the extras client and serve
+
+    write_package_models(repository, instances=2)
+    with Served(repository) as server:
+        yield server.address
 
 
 def write_notes(path: Path, generated: int, lists: Path) -> None:
@@ -71,18 +87,21 @@ def write_notes(path: Path, generated: int, lists: Path) -> None:
             file.write(json.dumps({"id": id_, "patient": patient, "text": text}) + "\n")
 
 
-def digest(checkout: Path, command: str, profile: str, notes: Path, key: Path, out: Path) -> str:
-    """Return the SHA-256 of what one command of one checkout writes."""
+def digest(checkout: Path, command: str, profile: str, notes: Path, key: Path, extra: Sequence[str] = ()) -> str:
+    """Return the SHA-256 of what one command of one checkout writes; the output is removed."""
+    out = notes.with_name("out.jsonl")
     paths = [checkout, checkout / "export", checkout / "client"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     arguments = [sys.executable, "-m", "deid_runtime", command, str(notes), "-o", str(out), "--profile", profile]
-    arguments += ["--workers", "2"]
+    arguments += ["--workers", "2", "--overwrite", *extra]
     if command == "run":
         arguments += ["--key", str(key)]
     done = subprocess.run(arguments, env=environment, cwd=checkout, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise SystemExit(f"{checkout}: deid {command} ended with {done.returncode}\n{done.stderr[-500:]}")
-    return hashlib.sha256(out.read_bytes()).hexdigest()
+    found = hashlib.sha256(out.read_bytes()).hexdigest()
+    out.unlink()
+    return found
 
 
 if __name__ == "__main__":

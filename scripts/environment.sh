@@ -17,11 +17,11 @@ version_of() {
     "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'
 }
 
-# install_package PACKAGE WHAT: Debian splits parts of Python off into packages of their own, which a bare system lacks.
+# install_package PACKAGE WHAT: what a bare system lacks, parts of Python among it.
 install_package() {
     local package=$1
     if [ "$(id -u)" != 0 ] || ! command -v apt-get > /dev/null; then
-        echo "Python's $2 is missing; install it as root and try again: apt-get install $package" >&2
+        echo "the $2 is missing; install it as root and try again: apt-get install $package" >&2
         return 1
     fi
     echo "== installing $package"
@@ -33,11 +33,16 @@ install_package() {
 install_shared_python() {
     local version
     version=$(version_of "$1")
-    "$1" - "libpython$version.so.1.0" 2> /dev/null << 'EOF' || install_package "libpython$version" "shared library"
+    "$1" - "libpython$version.so.1.0" 2> /dev/null << 'EOF' || install_package "libpython$version" "shared library of Python"
 import ctypes, pathlib, sys, sysconfig
 beside = pathlib.Path(sysconfig.get_config_var("LIBDIR"), sys.argv[1])
 ctypes.CDLL(str(beside) if beside.exists() else sys.argv[1])
 EOF
+}
+
+# install_browser: the tests of the pages drive a real browser.
+install_browser() {
+    command -v chromium > /dev/null || command -v chromium-browser > /dev/null || install_package chromium "browser for tests"
 }
 
 make_environment() {
@@ -46,7 +51,7 @@ make_environment() {
         return
     fi
     python=$(find_python)
-    "$python" -c 'import ensurepip, venv' 2> /dev/null || install_package "python$(version_of "$python")-venv" "venv module"
+    "$python" -c 'import ensurepip, venv' 2> /dev/null || install_package "python$(version_of "$python")-venv" "venv module of Python"
     rm -rf "$1"
     "$python" -m venv "$1"
 }

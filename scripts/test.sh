@@ -7,6 +7,7 @@ source scripts/environment.sh
 make_environment .venv-dev
 bin=.venv-dev/bin
 install_shared_python "$bin/python"
+install_browser
 pip() { "$bin/python" -m pip --disable-pip-version-check "$@"; }
 echo "== installing"
 # First and by its exact version, with what it needs: other builds and plain "torch" pull gigabytes of GPU libraries.

@@ -44,7 +44,7 @@ LADDERS = {
         ("models",),
         ("pipeline",),
         ("run",),
-        ("resynthesis", "serving"),
+        ("release", "resynthesis", "review", "serving"),
         ("audit",),
         ("cli",),
         ("__main__",),

@@ -9,6 +9,7 @@ import click
 from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.exits import reported
 from deid_runtime.errors import SettingsError
+from deid_runtime.system.extras import install_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,9 +110,7 @@ def parrot(
     if released and attacker != "insider":
         raise SettingsError("--released knows the surrogates; the parrot needs marks of a person, so it is planted for")
     if find_spec("pycrfsuite") is None:
-        raise SettingsError(
-            "the attack trains a CRF, which needs python-crfsuite; install the extra: pip install 'deid-runtime[audit]'"
-        )
+        raise SettingsError(f"the attack trains a CRF, which needs python-crfsuite; {install_extra('audit')}")
     from deid_runtime.audit.attack import AttackSettings
     from deid_runtime.audit.releases import audit_planted, audit_release, read_release, write_candidates
     from deid_runtime.surrogates import load_key, new_key

@@ -1,4 +1,5 @@
-"""The end of commands: one table of exit codes, one-line errors without note text, a clean stop on a stop signal.
+"""The end of the commands of ``deid`` and ``deid-export``: one table of exit codes, errors on one line without note
+text, a clean stop on a stop signal.
 
 A stop signal ends a command with exit code 128 plus the signal number, as in shells: 130 for SIGINT (Ctrl-C), 143 for
 SIGTERM, 129 for SIGHUP, 131 for SIGQUIT. SIGPIPE itself ends no command. A command that writes to a closed stdout ends
@@ -11,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
@@ -19,6 +21,7 @@ import click
 
 from deid_runtime.cli.streams import drop_stdout, is_stdout_closed, lasting_streams
 from deid_runtime.errors import DefectError, DeidError, EngineError, InstallationError
+from deid_runtime.system.extras import install_extra
 from deid_runtime.system.installed_files import missing_file
 from deid_runtime.system.stop_signals import STOP_SIGNALS, Stopped
 
@@ -38,6 +41,28 @@ class ExitCode(IntEnum):
     STDOUT_CLOSED = _SIGNAL_BASE + signal.SIGPIPE
     STOPPED_BY_SIGTERM = _SIGNAL_BASE + signal.SIGTERM
 
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What the errors of a program say about it.
+
+    ``extra`` is the extra of the package with the libraries of the program, ``after_stop`` what a stop leaves behind.
+    ``names_files``: errors of the operating system name the file. Those of ``deid`` do not: a file of notes may be
+    named after its patient.
+    """
+
+    name: str = "deid"
+    extra: str = ""
+    after_stop: str = "nothing was written"
+    names_files: bool = False
+
+    def end(self, message: str, code: int) -> NoReturn:
+        """Print one line on stderr and end the process."""
+        click.echo(f"{self.name}: {message}", err=True)
+        sys.exit(code)
+
+
+DEID: Final = Program()
 
 #: The meaning of each exit code. The help of `deid` shows this table.
 MEANINGS: Final[Mapping[ExitCode, str]] = {
@@ -62,13 +87,18 @@ def reported(command: _Command) -> _Command:
 
     @functools.wraps(command)
     def run(*args: object, **kwargs: object) -> object:
-        with lasting_streams(), _stop_signals():
-            return report(command, *args, **kwargs)
+        return end_as(DEID, command, *args, **kwargs)
 
     return run  # type: ignore[return-value]
 
 
-def report(command: Callable[..., object], /, *args: object, **kwargs: object) -> object:
+def end_as(program: Program, command: Callable[..., object], /, *args: object, **kwargs: object) -> object:
+    """Call ``command`` as :func:`report` does, with streams and stop signals that cannot break it off half-way."""
+    with lasting_streams(), _stop_signals():
+        return report(program, command, *args, **kwargs)
+
+
+def report(program: Program, command: Callable[..., object], /, *args: object, **kwargs: object) -> object:
     """Call ``command``. When it raises, end the process with one line on stderr and an exit code."""
     try:
         result = command(*args, **kwargs)
@@ -76,34 +106,36 @@ def report(command: Callable[..., object], /, *args: object, **kwargs: object) -
             sys.stdout.flush()  # here: an error while the interpreter ends could not be reported
         return result
     except DeidError as error:
-        click.echo(f"deid: {error}", err=True)
-        sys.exit(ExitCode.FAILURE if isinstance(error, _OURS) else ExitCode.WRONG_USE)
+        program.end(str(error), ExitCode.FAILURE if isinstance(error, _OURS) else ExitCode.WRONG_USE)
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except OSError as error:
-        if is_stdout_closed():
-            drop_stdout()
-            sys.exit(ExitCode.STDOUT_CLOSED)
+        is_closed = is_stdout_closed()
         drop_stdout()
+        if is_closed:
+            sys.exit(ExitCode.STDOUT_CLOSED)
         missing = missing_file(error)
+        if missing:
+            program.end(str(missing), ExitCode.FAILURE)
         # The message comes from the system, so it holds no note text.
-        told = missing or f"{error.strerror or type(error).__name__}, at {_place(error)}"
-        click.echo(f"deid: {told}", err=True)
-        sys.exit(ExitCode.FAILURE if missing else ExitCode.WRONG_USE)
+        file = f"{error.filename}: " if error.filename and program.names_files else ""
+        program.end(f"{file}{error.strerror or type(error).__name__}, at {_place(error)}", ExitCode.WRONG_USE)
     except ModuleNotFoundError as error:
-        click.echo(f"deid: the module {error.name} is not installed; install deid-runtime again", err=True)
-        sys.exit(ExitCode.FAILURE)
+        if program.extra:
+            message = f"the module {error.name} is not installed; {install_extra(program.extra)}"
+            program.end(message, ExitCode.WRONG_USE)
+        program.end(f"the module {error.name} is not installed; install deid-runtime again", ExitCode.FAILURE)
     except Exception as error:  # noqa: BLE001 - the last resort
         # Print no message and no traceback: both may quote a value, and so note text.
-        click.echo(f"deid: unexpected {type(error).__name__}, a defect of deid: {_place(error)}", err=True)
-        sys.exit(ExitCode.FAILURE)
+        message = f"unexpected {type(error).__name__}, a defect of {program.name}: {_place(error)}"
+        program.end(message, ExitCode.FAILURE)
     except KeyboardInterrupt as error:
-        _end_by_signal(error.number if isinstance(error, Stopped) else signal.SIGINT)
+        _end_by_signal(program, error.number if isinstance(error, Stopped) else signal.SIGINT)
 
 
 def end_interrupted() -> NoReturn:
     """End as for SIGINT. For a Ctrl-C while the command line is parsed."""
-    _end_by_signal(signal.SIGINT)
+    _end_by_signal(DEID, signal.SIGINT)
 
 
 def ignore_stop_signals() -> None:
@@ -112,9 +144,8 @@ def ignore_stop_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _end_by_signal(number: int) -> NoReturn:
-    click.echo(f"deid: stopped by {signal.Signals(number).name}; nothing was written", err=True)
-    sys.exit(_SIGNAL_BASE + number)
+def _end_by_signal(program: Program, number: int) -> NoReturn:
+    program.end(f"stopped by {signal.Signals(number).name}; {program.after_stop}", _SIGNAL_BASE + number)
 
 
 def _place(error: Exception) -> str:

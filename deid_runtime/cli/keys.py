@@ -51,6 +51,6 @@ def signing_pair(file: Path) -> None:
     FILE.pub goes to those who use the models. Whoever has FILE can make models that they take. Ed25519, PEM. Needs the
     extra [signing].
     """
-    from deid_runtime.models.signature import write_signing_pair
+    from deid_runtime.system.signatures import write_signing_pair
 
     click.echo(f"public key: {write_signing_pair(file)}", err=True)

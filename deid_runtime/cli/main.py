@@ -18,10 +18,12 @@ from deid_runtime.cli.config import config_group
 from deid_runtime.cli.corpus import corpus
 from deid_runtime.cli.crosswalk import crosswalk_group
 from deid_runtime.cli.evaluate import evaluate
-from deid_runtime.cli.exits import MEANINGS, ExitCode, end_interrupted, report, reported
+from deid_runtime.cli.exits import DEID, MEANINGS, ExitCode, end_interrupted, report, reported
 from deid_runtime.cli.jobs import jobs_group
 from deid_runtime.cli.keys import key_group
 from deid_runtime.cli.models import models_group
+from deid_runtime.cli.release import bundle_group, check
+from deid_runtime.cli.review import demo, review
 from deid_runtime.cli.run import detect, run
 from deid_runtime.cli.serve import serve
 from deid_runtime.cli.streams import drop_stdout, lasting_streams
@@ -39,7 +41,7 @@ class Tree(cloup.Group):
         with lasting_streams():
             stdout = sys.stdout
             try:
-                ended = report(super().main, args, prog_name, standalone_mode=False, **options)
+                ended = report(DEID, super().main, args, prog_name, standalone_mode=False, **options)
             except click.ClickException as error:
                 error.show()
                 sys.exit(error.exit_code)
@@ -91,8 +93,8 @@ def version() -> None:
     _echo_version()
 
 
-main.section("Notes", run, detect, jobs_group, evaluate, verify)
+main.section("Notes", run, detect, jobs_group, evaluate, verify, check, demo)
 main.section("Service", serve)
 main.section("Keys, models and settings", key_group, crosswalk_group, models_group, config_group)
-main.section("Corpora and releases", corpus, audit)
+main.section("Corpora and releases", corpus, bundle_group, review, audit)
 main.section("This program", completion, version)

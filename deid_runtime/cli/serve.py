@@ -3,7 +3,8 @@
 import logging
 import signal
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,7 @@ from deid_runtime.cli.config import config_option
 from deid_runtime.cli.exits import reported
 from deid_runtime.cli.surrogates import check_safe_harbor, rewriting_options
 from deid_runtime.errors import SettingsError
-from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Recall, Settings
+from deid_runtime.settings import Dates, Operator, Profile, Recall, Settings
 from deid_runtime.system.cores import cores
 
 if TYPE_CHECKING:
@@ -118,13 +119,9 @@ _SETTLED: Final = (
 @reported
 def serve(
     repository: Path | None,
-    models: Path | None,
-    models_key: Path | None,
-    trust_models: bool,
     keys: Path | None,
     allow_shared_key: bool,
     patients: Path | None,
-    offsets: Path | None,
     host: str,
     grpc_port: int,
     http_port: int | None,
@@ -132,8 +129,6 @@ def serve(
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_client_ca: Path | None,
-    engine: Engine,
-    precision: Precision,
     instances: int,
     verbose: bool,
     **options: Any,
@@ -144,69 +139,86 @@ def serve(
     model `deidentify` takes whole notes and does with them what `deid run` does with the same options. A crashed or
     hung server is started again. Nothing of what it is sent is logged or kept. Exit code 0 when it was stopped.
     """
-    from tempfile import TemporaryDirectory
-
-    from deid_runtime.models.trust import read_trusted
-    from deid_runtime.serving.graph_models import ServingOptions
     from deid_runtime.serving.installation import find_installation
-    from deid_runtime.serving.keys import check_keys
-    from deid_runtime.serving.note_models import NoteOptions
-    from deid_runtime.serving.repository import write_repository
     from deid_runtime.serving.server_options import ServerOptions, check_host
     from deid_runtime.serving.supervisor import supervise
-    from deid_runtime.system.secret_files import check_secret_file
 
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="deid: %(message)s")
     stop = _stop_event()
     tls = _tls(tls_cert, tls_key, tls_client_ca)
     if repository is not None:
         _check_settled(click.get_current_context())
-    settings = _settings(
-        models=models,
-        models_key=models_key,
-        trust_models=trust_models,
-        engine=engine,
-        precision=precision,
-        offsets=offsets,
-        **options,
-    )
+    settings = _settings(**options)
     check_host(host, tls)
-    if keys is not None:
-        check_keys(keys, allow_shared=allow_shared_key)
-    if tls_key is not None:
-        check_secret_file(tls_key, tls_key.stat(), allow_shared=allow_shared_key)
-    manifest = read_trusted(repository, key=models_key, trust=trust_models) if repository else _checked_models(settings)
+    _check_secrets(keys, tls_key, allow_shared=allow_shared_key)
     installation = find_installation()
-    with ExitStack() as resources:
-        environment = {
-            "DEID_SERVE_KEYS": keys,
-            "DEID_SERVE_PATIENTS": patients,
-            "DEID_SERVE_OFFSETS": offsets,
-            # A repository made here has no signature; its models were checked above.
-            "DEID_SERVE_MODELS_KEY": models_key if repository else None,
-        }
-        flags = {
-            "DEID_SERVE_ALLOW_SHARED_KEY": allow_shared_key,
-            "DEID_SERVE_TRUST_MODELS": trust_models or repository is None,
-        }
-        if repository is None:
-            repository = Path(resources.enter_context(TemporaryDirectory(prefix="deid-serve-"))) / "repository"
-            graphs = ServingOptions(instances=instances, engine=engine, precision=precision)
-            write_repository(manifest, repository, graphs, NoteOptions(settings=settings, instances=instances))
+    environment = _environment(settings, repository, keys, patients, allow_shared_key=allow_shared_key)
+    with _repository(settings, repository, instances) as served:
         server = ServerOptions(
-            repository=repository,
+            repository=served,
             host=host,
             http_port=http_port,
             grpc_port=grpc_port,
             metrics_port=metrics_port,
             tls=tls,
-            environment={
-                **{name: str(path.resolve()) if path else "" for name, path in environment.items()},
-                **{name: "1" if is_set else "" for name, is_set in flags.items()},
-            },
+            environment=environment,
         )
         supervise(installation, server, stop, _say_ready)
     click.echo("deid: the server is stopped", err=True)
+
+
+@contextmanager
+def _repository(settings: Settings, given: Path | None, instances: int) -> Iterator[Path]:
+    """Yield the model repository to serve: the given one, checked, or one made of the models until the block ends."""
+    from tempfile import TemporaryDirectory
+
+    from deid_runtime.models.trust import read_trusted
+    from deid_runtime.serving.graph_models import ServingOptions
+    from deid_runtime.serving.note_models import NoteOptions
+    from deid_runtime.serving.repository import write_repository
+
+    if given is not None:
+        read_trusted(given, key=settings.models_key, trust=settings.trust_models)
+        yield given
+        return
+    manifest = _checked_models(settings)
+    graphs = ServingOptions(instances=instances, engine=settings.engine, precision=settings.precision)
+    with TemporaryDirectory(prefix="deid-serve-") as folder:
+        repository = Path(folder) / "repository"
+        write_repository(manifest, repository, graphs, NoteOptions(settings=settings, instances=instances))
+        yield repository
+
+
+def _environment(
+    settings: Settings, repository: Path | None, keys: Path | None, patients: Path | None, *, allow_shared_key: bool
+) -> dict[str, str]:
+    """Return the environment variables that the model `deidentify` reads; ``repository`` is the one of the user."""
+    files = {
+        "DEID_SERVE_KEYS": keys,
+        "DEID_SERVE_PATIENTS": patients,
+        "DEID_SERVE_OFFSETS": settings.offsets,
+        # A repository made here has no signature; its models are checked when it is made.
+        "DEID_SERVE_MODELS_KEY": settings.models_key if repository else None,
+    }
+    flags = {
+        "DEID_SERVE_ALLOW_SHARED_KEY": allow_shared_key,
+        "DEID_SERVE_TRUST_MODELS": settings.trust_models or repository is None,
+    }
+    return {
+        **{name: str(path.resolve()) if path else "" for name, path in files.items()},
+        **{name: "1" if is_set else "" for name, is_set in flags.items()},
+    }
+
+
+def _check_secrets(keys: Path | None, tls_key: Path | None, *, allow_shared: bool) -> None:
+    """Raise SettingsError for key files that others can read, unless that is allowed."""
+    from deid_runtime.serving.keys import check_keys
+    from deid_runtime.system.secret_files import check_secret_file
+
+    if keys is not None:
+        check_keys(keys, allow_shared=allow_shared)
+    if tls_key is not None:
+        check_secret_file(tls_key, tls_key.stat(), allow_shared=allow_shared)
 
 
 def _tls(certificate: Path | None, key: Path | None, client_authority: Path | None) -> "Tls | None":

@@ -5,42 +5,16 @@ create and check the same signatures: ``openssl pkeyutl -verify -pubin -inkey KE
 manifest.json.sig``.
 """
 
-import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from deid_runtime.errors import ModelError, OutputError, SettingsError
+from deid_runtime.errors import ModelError, OutputError
 from deid_runtime.models.manifest import MANIFEST, Manifest, read_manifest
-from deid_runtime.system.extras import install_extra
-from deid_runtime.system.secret_files import check_secret_file, is_guessable
+from deid_runtime.system.signatures import SIGNATURE_BYTES, is_signed, sign
 
 SIGNATURE: Final = f"{MANIFEST}.sig"
-
-_SIGNATURE_BYTES: Final = 64
-_KEY_FILE_LIMIT_BYTES: Final = 2**16
-
-
-def write_signing_pair(path: Path) -> Path:
-    """Write a new private key to ``path``, readable by its owner only, and the public key beside it.
-
-    Returns the path of the public key.
-
-    Raises SettingsError when one of the files exists, OutputError when one cannot be written.
-    """
-    serialization, ed25519 = _libraries()
-    key = ed25519.Ed25519PrivateKey.generate()
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    beside = path.with_name(f"{path.name}.pub")
-    if os.path.lexists(beside):
-        raise SettingsError(f"{beside} exists already and is never overwritten; choose another name")
-    _write_new(path, private, 0o600)
-    _write_new(beside, public, 0o644)
-    return beside
 
 
 def sign_models(folder: Path, key: Path, *, allow_shared_key: bool = False) -> Path:
@@ -51,8 +25,7 @@ def sign_models(folder: Path, key: Path, *, allow_shared_key: bool = False) -> P
     Raises ModelError for models that do not match their manifest, SettingsError for an unusable key or one that other
     users can open, OutputError when the signature cannot be written.
     """
-    private = _private_key(key, allow_shared=allow_shared_key)
-    signature = private.sign(read_manifest(folder).raw)
+    signature = sign(read_manifest(folder).raw, key, allow_shared_key=allow_shared_key)
     path = folder / SIGNATURE
     partial = folder / f".{SIGNATURE}.{secrets.token_hex(4)}"
     try:
@@ -70,92 +43,17 @@ def check_signature(manifest: Manifest, key: Path) -> None:
 
     Raises ModelError when the signature is missing or wrong, SettingsError when the file holds no such key.
     """
-    public = _public_key(key)
     path = manifest.folder / SIGNATURE
     try:
         with path.open("rb") as file:
-            signature = file.read(_SIGNATURE_BYTES + 1)
+            signature = file.read(SIGNATURE_BYTES + 1)
     except OSError as error:
         raise ModelError(
             f"{path}: the signature cannot be read ({error.strerror}); whoever made the models signs them with "
             "`deid models sign`"
         ) from error
-    from cryptography.exceptions import InvalidSignature
-
-    try:
-        public.verify(signature, manifest.raw)
-    except InvalidSignature:
+    if not is_signed(manifest.raw, signature, key):
         raise ModelError(
             f"{path} is no signature of the {MANIFEST} beside it by the key in {key}; the models were changed, or "
             "signed by somebody else: do not use them"
-        ) from None
-
-
-def _private_key(path: Path, *, allow_shared: bool) -> Any:
-    serialization, ed25519 = _libraries()
-    data = _read(path, is_secret=True, allow_shared=allow_shared)
-    try:
-        key = serialization.load_pem_private_key(data, password=None)
-    except Exception:  # noqa: BLE001 - the library raises many classes, and a message may quote the key
-        key = None
-    if not isinstance(key, ed25519.Ed25519PrivateKey):
-        raise SettingsError(
-            f"{path}: no private key for signatures (Ed25519, PEM, not encrypted); make a pair with "
-            "`deid key signing-pair`"
         )
-    if is_guessable(key.private_bytes_raw()):
-        raise SettingsError(
-            f"{path}: the private key is not random, so others can guess it; make a pair with `deid key signing-pair`"
-        )
-    return key
-
-
-def _public_key(path: Path) -> Any:
-    serialization, ed25519 = _libraries()
-    data = _read(path)
-    if b"PRIVATE KEY" in data:
-        raise SettingsError(
-            f"{path}: this is the private key; give the public one (.pub) and keep the private one elsewhere"
-        )
-    try:
-        key = serialization.load_pem_public_key(data)
-    except Exception:  # noqa: BLE001 - the library raises many classes
-        key = None
-    if not isinstance(key, ed25519.Ed25519PublicKey):
-        raise SettingsError(f"{path}: no public key for signatures (Ed25519, PEM) as `deid key signing-pair` writes it")
-    return key
-
-
-def _read(path: Path, *, is_secret: bool = False, allow_shared: bool = False) -> bytes:
-    try:
-        with path.open("rb") as file:
-            if is_secret:
-                check_secret_file(path, os.fstat(file.fileno()), allow_shared=allow_shared)
-            return file.read(_KEY_FILE_LIMIT_BYTES)
-    except OSError as error:
-        raise SettingsError(
-            f"cannot read the key {path}: {error.strerror}; `deid key signing-pair` makes a pair of keys"
-        ) from error
-
-
-def _write_new(path: Path, data: bytes, mode: int) -> None:
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    except FileExistsError:
-        raise SettingsError(f"{path} exists already and is never overwritten; choose another name") from None
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
-    with open(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _libraries() -> tuple[Any, Any]:
-    """Import and return the modules of the signature library, which only signed models need."""
-    try:
-        from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError:
-        raise SettingsError(f"signatures of models need cryptography; {install_extra('signing')}") from None
-    return serialization, ed25519

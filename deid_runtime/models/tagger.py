@@ -5,7 +5,7 @@ log odds. Each head is combined separately.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -34,6 +34,18 @@ _LEAST_SCORE: Final = np.float32(2**-12)  # scores come as float16, which has no
 Batch = list[tuple[int, Window]]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredBatch:
+    """A batch with the answers of all versions of the heads, and with those of each head, its versions combined.
+
+    Each answer has one row per window, and then padding rows.
+    """
+
+    batch: Batch = field(repr=False)
+    votes: Sequence[tuple[HeadVersion, TokenScores]] = field(repr=False)
+    answers: Mapping[str, TokenScores] = field(repr=False)
+
+
 class ModelTagger(Closing):
     """A :data:`~deid_runtime.spans.Tagger`: every head on every window. Made by :func:`load_tagger`; one per thread."""
 
@@ -60,6 +72,11 @@ class ModelTagger(Closing):
             "thresholds": self._decoder.thresholds,
         }
 
+    @property
+    def thresholds(self) -> Mapping[str, float]:
+        """Return the lowest score at which each head finds a word."""
+        return self._decoder.thresholds
+
     def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
         """Return one row of spans per text, sorted, in its offsets; spans of different heads may overlap.
 
@@ -79,12 +96,8 @@ class ModelTagger(Closing):
 
     def _found(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
         rows: list[list[Span]] = [[] for _ in texts]
-        for batch in make_batches(texts, sentences, self._encoder, lambda width: self._batch_windows):
-            first = 0
-            for count in row_counts(len(batch)):
-                part = batch[first : first + count]
-                self._decoder.decode(part, self.answers([window for _, window in part]), texts, rows)
-                first += count
+        for scored in self.scored(texts, sentences):
+            self.decode(scored, texts, rows)
         for _, engine in self._engines:
             if isinstance(engine, SelfTestingEngine):
                 engine.test_if_due()
@@ -92,13 +105,24 @@ class ModelTagger(Closing):
             row.sort()
         return rows
 
-    def answers(self, windows: Sequence[Window]) -> dict[str, TokenScores]:
-        """Return the answer of each head for ``windows`` of one padded width: a row each, then padding rows."""
-        ids, types, mask = pad(windows, self._encoder.pad)
-        votes = (
-            vote for graph, engine in self._engines for vote in zip(graph.heads, engine(ids, types, mask), strict=True)
-        )
-        return combined(votes, self._vote)
+    def scored(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> Iterator[ScoredBatch]:
+        """Yield the windows of the given sentences of each text, with what the models say about their words."""
+        for batch in make_batches(texts, sentences, self._encoder, lambda width: self._batch_windows):
+            first = 0
+            for count in row_counts(len(batch)):
+                part = batch[first : first + count]
+                ids, types, mask = pad([window for _, window in part], self._encoder.pad)
+                votes = [
+                    vote
+                    for graph, engine in self._engines
+                    for vote in zip(graph.heads, engine(ids, types, mask), strict=True)
+                ]
+                yield ScoredBatch(part, votes, combined(votes, self._vote))
+                first += count
+
+    def decode(self, scored: ScoredBatch, texts: Sequence[str], rows: Sequence[list[Span]]) -> None:
+        """Add the spans and traces of one batch to the row of each text, unsorted."""
+        self._decoder.decode(scored.batch, scored.answers, texts, rows)
 
     def close(self) -> None:
         """Free the engines."""

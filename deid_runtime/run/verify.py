@@ -45,7 +45,7 @@ def verify_output(out: Path, crosswalk: Path | None = None) -> Verification:
     Raises SettingsError when there is no run report with digests, or when a crosswalk is given and the run wrote none;
     SourceError when a file cannot be read.
     """
-    manifest = _read_manifest(manifest_path(out))
+    manifest = read_manifest(out)
     found = Verification()
     try:
         outputs = manifest["outputs"]
@@ -64,6 +64,11 @@ def verify_output(out: Path, crosswalk: Path | None = None) -> Verification:
             raise
         raise SettingsError(f"{manifest_path(out)}: not a manifest as this version writes it") from None
     return found
+
+
+def read_manifest(out: Path) -> Mapping[str, Any]:
+    """Return the run report beside the output ``out``. Raises SettingsError when there is none."""
+    return _read_manifest(manifest_path(out))
 
 
 def _read_manifest(path: Path) -> Mapping[str, Any]:

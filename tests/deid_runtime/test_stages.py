@@ -20,7 +20,7 @@ def named_stages() -> Iterator[tuple[str, str]]:
                     continue
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 given = [each.value for each in node.keywords if each.arg == "stage"]
-                if name == "_stage":
+                if name == "measure":
                     given += node.args[:1]
                 elif name == "Quarantined":
                     given += node.args[1:2]

@@ -9,6 +9,7 @@ from deid_export.adapt.ensemble import Ensemble
 from deid_runtime.labels import HEADS
 from deid_runtime.models.engines import Ids, TokenScores
 from deid_runtime.models.manifest import Graph, HeadVersion, Profile
+from deid_runtime.models.tagger import ModelTagger
 from deid_runtime.settings import Precision, Settings
 from deid_runtime.text.windows import WordEncoder
 from tests.deid_runtime.text.test_windows import small_tokenizer
@@ -53,4 +54,6 @@ def letter_ensemble(letters: Letters, *, threshold: float = 0.5, settings: Setti
     graph = Graph("letters", Path("letters.onnx"), versions)
     encoder = WordEncoder(small_tokenizer())
     profile = Profile("full", (graph,), dict.fromkeys(HEADS, threshold), False)
-    return Ensemble([(graph, LetterEngine(letters, encoder))], profile, encoder, settings or Settings())
+    settings = settings or Settings()
+    engines = [(graph, LetterEngine(letters, encoder))]
+    return Ensemble(ModelTagger(engines, profile, settings.thresholds, encoder, settings.batch_windows, {}), settings)

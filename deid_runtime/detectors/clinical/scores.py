@@ -198,15 +198,15 @@ ROWS: Final = (
     ClinicalRow(
         name="fraction-behind-count",
         kind="score",
-        # "LN 7/31 with ENE", "cores 3/12", "portal tracts 11/14"
+        # "LN 7/31 with ENE", "cores 3/12", "portal tracts 11/14", "axilla 4/17"
         pattern=re.compile(
-            r"(?:LNs?|SLNs?|(?i:nodes|nodal|cores|glomeruli|tracts|oocytes|embryos|follicles))"
+            r"(?:LNs?|SLNs?|(?i:nodes|nodal|axilla|cores|glomeruli|tracts|oocytes|embryos|follicles))"
             r"(?:[ ]?:|[ ](?:R|L|left|right|pos|positive|neg|negative|sampled|involved|were|was|dissection|"
             r"incl|of)){0,3}[ ]?"
             r"(?P<value>(?P<a>\d{1,2})[ ]?/[ ]?(?P<b>\d{1,2})(?:[ ]?,[ ](?:R|L|left|right)?[ ]?\d{1,2}/\d{1,"
             r"2}){0,2})(?![\d/])"
         ),
-        words=frozenset("ln lns sln slns nodes nodal cores glomeruli tracts oocytes embryos follicles".split()),
+        words=frozenset("ln lns sln slns nodes nodal axilla cores glomeruli tracts oocytes embryos follicles".split()),
         check=is_counted,
     ),
     ClinicalRow(

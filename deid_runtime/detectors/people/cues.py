@@ -1,10 +1,19 @@
 """Tables of folded words that stand before or behind a name and show that it is a person."""
 
+import re
 from enum import Enum
 from typing import Final
 
 from deid_runtime.lexicon.calendar_words import month_words, weekday_words
-from deid_runtime.lexicon.vocabulary import credential_keys, dotted_credentials, kin, particles, street_kinds, titles
+from deid_runtime.lexicon.vocabulary import (
+    alternation,
+    credential_keys,
+    dotted_credentials,
+    kin,
+    particles,
+    street_kinds,
+    titles,
+)
 from deid_runtime.lexicon.word_codes import word_key
 
 
@@ -125,6 +134,28 @@ HUMAN_VERBS: Final = frozenset(
     "spoke speaks met sees saw heard hears moved moves died passed turned recovered improved completed "
     "attended attends enjoys enjoyed plays played likes liked loves keeps kept tried tries and".split()
 ) - {"and"}  # fmt: skip
+
+#: What only a person does or suffers, right behind a name; ``called in`` is also said of a prescription.
+_PERSONAL: Final = re.compile(
+    r"[ ](?:(?:was|is|has[ ]been|had[ ]been|will[ ]be|is[ ]being|was[ ]being)[ ](?:then[ ]|also[ ]|again[ ])?"
+    r"(?:called(?![ ]in\b)|phoned|seen(?![ ]on[ ][a-z])|admitted|readmitted|discharged|examined|intubated|extubated|"
+    r"consented|counsell?ed|reassured|notified|informed|interviewed|asked|told|escorted|accompanied|transferred|"
+    r"born|hospitali[sz]ed|sedated)|"
+    r"denie[sd]|complain(?:s|ed)|state[sd][ ]that|agree[sd]|refuse[sd]|declines|fell|phoned|called(?![ ]in\b)|"
+    r"vomited|fainted|cried|slept|ate|drinks|smokes|lives|walked|endorses|understands|wept|asked|worries|underwent)\b"
+)
+_OWNED: Final = re.compile(
+    rf"['’]s[ ](?:{alternation(kin('cue'))}|creatinine|ha?emoglobin|potassium|sodium|glucose|labs|bloods|lactate|"
+    r"troponin|INR|ECG|EKG|vitals|pain|fever|breathing|mood|appetite|weight|wound|hip|knee|chest|family|parents|room|"
+    r"condition|care|symptoms|medications|meds|records?|chart|insurance|appointment|surgery|discharge|death|home)\b",
+    re.IGNORECASE,
+)
+
+
+def acts_as_person(text: str, at: int) -> bool:
+    """Return whether the words from ``at`` on, right behind a name, say what only a person does, suffers or owns."""
+    return _PERSONAL.match(text, at) is not None or _OWNED.match(text, at) is not None
+
 
 #: Words behind a name that make it part of a place, firm, street, disease, scale or device.
 NOT_BEHIND: Final = frozenset(

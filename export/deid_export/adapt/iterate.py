@@ -55,7 +55,6 @@ from deid_export.adapt.registry import (
 )
 from deid_export.adapt.versions import (
     State,
-    TorchEngine,
     branch_state,
     branches_of,
     joined,
@@ -67,6 +66,7 @@ from deid_export.adapt.versions import (
     weights_sha256,
 )
 from deid_export.data.corpus import corpus_digest
+from deid_export.model.engine import TorchEngine, window_scores
 from deid_export.train.batches import StreamSettings
 from deid_export.train.training import Data, TrainSettings, tune_heads
 from deid_runtime.annotations.note import AnnotatedNote
@@ -75,7 +75,6 @@ from deid_runtime.evaluation.tokens import label_tokens
 from deid_runtime.labels import HEAD_OF, HEADS
 from deid_runtime.models.engines import Engine
 from deid_runtime.models.manifest import sha256_of
-from deid_runtime.models.tagger import pad
 from deid_runtime.settings import Settings
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import Window, WordEncoder, make_windows
@@ -379,14 +378,7 @@ class DevWords:
 
     def scores(self, engine: Engine) -> list[NDArray[np.float16]]:
         """Return the score of every word, one array (words,) per branch of ``engine``, in its order."""
-        by_window: list[list[NDArray[np.float32]]] = []
-        for first in range(0, len(self._windows), _BATCH_WINDOWS):
-            batch = self._windows[first : first + _BATCH_WINDOWS]
-            answers = engine(*pad(batch, self._pad))
-            by_window += [
-                [answer.scores[row, window.positions] for answer in answers] for row, window in enumerate(batch)
-            ]
-        return [np.concatenate(rows).astype(np.float16) for rows in zip(*by_window, strict=True)]
+        return [scores.astype(np.float16) for scores in window_scores(engine, self._windows, self._pad)]
 
 
 def table(registry: Registry) -> str:

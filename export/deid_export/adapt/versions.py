@@ -11,17 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from deid_export.adapt.registry import folder_of, read_registry
 from deid_export.model import weight_files
-from deid_export.model.precision import autocast
 from deid_export.model.tagger import BranchedTagger, load
 from deid_runtime.errors import ModelError
-from deid_runtime.models.engines import Ids, TokenScores
-from deid_runtime.settings import Precision
 
 State = Mapping[str, Tensor]
 
@@ -159,32 +155,3 @@ def _write_branches(registry_path: Path, branches: Mapping[str, tuple[str, str]]
         if found != stored.sha256:
             raise ModelError(f"{files[branch]} has weights {found[:16]}..., the registry says {stored.sha256[:16]}...")
     join(folder / registry.shared.file, files, out)
-
-
-class TorchEngine:
-    """A :class:`~deid_runtime.models.engines.Engine` of a model that is not exported; gives one answer per head."""
-
-    name = "torch"
-    precision: Precision = "float32"
-
-    def __init__(self, model: BranchedTagger) -> None:
-        self._model = model.eval()
-
-    def __call__(self, ids: Ids, types: Ids, mask: Ids) -> list[TokenScores]:
-        inputs = [torch.from_numpy(array).long() for array in (ids, types, mask)]
-        with torch.inference_mode(), autocast():
-            logits = self._model(*inputs)
-        answers = []
-        for branch in self._model.shape.heads:
-            scores = logits[branch].float()
-            answers.append(
-                TokenScores(
-                    scores[..., 1:].argmax(dim=-1).numpy().astype(np.uint8),
-                    # Same rounding as in the exported graph, so that thresholds have the same meaning.
-                    (1.0 - torch.softmax(scores, dim=-1)[..., 0]).half().float().numpy(),
-                )
-            )
-        return answers
-
-    def close(self) -> None:
-        """Do nothing: the garbage collector frees the model."""

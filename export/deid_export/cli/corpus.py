@@ -5,7 +5,7 @@ from typing import Literal
 
 import click
 
-from deid_export.cli.exits import HELD_BACK
+from deid_runtime.cli.exits import ExitCode
 
 _EXISTING = click.Path(exists=True, path_type=Path)
 
@@ -37,7 +37,7 @@ def check(notes: tuple[Path, ...], doubts: bool) -> None:
     for rule, count in checked.doubts.most_common():
         click.echo(f"  {rule}: {count:,}")
     if checked.problems:
-        raise SystemExit(HELD_BACK)
+        raise SystemExit(ExitCode.HELD_BACK)
 
 
 @click.command("card")
@@ -93,7 +93,7 @@ def convert(notes: tuple[Path, ...], out: Path, form: str, patients: Path | None
         click.echo(f"left out {note.id}: {note.reason}", err=True)
     click.echo(f"{len(read) - len(refused):,} notes in {out}")
     if refused:
-        raise SystemExit(HELD_BACK)
+        raise SystemExit(ExitCode.HELD_BACK)
 
 
 @click.command("mark-prose")

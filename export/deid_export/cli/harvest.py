@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from deid_export.cli.exits import HELD_BACK, tell_notes
+from deid_export.cli.reports import tell_notes
+from deid_runtime.cli.exits import ExitCode
 from deid_runtime.settings import Engine, Profile
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def harvest(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
         raise click.UsageError("--no-models needs --gold or --found; patterns alone do not find names")
     left_out = _harvest(inputs, out, **options)
     if left_out:
-        raise SystemExit(HELD_BACK)
+        raise SystemExit(ExitCode.HELD_BACK)
 
 
 def _harvest(inputs: Sequence[Path], out: Path, *, update: bool, **options: Any) -> int:

@@ -6,10 +6,10 @@ import click
 
 from deid_export.cli import corpus as corpora
 from deid_export.cli import models as trained
-from deid_export.cli.exits import ReportingGroup
 from deid_export.cli.harvest import harvest
 from deid_export.cli.iterate import iterate, versions
 from deid_export.cli.recipe import recipe
+from deid_export.cli.reports import ReportingGroup
 from deid_export.cli.repository import repository
 from deid_export.cli.review import review
 from deid_export.cli.select import corrections, select

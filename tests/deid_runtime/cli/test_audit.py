@@ -103,4 +103,4 @@ def test_without_crfsuite_the_extra_is_named(notes: Path, monkeypatch: pytest.Mo
     result = parrot(notes)
 
     assert result.exit_code == 2
-    assert "pip install 'deid-runtime[audit]'" in result.stderr
+    assert "pip install '.[audit]'" in result.stderr

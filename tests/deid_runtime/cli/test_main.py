@@ -216,8 +216,10 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 def test_every_command_and_option_has_help() -> None:
     assert {name for name, _ in commands()} == {
-        "run", "detect", "evaluate", "audit", "audit parrot", "completion", "config", "config check", "config show",
-        "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "jobs", "jobs status", "key", "key new", "key pair",
+        "run", "detect", "evaluate", "audit", "audit parrot", "bundle", "bundle make", "bundle verify", "check",
+        "completion", "config", "config check", "config show",
+        "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "demo", "jobs", "jobs status", "review",
+        "review create", "review export", "review open", "key", "key new", "key pair",
         "key signing-pair", "models", "models sign", "serve", "verify", "version",
     }  # fmt: skip
     for name, command in commands():

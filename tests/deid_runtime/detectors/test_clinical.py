@@ -47,6 +47,7 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("Ranson [3/11] on admission", "DATE"),
         ("GCS [14/15], pain [7/10]", "DATE"),
         ("[3/14] axillary nodes positive", "DATE"),
+        ("axilla [4/17] positive", "DATE"),
         ("[5/5] strength throughout, [2/6] systolic murmur", "DATE"),
         ("vision [20/40] OD", "DATE"),
         ("VA R [6/9] L [6/12]", "DATE"),

@@ -16,13 +16,14 @@ from click.testing import CliRunner, Result
 from deid_runtime.cli.main import main
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.models.manifest import find_models, read_manifest
-from deid_runtime.models.signature import sign_models, write_signing_pair
+from deid_runtime.models.signature import sign_models
 from deid_runtime.models.tagger import load_tagger
 from deid_runtime.models.trust import read_trusted
 from deid_runtime.serving.graph_models import ServingOptions
 from deid_runtime.serving.note_models import NoteOptions
 from deid_runtime.serving.repository import write_repository
 from deid_runtime.settings import Settings
+from deid_runtime.system.signatures import write_signing_pair
 from tests.running_server import changed_models, fast_alone
 
 pytest.importorskip("cryptography")

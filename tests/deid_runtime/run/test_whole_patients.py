@@ -78,7 +78,7 @@ def test_patients_searched_in_parts_are_served_as_one(monkeypatch: pytest.Monkey
     notes = [note(number, text) for number, text in enumerate(TEXTS * 3)]
     expected = replaced(notes)
 
-    monkeypatch.setattr("deid_runtime.pipeline._CHUNK_NOTES", 2)
+    monkeypatch.setattr("deid_runtime.pipeline.processing._CHUNK_NOTES", 2)
 
     assert replaced(notes) == expected
 

@@ -9,9 +9,8 @@ from click.testing import CliRunner
 
 from deid_export.adapt.head_cards import MARK, head_cards
 from deid_export.cli.models import card as command
-from deid_export.data.corpus import corpus_digest
+from deid_export.data.corpus import batch_of, corpus_digest
 from deid_export.data.marked_tables import with_tables
-from deid_export.data.subsets import batch_of
 from deid_runtime.annotations.read import read_annotated
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS

@@ -11,7 +11,8 @@ import torch
 
 from deid_export.adapt.iterate import start
 from deid_export.adapt.registry import read_registry
-from deid_export.adapt.versions import TorchEngine, branch_state, joined, save_branch, split, to_train, write_joined
+from deid_export.adapt.versions import branch_state, joined, save_branch, split, to_train, write_joined
+from deid_export.model.engine import TorchEngine
 from deid_export.model.tagger import load
 from deid_runtime.errors import ModelError
 from deid_runtime.labels import HEADS

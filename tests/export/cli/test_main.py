@@ -7,8 +7,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from deid_export.cli.exits import ReportingGroup
 from deid_export.cli.main import main
+from deid_export.cli.reports import ReportingGroup
 from deid_runtime.errors import EngineError, InputError
 
 PROJECT = Path(__file__).parents[3]
@@ -63,7 +63,7 @@ def test_every_step_of_the_release_is_a_command_with_these_options(step: list[st
         (InputError("note n1: too long"), 2, "deid-export: note n1: too long"),
         (EngineError("the engine failed"), 3, "deid-export: the engine failed"),
         (FileNotFoundError(2, "No such file or directory", "a.jsonl"), 2, "deid-export: a.jsonl: No such file"),
-        (ModuleNotFoundError("No module named 'torch'", name="torch"), 2, "pip install 'deid-runtime[export]'"),
+        (ModuleNotFoundError("No module named 'torch'", name="torch"), 2, "pip install '.[export]'"),
         (ValueError("Seen by Dr. Orr"), 3, "unexpected ValueError, a defect of deid-export"),
         (KeyboardInterrupt(), 130, "when the same command is run again"),
     ],

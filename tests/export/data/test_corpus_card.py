@@ -1,7 +1,6 @@
 """Test the tables of the data card: computed from the notes, and equal to those of the committed card."""
 
 import json
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,6 @@ from deid_export.cli.corpus import card as corpus_card
 from deid_export.cli.corpus import convert
 from deid_export.data.corpus_card import MARK, card_tables
 from deid_export.data.marked_tables import with_tables
-from deid_export.data.subsets import batch_of, halves, nested_subsets
-from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.errors import InputError
 from deid_runtime.records.patients import read_patients
@@ -93,45 +90,3 @@ def test_notes_are_the_same_in_every_form(parts: list[Path], tmp_path: Path, for
     assert converted == {note.id: (note.text, note.spans) for note in read_annotated(parts)}
     assert read_patients(records) == read_records(parts)
     assert json.loads(records.read_text().splitlines()[0])["phone"] == "507 330 0139"
-
-
-def notes_of(batches: dict[str, int], each: int = 2) -> list[AnnotatedNote]:
-    return [
-        AnnotatedNote(f"{batch}-{patient:03}-{note}", f"{batch}-{patient:03}", "", "x", ())
-        for batch, patients in batches.items()
-        for patient in range(patients)
-        for note in range(each)
-    ]
-
-
-def test_subsets_are_nested_and_take_every_batch_alike() -> None:
-    notes = notes_of({"T1": 40, "T2": 20})
-    shares = (0.1, 0.25, 0.5, 1.0)
-    subsets = nested_subsets(notes, shares, seed=3)
-
-    for share, subset in zip(shares, subsets, strict=True):
-        assert len({note.patient for note in subset}) == share * 60
-        assert abs(sum(batch_of(note) == "T1" for note in subset) - share * 80) <= 2
-    for smaller, larger in pairwise(subsets):
-        assert {note.id for note in smaller} < {note.id for note in larger}
-    assert subsets[-1] == notes
-    assert nested_subsets(notes, shares, seed=3) == subsets
-    assert nested_subsets(notes, shares, seed=4) != subsets
-
-
-@pytest.mark.parametrize("share", [0, -0.5, 1.01])
-def test_a_share_outside_its_range_is_refused(share: float) -> None:
-    with pytest.raises(ValueError, match="share"):
-        nested_subsets(notes_of({"T1": 4}), [share], seed=3)
-
-
-def test_halves_part_the_patients() -> None:
-    notes = notes_of({"T1": 7})
-    first, second = halves(notes, seed=3)
-
-    assert len({note.patient for note in first}) == 3
-    assert not {note.patient for note in first} & {note.patient for note in second}
-    assert sorted(first + second, key=lambda note: note.id) == notes
-    assert halves(list(reversed(notes)), seed=3)[0] == list(reversed(first))
-    with pytest.raises(ValueError, match="two halves"):
-        halves(notes_of({"T1": 1}), seed=3)

@@ -256,10 +256,11 @@ def test_two_trainings_make_a_full_profile_that_averages_them(trained: Path, bas
     assert [graph.name for graph in manifest.profiles["fast"].graphs] == ["v0"]
     assert [graph.name for graph in manifest.profiles["full"].graphs] == ["v0", "v1"]
 
-    window = next(make_windows("seen 3/4/2019 by Smith", split_sentences("seen 3/4/2019 by Smith"),
-                               WordEncoder.from_file(base / "tokenizer.json")))  # fmt: skip
+    text = "seen 3/4/2019 by Smith"
     with load_tagger(Settings(models=tmp_path, trust_models=True, engine="onnxruntime", profile="full")) as tagger:
-        both = tagger.answers([window])["identifier"].scores
+        [scored] = tagger.scored([text], [split_sentences(text)])
+    [(_, window)] = scored.batch
+    both = scored.answers["identifier"].scores
     alone = [
         load_engine("onnxruntime", graph.file, [version.output for version in graph.heads], 1)(*pad([window], 0))[4]
         for graph in manifest.graphs.values()

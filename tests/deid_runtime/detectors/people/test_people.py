@@ -51,6 +51,11 @@ def people(text: str) -> list[str]:
         # A name in no list next to a listed one
         ("Rosalind Xybrowski was seen again.", "Rosalind Xybrowski"),
         ("Scan of Qorvella Johnson-Garcia unchanged.", "Qorvella Johnson-Garcia"),
+        # A name in no list that does, suffers or owns what only a person can
+        ("Achterberg was called about the scan.", "Achterberg"),
+        ("Achterberg's creatinine rose to 2.1.", "Achterberg"),
+        ("Yesterday Zdzieblowski fell in the bathroom.", "Zdzieblowski"),
+        ("Xhaferaj's wife is at bedside.", "Xhaferaj"),
         # Two ordinary words as the subject of a verb for people
         ("Daisy Rivers denies chest pain.", "Daisy Rivers"),
         # In any case
@@ -296,3 +301,18 @@ def test_spans_are_disjoint_words_and_rows_do_not_depend_on_each_other(text: str
 )
 def test_time_is_linear(piece: str) -> None:
     find_people([piece * (100_000 // len(piece))])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Keflexin was started.",
+        "Leukeran was called in to the pharmacy.",
+        "Duodenitis was seen and biopsied.",
+        "Zyntavo's side effects were explained.",
+        "Vostrikov's sign was positive.",
+        "Tavneos was brought by the pharmacy.",
+    ],
+)
+def test_an_unlisted_brand_or_eponym_is_no_person(text: str) -> None:
+    assert people(text) == []

@@ -1,0 +1,203 @@
+"""The words that may be one name, and what stands around them."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from deid_runtime.detectors.people import cues
+from deid_runtime.detectors.people.typos import is_like_a_word
+from deid_runtime.detectors.people.words import Case, Facts, Grade, Word
+from deid_runtime.lexicon.name_cues import is_eponym, is_function_word
+
+_LONGEST_RUN: Final = 6
+#: Minimum characters of a line before the break when a name continues on the next line.
+_FULL_LINE: Final = 35
+
+
+class Person(NamedTuple):
+    """The words ``[first, last]`` (inclusive) of a person, and the score."""
+
+    first: int
+    last: int
+    score: float
+    is_staff: bool
+
+
+class Run:
+    """Up to six adjacent words in the same case that may be parts of one name (:class:`Grade`).
+
+    ``first`` and ``last`` (inclusive) are indices of ``words``. ``broken_at`` is the word before a line break within
+    the run, or -1.
+    """
+
+    def __init__(self, text: str, words: Sequence[Word], first: int) -> None:
+        self.text = text
+        self.words = words
+        self.first = first
+        self.case = _case_from(words, first)
+        self.broken_at = -1
+        self.last = self._end_of_run()
+
+    def facts(self, at: int) -> Facts:
+        return self.words[at].facts
+
+    def _end_of_run(self) -> int:
+        last = self.first
+        if self.words[last].is_possessive:
+            return last
+        limit = min(self.first + _LONGEST_RUN, len(self.words))
+        for at in range(self.first + 1, limit):
+            word = self.words[at]
+            if not self._is_alike(word) or not self._adjoins(at):
+                break
+            last = at
+            if word.is_possessive:
+                break
+        return last
+
+    def _is_alike(self, word: Word) -> bool:
+        grade, case = word.facts.grade, word.facts.case
+        if grade is Grade.WEAK and self.case is not Case.TITLE and is_function_word(word.facts.key):
+            return False
+        if grade is Grade.NONE or (word.facts.key in cues.NOT_BEHIND and word.facts.family < 2):
+            return False
+        if grade is Grade.PARTICLE or case is Case.INITIAL:
+            return True
+        if case is Case.LOWER and len(word.facts.key) == 1:
+            return self.case is Case.LOWER
+        return case is self.case
+
+    def _adjoins(self, at: int) -> bool:
+        """Return whether only white space, or a full stop behind an initial, separates a word from the one before."""
+        left = self.words[at - 1]
+        gap = self.text[left.end : self.words[at].start]
+        if gap == " " or gap == "  ":
+            return True
+        if gap in (". ", ".", ".  "):
+            return left.end - left.start == 1 or left.facts.key in ("st", "wm", "jos", "chas", "geo")
+        if "\n" in gap and not gap.strip() and gap.count("\n") == 1 and len(gap) < 8 and self.broken_at < 0:
+            line = self.text.rfind("\n", 0, left.end) + 1
+            if left.end - line >= _FULL_LINE:
+                self.broken_at = at - 1
+                return True
+        return False
+
+    def trimmed(self, first: int, last: int) -> int:
+        """Return the last word without the particles and initials at the end of the run; suffixes (Jr) stay."""
+        while last > first and self.facts(last).grade in (Grade.PARTICLE, Grade.INITIAL):
+            last -= 1
+        return last
+
+    def has_credential_behind(self, last: int) -> bool:
+        behind = self.words[last + 1] if last + 1 < len(self.words) else None
+        if behind is None or self.words[last].is_possessive:
+            return False
+        key = behind.facts.key
+        gap = self.text[self.words[last].end : behind.start]
+        if gap not in (", ", " ", ",") or len(key) > 6:
+            return False
+        written = self.text[behind.start : behind.end]
+        if key in cues.CREDENTIALS:
+            if key in cues.DOUBTFUL_CREDENTIALS:
+                return written.isupper() and "," in gap
+            return not written.islower() or "," in gap or key in cues.SURE_CREDENTIALS
+        return self.text[behind.start : behind.start + 4] in cues.DOTTED_CREDENTIALS
+
+    def next_name(self, at: int) -> int:
+        """Return the next word of the run that is neither initial nor particle; 0 if none is near."""
+        after = at + 1
+        while after <= self.last and self.facts(after).grade in (Grade.INITIAL, Grade.PARTICLE):
+            after += 1
+        return after if after <= self.last and after - at <= 4 else 0
+
+    def acts(self, last: int) -> bool:
+        """Return whether words behind the name show a person: a verb, a possession, an age or a relative clause."""
+        word = self.words[last]
+        if last + 1 >= len(self.words):
+            return False
+        behind = self.words[last + 1]
+        if behind.facts.case is not (Case.CAPS if self.case is Case.CAPS else Case.LOWER) and len(behind.facts.key) > 1:
+            return False
+        gap = self.text[word.end : behind.start]
+        if word.is_possessive:
+            return gap in ("'s ", "’s ", "'S ", "’S ")
+        if gap == " ":
+            return behind.facts.key in cues.HUMAN_VERBS
+        return gap == ", " and behind.facts.key in ("a", "an", "who", "whose", "aged", "age", "our", "his", "her")
+
+    def stands_free(self) -> bool:
+        """Return whether the name begins a line, sentence or clause, with no article, adjective or name before it."""
+        if self.opens_sentence(self.first):
+            return True
+        before = self.words[self.first - 1]
+        gap = self.text[before.end : self.words[self.first].start]
+        if gap.strip():
+            return gap.strip() in (",", ";", "(", '"', "...")
+        return (
+            before.facts.key in cues.JOINING
+            or before.facts.key in cues.OPENERS
+            or (before.facts.case is Case.LOWER and before.facts.key in cues.WEAK)
+        )
+
+    def precedes_capital(self) -> bool:
+        """Return whether a word that is not in lower case, or a hyphen, follows the first word directly."""
+        if self.first + 1 >= len(self.words):
+            return False
+        behind = self.words[self.first + 1]
+        gap = self.text[self.words[self.first].end : behind.start]
+        return gap == "-" or (gap == " " and behind.facts.case is not Case.LOWER)
+
+    def is_thing(self, first: int, last: int) -> bool:
+        """Return whether the name is part of a disease, device, scale, place or firm."""
+        end = self.words[last].end
+        if is_eponym(self.text, self.words[first].start, end):
+            return True
+        if last + 1 >= len(self.words):
+            return False
+        behind = self.words[last + 1]
+        gap = self.text[end : behind.start]
+        if gap not in (" ", "'s ", "’s ", "-", "/", " & "):
+            return False
+        return (
+            gap in ("-", "/", " & ") and behind.facts.case in (Case.TITLE, Case.CAPS)
+        ) or behind.facts.key in cues.NOT_BEHIND
+
+    def follows_place(self, first: int) -> bool:
+        """Return whether a word before the name makes it a place, or is attached to it by a hyphen, slash or ``&``."""
+        start = self.words[first].start
+        if self.text[start - 1 : start] in ("-", "/", "&"):
+            return True
+        if not first:
+            return False
+        before = self.words[first - 1]
+        return (
+            before.facts.key in cues.NOT_BEFORE
+            and (before.facts.case is not Case.LOWER or before.facts.key in ("st", "saint", "mt"))
+            and self.text[before.end : start] in (" ", ". ")
+        )
+
+    def opens_line(self, *, is_strict: bool = False) -> bool:
+        start = self.words[self.first].start
+        line = self.text.rfind("\n", max(start - 8, 0), start) + 1
+        head = self.text[line:start] if line or start <= 8 else "x"
+        if not head.strip(" \t-*•#>0123456789.)("):
+            return True
+        return not is_strict and self.text[max(start - 3, 0) : start].rstrip().endswith((":", "("))
+
+    def opens_sentence(self, at: int) -> bool:
+        before = self.text[max(self.words[at].start - 4, 0) : self.words[at].start]
+        stripped = before.rstrip(" \t\"'(-*•")
+        return not stripped or stripped[-1] in ".!?:;\n"
+
+
+def is_new(facts: Facts) -> bool:
+    """Return whether a word in no list is also no inflected form, compound or misspelling of a listed word."""
+    return len(facts.key) > 3 and not is_like_a_word(facts.key)
+
+
+def _case_from(words: Sequence[Word], first: int) -> Case:
+    """Return the case of the first word that is neither an initial nor a particle; those match any case."""
+    for at in range(first, min(first + 4, len(words))):
+        facts = words[at].facts
+        if facts.grade is not Grade.PARTICLE and facts.case is not Case.INITIAL:
+            return facts.case
+    return words[first].facts.case
