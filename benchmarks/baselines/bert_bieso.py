@@ -22,8 +22,9 @@ from tag_schemes import allowed, tag_names
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
+from deid_export.data.fresh_values import Rates
 from deid_export.data.gazetteers import Gazetteers, load_gazetteers
-from deid_export.data.resample import Rates, Resampler
+from deid_export.data.resample import Resampler
 from deid_export.model.precision import autocast
 from deid_export.model.tagger import CLASSIFIER_DROPOUT, load_base
 from deid_export.train.batches import IGNORED, WIDTHS, Batch, collate

@@ -25,8 +25,9 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from deid_export.data.fresh_values import Rates
 from deid_export.data.gazetteers import load_gazetteers
-from deid_export.data.resample import Rates, Resampler
+from deid_export.data.resample import Resampler
 from deid_export.model.tagger import load_base
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.audit.word_tags import Words, sentence_words, spans_of_tags, tag_words

@@ -126,10 +126,10 @@ def drawn_options(made: DamagedInput, choose: random.Random) -> list[str]:
 def judged(made: DamagedInput, out: Path, code: int | None, said: str) -> dict[str, Any]:
     """Return what the run says that it did, and the promises that it broke."""
     manifest, quarantine = manifest_path(out), quarantine_path(out)
-    told = [path.read_text(encoding="utf-8") if path.exists() else "" for path in (manifest, quarantine)]
-    notes = json.loads(told[0])["notes"] if told[0] else {"read": 0, "written": 0, "quarantined": 0}
+    written = [path.read_text(encoding="utf-8") if path.exists() else "" for path in (manifest, quarantine)]
+    notes = json.loads(written[0])["notes"] if written[0] else {"read": 0, "written": 0, "quarantined": 0}
     is_written = code in (0, 1)
-    held_back = told[1].count("\n")
+    held_back = written[1].count("\n")
     broken = {
         "hung": code is None,
         "bad_exit_code": code not in (0, 1, 2, None),
@@ -142,7 +142,7 @@ def judged(made: DamagedInput, out: Path, code: int | None, said: str) -> dict[s
             or (code == 1) != (held_back > 0)
         ),
         "lost": is_written and made.expected_read is not None and notes["read"] != made.expected_read,
-        "marker_shown": any(marker in place for place in (said, *told) for marker in made.markers),
+        "marker_shown": any(marker in place for place in (said, *written) for marker in made.markers),
         "left_after_error": not is_written and any(path.exists() for path in (out, manifest, quarantine)),
     }
     return {

@@ -33,8 +33,8 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedNote]:
             note = AnnotatedNote(
                 note_id, _name(place, row, "patient", ""), _string(place, row, "type", ""), text, tuple(sorted(spans))
             )
-        for span, told in zip(spans, row["spans"], strict=True):
-            if "text" in told and told["text"] != text[span.start : span.end]:
+        for span, row_span in zip(spans, row["spans"], strict=True):
+            if "text" in row_span and row_span["text"] != text[span.start : span.end]:
                 raise InputError(
                     f"{named}: the text given with gold span [{span.start}, {span.end}) is not what stands there; "
                     "offsets must count code points, not bytes or UTF-16 units"

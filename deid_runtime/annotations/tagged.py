@@ -157,8 +157,8 @@ def _marked(note: AnnotatedNote) -> str:
 
 
 def _header_line(kind: str, attributes: Mapping[str, str]) -> str:
-    told = " ".join(f"{name}={_quoted(value)}" for name, value in attributes.items() if value)
-    return f"%% {kind} {told}"
+    pairs = " ".join(f"{name}={_quoted(value)}" for name, value in attributes.items() if value)
+    return f"%% {kind} {pairs}"
 
 
 def _quoted(value: str) -> str:

@@ -26,7 +26,7 @@ from deid_runtime.lexicon.name_slots import (
     meant_words,
     start_of_name,
 )
-from deid_runtime.merging.usernames import LogInNames
+from deid_runtime.merging.usernames import UsernameFinder
 from deid_runtime.spans import Span
 
 #: Minimum score of a span to propagate. A propagated span has the score of the span it repeats.
@@ -72,7 +72,7 @@ def propagate(text: str, spans: Sequence[Span]) -> list[Span]:
     if not (names or wholes):
         return []
     words = [match.span() for match in _WORD.finditer(text)]
-    found = {*names.find(words), *wholes.find(words), *LogInNames(text, persons).find(words)}
+    found = {*names.find(words), *wholes.find(words), *UsernameFinder(text, persons).find(words)}
     return sorted(_outside(found, spans))
 
 

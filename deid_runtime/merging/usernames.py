@@ -30,7 +30,7 @@ _FEWEST_BEHIND_ANY: Final = 4
 _KEY: Final = 4  # letters of a prefix that rules out most words quickly
 
 
-class LogInNames:
+class UsernameFinder:
     """Finds the usernames that can be built from the names that ``spans`` of ``text`` mark."""
 
     def __init__(self, text: str, spans: Iterable[Span]) -> None:

@@ -27,18 +27,18 @@ TRACE: Final = "model:trace"
 _WEAK: Final = (("pattern:weak",), ("rule:people:weak",))
 
 
-def settle_doubts(found: Sequence[Span], told: Sequence[Span], read: Sequence[Sentence]) -> list[Span]:
-    """Return ``found`` and ``told`` without traces and without the weak spans that the models deny.
+def settle_doubts(found: Sequence[Span], from_models: Sequence[Span], read: Sequence[Sentence]) -> list[Span]:
+    """Return ``found`` and ``from_models`` without traces and without the weak spans that the models deny.
 
-    ``found`` are the spans of all detectors but the models. ``told`` are the spans and traces of the models. ``read``
-    are the sentences that the models have read.
+    ``found`` are the spans of all detectors but the models, ``from_models`` the spans and traces of the models, and
+    ``read`` the sentences that the models have read.
     """
     weak = [span for span in found if span.sources in _WEAK]
-    spans = [span for span in told if TRACE not in span.sources]
+    spans = [span for span in from_models if TRACE not in span.sources]
     if not weak:
         return [*found, *spans]
     others = [span for span in found if span.sources not in _WEAK]
-    backed = covered([*told, *others])
+    backed = covered([*from_models, *others])
     seconded = covered([*spans, *others])
     seen = covered(read)
     denied = {

@@ -128,10 +128,10 @@ def instruction_set(processor: Path = Path("/proc/cpuinfo")) -> str:
 def _processor_flags(processor: Path) -> frozenset[str]:
     """Return the flags of the processor; empty when the system does not list them."""
     try:
-        told = processor.read_text(encoding="utf-8", errors="replace")
+        content = processor.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return frozenset()
-    return frozenset(next((line.split() for line in told.splitlines() if line.startswith("flags")), ()))
+    return frozenset(next((line.split() for line in content.splitlines() if line.startswith("flags")), ()))
 
 
 _EXTENSIONS: Final = ("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16")

@@ -48,9 +48,9 @@ def _altered(
     # From right to left, so that offsets on the left stay valid.
     for start, end, kind in sorted(constraints.in_surrogate(label, value), reverse=True):
         if kind == "street":
-            told = [word for word in words_of(value) if word.form.isalpha() and word.form not in DIRECTIONS]
+            words = [word for word in words_of(value) if word.form.isalpha() and word.form not in DIRECTIONS]
             # In Court Square both words are street kinds: use the first as the name.
-            name = next((word for word in told if street_word(word.form) not in STREET_KINDS), told[0])
+            name = next((word for word in words if street_word(word.form) not in STREET_KINDS), words[0])
             start, end = name.start, name.end
         value = value[:start] + _other_spelling(value[start:end], constraints, avoid) + value[end:]
     if label in MOVING_LABELS or normal_form(value) not in originals:
@@ -84,5 +84,5 @@ def _other_state(value: str, avoid: Collection[str]) -> str:
         return changed(value)
     index, form = found
     order = [*states[index + 1 :], *states[:index]]
-    free = (s for s in order if not {normal_form(told) for told in (s.code, s.name, s.short)} & set(avoid))
+    free = (s for s in order if not {normal_form(each) for each in (s.code, s.name, s.short)} & set(avoid))
     return case_like(getattr(next(free, order[0]), form), value)

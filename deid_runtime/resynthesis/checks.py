@@ -75,10 +75,10 @@ def form_of(label: str, value: str) -> str:
     ``SMITH-Jones, 14`` is ``A-Aa, 99``, and the date ``14 March 2019`` is ``9 Aa 9999``.
     """
     pieces = _PIECE.findall(value)
-    told = [_piece_form(piece) for piece in pieces[:_MOST_PIECES]]
+    forms = [_piece_form(piece) for piece in pieces[:_MOST_PIECES]]
     if label in MOVING_LABELS:
-        told = ["9" if piece == "99" else piece for piece in told]
-    return "".join(told) + ("…" if len(pieces) > _MOST_PIECES else "")
+        forms = ["9" if piece == "99" else piece for piece in forms]
+    return "".join(forms) + ("…" if len(pieces) > _MOST_PIECES else "")
 
 
 def _piece_form(piece: str) -> str:

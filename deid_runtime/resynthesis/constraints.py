@@ -168,10 +168,10 @@ def _streets_outside(
     firsts = {pair[0] for pair in streets}
     joined = [not text[left.end : right.start].strip(" .") for left, right in pairwise(words)] + [False]
     for index, word in enumerate(words):
-        told = street_word(word.form)
-        if told not in firsts or not told.isalpha():
+        kind = street_word(word.form)
+        if kind not in firsts or not kind.isalpha():
             continue
-        pair = [told]
+        pair = [kind]
         for place in range(index, min(index + _MOST_STREET_WORDS, len(words)) - 1):
             if not joined[place]:
                 break

@@ -170,15 +170,15 @@ def street_pairs(value: str) -> Iterator[tuple[str, ...]]:
 
     House numbers, compass points, flats and boxes are left out.
     """
-    told: list[str] = []
+    forms: list[str] = []
     for index, word in enumerate(words_of(value)):
         if word.form in _UNITS and index:
             break
         is_house_number = index == 0 and word.form.isdecimal()
         if word.form not in DIRECTIONS and word.form not in _UNITS and not is_house_number:
-            told.append(street_word(word.form))
-    if len(told) > 1 and not STREET_KINDS.isdisjoint(told):
-        yield tuple(told)
+            forms.append(street_word(word.form))
+    if len(forms) > 1 and not STREET_KINDS.isdisjoint(forms):
+        yield tuple(forms)
 
 
 def street_word(form: str) -> str:

@@ -22,8 +22,8 @@ def replace_record(
     ``patient`` is the id in the notes; ``avoid`` are the normal forms that were avoided there.
     """
     fields = {field.name: value for name, value in record.fields.items() if (field := field_of(name)) and value.strip()}
-    told = [name for name in fields if name in _LABELS and name not in _ADDRESS]
-    lines = [[name] for name in told] + [[name for name in _ADDRESS if name in fields]]
+    present = [name for name in fields if name in _LABELS and name not in _ADDRESS]
+    lines = [[name] for name in present] + [[name for name in _ADDRESS if name in fields]]
     text, names, spans = "", [], []
     for line in lines:
         for name in line:

@@ -10,7 +10,6 @@ the same versions.
 """
 
 import dataclasses
-import hashlib
 import logging
 import shutil
 from collections.abc import Sequence
@@ -18,10 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from deid_export.adapt.dev_words import DevWords
 from deid_export.adapt.ensemble import load_registered
 from deid_export.adapt.error_space import (
     ErrorSentence,
@@ -32,8 +30,6 @@ from deid_export.adapt.error_space import (
     write_errors,
 )
 from deid_export.adapt.grading import (
-    NONE,
-    OTHER,
     OWN,
     HeadWords,
     best_threshold,
@@ -66,24 +62,19 @@ from deid_export.adapt.versions import (
     weights_sha256,
 )
 from deid_export.data.corpus import corpus_digest
-from deid_export.model.engine import TorchEngine, window_scores
+from deid_export.model.engine import TorchEngine
 from deid_export.train.batches import StreamSettings
 from deid_export.train.training import Data, TrainSettings, tune_heads
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import ModelError, SettingsError
-from deid_runtime.evaluation.tokens import label_tokens
-from deid_runtime.labels import HEAD_OF, HEADS
-from deid_runtime.models.engines import Engine
+from deid_runtime.labels import HEADS
 from deid_runtime.models.manifest import sha256_of
 from deid_runtime.settings import Settings
-from deid_runtime.text.sentences import split_sentences
-from deid_runtime.text.windows import Window, WordEncoder, make_windows
+from deid_runtime.text.windows import WordEncoder
 
 _log = logging.getLogger(__name__)
 
-_HEADS: Final = tuple(HEADS)
 _TOKENIZER: Final = "tokenizer.json"
-_BATCH_WINDOWS: Final = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -349,36 +340,6 @@ def _choose(folder: Path, registry: Registry) -> Registry:
             together = combined([words_of(registry.find(head, name)) for name in chosen[head]])
             thresholds[head] = best_threshold(together).threshold
     return dataclasses.replace(registry, chosen=chosen, thresholds=thresholds)
-
-
-class DevWords:
-    """The words of the dev notes, in the same windows as when serving; no rule removes a sentence."""
-
-    def __init__(self, notes: Sequence[AnnotatedNote], encoder: WordEncoder) -> None:
-        rows: list[tuple[Window, NDArray[np.int64]]] = []
-        for note in notes:
-            heads = [_HEADS.index(HEAD_OF[span.label]) for span in note.spans]
-            for window in make_windows(note.text, split_sentences(note.text), encoder):
-                offsets = np.array([window.starts, window.ends], dtype=np.int64).T
-                rows.append((window, label_tokens(offsets, note.spans, heads)))
-        rows.sort(key=lambda row: len(row[0].ids))
-        self._windows = [window for window, _ in rows]
-        self._gold = np.concatenate([gold for _, gold in rows])
-        self._pad = encoder.pad
-        # Covers the notes and their windows: scores from other windows cannot be compared word by word.
-        digest = hashlib.sha256(corpus_digest(notes).encode())
-        for window in self._windows:
-            digest.update(repr((window.ids, window.types, window.positions)).encode())
-        self.sha256 = digest.hexdigest()
-
-    def gold(self, head: str) -> NDArray[np.uint8]:
-        """Return the gold class of each word for ``head``: uint8 (words,), NONE, OWN or OTHER."""
-        own = self._gold == _HEADS.index(head)
-        return np.where(self._gold < 0, NONE, np.where(own, OWN, OTHER)).astype(np.uint8)
-
-    def scores(self, engine: Engine) -> list[NDArray[np.float16]]:
-        """Return the score of every word, one array (words,) per branch of ``engine``, in its order."""
-        return [scores.astype(np.float16) for scores in window_scores(engine, self._windows, self._pad)]
 
 
 def table(registry: Registry) -> str:

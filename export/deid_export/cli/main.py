@@ -14,10 +14,11 @@ from deid_export.cli.repository import repository
 from deid_export.cli.review import review
 from deid_export.cli.select import corrections, select
 from deid_export.cli.train import train
+from deid_runtime.cli.completion import completion_of
 from deid_runtime.system.process_privacy import keep_private
 
 
-@click.group(cls=ReportingGroup)
+@click.group(cls=ReportingGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.option("--verbose", is_flag=True, help="Log what is done, to stderr.")
 def main(verbose: bool) -> None:
     """Train the models that `deid` serves, and adapt them to your own notes.
@@ -46,6 +47,7 @@ def adapt() -> None:
 
 main.add_command(train)
 main.add_command(recipe)
+main.add_command(completion_of("deid-export"))
 for command in (corpora.check, corpora.card, corpora.convert, corpora.mark_prose):
     corpus.add_command(command)
 for command in (

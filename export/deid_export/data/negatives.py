@@ -66,7 +66,7 @@ def screened_sentences(paths: Sequence[Path], lists: Gazetteers) -> list[list[st
 
     ``paths`` are ``.jsonl.gz`` files whose rows have ``text`` or ``note``. Raises SourceError for a row with neither.
     """
-    return screened(_texts(paths), lists)
+    return screened(each_text(paths), lists)
 
 
 def screened(texts: Iterable[str], lists: Gazetteers) -> list[list[str]]:
@@ -79,7 +79,11 @@ def screened(texts: Iterable[str], lists: Gazetteers) -> list[list[str]]:
     return [row for row in rows if row]
 
 
-def _texts(paths: Sequence[Path]) -> Iterator[str]:
+def each_text(paths: Sequence[Path]) -> Iterator[str]:
+    """Yield the texts of ``.jsonl.gz`` files whose rows have ``text`` or ``note``.
+
+    Raises SourceError for a row with neither.
+    """
     for path in paths:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             for line in lines:

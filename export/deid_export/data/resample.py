@@ -5,102 +5,20 @@ same label and form. A part of a name is always replaced by the same part within
 stays equal to `Smith` in the heading. Case, initials, punctuation and order stay. A share of the values is kept.
 """
 
-import calendar
 import random
 import re
 import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from deid_export.data import fresh_values as fresh
+from deid_export.data.fresh_values import Rates, formed_like, ordinal
 from deid_export.data.gazetteers import Gazetteers
 from deid_runtime.annotations.note import AnnotatedNote
-from deid_runtime.lexicon.calendar_words import ENGLISH_SHORT, WEEKDAYS
-from deid_runtime.lexicon.numbers import ONES, TEENS, TENS
-from deid_runtime.lexicon.states import states
-from deid_runtime.lexicon.vocabulary import particles
+from deid_runtime.lexicon.numbers import TENS
 from deid_runtime.spans import Span
 
-_KEPT_NAME_PARTS = frozenset(particles("train"))
-_MONTHS = [calendar.month_name[i] for i in range(1, 13)]
-_MONTH_SHORT = [m[:3] for m in _MONTHS]
-_DAYS = list(calendar.day_name)
-_DAY_SHORT = list(dict.fromkeys((*WEEKDAYS[ENGLISH_SHORT], *WEEKDAYS["english short, weds"])))
-_HOLIDAYS = (
-    "Christmas|Christmas Eve|Thanksgiving|Easter|Labor Day|Memorial Day|the Fourth of July|July 4th|New Year's|"
-    "New Year's Eve|Halloween|Valentine's Day|Mother's Day|Father's Day|Veterans Day|Presidents' Day|MLK Day|"
-    "Columbus Day|Juneteenth|Good Friday|Passover|Rosh Hashanah|Yom Kippur|Hanukkah|Ramadan|Eid|Diwali|"
-    "Lunar New Year|Chinese New Year|Boxing Day|St. Patrick's Day|Mardi Gras|Ash Wednesday|Palm Sunday|"
-    "Cinco de Mayo|Canada Day|ANZAC Day|Kwanzaa|Groundhog Day|xmas"
-).split("|")
-_ONES = ONES + TEENS
-_STATES = [(state.code, state.name) for state in states("train")]
-_STATE_DOTTED = (
-    "Ala.|Ariz.|Ark.|Calif.|Colo.|Conn.|Del.|Fla.|Ga.|Ill.|Ind.|Kan.|Ky.|La.|Mass.|Md.|Mich.|Minn.|Miss.|Mo.|"
-    "Mont.|Neb.|Nev.|N.H.|N.J.|N.M.|N.Y.|N.C.|N.D.|Okla.|Ore.|Pa.|R.I.|S.C.|S.D.|Tenn.|Tex.|Va.|Vt.|Wash.|W.Va.|"
-    "Wis.|Wyo."
-).split("|")
-_OTHER_COUNTRIES = (
-    "USA|U.S.|United States|UK|England|Scotland|Wales|Ireland|Puerto Rico|Mexico|Canada|Vietnam|Philippines|"
-    "Guatemala|Haiti|India|China|Korea|Somalia|Ethiopia|Nigeria|Ghana|Ukraine|Russia|Poland|Germany|Italy|"
-    "Jamaica|Cuba|El Salvador|Honduras|Dominican Republic|Brazil"
-).split("|")
-_TLDS = (
-    "com com com org org net edu gov us info health care co.uk org.uk nhs.uk ca com.au ie co.nz io me biz de in"
-).split()
-_HOST_WORDS = (
-    "mail health care med clinic portal web secure my chart home patient online north valley river city blue "
-    "first family metro lake summit fast net box link post data lab school law bay inbox zone"
-).split()
-_STREET_SUFFIXES = (
-    "Street St Avenue Ave Road Rd Drive Dr Lane Ln Court Ct Boulevard Blvd Place Pl Way Circle Cir Terrace Ter "
-    "Parkway Pkwy Trail Trl Highway Hwy Square Loop Alley Row Crescent Close Pike Run Path Hollow Ridge Point "
-    "St. Ave. Rd. Dr. Ln. Blvd."
-).split()
-_SUFFIX_KEYS = frozenset(s.lower().rstrip(".") for s in _STREET_SUFFIXES)
-_STREET_KEPT = frozenset(
-    "n s e w ne nw se sw north south east west apt apartment unit ste suite fl floor po box p o rr rural route lot "
-    "bldg and the of county cty state hwy highway no rm room 1st 2nd 3rd".split()
-)
-_FACILITY_SHAPES = (
-    "{place} General Hospital|{place} Medical Center|{saint} Hospital|{saint} Medical Center|"
-    "{name} Memorial Hospital|{place} Clinic|{name} Clinic|{place} Regional Medical Center|"
-    "{place} Family Medicine|{place} Community Hospital|{name} Pharmacy|{place} Nursing & Rehab|"
-    "{place} Care Center|{place} Dialysis|{place} Pediatrics|{place} Cardiology Associates|"
-    "{name} Children's Hospital|{place} VA Medical Center|{place} VA|{place} Surgery Center|{place} Hospice|"
-    "{place} Home Health|{place} Urgent Care|{place} Imaging|{place} Orthopaedics|University of {place}|"
-    "{place} Health System|{place} Eye Institute|{saint}|{name} Institute|{place} Manor|{place} Assisted Living|"
-    "{place} Women's Health|{place} Behavioral Health|{place} Oncology|{place} Rehab|{place} Physical Therapy|"
-    "{place} Health Dept|{place} Family Practice|{place} Infirmary"
-).split("|")
-_ORG_SHAPES = (
-    "{place} High School|{name} Elementary|{place} Middle School|{saint} Church|First Baptist Church of {place}|"
-    "{name} & {name}|{name} Construction|{name} Trucking|{name} Law Firm|{place} Police Department|"
-    "{place} Sheriff's Office|{name} & Sons|{place} Fire Dept|{place} EMS|{place} Ambulance|"
-    "{place} State University|{name} Foods|{name} Insurance|{place} Power & Light|{name} Funeral Home|"
-    "{place} Senior Center|{place} School District|{place} United Methodist|{place} Rotary|{name} Electric|"
-    "{place} Tigers|{place} Farm Bureau|{name} Logistics|{place} Transit|{place} Shelter|"
-    "{place} Correctional Facility|{name} Auto Body|{place} Credit Union|{name} Plumbing|{place} Mill|"
-    "{name} Farms|{place} Community College|{name} Medical Supply"
-).split("|")
-_SAINTS = (
-    "Mary Joseph Luke John Anthony Vincent Elizabeth Francis Jude Agnes Mark Rita Thomas Anne Michael Raphael Clare"
-).split()
 _WORD = re.compile(r"[^\W\d_]+|\d+")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rates:
-    """How often each change is made, as a share of notes or of spans."""
-
-    keep: float = 0.25  # a value of a note stays unchanged
-    ambiguous_name: float = 0.08  # a name part is a word that is also a name
-    world_name: float = 0.22  # a name part comes from the list of another country
-    misspelt_name: float = 0.04
-    new_form: float = 0.25  # dates and phone numbers get another format of their kind
-    upper_note: float = 0.06
-    lower_note: float = 0.06
-    joined: float = 0.05  # a span loses the space beside it (run-together text)
-    noise: float = 0.006  # a letter outside spans is dropped, doubled or changed, in one note out of four
 
 
 @dataclass
@@ -172,7 +90,7 @@ class Resampler:
             keep = self._rng.random() < self._rates.keep
             new = value if keep else self._by_label.get(label, self._identifier)(value, memory)
             memory.values[key] = new if new.strip() == new and new and "\n" not in new else value
-        return _like(memory.values[key], value) if label in {"PATIENT", "DOCTOR"} else memory.values[key]
+        return formed_like(memory.values[key], value) if label in {"PATIENT", "DOCTOR"} else memory.values[key]
 
     # Names ---------------------------------------------------------------------------------------------------------
 
@@ -182,7 +100,7 @@ class Resampler:
         def part(match: re.Match[str]) -> str:
             word = match[0]
             key = word.lower()
-            if word.isdigit() or (key in _KEPT_NAME_PARTS and len(words) > 1):
+            if word.isdigit() or (key in fresh.KEPT_NAME_PARTS and len(words) > 1):
                 return word
             if len(word) == 1 or (word.isupper() and len(word) <= 3 and len(words) == 1):
                 return "".join(self._letter(letter) for letter in word)
@@ -190,7 +108,7 @@ class Resampler:
                 # The last word, or the one before a comma, is a family name.
                 family = match.end() == len(value) or value[match.end() : match.end() + 1] == ","
                 memory.names[key] = self._name_part(family if len(words) > 1 else self._rng.random() < 0.6)
-            return _like(memory.names[key], word)
+            return formed_like(memory.names[key], word)
 
         return _WORD.sub(part, value)
 
@@ -233,13 +151,13 @@ class Resampler:
         if re.fullmatch(r"\d0'?s", value):
             return str(rng.randrange(2, 10) * 10) + value[2:]
         words = value.lower().split("-")
-        if words[0] in _ONES or words[0] in TENS:
+        if words[0] in fresh.NUMBER_WORDS or words[0] in TENS:
             new = rng.choice(TENS)
             if rng.random() < 0.6:
-                new += rng.choice("- ") + rng.choice(_ONES[:9])
+                new += rng.choice("- ") + rng.choice(fresh.NUMBER_WORDS[:9])
             elif rng.random() < 0.4:
-                new = rng.choice(_ONES)
-            return _like(new, value)
+                new = rng.choice(fresh.NUMBER_WORDS)
+            return formed_like(new, value)
         return self._digits(value, memory)
 
     def _date(self, value: str, memory: _NoteMemory) -> str:
@@ -247,23 +165,23 @@ class Resampler:
         numeric = re.fullmatch(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{2}|\d{4})", value)
         if numeric and rng.random() < self._rates.new_form:
             return self._new_date()
-        if value.lower() in {h.lower() for h in _HOLIDAYS}:
-            return _like(rng.choice(_HOLIDAYS), value)
+        if value.lower() in {h.lower() for h in fresh.HOLIDAYS}:
+            return formed_like(rng.choice(fresh.HOLIDAYS), value)
 
         def part(match: re.Match[str]) -> str:
             word = match[0]
             if word.isdigit():
                 return self._date_number(word, value[match.end() : match.end() + 2].lower(), match.start() == 0)
             low = word.lower()
-            for table in (_MONTHS, _MONTH_SHORT, _DAYS, _DAY_SHORT):
+            for table in (fresh.MONTHS, fresh.MONTH_SHORT, fresh.DAYS, fresh.DAY_SHORT):
                 if any(low == entry.lower() for entry in table):
-                    return _like(rng.choice(table), word)
+                    return formed_like(rng.choice(table), word)
             if low in {"sept", "thur", "weds", "tues", "thurs"}:
-                return _like(rng.choice(_MONTH_SHORT if low == "sept" else _DAY_SHORT), word)
+                return formed_like(rng.choice(fresh.MONTH_SHORT if low == "sept" else fresh.DAY_SHORT), word)
             return word
 
         new = re.sub(r"[^\W\d_]+|\d+", part, value)
-        return re.sub(r"\b(\d{1,2})(st|nd|rd|th)\b", lambda m: m[1] + _ordinal(int(m[1])), new, flags=re.IGNORECASE)
+        return re.sub(r"\b(\d{1,2})(st|nd|rd|th)\b", lambda m: m[1] + ordinal(int(m[1])), new, flags=re.IGNORECASE)
 
     def _date_number(self, word: str, after: str, first: bool) -> str:
         rng = self._rng
@@ -285,14 +203,14 @@ class Resampler:
     def _new_date(self) -> str:
         rng = self._rng
         year, month, day = rng.randrange(1925, 2031), rng.randrange(1, 13), rng.randrange(1, 29)
-        yy, name = f"{year % 100:02d}", _MONTHS[month - 1]
+        yy, name = f"{year % 100:02d}", fresh.MONTHS[month - 1]
         form = rng.randrange(14)
         return (
             f"{month}/{day}/{year}", f"{month:02d}/{day:02d}/{yy}", f"{year}-{month:02d}-{day:02d}",
             f"{day:02d}.{month:02d}.{year}",
             f"{name} {day}, {year}", f"{name[:3]} {day}, {year}", f"{day}-{name[:3]}-{yy}", f"{day} {name} {year}",
             f"{day:02d}{name[:3].upper()}{year}",
-            f"{month}-{day}-{yy}", f"{name} {day}{_ordinal(day)}, {year}", f"{month}/{day}",
+            f"{month}-{day}-{yy}", f"{name} {day}{ordinal(day)}, {year}", f"{month}/{day}",
             f"{name[:3]} {day}", f"{day:02d}/{month:02d}/{year}",
         )[form]  # fmt: skip
 
@@ -337,10 +255,12 @@ class Resampler:
 
     def _host(self) -> str:
         rng = self._rng
-        words = [rng.choice((rng.choice(_HOST_WORDS), self._name_part(True), rng.choice(self._lists.cities))).lower()
-                 for _ in range(rng.choice((1, 2, 2)))]  # fmt: skip
+        words = [
+            rng.choice((rng.choice(fresh.HOST_WORDS), self._name_part(True), rng.choice(self._lists.cities))).lower()
+            for _ in range(rng.choice((1, 2, 2)))
+        ]
         host = re.sub(r"[^a-z0-9-]", "", rng.choice(("", "-")).join(words)) or "mail"
-        return f"{host}.{rng.choice(_TLDS)}"
+        return f"{host}.{rng.choice(fresh.TLDS)}"
 
     def _email(self, value: str, memory: _NoteMemory) -> str:
         rng = self._rng
@@ -348,7 +268,7 @@ class Resampler:
         local = rng.choice(
             (f"{given}.{family}", f"{given[0]}{family}", f"{family}{rng.randrange(100)}", f"{given}_{family}",
              f"{given}{rng.randrange(2020)}",
-             rng.choice(_HOST_WORDS) + rng.choice(_HOST_WORDS))
+             rng.choice(fresh.HOST_WORDS) + rng.choice(fresh.HOST_WORDS))
         )  # fmt: skip
         at = re.search(r"\s*(?:@|[(\[]\s*at\s*[)\]]|\bat\b)\s*", value, re.IGNORECASE)
         new = local + (at[0] if at else "@") + self._host()
@@ -373,16 +293,18 @@ class Resampler:
             low = word.lower()
             if word.isdigit():
                 return self._draw_digits(word)
-            if low in _SUFFIX_KEYS and match.start() > 0:
-                return _like(rng.choice(_STREET_SUFFIXES).rstrip("."), word) if rng.random() < 0.5 else word
-            if low in _STREET_KEPT or len(word) <= 2:
+            if low in fresh.SUFFIX_KEYS and match.start() > 0:
+                return formed_like(rng.choice(fresh.STREET_SUFFIXES).rstrip("."), word) if rng.random() < 0.5 else word
+            if low in fresh.STREET_KEPT or len(word) <= 2:
                 return word
             drawn = rng.choice(
                 (self._name_part(True), rng.choice(self._lists.cities), rng.choice(self._lists.ambiguous),
                  rng.choice(self._lists.streets))
             )  # fmt: skip
-            kept = [w for w in re.findall(r"[^\W\d_]{3,}", drawn) if w.lower() not in _SUFFIX_KEYS | _STREET_KEPT]
-            return _like(kept[0], word) if kept else word
+            kept = [
+                w for w in re.findall(r"[^\W\d_]{3,}", drawn) if w.lower() not in fresh.SUFFIX_KEYS | fresh.STREET_KEPT
+            ]
+            return formed_like(kept[0], word) if kept else word
 
         return re.sub(r"[^\W\d_]+|\d+(?!st|nd|rd|th)", part, value)
 
@@ -391,15 +313,15 @@ class Resampler:
         drawn = self._rng.choice(self._lists.cities if self._rng.random() < 0.75 else self._lists.cities_world)
         if county:
             drawn = f"{drawn} {county[0]}" if county.start() else f"{county[0]} of {drawn}"
-        return _like(drawn, value)
+        return formed_like(drawn, value)
 
     def _state(self, value: str, memory: _NoteMemory) -> str:
         if value.endswith("."):
-            return self._rng.choice(_STATE_DOTTED)
+            return self._rng.choice(fresh.STATE_DOTTED)
         if len(value) <= 3:
-            short = self._rng.choice(_STATES)[0]
+            short = self._rng.choice(fresh.STATES)[0]
             return short if value.isupper() else short.title() if value[0].isupper() else short.lower()
-        return _like(self._rng.choice(_STATES)[1], value)
+        return formed_like(self._rng.choice(fresh.STATES)[1], value)
 
     def _country(self, value: str, memory: _NoteMemory) -> str:
         demonym = value.lower() in {d.lower() for d in self._lists.demonyms} or re.search(
@@ -407,9 +329,9 @@ class Resampler:
         )
         lists = self._lists
         drawn = self._rng.choice(lists.demonyms) if demonym else self._rng.choice(
-            lists.countries if self._rng.random() < 0.6 else _OTHER_COUNTRIES
+            lists.countries if self._rng.random() < 0.6 else fresh.OTHER_COUNTRIES
         )  # fmt: skip
-        return _like(drawn, value)
+        return formed_like(drawn, value)
 
     def _proper_words(self, value: str, share: float) -> str:
         """Replace the words that are not common English by places and names, and digits by digits."""
@@ -423,7 +345,7 @@ class Resampler:
             acronym = word.isupper() and len(word) <= 5 and len(value) > len(word)
             if len(word) < 3 or acronym or (common and rng.random() < 0.93) or rng.random() > share:
                 return word
-            return _like(self._place_word(), word)
+            return formed_like(self._place_word(), word)
 
         return _WORD.sub(part, value)
 
@@ -440,7 +362,7 @@ class Resampler:
         return rng.choice(shapes).format(
             place=rng.choice(self._lists.cities),
             name=self._name_part(True),
-            saint=rng.choice(("St. ", "Saint ", "St ")) + rng.choice(_SAINTS),
+            saint=rng.choice(("St. ", "Saint ", "St ")) + rng.choice(fresh.SAINTS),
         )
 
     def _hospital(self, value: str, memory: _NoteMemory) -> str:
@@ -450,10 +372,10 @@ class Resampler:
         if roll < 0.5:
             return self._proper_words(value, 0.9)
         if roll < 0.7:
-            return _like(self._rng.choice(self._lists.hospitals), value)
+            return formed_like(self._rng.choice(self._lists.hospitals), value)
         if roll < 0.77:
-            return _like(self._rng.choice(self._lists.clinics), value)
-        return _like(self._shaped(_FACILITY_SHAPES), value)
+            return formed_like(self._rng.choice(self._lists.clinics), value)
+        return formed_like(self._shaped(fresh.FACILITY_SHAPES), value)
 
     def _organization(self, value: str, memory: _NoteMemory) -> str:
         if value.isupper() and len(value) <= 6 and " " not in value:
@@ -462,26 +384,10 @@ class Resampler:
         if roll < 0.5:
             return self._proper_words(value, 0.9)
         if roll < 0.62:
-            return _like(self._rng.choice(self._lists.companies), value)
+            return formed_like(self._rng.choice(self._lists.companies), value)
         if roll < 0.77:
-            return _like(self._rng.choice(self._lists.organizations), value)
-        return _like(self._shaped(_ORG_SHAPES), value)
+            return formed_like(self._rng.choice(self._lists.organizations), value)
+        return formed_like(self._shaped(fresh.ORG_SHAPES), value)
 
     def _other_place(self, value: str, memory: _NoteMemory) -> str:
         return self._proper_words(value, 0.7)
-
-
-def _like(new: str, old: str) -> str:
-    """Return ``new`` in the case of ``old``: upper, lower, or unchanged."""
-    letters = [c for c in old if c.isalpha()]
-    if not letters:
-        return new
-    if len(letters) > 1 and all(c.isupper() for c in letters):
-        return new.upper()
-    if all(c.islower() for c in letters):
-        return new.lower()
-    return new[:1].upper() + new[1:] if letters[0].isupper() else new
-
-
-def _ordinal(number: int) -> str:
-    return "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

@@ -27,7 +27,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        pytest.param("de", {"detect"}, id="command"),
+        pytest.param("det", {"detect"}, id="command"),
         pytest.param("config s", {"show"}, id="subcommand"),
         pytest.param("run --safe", {"--safe-harbor"}, id="option"),
         pytest.param("run --profile f", {"fast", "full"}, id="value"),

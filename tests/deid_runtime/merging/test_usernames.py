@@ -4,7 +4,7 @@ import time
 import pytest
 
 from deid_runtime.merging.propagation import propagate
-from deid_runtime.merging.usernames import LogInNames
+from deid_runtime.merging.usernames import UsernameFinder
 from deid_runtime.spans import Span
 
 
@@ -12,7 +12,7 @@ def found(text, *names):
     """Return, as texts, the usernames found in ``text`` next to the first occurrences of ``names``."""
     spans = [Span(text.index(name), text.index(name) + len(name), "DOCTOR", 0.9, ("model:name",)) for name in names]
     words = [match.span() for match in re.finditer(r"[^\W_]+", text)]
-    return [text[span.start : span.end] for span in LogInNames(text, spans).find(words)]
+    return [text[span.start : span.end] for span in UsernameFinder(text, spans).find(words)]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_time_is_linear_in_names_and_words():
         ]
         words = [match.span() for match in re.finditer(r"[^\W_]+", text)]
         start = time.perf_counter()
-        list(LogInNames(text, spans).find(words))
+        list(UsernameFinder(text, spans).find(words))
         return time.perf_counter() - start
 
     assert min(seconds(8000) for _ in range(3)) < 20 * min(seconds(1000) for _ in range(3))

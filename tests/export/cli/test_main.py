@@ -31,7 +31,18 @@ def test_every_command_has_help_that_says_what_it_does(words: tuple[str, ...]) -
 
 
 def test_the_first_page_names_the_groups() -> None:
-    assert set(main.commands) == {"corpus", "models", "adapt", "train", "recipe"}
+    assert set(main.commands) == {"corpus", "models", "adapt", "train", "recipe", "completion"}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands(shell: str) -> None:
+    script = CliRunner().invoke(main, ["completion", shell])
+    word = "cor" if shell == "fish" else "1"
+    asked = {"_DEID_EXPORT_COMPLETE": f"{shell}_complete", "COMP_WORDS": "deid-export cor", "COMP_CWORD": word}
+    answer = CliRunner().invoke(main, [], env=asked, prog_name="deid-export")
+
+    assert "_DEID_EXPORT_COMPLETE" in script.output
+    assert "corpus" in answer.output
 
 
 def steps() -> list[list[str]]:

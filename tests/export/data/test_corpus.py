@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from deid_export.data.fresh_values import Rates
 from deid_export.data.gazetteers import Gazetteers, load_gazetteers
 from deid_export.data.negatives import carrier_sentence, carriers, identifies_nobody, negative_text, screened_sentences
-from deid_export.data.resample import Rates, Resampler
+from deid_export.data.resample import Resampler
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
 from deid_runtime.detectors.clinical import without_clinical

@@ -1,6 +1,5 @@
 """Read real prose to set people into: its identifiers are already marked, and half of it is only for testing."""
 
-import gzip
 import hashlib
 import json
 from collections.abc import Sequence
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from deid_export.data.negatives import each_text
 from deid_export.data.substitution.mentions import Mention, find_mentions
 from deid_runtime.errors import SourceError
 from deid_runtime.spans import Span
@@ -37,16 +37,7 @@ def read_texts(paths: Sequence[Path]) -> list[str]:
 
     Raises SourceError for a row with neither.
     """
-    texts: dict[str, None] = {}
-    for path in paths:
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            for line in lines:
-                row = json.loads(line)
-                text = row.get("text") or row.get("note")
-                if not isinstance(text, str):
-                    raise SourceError(f"{path}: expected JSON lines with a text or note")
-                texts.setdefault(text)
-    return list(texts)
+    return list(dict.fromkeys(each_text(paths)))
 
 
 def make_document(text: str, found: Sequence[Span]) -> Document:
