@@ -32,6 +32,7 @@ import psutil
 sys.path.append(str(Path(__file__).resolve().parents[1] / "hostile"))
 
 from attacked_runs import RESULTS, describe_machine, new_key, run_command, total, write_notes
+from looking import POLL_S, can_mount, is_worker, read_rows, runs_for
 
 from deid_runtime.run.job_folder import LEDGER, job_path, read_state
 from deid_runtime.run.staging import quarantine_path
@@ -42,7 +43,6 @@ _WORKERS: Final = "2"
 _RUN_LIMIT_S: Final = 600.0
 _MOST_RESUMES: Final = 6
 _STOPPED_S: Final = 3.0
-_POLL_S: Final = 0.02
 #: A run in shards writes each note twice before the end, to the shard and to the output.
 _DISK_SHARE: Final = (0.3, 1.6)
 _PROMISES: Final = ("lost", "doubled", "other_text", "not_as_in_peace", "redone", "broken", "left")
@@ -123,8 +123,8 @@ class Round:
         choose, setting = self.setting.choose, self.setting
         count = choose.randrange(setting.shards)
         while process.poll() is None and len(self.shards()) < count:
-            time.sleep(_POLL_S)
-        return _runs_for(process, choose.uniform(0, setting.work_s / setting.shards if count else setting.start_s))
+            time.sleep(POLL_S)
+        return runs_for(process, choose.uniform(0, setting.work_s / setting.shards if count else setting.start_s))
 
     def kill_at_random(self) -> None:
         """Start the run and kill its main process at a random point."""
@@ -161,7 +161,7 @@ def hit_workers(number: signal.Signals) -> Callable[[Round], None]:
             if not now.wait_at_random(process):
                 break
             with suppress(psutil.NoSuchProcess):
-                children = [each for each in psutil.Process(process.pid).children() if _is_worker(each)]
+                children = [each for each in psutil.Process(process.pid).children() if is_worker(each)]
                 if children:
                     now.setting.choose.choice(children).send_signal(number)
                     now.state["hits"] += 1
@@ -257,7 +257,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS / "chaos.json")
     options = parser.parse_args()
-    names = [name for name in ATTACKS if name != "fill disk" or _can_mount()]
+    names = [name for name in ATTACKS if name != "fill disk" or can_mount()]
     if "fill disk" not in names:
         print("skipped: fill disk needs root and mount(8), to make a small tmpfs", file=sys.stderr)
     with tempfile.TemporaryDirectory() as name:
@@ -349,7 +349,7 @@ def resume(now: Round, kept: Mapping[int, str]) -> int:
             shards = now.shards()
             if shards and any(shards.get(each) != row for each, row in kept.items()):
                 now.state["redone"] = 1
-            time.sleep(_POLL_S * 10)
+            time.sleep(POLL_S * 10)
         if now.finish(process) in (0, 1):
             return number
     now.state["broken"] += 1
@@ -359,15 +359,15 @@ def resume(now: Round, kept: Mapping[int, str]) -> int:
 def compare(now: Round) -> None:
     """Count what differs from the run in peace."""
     state, setting = now.state, now.setting
-    expected = {row["id"]: row["text"] for row in _rows(setting.expected)}
+    expected = {row["id"]: row["text"] for row in read_rows(setting.expected)}
     ids = [json.loads(line)["id"] for line in setting.source.open(encoding="utf-8")]
-    written = _rows(now.out.read_bytes()) if now.out.exists() else []
-    held_back = _rows(quarantine_path(now.out).read_bytes()) if quarantine_path(now.out).exists() else []
+    written = read_rows(now.out.read_bytes()) if now.out.exists() else []
+    held_back = read_rows(quarantine_path(now.out).read_bytes()) if quarantine_path(now.out).exists() else []
     seen = Counter(row["id"] for row in (*written, *held_back))
     state["lost"] = sum(each not in seen for each in ids)
     state["doubled"] = sum(count > 1 for count in seen.values())
     state["other_text"] = sum(expected.get(row["id"], row["text"]) != row["text"] for row in written)
-    state["held_back"] = len(held_back) - len(_rows(setting.held_back))
+    state["held_back"] = len(held_back) - len(read_rows(setting.held_back))
     # A note that was in hand when workers were hit twice is held back; any other difference is broken.
     if now.out.exists() and not state["held_back"]:
         state["not_as_in_peace"] = int(
@@ -375,43 +375,6 @@ def compare(now: Round) -> None:
         )
         state["broken"] += len(verify_output(now.out).differences)
     state["left"] = sum(path.name.startswith(".") for path in now.out.parent.iterdir())
-
-
-def _rows(data: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in data.decode("utf-8").split("\n") if line]
-
-
-def _runs_for(process: "subprocess.Popen[bytes]", seconds: float) -> bool:
-    """Wait; return False as soon as the process has ended."""
-    until = time.monotonic() + seconds
-    while process.poll() is None:
-        if time.monotonic() >= until:
-            return True
-        time.sleep(_POLL_S)
-    return False
-
-
-def _is_worker(process: psutil.Process) -> bool:
-    try:
-        return "spawn_main" in " ".join(process.cmdline()) and process.status() not in (
-            psutil.STATUS_STOPPED,
-            psutil.STATUS_ZOMBIE,
-        )
-    except psutil.Error:
-        return False
-
-
-def _can_mount() -> bool:
-    """Return whether a small tmpfs can be made here."""
-    if os.geteuid() != 0 or shutil.which("mount") is None:
-        return False
-    with tempfile.TemporaryDirectory() as folder:
-        made = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], check=False, capture_output=True
-        )
-        if made.returncode == 0:
-            subprocess.run(["umount", folder], check=True)
-        return made.returncode == 0
 
 
 if __name__ == "__main__":
