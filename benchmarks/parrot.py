@@ -14,14 +14,13 @@ All notes of patients drawn at random are taken until there are ``--limit``. One
 """
 
 import argparse
-import random
 import time
 from pathlib import Path
 
+from drawing import draw_patients
 from measuring import RESULTS, describe_machine, write_results
 
 from deid_export.data.corpus import corpus_digest
-from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.audit.attack import AttackSettings, attack
 from deid_runtime.audit.plant import plant
@@ -30,6 +29,7 @@ from deid_runtime.audit.score import AttackScore, score
 from deid_runtime.surrogates import Surrogates
 
 SHARES = (0.01, 0.02, 0.05)
+ATTACKERS = ("insider", "parrot")
 KEY = b"a fixed key: the notes are public"[:32]
 
 
@@ -38,19 +38,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--notes", type=Path, action="append", required=True)
     parser.add_argument("--limit", type=int, default=600, help="notes; time is linear")
+    parser.add_argument("--shares", type=float, nargs="+", default=SHARES, help="of the spans, left as they are")
+    parser.add_argument("--attackers", nargs="+", choices=ATTACKERS, default=ATTACKERS)
     parser.add_argument("--folds", type=int, default=2)
     parser.add_argument("--iterations", type=int, default=40, help="of each CRF")
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--results", type=Path, default=RESULTS / "parrot.json")
     options = parser.parse_args()
     machine = describe_machine()
-    notes = draw(read_annotated(options.notes), options.limit, options.seed)
+    notes = draw_patients(read_annotated(options.notes), options.limit, options.seed)
     records = read_records(options.notes)
     rows: list[tuple[str, AttackScore]] = []
     seconds: dict[str, float] = {}
-    for share in SHARES:
+    for share in options.shares:
         released = plant(notes, records, Surrogates(KEY), share=share, seed=options.seed)
-        for attacker in ("insider", "parrot"):
+        for attacker in options.attackers:
             begun = time.process_time()
             settings = AttackSettings(
                 attacker=attacker, folds=options.folds, iterations=options.iterations, seed=options.seed
@@ -71,23 +73,6 @@ def main() -> None:
             "attacks": {name: made.to_json() for name, made in rows},
         },
     )
-
-
-def draw(notes: list[AnnotatedNote], limit: int, seed: int) -> list[AnnotatedNote]:
-    """Return all notes of patients drawn at random, in their order, until there are ``limit`` or more."""
-    patients = sorted({note.patient for note in notes})
-    random.Random(f"{seed}-patients").shuffle(patients)
-    sizes = dict.fromkeys(patients, 0)
-    for note in notes:
-        sizes[note.patient] += 1
-    drawn: set[str] = set()
-    total = 0
-    for patient in patients:
-        if total >= limit:
-            break
-        drawn.add(patient)
-        total += sizes[patient]
-    return [note for note in notes if note.patient in drawn]
 
 
 if __name__ == "__main__":

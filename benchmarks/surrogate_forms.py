@@ -5,6 +5,7 @@ names are cut, dates read and check digits computed anew here, in the plainest w
 name is looked up in every culture that lists it, where the runtime settles for the first.
 """
 
+import lzma
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from itertools import pairwise
 from typing import Final
 
 _LETTERS: Final = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f]|['’ʻ](?=[^\W_]))*")
-_SPELLED: Final = re.compile(r"(?:[^\W\d_]([-. ])){3,}[^\W\d_]\.?")
+SPELLED: Final = re.compile(r"(?:[^\W\d_]([-. ])){3,}[^\W\d_]\.?")
 _PARTICLES: Final = frozenset(
     (
         "de da do dos das del della di la los las le van von der den ten ter bin bint ibn ben al el du des zu af av y "
@@ -71,9 +72,9 @@ def stays(word: str) -> bool:
 
 def form_faults(original: str, made: str) -> set[str]:
     """Return in what a stand-in of a name is written otherwise: ``parts``, ``case``, ``kept`` words, ``initials``."""
-    spelled = _SPELLED.fullmatch(original)
+    spelled = SPELLED.fullmatch(original)
     if spelled:  # letter by letter: as many letters as the other name has
-        return set() if (again := _SPELLED.fullmatch(made)) and again[1] == spelled[1] else {"parts"}
+        return set() if (again := SPELLED.fullmatch(made)) and again[1] == spelled[1] else {"parts"}
     old, old_end = cut(original)
     new, new_end = cut(made)
     if old_end != new_end or [word.before for word in old] != [word.before for word in new]:
@@ -139,6 +140,14 @@ def read_name_lists() -> NameLists:
     for name, sex, short in _rows("nicknames.tsv"):
         for each in (name, *short.split(",")):
             given.setdefault(bare(each), set()).add(("nicknamed", sex))
+    packed = resources.files("deid_runtime").joinpath("data/surrogates/name_pools.txt.xz").read_bytes()
+    for line in lzma.decompress(packed).decode("utf-8").splitlines():
+        _, _, culture, sex, family_culture, listed = line.split("\t")
+        for name in listed.split(","):
+            if culture:
+                given.setdefault(bare(name), set()).add((culture, sex))
+            if family_culture:
+                family.setdefault(bare(name), set()).add(family_culture)
     return NameLists(
         {form: frozenset(found) for form, found in given.items()},
         {form: frozenset(found) for form, found in family.items()},

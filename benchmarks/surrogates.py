@@ -1,6 +1,6 @@
 """Do surrogates keep the form, sex, culture and time of what they stand for, agree with each other, and never meet it?
 
-    python benchmarks/surrogates.py --notes train dev [--pipeline-notes 300]
+    python benchmarks/surrogates.py --notes train dev
 
 Method: the annotated notes (files or folders as training reads them, tagged, JSON Lines, i2b2 XML or brat) get
 surrogates for their *gold* spans, so that no error of the finders counts, under ``--keys`` keys. Every measure is a
@@ -30,8 +30,7 @@ Measured twice. ``note by note`` is how ``deid run`` works: it keeps nothing bet
 out to be an original of one note gives way there alone, and *consistency* must pay for *collisions*. ``whole patients``
 is for those who hold all notes of a patient (``Surrogates.replacements(context=...)``), where both can be had.
 
-``pipeline`` is the share of the stage ``surrogates`` in the time of the embedded pipeline on as many notes. ``--show``
-prints pairs that fail, to mend them; nothing of them is written. Use it where the notes may be read.
+``--show`` prints pairs that fail, to mend them; nothing of them is written. Use it where the notes may be read.
 """
 
 import argparse
@@ -42,7 +41,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from measuring import RESULTS, describe_machine, write_results
 from surrogate_forms import (
@@ -70,8 +69,6 @@ from surrogate_forms import (
 from deid_export.data.corpus import corpus_digest
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated, read_records
-from deid_runtime.pipeline import Quarantined, load_pipeline
-from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.context import Context, read_context
@@ -82,7 +79,6 @@ _FACILITIES: Final = frozenset({"HOSPITAL", "ORGANIZATION", "STREET", "LOCATION-
 _MOVING: Final = frozenset({"DATE", "AGE"})
 _LEAST_COMPARED: Final = 3  # letters and digits: shorter values meet by chance
 _AGE_GROUPED_YEARS: Final = 90
-_BATCH_NOTES: Final = 32
 
 
 @dataclass
@@ -128,8 +124,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--notes", type=Path, nargs="+", required=True, help="annotated files, or folders of them")
     parser.add_argument("--keys", type=int, default=2, help="measure under so many keys")
-    parser.add_argument("--pipeline-notes", type=int, default=300, help="time the pipeline on so many notes, 0 for not")
-    parser.add_argument("--profile", choices=("fast", "full"), default="fast")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N failing pairs of each measure")
     parser.add_argument("--results", type=Path, default=RESULTS / "surrogates.json")
     options = parser.parse_args()
@@ -150,19 +144,8 @@ def main() -> None:
                 measure(replace_all(notes, records, key, is_whole=way == "whole patients"), records, tally)
             results[name][way] = tally.to_json()
             report(f"{name}, {way}", tally, options.show)
-    if options.pipeline_notes:
-        notes, records = next(iter(corpora.values()))
-        results["pipeline"] = time_pipeline(notes[: options.pipeline_notes], records, options.profile, keys[0])
-        print(f"surrogates take {results['pipeline']['share']:.1%} of the pipeline's time")
-    write_results(
-        options.results,
-        {
-            "question": __doc__.splitlines()[0],
-            "machine": machine,
-            "keys": options.keys,
-            "results": results,
-        },
-    )
+    told = {"question": __doc__.splitlines()[0], "machine": machine, "keys": options.keys, "results": results}
+    write_results(options.results, told)
 
 
 def replace_all(
@@ -399,27 +382,6 @@ def _add_counts(tally: Tally, measure: str, value: str, counts: Counter[str], *s
     tally.kept[measure] += most
     if most < counts.total():
         tally.failed[measure].append((value, str(dict(counts)), *shown))
-
-
-def time_pipeline(
-    notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord], profile: Literal["fast", "full"], key: bytes
-) -> dict[str, Any]:
-    """Return the seconds of each stage of the embedded pipeline, and the share of the surrogates."""
-    with load_pipeline(Settings(profile=profile), key=key, records=records) as pipeline:
-        texts = [plain(note) for note in notes]
-        pipeline.deidentify(texts[:_BATCH_NOTES])  # lists and models are loaded on first use
-        before = dict(pipeline.stage_seconds)
-        for start in range(0, len(texts), _BATCH_NOTES):
-            for outcome in pipeline.deidentify(texts[start : start + _BATCH_NOTES]):
-                if isinstance(outcome, Quarantined):
-                    raise SystemExit(f"a note was quarantined in {outcome.stage}: {outcome.reason}")
-        seconds = {stage: spent - before.get(stage, 0.0) for stage, spent in pipeline.stage_seconds.items()}
-    return {
-        "profile": profile,
-        "notes": len(notes),
-        "seconds_by_stage": {stage: round(spent, 3) for stage, spent in seconds.items()},
-        "share": round(seconds["surrogates"] / sum(seconds.values()), 4),
-    }
 
 
 def report(title: str, tally: Tally, show: int) -> None:

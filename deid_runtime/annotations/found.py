@@ -19,8 +19,8 @@ def read_found(path: Path) -> dict[str, list[Span]]:
     """Return the found spans, sorted, by note id.
 
     ``path`` is the output of ``deid detect``, or any format that :func:`~deid_runtime.annotations.read.read_gold`
-    reads. Sources are read from JSON Lines only; scores are not read. Raises SourceError or InputError for a file that
-    cannot be read.
+    reads. Scores and sources are read from JSON Lines only. Raises SourceError or InputError for a file that cannot be
+    read.
     """
     if not path.name.endswith(jsonl.SUFFIXES):
         return {note.id: list(note.spans) for note in read_gold(path)}
@@ -34,8 +34,17 @@ def _found_in(place: str, row: Mapping[str, Any]) -> tuple[str, list[Span]]:
     named = f"{place}: note {shown_id(note_id)}"
     spans = jsonl.spans_of_rows(named, row.get("spans"))
     return note_id, sorted(
-        replace(span, sources=_sources(named, told)) for span, told in zip(spans, row["spans"], strict=True)
+        replace(span, score=_score(named, told), sources=_sources(named, told))
+        for span, told in zip(spans, row["spans"], strict=True)
     )
+
+
+def _score(named: str, told: Mapping[str, Any]) -> float:
+    """Return the score of a span; 1.0 when the other system gives none. Raises SourceError."""
+    score = told.get("score", 1.0)
+    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+        raise SourceError(f"{named}: 'score' must be a number from 0 to 1")
+    return float(score)
 
 
 def _sources(named: str, told: Mapping[str, Any]) -> tuple[str, ...]:

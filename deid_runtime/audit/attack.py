@@ -83,24 +83,28 @@ def candidates(note: Released, guesses: Guesses) -> list[tuple[int, int]]:
     return stretches
 
 
+def fold_of_patients(patients: Sequence[str], folds: int, seed: int) -> list[int]:
+    """Return the fold of each note by its patient, from 0. The seed shuffles the patients.
+
+    Raises SourceError when there are fewer patients than folds.
+    """
+    order = sorted(set(patients))
+    if len(order) < folds:
+        raise SourceError(f"{len(order)} patients for {folds} folds; an attack needs one at least for each")
+    random.Random(f"{seed}-folds").shuffle(order)
+    fold_of = {patient: place % folds for place, patient in enumerate(order)}
+    return [fold_of[patient] for patient in patients]
+
+
 def _cross_fit(released: Sequence[Released], settings: AttackSettings) -> list[list[Span]]:
     """Return the spans that taggers trained on the notes of other patients find in each note."""
-    patients = [note.patient or f"\0{note.id}" for note in released]
-    order = sorted(set(patients))
-    if len(order) < settings.folds:
-        raise SourceError(f"{len(order)} patients for {settings.folds} folds; an attack needs one at least for each")
-    random.Random(f"{settings.seed}-folds").shuffle(order)
-    fold_of = {patient: place % settings.folds for place, patient in enumerate(order)}
+    folds = fold_of_patients([note.patient or f"\0{note.id}" for note in released], settings.folds, settings.seed)
     found: list[list[Span]] = [[] for _ in released]
     for fold in range(settings.folds):
-        learnt = [
-            _learnt(note, settings.attacker)
-            for note, patient in zip(released, patients, strict=True)
-            if fold_of[patient] != fold
-        ]
+        learnt = [_learnt(note, settings.attacker) for note, own in zip(released, folds, strict=True) if own != fold]
         if not any(spans for _, spans in learnt):
             raise SourceError("the notes have no surrogate to learn from; the spans must be those of the new text")
-        attacked = [place for place, patient in enumerate(patients) if fold_of[patient] == fold]
+        attacked = [place for place, own in enumerate(folds) if own == fold]
         # The model contains words of the notes: keep it in a temporary folder that only its owner can read.
         with tempfile.TemporaryDirectory() as folder:
             train(learnt, CrfSettings(iterations=settings.iterations), Path(folder))

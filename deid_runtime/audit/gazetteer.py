@@ -16,7 +16,8 @@ from deid_runtime.errors import SourceError
 from deid_runtime.lexicon.calendar_words import MONTH_NAMES, SHORT_MONTHS, WEEKDAY_NAMES, weekday_words
 from deid_runtime.lexicon.name_cues import fold, is_ordinary
 from deid_runtime.lexicon.vocabulary import credential_keys, titles
-from deid_runtime.surrogates.lists import phrases, places, read_rows
+from deid_runtime.surrogates.gazetteer import places
+from deid_runtime.surrogates.lists import phrases, read_rows
 from deid_runtime.text.words import split_words
 
 _MOST_WORDS: Final = 6  # longer entries rarely occur in full

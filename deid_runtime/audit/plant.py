@@ -36,28 +36,31 @@ def plant(
     *,
     share: float,
     seed: int,
+    is_everywhere: bool = False,
 ) -> list[Released]:
     """Return the notes de-identified by their gold spans, except for a ``share`` of the spans in ``(0, 1)``.
 
-    A value is withheld in all notes of its patient, as a detector that misses a name usually misses it everywhere.
+    A value is withheld in all notes of its patient, as a detector that misses a name usually misses it everywhere; with
+    ``is_everywhere`` in the notes of all patients, such as a physician or a clinic that many of them share.
     ``seed`` draws the values until their spans reach the share. The surrogates are those of a detector that never saw
     the withheld values.
 
     Raises SourceError when the notes have no span.
     """
-    withheld = _draw(notes, share, seed)
+    keys = [[_value(note, span, is_everywhere=is_everywhere) for span in note.spans] for note in notes]
+    withheld = _draw(keys, share, seed)
     released = []
-    for note in notes:
-        kept = [span for span in note.spans if _value(note, span) not in withheld]
+    for note, of_note in zip(notes, keys, strict=True):
+        kept = [span for span, key in zip(note.spans, of_note, strict=True) if key not in withheld]
         moved = replace_spans(note, kept, surrogates, records.get(note.patient), ())
-        pairs = list(zip(note.spans, moved.spans, strict=True))
-        leaks = [(new, withheld[_value(note, old)]) for old, new in pairs if _value(note, old) in withheld]
+        pairs = list(zip(moved.spans, of_note, strict=True))
+        leaks = [(span, withheld[key]) for span, key in pairs if key in withheld]
         released.append(
             Released(
                 note.id,
                 note.patient,
                 moved.text,
-                tuple(new for old, new in pairs if _value(note, old) not in withheld),
+                tuple(span for span, key in pairs if key not in withheld),
                 tuple(span for span, _ in leaks),
                 tuple(number for _, number in leaks),
             )
@@ -68,16 +71,15 @@ def plant(
 _Value = tuple[str, str, str]
 
 
-def _value(note: AnnotatedNote, span: Span) -> _Value:
-    return patient_key(note), span.label, normal_form(note.text[span.start : span.end])
+def _value(note: AnnotatedNote, span: Span, *, is_everywhere: bool) -> _Value:
+    return "" if is_everywhere else patient_key(note), span.label, normal_form(note.text[span.start : span.end])
 
 
-def _draw(notes: Sequence[AnnotatedNote], share: float, seed: int) -> dict[_Value, int]:
+def _draw(keys: Sequence[Sequence[_Value]], share: float, seed: int) -> dict[_Value, int]:
     """Return the withheld values, numbered. The last value drawn may exceed the share."""
     sizes: defaultdict[_Value, int] = defaultdict(int)
-    for note in notes:
-        for span in note.spans:
-            sizes[_value(note, span)] += 1
+    for key in (key for of_note in keys for key in of_note):
+        sizes[key] += 1
     wanted = share * sum(sizes.values())
     if not wanted:
         raise SourceError("the notes have no span, so there is nothing to withhold; give annotated notes")

@@ -7,6 +7,7 @@ from pathlib import Path
 from deid_runtime.annotations.found import read_found
 from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.audit.attack import AttackSettings, Guesses, attack, candidates
+from deid_runtime.audit.gate import GateSettings, Judged, judge
 from deid_runtime.audit.plant import Released, plant
 from deid_runtime.audit.score import AttackScore, score
 from deid_runtime.errors import InputError
@@ -15,17 +16,21 @@ from deid_runtime.system.owner_only import write_owner_only
 
 
 def audit_planted(
-    paths: Sequence[Path], shares: Sequence[float], settings: Sequence[AttackSettings], *, key: bytes, seed: int
-) -> list[tuple[str, AttackScore]]:
-    """Plant each share of leaks in annotated notes, attack with each of the settings, and return named scores."""
+    paths: Sequence[Path], shares: Sequence[float], gate: GateSettings, insider: AttackSettings | None, *, key: bytes
+) -> tuple[list[Judged], list[tuple[str, AttackScore]]]:
+    """Plant each share of leaks in annotated notes and attack them.
+
+    Returns the verdicts of the gate, and named scores of the attackers with a tagger: the parrot of the gate, and the
+    ``insider`` where it is given.
+    """
     notes, records = read_annotated(paths), read_records(paths)
-    rows = []
-    for share in shares:
-        released = plant(notes, records, Surrogates(key), share=share, seed=seed)
-        rows += [
-            (f"{share:.1%} {each.attacker}", score(released, attack(released, each), seed=seed)) for each in settings
-        ]
-    return rows
+    judged = judge(notes, records, shares, gate, key=key) if gate.attackers else []
+    rows = [(f"{each.share:.1%} {each.attacker}", each.score) for each in judged if each.score is not None]
+    if insider is not None:
+        for share in shares:
+            released = plant(notes, records, Surrogates(key), share=share, seed=gate.seed)
+            rows.append((f"{share:.1%} insider", score(released, attack(released, insider), seed=gate.seed)))
+    return judged, rows
 
 
 def read_release(paths: Sequence[Path], known: Path | None) -> list[Released]:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
+from deid_runtime.audit.gain import Gain
+from deid_runtime.audit.gate import Judged, is_passed
 from deid_runtime.audit.score import AttackScore
 from deid_runtime.evaluation.significance import Interval
 
@@ -16,6 +18,36 @@ def render(rows: Sequence[tuple[str, AttackScore]]) -> str:
     first = rows[0][1]
     head = f"{first.notes:,} notes of {first.patients:,} patients; guesses are words, leaks are spans"
     return "\n".join([head, *(line for part in parts for line in ["", *part(rows)])]) + "\n"
+
+
+def render_gate(judged: Sequence[Judged], max_gain: float) -> str:
+    """Return the table of the gate with one verdict for all, ending in a line end. ``judged`` must not be empty."""
+    first = judged[0].gain
+    head = (
+        f"{'attacker':<11}{'leaks':>7}{'words':>10}{'leaked':>8}{'marked':>8}{'right':>7}{'gain':>7} {'interval':<15}"
+    )
+    lines = [
+        f"Release gate: gain over random marks among the words of {first.patients:,} patients, at most {max_gain:g}",
+        "95 % intervals by bootstrap over patients",
+        head + "verdict",
+    ]
+    for each in judged:
+        lines.append(_gain_row(each.attacker, f"{each.share:.1%}", each.gain) + each.verdict)
+        lines += [_gain_row(f"  {name}", "", gain).rstrip() for name, gain in each.parts.items() if gain.words]
+    return "\n".join([*lines, f"verdict: {'PASS' if is_passed(judged) else 'FAIL'}"]) + "\n"
+
+
+def _gain_row(name: str, share: str, gain: Gain) -> str:
+    counts = f"{share:>7}{gain.words:>10,}{gain.leaked:>8,}{gain.guesses:>8,}{gain.right:>7,}"
+    return f"{name:<11}{counts}{_gain(gain.gain):>7} {_gains(gain.interval):<15}"
+
+
+def _gain(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _gains(interval: Interval | None) -> str:
+    return f"{interval.low:.2f} to {interval.high:.2f}" if interval else "-"
 
 
 def _render_attacks(rows: Sequence[tuple[str, AttackScore]]) -> Iterator[str]:

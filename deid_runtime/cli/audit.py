@@ -1,13 +1,16 @@
 """``deid audit``: attack de-identified notes, to judge them before a release."""
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from deid_runtime.cli import options as cli_options
-from deid_runtime.cli.exits import reported
+from deid_runtime.cli.audit_bound import bound, sample
+from deid_runtime.cli.exits import ExitCode, reported
 from deid_runtime.errors import SettingsError
 from deid_runtime.system.extras import install_extra
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deid_runtime.audit.attack import AttackSettings
+    from deid_runtime.audit.gate import GateSettings, Judged
     from deid_runtime.audit.score import AttackScore
 
 _EXISTING = click.Path(exists=True, path_type=Path)
@@ -24,7 +28,11 @@ _PERCENT = click.FloatRange(0, 50, min_open=True)
 
 @click.group()
 def audit() -> None:
-    """Attack de-identified notes, to judge them before they are released."""
+    """Judge de-identified notes before they are released: attack them, or bound what was missed by reading a sample."""
+
+
+audit.add_command(sample)
+audit.add_command(bound)
 
 
 @audit.command()
@@ -33,7 +41,7 @@ def audit() -> None:
     "--leaks",
     type=_PERCENT,
     multiple=True,
-    default=(1.0, 2.0, 5.0),
+    default=(5.0,),
     show_default=True,
     metavar="PERCENT",
     help="Share of the spans to leave as they are, whole values; may be repeated. Below 1 in a small corpus figures "
@@ -41,11 +49,34 @@ def audit() -> None:
 )
 @click.option(
     "--attacker",
-    type=click.Choice(["insider", "parrot", "both"]),
-    default="insider",
+    type=click.Choice(["parrot", "list", "code", "frequency", "insider"]),
+    multiple=True,
+    default=("parrot", "list", "code", "frequency"),
     show_default=True,
-    help="insider: knows the surrogates, and guesses what else looks like them to a tagger. parrot: has the text "
-    "alone, and guesses what looks like an identifier to a person and not to a tagger.",
+    help="May be repeated. parrot: has the text alone, and marks what looks like an identifier to a person and not to "
+    "a tagger. list: knows our lists, and marks names and places in none of them. code: has our code, and marks those "
+    "that least look like what it makes. frequency: has our code, and marks those that are repeated otherwise. "
+    "insider: knows the surrogates; nobody outside does, so it is no part of the gate.",
+)
+@click.option(
+    "--max-gain",
+    type=click.FloatRange(1.0, 100.0),
+    default=1.2,
+    show_default=True,
+    help="Pass when the precision of no attacker is more than this times that of random marks, by the upper end of "
+    "its 95 % interval.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(1, 100),
+    default=5,
+    show_default=True,
+    help="How often leaks are drawn anew for all but the parrot. More make the intervals narrower, and take longer.",
+)
+@click.option(
+    "--informed",
+    is_flag=True,
+    help="code and frequency have the annotated originals of other patients too: a worst case.",
 )
 @click.option(
     "--released",
@@ -87,7 +118,10 @@ def audit() -> None:
 def parrot(
     notes: tuple[Path, ...],
     leaks: tuple[float, ...],
-    attacker: str,
+    attacker: tuple[str, ...],
+    max_gain: float,
+    draws: int,
+    informed: bool,
     released: bool,
     known: Path | None,
     candidates: Path | None,
@@ -98,39 +132,108 @@ def parrot(
     allow_shared_key: bool,
     json: bool,
 ) -> None:
-    """Train a tagger on de-identified notes and let it look for originals that were missed (Carrell et al. 2019).
+    """Attack de-identified notes with planted leaks, and say whether they may be released (Carrell et al. 2019).
 
     NOTES are annotated originals, in the formats of `deid corpus resynthesize`. Some values are withheld, the rest is
-    replaced, and the attacker tries to tell the one from the other. The report says how many of the planted leaks are
-    found and how many guesses are right, beside as many guesses at random. Where the attacker does little better than
-    chance, what was missed hides well.
+    replaced, and attackers try to tell the one from the other. Each is compared with as many marks at random. The
+    command ends with 0 when no attacker does much better (see --max-gain), and with 1 when one does or when the notes
+    are too few to tell.
     """
     if not released and (known or candidates):
         raise SettingsError("--known and --candidates are of a release; say --released")
-    if released and attacker != "insider":
-        raise SettingsError("--released knows the surrogates; the parrot needs marks of a person, so it is planted for")
-    if find_spec("pycrfsuite") is None:
-        raise SettingsError(f"the attack trains a CRF, which needs python-crfsuite; {install_extra('audit')}")
+    is_default = click.get_current_context().get_parameter_source("attacker") == ParameterSource.DEFAULT
+    if released and not is_default and set(attacker) != {"insider"}:
+        raise SettingsError("--released knows the surrogates, so the insider alone attacks; the others are planted for")
+    _require_crfsuite()
+    if released:
+        _search(notes, known, candidates, folds=folds, iterations=iterations, seed=seed, is_json=json)
+        return
     from deid_runtime.audit.attack import AttackSettings
-    from deid_runtime.audit.releases import audit_planted, audit_release, read_release, write_candidates
+    from deid_runtime.audit.gate import ATTACKERS as GATE_ATTACKERS
+    from deid_runtime.audit.gate import GateSettings, is_passed
+    from deid_runtime.audit.releases import audit_planted
     from deid_runtime.surrogates import load_key, new_key
 
-    settings = AttackSettings(folds=folds, iterations=iterations, seed=seed)
-    if released:
-        release = read_release(notes, known)
-        score, guesses = audit_release(release, settings, seed=seed)
-        _echo([("release", score)], settings, is_json=json)
-        if candidates is not None:
-            count = write_candidates(candidates, release, guesses)
-            click.echo(f"{count:,} places to look at in {candidates}", err=True)
-        return
-    attackers = [each for each in ("insider", "parrot") if attacker in (each, "both")]
-    wanted = [AttackSettings(attacker=each, folds=folds, iterations=iterations, seed=seed) for each in attackers]  # type: ignore[arg-type]
-    shares = [percent / 100 for percent in dict.fromkeys(leaks)]
-    rows = audit_planted(
-        notes, shares, wanted, key=load_key(key, allow_shared=allow_shared_key) if key else new_key(), seed=seed
+    settings = GateSettings(
+        attackers=tuple(each for each in GATE_ATTACKERS if each in attacker),
+        is_informed=informed,
+        max_gain=max_gain,
+        draws=draws,
+        folds=folds,
+        iterations=iterations,
+        seed=seed,
     )
-    _echo(rows, settings, is_json=json)
+    insider = AttackSettings(folds=folds, iterations=iterations, seed=seed) if "insider" in attacker else None
+    judged, rows = audit_planted(
+        notes,
+        [percent / 100 for percent in dict.fromkeys(leaks)],
+        settings,
+        insider,
+        key=load_key(key, allow_shared=allow_shared_key) if key else new_key(),
+    )
+    _echo_gate(judged, rows, settings, is_json=json)
+    if judged and not is_passed(judged):
+        _end_not_passed(judged)
+
+
+def _end_not_passed(judged: "Sequence[Judged]") -> NoReturn:
+    bad = ", ".join(f"{each.attacker} at {each.share:.1%}: {each.verdict}" for each in judged if each.verdict != "pass")
+    click.echo(f"deid: the gate is not passed ({bad}); 'not shown' needs more notes or --draws", err=True)
+    sys.exit(ExitCode.HELD_BACK)
+
+
+def _require_crfsuite() -> None:
+    if find_spec("pycrfsuite") is None:
+        raise SettingsError(f"the attackers learn with python-crfsuite; {install_extra('audit')}")
+
+
+def _search(
+    notes: tuple[Path, ...],
+    known: Path | None,
+    candidates: Path | None,
+    *,
+    folds: int,
+    iterations: int,
+    seed: int,
+    is_json: bool,
+) -> None:
+    """Let the insider search a release for originals."""
+    from deid_runtime.audit.attack import AttackSettings
+    from deid_runtime.audit.releases import audit_release, read_release, write_candidates
+
+    settings = AttackSettings(folds=folds, iterations=iterations, seed=seed)
+    release = read_release(notes, known)
+    score, guesses = audit_release(release, settings, seed=seed)
+    _echo([("release", score)], settings, is_json=is_json)
+    if candidates is not None:
+        count = write_candidates(candidates, release, guesses)
+        click.echo(f"{count:,} places to look at in {candidates}", err=True)
+
+
+def _echo_gate(
+    judged: "Sequence[Judged]",
+    rows: "Sequence[tuple[str, AttackScore]]",
+    settings: "GateSettings",
+    *,
+    is_json: bool,
+) -> None:
+    from dataclasses import asdict
+    from json import dumps
+
+    from deid_runtime.audit.gate import is_passed
+    from deid_runtime.audit.report import render, render_gate
+
+    if is_json:
+        told = {
+            "settings": asdict(settings),
+            "verdict": ("pass" if is_passed(judged) else "fail") if judged else None,
+            "gate": [each.to_json() for each in judged],
+            "attacks": {name: score.to_json() for name, score in rows},
+        }
+        click.echo(dumps(told, indent=2))
+        return
+    parts = ([render_gate(judged, settings.max_gain)] if judged else []) + ([render(rows)] if rows else [])
+    click.echo("\n".join(parts), nl=False)
 
 
 def _echo(rows: "Sequence[tuple[str, AttackScore]]", settings: "AttackSettings", *, is_json: bool) -> None:

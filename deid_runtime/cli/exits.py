@@ -67,7 +67,8 @@ DEID: Final = Program()
 #: The meaning of each exit code. The help of `deid` shows this table.
 MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.OK: "Done.",
-    ExitCode.HELD_BACK: "Some notes were held back; `verify`: a difference; `corpus resynthesize`: originals are left.",
+    ExitCode.HELD_BACK: "Some notes were held back; `verify`: a difference; `corpus resynthesize`: originals are left; "
+    "`audit parrot`: the gate is not passed; `evaluate tune`: the wanted recall is not reached.",
     ExitCode.WRONG_USE: "Wrong use or input: an option, setting, file, model or server that will not do, a full disk.",
     ExitCode.FAILURE: "Failure of deid: a defect, an engine that fails, a missing file of its installation.",
     ExitCode.STOPPED_BY_SIGHUP: "Stopped by SIGHUP.",

@@ -9,7 +9,7 @@ from deid_runtime.dates.parts import LONGEST_DATE_CHARS, DateStyle, Piece, Role
 from deid_runtime.lexicon.calendar_words import ENGLISH, ENGLISH_FOUR_LETTERS, ENGLISH_SHORT, MONTH_OF, WEEKDAY_OF
 
 _EARLIEST_NOTE: Final = 1990  # before electronic notes
-_NEWEST_SHORT_YEAR: Final = 2039  # in a note without any full year, '40 is 1940
+_NEWEST_SHORT_YEAR: Final = 2029  # in a note without any full year, '31 is 1931: most such years are of births
 NUMERIC: Final = re.compile(
     r"(?<![\d])(?:"
     r"(?P<y1>\d{4})(?P<s1>[-/. ])(?P<m1>\d{1,2})(?P=s1)(?P<d1>\d{1,2})"
@@ -72,7 +72,7 @@ PLAIN_WORDS: Final = frozenset(
 )
 
 
-def read_style(values: Iterable[str], default_year: int) -> DateStyle:
+def read_style(values: Iterable[str], default_year: int, locale: str = "US") -> DateStyle:
     """Return the style of the dates in ``values``; ``default_year`` is used when none of them has a year."""
     years: dict[int, int] = {}
     day_first = month_first = padded = bare = short = long = padded_days = in_figures = in_words = 0
@@ -122,6 +122,7 @@ def read_style(values: Iterable[str], default_year: int) -> DateStyle:
         short_months=short > long,
         padded_days=padded_days > 0,
         in_figures=in_figures >= max(in_words, 1),
+        locale=locale,
     )
 
 

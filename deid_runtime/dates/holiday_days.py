@@ -1,8 +1,8 @@
 """Table of holidays: their names and their days in a year."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
 
@@ -63,13 +63,24 @@ class Holiday:
     """A holiday: a name that may be the surrogate of an unknown holiday (empty: none), known spellings, day in a year.
 
     Without ``is_day`` it is a season, or a lunar holiday at its usual time of year: known to the month at best.
+    ``elsewhere`` maps a locale to the day of the holiday in that country. ``where`` are the locales in which the name
+    may be a surrogate, empty for all.
     """
 
     name: str
     known: tuple[str, ...]
     on: Callable[[int], date]
     is_day: bool = True
+    where: frozenset[str] = frozenset()
+    elsewhere: Mapping[str, Callable[[int], date]] = field(default_factory=dict)
 
+
+_US: Final = frozenset({"US"})
+_CANADA: Final = frozenset({"CA"})
+_INDIA: Final = frozenset({"IN"})
+_BRITISH: Final = frozenset({"GB", "IE", "CA", "AU", "NZ"})
+_AMERICAN: Final = frozenset({"US", "CA"})
+_PACIFIC: Final = frozenset({"AU", "NZ"})
 
 HOLIDAYS: Final = (
     Holiday("New Year's Day", ("new years day", "new years", "new year"), _fixed(1, 1)),
@@ -78,19 +89,20 @@ HOLIDAYS: Final = (
     Holiday("", ("orthodox christmas", "russian christmas", "coptic christmas", "ukrainian christmas"), _fixed(1, 7)),
     Holiday("", ("lohri",), _fixed(1, 13)),
     Holiday("", ("makar sankranti", "pongal"), _fixed(1, 14)),
-    Holiday("MLK Day", ("martin luther king day", "mlk day", "mlk"), _nth(1, 0, 3)),
+    Holiday("MLK Day", ("martin luther king day", "mlk day", "mlk"), _nth(1, 0, 3), where=_US),
     Holiday("", ("burns night",), _fixed(1, 25)),
-    Holiday("", ("australia day",), _fixed(1, 26)),
-    Holiday("Groundhog Day", ("groundhog day",), _fixed(2, 2)),
+    Holiday("Australia Day", ("australia day",), _fixed(1, 26), where=frozenset({"AU"})),
+    Holiday("Republic Day", ("republic day",), _fixed(1, 26), where=_INDIA),
+    Holiday("Groundhog Day", ("groundhog day",), _fixed(2, 2), where=_US),
     Holiday("", (
         "lunar new year", "chinese new year", "vietnamese new year", "korean new year", "cny", "tet", "losar",
         "tsagaan sar", "seollal",
     ), _fixed(2, 5), is_day=False),
-    Holiday("", ("waitangi day",), _fixed(2, 6)),
+    Holiday("Waitangi Day", ("waitangi day",), _fixed(2, 6), where=frozenset({"NZ"})),
     Holiday("", ("super bowl sunday", "super bowl"), _nth(2, 6, 2)),
     Holiday("Valentine's Day", ("valentines day", "valentines", "valentine"), _fixed(2, 14)),
-    Holiday("Presidents' Day", ("presidents day", "family day"), _nth(2, 0, 3)),
-    Holiday("Mardi Gras", ("mardi gras", "fat tuesday"), _from_easter(-47)),
+    Holiday("Presidents' Day", ("presidents day", "family day"), _nth(2, 0, 3), where=_US),
+    Holiday("Mardi Gras", ("mardi gras", "fat tuesday"), _from_easter(-47), where=_US),
     Holiday("", ("fat thursday",), _from_easter(-52)),
     Holiday("", ("carnival", "carnaval", "fasching"), _from_easter(-49), is_day=False),
     Holiday("Ash Wednesday", ("ash wednesday", "ash wed"), _from_easter(-46)),
@@ -118,35 +130,37 @@ HOLIDAYS: Final = (
     Holiday("", ("passover", "pesach", "bayram"), _fixed(4, 13), is_day=False),
     Holiday("", ("songkran", "khmer new year", "thai new year", "lao new year"), _fixed(4, 13)),
     Holiday("", ("tamil new year", "sinhala new year", "vaisakhi", "baisakhi"), _fixed(4, 14)),
-    Holiday("Patriots' Day", ("patriots day", "marathon monday"), _nth(4, 0, 3)),
+    Holiday("Patriots' Day", ("patriots day", "marathon monday"), _nth(4, 0, 3), where=_US),
     Holiday("", ("armenian remembrance day",), _fixed(4, 24)),
-    Holiday("", ("anzac day", "anzac"), _fixed(4, 25)),
+    Holiday("Anzac Day", ("anzac day", "anzac"), _fixed(4, 25), where=_PACIFIC),
     Holiday("", ("kings day",), _fixed(4, 27)),
     Holiday("", ("may day",), _fixed(5, 1)),
     Holiday("", ("derby day",), _nth(5, 5, 1)),
-    Holiday("Cinco de Mayo", ("cinco de mayo", "childrens day"), _fixed(5, 5)),
+    Holiday("Cinco de Mayo", ("cinco de mayo", "childrens day"), _fixed(5, 5), where=_US),
     Holiday("", ("victory day",), _fixed(5, 9)),
-    Holiday("Mother's Day", ("mothers day",), _nth(5, 6, 2)),
-    Holiday("", ("victoria day",), _last_monday(5, 24)),
-    Holiday("Memorial Day", ("memorial day", "mem day", "decoration day"), _last_monday(5, 31)),
+    Holiday("Mother's Day", ("mothers day",), _nth(5, 6, 2),
+            elsewhere={"GB": _from_easter(-21), "IE": _from_easter(-21)}),
+    Holiday("Victoria Day", ("victoria day",), _last_monday(5, 24), where=_CANADA),
+    Holiday("Memorial Day", ("memorial day", "mem day", "decoration day"), _last_monday(5, 31), where=_US),
     Holiday("", ("pentecost", "whitsun"), _from_easter(49)),
     Holiday("", ("d-day",), _fixed(6, 6)),
-    Holiday("Father's Day", ("fathers day",), _nth(6, 6, 3)),
-    Holiday("Juneteenth", ("juneteenth",), _fixed(6, 19)),
+    Holiday("Father's Day", ("fathers day",), _nth(6, 6, 3), elsewhere={"AU": _nth(9, 6, 1), "NZ": _nth(9, 6, 1)}),
+    Holiday("Juneteenth", ("juneteenth",), _fixed(6, 19), where=_US),
     Holiday("", ("midsummer",), _fixed(6, 21), is_day=False),
     Holiday("", ("st jean baptiste",), _fixed(6, 24)),
-    Holiday("", ("canada day",), _fixed(7, 1)),
+    Holiday("Canada Day", ("canada day",), _fixed(7, 1), where=_CANADA),
     Holiday("Independence Day", (
         "the fourth of july", "the 4th of july", "fourth of july", "4th of july", "july fourth", "independence day",
         "the fourth",
-    ), _fixed(7, 4)),
+    ), _fixed(7, 4), where=_US | _INDIA, elsewhere={"IN": _fixed(8, 15)}),
     Holiday("", ("naadam",), _fixed(7, 11), is_day=False),
     Holiday("", ("bastille day",), _fixed(7, 14)),
     Holiday("", ("pioneer day",), _fixed(7, 24)),
     Holiday("", ("obon",), _fixed(8, 15), is_day=False),
     Holiday("", ("assumption", "dormition", "ferragosto"), _fixed(8, 15)),
     Holiday("", ("august bank holiday",), _last_monday(8, 31)),
-    Holiday("Labor Day", ("labor day", "labour day"), _nth(9, 0, 1)),
+    Holiday("Labor Day", ("labor day", "labour day"), _nth(9, 0, 1), where=_US,
+            elsewhere={"GB": _fixed(5, 1), "IN": _fixed(5, 1), "NZ": _nth(10, 0, 4)}),
     Holiday("", ("cherokee national holiday", "heritagefest", "aloha week"), _fixed(9, 15), is_day=False),
     Holiday("", ("ethiopian new year", "enkutatash"), _fixed(9, 11)),
     Holiday("", ("dia de la independencia",), _fixed(9, 16)),
@@ -156,17 +170,18 @@ HOLIDAYS: Final = (
             is_day=False),
     Holiday("Columbus Day", (
         "columbus day", "indigenous peoples day", "canadian thanksgiving", "thanksgiving monday",
-    ), _nth(10, 0, 2)),
+    ), _nth(10, 0, 2), where=_US),
     Holiday("", ("white sunday",), _nth(10, 6, 2)),
     Holiday("", ("diwali", "deepavali", "homecoming", "mea", "makahiki"), _fixed(10, 24), is_day=False),
     Holiday("Halloween", ("halloween",), _fixed(10, 31)),
     Holiday("All Saints' Day", ("all saints day", "all saints"), _fixed(11, 1)),
     Holiday("", ("all souls day", "all souls", "dia de muertos", "dia de los muertos"), _fixed(11, 2)),
     Holiday("", ("election day",), _nth(11, 0, 1, 1)),
-    Holiday("", ("guy fawkes", "bonfire night"), _fixed(11, 5)),
-    Holiday("Veterans Day", ("veterans day", "armistice day", "remembrance day"), _fixed(11, 11)),
-    Holiday("Thanksgiving", ("thanksgiving day", "thanksgiving", "tgiving", "t-giving", "turkey day"), _nth(11, 3, 4)),
-    Holiday("Black Friday", ("black friday", "thanksgiving friday"), _nth(11, 3, 4, 1)),
+    Holiday("Bonfire Night", ("guy fawkes", "bonfire night"), _fixed(11, 5), where=frozenset({"GB"})),
+    Holiday("Veterans Day", ("veterans day", "armistice day", "remembrance day"), _fixed(11, 11), where=_US),
+    Holiday("Thanksgiving", ("thanksgiving day", "thanksgiving", "tgiving", "t-giving", "turkey day"), _nth(11, 3, 4),
+            where=_AMERICAN, elsewhere={"CA": _nth(10, 0, 2)}),
+    Holiday("Black Friday", ("black friday", "thanksgiving friday"), _nth(11, 3, 4, 1), where=_US),
     Holiday("", ("hmong new year", "advent", "hanukkah", "chanukah"), _fixed(12, 10), is_day=False),
     Holiday("", ("st nicholas day",), _fixed(12, 6)),
     Holiday("", ("la guadalupana", "guadalupe"), _fixed(12, 12)),
@@ -178,7 +193,7 @@ HOLIDAYS: Final = (
         "christmas eve", "xmas eve", "x-mas eve", "nochebuena", "wigilia",
     ), _fixed(12, 24)),
     Holiday("Christmas", ("christmas day", "christmas", "xmas", "x-mas", "navidad", "noel"), _fixed(12, 25)),
-    Holiday("", ("boxing day", "st stephens day"), _fixed(12, 26)),
+    Holiday("Boxing Day", ("boxing day", "st stephens day"), _fixed(12, 26), where=_BRITISH),
     Holiday("", ("kwanzaa",), _fixed(12, 29), is_day=False),
     Holiday("New Year's Eve", ("new years eve", "hogmanay", "watch night", "nye"), _fixed(12, 31)),
     Holiday("", ("ramadan", "ramzan"), _fixed(4, 2), is_day=False),
@@ -190,3 +205,8 @@ HOLIDAY_OF: Final = {known: holiday for holiday in HOLIDAYS for known in holiday
 HOLIDAY: Final = re.compile(
     r"(?<![^\W_])(?:" + "|".join(re.escape(k) for k in sorted(HOLIDAY_OF, key=len, reverse=True)) + r")(?![^\W_])"
 )
+
+
+def holiday_names(locale: str) -> tuple[str, ...]:
+    """Return the names of holidays that people of ``locale`` keep, for an unknown holiday."""
+    return tuple(each.name for each in HOLIDAYS if each.name and (not each.where or locale in each.where))

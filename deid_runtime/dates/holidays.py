@@ -17,7 +17,6 @@ from deid_runtime.dates.parts import DateStyle
 from deid_runtime.lexicon.calendar_words import ENGLISH, ENGLISH_SHORT, MONTH_OF, MONTHS, WEEKDAY_OF, WEEKDAYS
 from deid_runtime.lexicon.numbers import ordinal
 
-_FUTURE_DAYS: Final = 90  # notes mention future holidays, but more often past ones
 _LONGEST_INITIALS: Final = 3  # letters; initials (NYE, MLK) do not show the case of the text
 _ARTICLE: Final = re.compile(r"\bthe\s$", re.I)
 _QUALIFIER: Final = re.compile(r"(?<![^\W_])([^\W\d_]+)\s$")
@@ -29,7 +28,8 @@ _END_OF_NAME: Final = re.compile(r"['’]?\.?")
 class FoundHoliday:
     """A holiday in a text, at half-open code points that include its article, ``Day`` and ``Eve``.
 
-    ``weekday`` is set for ``Easter Saturday``: the nearest such weekday to the holiday.
+    ``weekday`` is set for ``Easter Saturday``: the nearest such weekday to the holiday. ``locale`` is the country of
+    the note.
     """
 
     holiday: Holiday
@@ -37,17 +37,19 @@ class FoundHoliday:
     end: int
     is_eve: bool = False
     weekday: int | None = None
+    locale: str = "US"
 
     def on(self, year: int) -> date:
         """Return the day of the holiday in ``year``."""
-        day = self.holiday.on(year) - timedelta(days=self.is_eve)
+        on = self.holiday.elsewhere.get(self.locale, self.holiday.on)
+        day = on(year) - timedelta(days=self.is_eve)
         if self.weekday is None:
             return day
         return day + timedelta(days=(self.weekday - day.weekday() + 3) % 7 - 3)
 
 
-def find_holiday(text: str, place: int = 0) -> FoundHoliday | None:
-    """Return the first holiday in ``text`` from code point ``place`` on, or None."""
+def find_holiday(text: str, place: int = 0, locale: str = "US") -> FoundHoliday | None:
+    """Return the first holiday in ``text`` from code point ``place`` on, or None. ``locale`` is that of the note."""
     plain, places = plain_letters(text)
     at = next((index for index, original in enumerate(places) if original >= place), len(places))
     found = HOLIDAY.search(plain, at)
@@ -65,25 +67,14 @@ def find_holiday(text: str, place: int = 0) -> FoundHoliday | None:
     weekday = WEEKDAY_OF[word][1] if word in WEEKDAY_OF else None
     if behind and (weekday is not None or word in ("eve", "day")):
         end = behind.end()
-    return FoundHoliday(HOLIDAY_OF[found[0]], article.start() if article else start, end, word == "eve", weekday)
+    start = article.start() if article else start
+    return FoundHoliday(HOLIDAY_OF[found[0]], start, end, word == "eve", weekday, locale)
 
 
 def _belongs_to_name(word: str) -> bool:
     """Return whether ``word`` before a holiday is part of its name: ``Khmer New Year``, but not ``Last Christmas``."""
     lower = word.lower()
     return word[0].isupper() and lower not in PLAIN_WORDS and lower not in MONTH_OF and lower not in WEEKDAY_OF
-
-
-def unstated_year(found: FoundHoliday, style: DateStyle, hint: tuple[int, int] | None) -> int:
-    """Return the year of a holiday that is written without one.
-
-    ``hint`` is the (year, month) of a date nearby. With it, the result is the last such holiday before that date or up
-    to three months after it. Without it, or when it is more than a year away, the result is the main year of the note.
-    """
-    if hint is None or abs(hint[0] - style.year) > 1:
-        return style.year
-    latest = date(hint[0], hint[1], 15) + timedelta(days=_FUTURE_DAYS)
-    return next(year for year in (latest.year, latest.year - 1, latest.year - 2) if found.on(year) <= latest)
 
 
 def written_day(day: date, original: str, style: DateStyle, year: str, *, is_day: bool) -> str:

@@ -1,11 +1,14 @@
 """The parts of a date: its pieces as written, and the day it stands for.
 
-A date passes through three functions. :func:`deid_runtime.dates.parse.parse_date` reads it into :class:`DateParts`,
-:func:`deid_runtime.dates.shift.shift` moves these by days, and :func:`deid_runtime.dates.render.render` writes them in
+A date passes through four functions. :func:`deid_runtime.dates.parse.parse_date` reads it into :class:`DateParts`,
+:func:`deid_runtime.dates.calendar.settle` adds the years and months that it leaves out, from the other dates of the
+note. :func:`deid_runtime.dates.shift.shift` moves it by days, and :func:`deid_runtime.dates.render.render` writes it in
 the original format.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import date
 from enum import Enum
 from typing import Final, Literal
 
@@ -18,7 +21,8 @@ class DateStyle:
 
     ``year`` is used for dates without one. ``day_first`` decides the order of ``3/4/19``, ``padded`` the format of
     ``10/12``, ``short_months`` of ``May``, and ``padded_days`` of ``10 June``. ``in_figures`` decides how to write a
-    day that the original gave only as a name.
+    day that the original gave only as a name. ``locale`` is the country of the holidays: ``US``, ``GB``, ``IE``,
+    ``CA``, ``AU``, ``NZ``, ``IN`` or ``other``.
     """
 
     year: int
@@ -27,6 +31,7 @@ class DateStyle:
     short_months: bool = False
     padded_days: bool = False
     in_figures: bool = False
+    locale: str = "US"
 
 
 class Role(Enum):
@@ -91,12 +96,25 @@ class Form(Enum):
     DAMAGED = "damaged"  # a date, and its text as a scanner read it
 
 
+class Grain(Enum):
+    """The length of the period that a date names. A date moves by whole periods of its grain."""
+
+    DAY = "day"
+    MONTH = "month"
+    QUARTER = "quarter"
+    SEASON = "season"
+    YEAR = "year"
+    DECADE = "decade"
+
+
 @dataclass(frozen=True, slots=True)
 class DateParts:
     """A parsed date.
 
-    ``year``, ``month`` and ``day`` are the day that it stands for, or the middle of a longer period. They may be
-    invalid (month 13), and are None when only weekdays are named. A piece may itself be a date.
+    ``year``, ``month`` and ``day`` are the day that it stands for, or the middle of a longer period of length
+    ``grain``. They may be invalid (month 13), and are None when only weekdays are named. Without ``has_year``, or
+    without ``has_month``, the text does not name the year or the month, and these are guesses. ``on`` gives the day of
+    a named holiday in a year. A piece may itself be a date.
     """
 
     style: DateStyle
@@ -105,3 +123,14 @@ class DateParts:
     year: int | None = field(default=None, repr=False)
     month: int | None = field(default=None, repr=False)
     day: int | None = field(default=None, repr=False)
+    grain: Grain = Grain.DAY
+    has_year: bool = True
+    has_month: bool = True
+    on: Callable[[int], date] | None = field(default=None, repr=False)
+
+
+def single_dates(parts: DateParts) -> list[DateParts]:
+    """Return the dates in ``parts`` that stand for a day or period, in the order of the text; without lone weekdays."""
+    own = [parts] if parts.year is not None else []
+    inner = [single for piece in parts.pieces if isinstance(piece, DateParts) for single in single_dates(piece)]
+    return inner + own if inner else own

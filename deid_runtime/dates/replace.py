@@ -1,25 +1,50 @@
 """Replace dates by dates shifted by the patient's offset, in the same format.
 
 Dates that are known to the day, and holidays, move by exactly the offset, so intervals between them stay the same.
-Coarser dates move from the middle of their period. Lone weekdays move by the offset modulo seven, which agrees with the
-dates. Dates that do not exist stay invalid in the same way.
+Coarser dates move by whole periods. Lone weekdays move by the offset modulo seven, which agrees with the dates. Dates
+that do not exist stay invalid in the same way.
 """
 
-from deid_runtime.dates.parse import Hint, parse_date
-from deid_runtime.dates.parts import DateStyle
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from deid_runtime.dates.calendar import settle
+from deid_runtime.dates.parse import parse_date
+from deid_runtime.dates.parts import DateParts, DateStyle
 from deid_runtime.dates.render import render
 from deid_runtime.dates.shift import shift
 
+_CENTURY: Final = 100
 
-def replace_date(value: str, offset: int, style: DateStyle, hint: Hint = None) -> str | None:
-    """Return ``value`` moved by ``offset`` days in its own format, or None when it cannot be read as a date.
 
-    ``hint`` is the (year, month) of the nearest earlier date in the note, for ``the 29th``.
+def read_dates(values: Sequence[str], style: DateStyle, years: Sequence[Sequence[int]] = ()) -> list[DateParts | None]:
+    """Return the parts of each date of a note, in the order of the text; None for what cannot be read as a date.
+
+    Years and months that a date leaves out come from the other dates. ``years`` are the years of each date, which
+    decide the century of years of two figures.
     """
-    parts = parse_date(value, style, hint)
-    if parts is None:
-        return None
+    parts = {value: parse_date(value, style) for value in dict.fromkeys(values)}
+    dates = [parts[value] for value in values]
+    for place, named in enumerate(years):
+        date = dates[place]
+        if date is None or date.year is None or not date.has_year or date.year in named:
+            continue
+        for year in (date.year + _CENTURY, date.year - _CENTURY):
+            if year in named:
+                dates[place] = replace(date, year=year)
+    return settle(dates, style)
+
+
+def moved_date(parts: DateParts, offset: int) -> str | None:
+    """Return the text of a date moved by ``offset`` days, in its own format, or None outside the calendar."""
     try:
         return render(shift(parts, offset))
-    except (ValueError, OverflowError):  # a year outside the calendar
+    except (ValueError, OverflowError):
         return None
+
+
+def replace_date(value: str, offset: int, style: DateStyle) -> str | None:
+    """Return ``value``, the only date of a note, moved by ``offset`` days, or None when it cannot be read as a date."""
+    [parts] = read_dates([value], style)
+    return None if parts is None else moved_date(parts, offset)

@@ -1,18 +1,31 @@
-"""Move a date by days: the day it stands for, and its weekdays. The text of the date is not used."""
+"""Move a date by days: the period it stands for, and its weekdays. The text of the date is not used."""
 
 from calendar import monthrange
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Final
 
-from deid_runtime.dates.parts import DateParts, Role
+from deid_runtime.dates.parts import DateParts, Grain, Role
 
 _DAYS_IN_WEEK: Final = 7
+_DAYS_IN_YEAR: Final = 365.2425
 _WEEKDAYS: Final = frozenset({Role.WEEKDAY, Role.WEEKDAY_LETTER, Role.HOLIDAY_WEEKDAY})
+_MONTHS: Final[Mapping[Grain, int]] = {
+    Grain.MONTH: 1,
+    Grain.QUARTER: 3,
+    Grain.SEASON: 3,
+    Grain.YEAR: 12,
+    Grain.DECADE: 120,
+}
 
 
 def shift(parts: DateParts, days: int) -> DateParts:
     """Return ``parts`` moved by ``days``.
+
+    A month, quarter, season, year or decade moves by the number of such periods that is closest to ``days``, so the
+    number of periods between two of them stays the same. The move differs from that of a day by half a period at most.
+    So when a period is wholly before another period or a day, it is never wholly behind it after the shift.
 
     Raises ValueError or OverflowError outside the years 1 to 9999.
     """
@@ -26,8 +39,26 @@ def shift(parts: DateParts, days: int) -> DateParts:
     )
     if parts.year is None or parts.month is None or parts.day is None:
         return replace(parts, pieces=pieces)
-    year, month, day = shift_day(parts.year, parts.month, parts.day, days)
+    year, month, day = parts.year, parts.month, parts.day
+    if parts.grain is Grain.DAY or not 1 <= month <= 12:
+        year, month, day = shift_day(year, month, day, days)
+    else:
+        year, month = shift_month(year, month, months_of(parts.grain, days))
     return replace(parts, pieces=pieces, year=year, month=month, day=day)
+
+
+def months_of(grain: Grain, days: int) -> int:
+    """Return the number of months by which a period longer than a day moves: the whole periods closest to ``days``."""
+    months = _MONTHS[grain]
+    return months * round(days / (months * _DAYS_IN_YEAR / 12))
+
+
+def shift_month(year: int, month: int, months: int) -> tuple[int, int]:
+    """Return (year, month) moved by ``months``. Raises ValueError outside the years 1 to 9999."""
+    place = year * 12 + month - 1 + months
+    if not 12 <= place < 12 * 10_000:
+        raise ValueError("a year outside the calendar")
+    return place // 12, place % 12 + 1
 
 
 def shift_day(year: int, month: int, day: int, days: int) -> tuple[int, int, int]:

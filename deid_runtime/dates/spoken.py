@@ -2,29 +2,41 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from deid_runtime.dates.forms import PLAIN_WORDS, full_year, month_writing, weekday_piece
-from deid_runtime.dates.parts import DateStyle, Piece, Role, Said
-from deid_runtime.lexicon.calendar_words import MONTH_OF, WEEKDAY_OF
+from deid_runtime.dates.parts import DateParts, DateStyle, Grain, Piece, Role, Said
+from deid_runtime.lexicon.calendar_words import MONTH_OF
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.numbers import NUMBER_WORDS, ORDINAL_WORDS, TENS, cardinal, ordinal
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenDate:
-    """A date in number words: the day it stands for, and one piece per token; merged tokens have empty pieces."""
+class _Run:
+    """A run of number words as half-open token indices, whether it has the day, and the words of its year."""
 
-    year: int
-    month: int
-    day: int
-    pieces: tuple[Piece, ...]
+    start: int
+    end: int
+    words: Sequence[str] = field(repr=False)
+    has_day: bool = False
+    year_words: Sequence[str] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What the number words name: year, month and day, each None if they do not, and the runs that name them."""
+
+    year: int | None = field(repr=False)
+    month: int | None = field(repr=False)
+    day: int | None = field(repr=False)
+    runs: Sequence[_Run]
+    says_month: bool = False  # the month is in number words too: eight nine fifty-five
 
 
 def read_spoken(
     tokens: Sequence[str], lowered: Sequence[str], months: Sequence[int], weekdays: Sequence[int], style: DateStyle
-) -> SpokenDate | None:
+) -> DateParts | None:
     """Return a date whose day or year is in number words; None when there is none.
 
     ``lowered`` are the ``tokens`` in lower case. ``months`` and ``weekdays`` are the indices of month and weekday
@@ -33,61 +45,82 @@ def read_spoken(
     runs = spoken_runs(lowered)
     if not runs or not (months or any(lowered[i] in _CARDINALS for start, end in runs for i in range(start, end))):
         return None
-    words = [[word for word in lowered[start:end] if word.isalpha() and word != "and"] for start, end in runs]
-    digits = {len(word): i for i, word in enumerate(lowered) if re.fullmatch(r"\d{4}|\d{1,2}", word)}
     month = MONTH_OF[lowered[months[0]]][1] + 1 if months else None
+    named = _named_in(
+        [
+            _Run(start, end, [word for word in lowered[start:end] if word.isalpha() and word != "and"])
+            for start, end in runs
+        ],
+        month,
+        style,
+    )
+    if named is None:
+        return None
+    digits = {len(word): i for i, word in enumerate(lowered) if re.fullmatch(r"\d{4}|\d{1,2}", word)}
+    short_year = next((i for i, word in enumerate(lowered) if re.fullmatch(r"['’]\d{2}", word)), None)
+    year_at, day_at = digits.get(4), digits.get(2, digits.get(1))
+    year, day = named.year, named.day
+    if year is None and year_at is not None:
+        year = int(lowered[year_at])
+    elif year is None and short_year is not None:
+        year = full_year(int(lowered[short_year][1:]), style.year)
+    if day is None and day_at is not None:
+        day = int(lowered[day_at])
+    pieces = _spoken_pieces(tokens, lowered, named)
+    pieces |= {i: (Piece(tokens[i], Role.MONTH_WORD, writing=month_writing(tokens[i], tokens, style)),) for i in months}
+    pieces |= {i: (weekday_piece(tokens[i]),) for i in weekdays}
+    if year_at is not None:
+        pieces[year_at] = (Piece(tokens[year_at], Role.YEAR),)
+    if day_at is not None:
+        pieces[day_at] = (Piece(tokens[day_at], Role.DAY, is_padded=style.padded_days),)
+    if short_year is not None:
+        pieces[short_year] = (Piece(tokens[short_year][0]), Piece(tokens[short_year][1:], Role.YEAR))
+    left = [word for i, word in enumerate(lowered) if i not in pieces and any(map(str.isalnum, word))]
+    if not all(word in PLAIN_WORDS for word in left):
+        return None
+    return DateParts(
+        style,
+        tuple(piece for i, token in enumerate(tokens) for piece in pieces.get(i, (Piece(token),))),
+        year=year or style.year,
+        month=named.month or 7,
+        day=(day or 15) if named.month else 2,
+        grain=Grain.YEAR if not named.month else Grain.DAY if day else Grain.MONTH,
+        has_year=year is not None,
+    )
+
+
+def _named_in(runs: Sequence[_Run], month: int | None, style: DateStyle) -> _Named | None:
+    """Return what ``runs`` name beside a month in words, or without one; None when a run names nothing."""
+    if month is None and len(runs) == 1 and 3 <= len(runs[0].words) <= 4:
+        words = runs[0].words
+        first, second = (NUMBER_WORDS.get(word, 0) for word in words[:2])
+        year = spoken_year(words[2:], style) if 1 <= first <= 12 and 1 <= second <= 31 else None
+        if year is not None:  # eight nine fifty-five
+            return _Named(year, first, second, [replace(runs[0], has_day=True, year_words=words[2:])], says_month=True)
     day = year = None
-    said_month = False
-    if month is None and len(runs) == 1 and len(words[0]) >= 3:
-        numbers = [NUMBER_WORDS.get(word, 0) for word in words[0][:2]]
-        if 1 <= numbers[0] <= 12 and 1 <= numbers[1] <= 31 and len(words[0]) <= 4:
-            year = spoken_year(words[0][2:], style)
-            if year is not None:  # eight nine fifty-five
-                month, day, said_month = numbers[0], numbers[1], True
-    shape: list[tuple[bool, Sequence[str]]] = []  # for each run: whether it has the day, and the words of its year
-    for run in words:
-        if said_month:
-            shape.append((True, run[2:]))
-            continue
-        said_day, rest = spoken_day(run, style) if month is not None and day is None else (None, run)
+    found = []
+    for run in runs:
+        said_day, rest = spoken_day(run.words, style) if month is not None and day is None else (None, run.words)
         said_year = spoken_year(rest, style) if rest else None
         if rest and said_year is None:
             return None
-        shape.append((said_day is not None, rest))
+        found.append(replace(run, has_day=said_day is not None, year_words=rest))
         day, year = said_day or day, said_year or year
-    if year is None and 4 in digits:
-        year = int(lowered[digits[4]])
-    short_year = next((i for i, word in enumerate(lowered) if re.fullmatch(r"['’]\d{2}", word)), None)
-    if year is None and short_year is not None:
-        year = full_year(int(lowered[short_year][1:]), style.year)
-    digits_day = digits.get(2, digits.get(1))
-    if day is None and digits_day is not None:
-        day = int(lowered[digits_day])
-    out = [Piece(token) for token in tokens]
-    for (start, end), run, (says_day, said) in zip(runs, words, shape, strict=True):
-        in_ordinals = any(word in ORDINAL_WORDS for word in run)
-        day_form: Literal["", "cardinal", "ordinal"] = "" if not says_day else "ordinal" if in_ordinals else "cardinal"
-        says = Said(said_month, day_form, tuple(said), joint_of(lowered[start:end]))
-        out[start] = Piece("".join(tokens[start:end]), Role.SAID, said=says)
-        out[start + 1 : end] = [Piece("")] * (end - start - 1)
-    for index in months:
-        out[index] = Piece(tokens[index], Role.MONTH_WORD, writing=month_writing(tokens[index], tokens, style))
-    if 4 in digits:
-        out[digits[4]] = Piece(tokens[digits[4]], Role.YEAR)
-    if digits_day is not None:
-        out[digits_day] = Piece(tokens[digits_day], Role.DAY, is_padded=style.padded_days)
-    for index in weekdays:
-        out[index] = weekday_piece(tokens[index])
-    accounted = {digits.get(4), digits_day, short_year, *months, *(i for start, end in runs for i in range(start, end))}
-    left = [word for i, word in enumerate(lowered) if i not in accounted and any(map(str.isalnum, word))]
-    if not all(word in PLAIN_WORDS or word in WEEKDAY_OF for word in left):
-        return None
-    pieces = tuple(
-        one
-        for index, piece in enumerate(out)
-        for one in ((Piece(tokens[index][0]), Piece(tokens[index][1:], Role.YEAR)) if index == short_year else (piece,))
-    )
-    return SpokenDate(year or style.year, month or 7, (day or 15) if month else 2, pieces)
+    return _Named(year, month, day, found)
+
+
+def _spoken_pieces(tokens: Sequence[str], lowered: Sequence[str], named: _Named) -> dict[int, tuple[Piece, ...]]:
+    """Return the pieces of the number words by index of their token: all at the first of a run, none at the others."""
+    pieces: dict[int, tuple[Piece, ...]] = {}
+    for run in named.runs:
+        in_ordinals = any(word in ORDINAL_WORDS for word in run.words)
+        form: Literal["", "cardinal", "ordinal"] = ""
+        if run.has_day:
+            form = "ordinal" if in_ordinals else "cardinal"
+        says = Said(named.says_month, form, tuple(run.year_words), joint_of(lowered[run.start : run.end]))
+        pieces |= dict.fromkeys(range(run.start, run.end), ())
+        pieces[run.start] = (Piece("".join(tokens[run.start : run.end]), Role.SAID, said=says),)
+    return pieces
 
 
 def said_text(original: str, said: Said, year: int, month: int, day: int) -> str:

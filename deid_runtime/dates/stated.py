@@ -20,12 +20,10 @@ from deid_runtime.dates.forms import (
     roles_of,
     years_of,
 )
-from deid_runtime.dates.holidays import find_holiday
 from deid_runtime.dates.parts import LONGEST_DATE_CHARS, DateStyle
 from deid_runtime.dates.spoken import spoken_years
 from deid_runtime.lexicon.calendar_words import MONTH_OF
 
-FULL_YEAR: Final = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _DECADE: Final = re.compile(
     r"(?<!\w)(?P<start>(?:18|19|20|21)\d0)['’]?s(?!\w)|(?<!\w)['’]?(?P<short>\d0)['’]?s(?!\w)", re.I
 )
@@ -78,24 +76,6 @@ def stated_decade(value: str, style: DateStyle) -> int | None:
     if not found:
         return None
     return int(found["start"]) if found["start"] else full_year(int(found["short"]), style.year)
-
-
-def month_of(value: str, style: DateStyle) -> tuple[int, int] | None:
-    """Return the (year, month) that a date names, as a hint for later dates, or None."""
-    found = NUMERIC.search(value[:LONGEST_DATE_CHARS])
-    if found:
-        year, month, _ = numbers_of(found, style)
-        return (year or style.year, month) if month and 1 <= month <= 12 else None
-    for word in re.findall(r"[^\W\d_]+", value[:LONGEST_DATE_CHARS]):
-        if word.lower() in MONTH_OF:
-            four = FULL_YEAR.search(value)
-            return int(four[0]) if four else style.year, MONTH_OF[word.lower()][1] + 1
-    holiday = find_holiday(value[:LONGEST_DATE_CHARS])
-    if holiday:
-        four = FULL_YEAR.search(value)
-        year = int(four[0]) if four else style.year
-        return year, holiday.on(year).month
-    return None
 
 
 def day_named(text: str, style: DateStyle) -> date | None:

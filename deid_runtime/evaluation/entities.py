@@ -11,8 +11,10 @@ gold and found are *sets* of keys. A key in both is a true positive:
 - ``hipaa_...``: the same for the TYPEs that the script counts as HIPAA's. Its pattern for IDNUM ends in a blank and so
   never matches. IDNUM is left out here too, otherwise figures would not be comparable. All ages are included.
 
-Micro averages (the primary figures of the track) pool all notes. Macro averages are means over notes. A note whose
-ratio has a denominator of 0 counts 0. Macro F1 is computed from the two means. Both are as in the script.
+Micro averages (the primary figures of the track) pool all notes. Macro averages are means over notes, with standard
+deviations over notes. A ratio with a denominator of 0 is 0, for a note and for all. Both F1 are computed from the
+precision and recall beside them. :func:`printed` writes the figures as the script does: four significant digits, two
+for deviations.
 
 Two differences remain. First, our label set has no PROFESSION, so on i2b2's own gold the figures of the script include
 that TYPE (run it with ``--filter`` to compare). Second, a note without found spans counts as all missed. The script
@@ -23,6 +25,8 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+import numpy as np
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.evaluation.tokens import Score
@@ -39,11 +43,28 @@ _TOKEN: Final = re.compile(r"[a-zA-Z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class EntityScore:
-    """Pooled counts, and the means over notes of the precision and recall of each note."""
+    """Pooled counts, and the means and standard deviations over notes of the precision and recall of each note."""
 
     micro: Score
     macro_precision: float
     macro_recall: float
+    macro_precision_deviation: float
+    macro_recall_deviation: float
+
+
+def printed(score: EntityScore) -> dict[str, tuple[str, str]]:
+    """Return the macro and micro figure of each measure as the script prints them, for instance ``0.8776``."""
+    precision, recall = score.micro.precision or 0.0, score.micro.recall or 0.0
+    macro_f1, micro_f1 = _f1(score.macro_precision, score.macro_recall), _f1(precision, recall)
+    return {
+        "precision": (f"{score.macro_precision:.4} ({score.macro_precision_deviation:.2})", f"{precision:.4}"),
+        "recall": (f"{score.macro_recall:.4} ({score.macro_recall_deviation:.2})", f"{recall:.4}"),
+        "f1": (f"{macro_f1:.4}", f"{micro_f1:.4}"),
+    }
+
+
+def _f1(precision: float, recall: float) -> float:
+    return 2 * ((precision * recall) / (precision + recall)) if precision + recall else 0.0
 
 
 class _Relaxed:
@@ -124,8 +145,9 @@ def _score(notes: Sequence[Score]) -> EntityScore:
         sum(note.false_positives for note in notes),
         sum(note.false_negatives for note in notes),
     )
+    precisions, recalls = (
+        np.array([getattr(note, name) or 0.0 for note in notes] or [0.0]) for name in ("precision", "recall")
+    )
     return EntityScore(
-        micro,
-        sum(note.precision or 0.0 for note in notes) / max(len(notes), 1),
-        sum(note.recall or 0.0 for note in notes) / max(len(notes), 1),
+        micro, float(precisions.mean()), float(recalls.mean()), float(precisions.std()), float(recalls.std())
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError
+from deid_runtime.evaluation.characters import CharacterCounts, count_characters
 from deid_runtime.evaluation.entities import EntityScore, score_entities
 from deid_runtime.evaluation.errors import Errors, count_errors
 from deid_runtime.evaluation.significance import Interval, bootstrap
@@ -20,7 +21,17 @@ from deid_runtime.system.shown_ids import shown_id
 
 _NAMED_IDS: Final = 5  # ids listed in an error message before "and ... more"
 #: Properties of the records in this module that are written to JSON beside their fields.
-_RATIOS: Final = ("precision", "recall", "f1", "share", "share_without_miss", "missed_per_1000_notes")
+_RATIOS: Final = (
+    "precision",
+    "recall",
+    "f1",
+    "share",
+    "share_without_miss",
+    "missed_per_1000_notes",
+    "found_share",
+    "redacted_share",
+    "recall_change",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +92,28 @@ class Report:
 
     ``misses_per_note`` maps a group to (missed tokens in a note -> number of notes), as Murugadoss et al., Table 5.
     ``errors`` counts missed and wrong tokens by kind. All figures include ``quarantined`` notes, with nothing found in
-    them. No figure includes ``not_in_gold`` notes.
+    them. No figure includes ``not_in_gold`` notes. ``overlapping_gold`` counts gold spans that begin inside another: a
+    token then has the label of the first. ``characters`` and ``characters_without_young_ages``: see the module of the
+    same name.
     """
 
     notes: int
     patients: int
     quarantined: int
     not_in_gold: int
+    overlapping_gold: int
     groups: Mapping[str, GroupScore]
     labels: Mapping[str, LabelScore]
     entities: Mapping[str, EntityScore]
+    characters: CharacterCounts
+    characters_without_young_ages: CharacterCounts
     misses_per_note: Mapping[str, Mapping[int, int]]
     note_types: Mapping[str, TypeScore]
     errors: Errors
 
     def to_json(self) -> dict[str, object]:
         """Return the report as JSON values, with ratios; a ratio is null when its denominator is 0."""
-        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        return {field.name: plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
 
 def evaluate(
@@ -116,6 +132,40 @@ def evaluate(
 
     Raises InputError also when a span ends after the end of its text.
     """
+    held_back = require_rows(gold, found, quarantined)
+    tokens, characters = count_tokens(gold, found), count_tokens(gold, found, token=CHARACTER)
+    patients = [note.patient for note in gold]
+    types = np.array([note.type for note in gold], dtype=np.str_)
+    return Report(
+        notes=len(gold),
+        patients=len({patient for patient in patients if patient}),
+        quarantined=len(held_back),
+        not_in_gold=len(found.keys() - {note.id for note in gold}),
+        overlapping_gold=_count_overlapping(gold),
+        groups={
+            group: GroupScore(
+                tokens.score(group),
+                bootstrap(tokens.by_note(group), patients, resamples=bootstrap_resamples, seed=seed),
+                characters.score(group),
+            )
+            for group in GROUPS
+        },
+        labels=_score_labels(tokens),
+        entities=score_entities(gold, found),
+        characters=count_characters(gold, found),
+        characters_without_young_ages=count_characters(gold, found, ages_under_90=False),
+        misses_per_note={
+            group: dict(sorted(Counter(tokens.by_note(group)[:, 2].tolist()).items())) for group in GROUPS
+        },
+        note_types={name: _score_type(tokens.rows(types == name)) for name in sorted(set(types.tolist()))},
+        errors=count_errors(gold, found),
+    )
+
+
+def require_rows(
+    gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]], quarantined: Collection[str] = ()
+) -> set[str]:
+    """Return the ids of the gold notes that were held back; raise InputError when another one has no found row."""
     held = frozenset(quarantined)
     held_back = {note.id for note in gold if note.id not in found and {note.id, shown_id(note.id)} & held}
     missing = [note.id for note in gold if note.id not in found and note.id not in held_back]
@@ -127,30 +177,18 @@ def evaluate(
             "list where nothing was found, or the note's id in the quarantine",
             stage="evaluate",
         )
-    tokens, characters = count_tokens(gold, found), count_tokens(gold, found, token=CHARACTER)
-    patients = [note.patient for note in gold]
-    types = np.array([note.type for note in gold], dtype=np.str_)
-    return Report(
-        notes=len(gold),
-        patients=len({patient for patient in patients if patient}),
-        quarantined=len(held_back),
-        not_in_gold=len(found.keys() - {note.id for note in gold}),
-        groups={
-            group: GroupScore(
-                tokens.score(group),
-                bootstrap(tokens.by_note(group), patients, resamples=bootstrap_resamples, seed=seed),
-                characters.score(group),
-            )
-            for group in GROUPS
-        },
-        labels=_score_labels(tokens),
-        entities=score_entities(gold, found),
-        misses_per_note={
-            group: dict(sorted(Counter(tokens.by_note(group)[:, 2].tolist()).items())) for group in GROUPS
-        },
-        note_types={name: _score_type(tokens.rows(types == name)) for name in sorted(set(types.tolist()))},
-        errors=count_errors(gold, found),
-    )
+    return held_back
+
+
+def _count_overlapping(gold: Sequence[AnnotatedNote]) -> int:
+    """Return how many gold spans share a character with the furthest-reaching span before them."""
+    overlapping = 0
+    for note in gold:
+        end = 0
+        for span in sorted(note.spans):
+            overlapping += span.start < end
+            end = max(end, span.end)
+    return overlapping
 
 
 def _score_labels(counts: Counts) -> dict[str, LabelScore]:
@@ -173,14 +211,16 @@ def _score_type(counts: Counts) -> TypeScore:
     return TypeScore(len(misses), int((misses == 0).sum()), counts.score("C"))
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Convert records to dicts of JSON values, with the ratios from their properties."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        ratios = {name: _plain(getattr(value, name)) for name in _RATIOS if hasattr(value, name)}
+        fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        ratios = {name: plain(getattr(value, name)) for name in _RATIOS if hasattr(value, name)}
         return fields | ratios
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
     if isinstance(value, float):
         return round(value, 6)
     return value

@@ -33,7 +33,7 @@ _REACH_CHARS: Final = 400  # of the line on each side, at most: some lines are w
 class ErrorInContext:
     """Adjacent missed (or wrong) tokens of one gold (or found) span: ``[start, end)``, and the kind of each token.
 
-    ``context`` is a masked part of one line, with the error between :data:`OPEN` and :data:`CLOSE`.
+    ``before`` and ``after`` are the masked words around it in its line, ``word`` the error itself.
     """
 
     note: str
@@ -42,18 +42,32 @@ class ErrorInContext:
     end: int
     label: str
     kinds: tuple[Kind, ...]
-    context: str = field(repr=False)
+    before: str = field(repr=False)
+    word: str = field(repr=False)
+    after: str = field(repr=False)
+
+    @property
+    def context(self) -> str:
+        """The part of the line as one string, with the error between :data:`OPEN` and :data:`CLOSE`."""
+        return f"{self.before}{OPEN}{self.word}{CLOSE}{self.after}"
 
     def to_json(self) -> dict[str, object]:
         """Return the error as JSON values."""
         kinds = [{name: value for name, value in asdict(kind).items() if value} for kind in self.kinds]
-        return asdict(self) | {"kinds": kinds}
+        record = {name: value for name, value in asdict(self).items() if name not in ("before", "word", "after")}
+        return record | {"kinds": kinds, "context": self.context}
 
 
 def errors_in_context(
-    gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]], *, context_words: int = CONTEXT_WORDS
+    gold: Sequence[AnnotatedNote],
+    found: Mapping[str, Sequence[Span]],
+    *,
+    context_words: int = CONTEXT_WORDS,
+    shows_wrong: bool = False,
 ) -> Iterator[ErrorInContext]:
     """Yield the errors of every note, in order, with at most ``context_words`` words of the line on each side.
+
+    ``shows_wrong`` leaves wrong tokens unmasked, since they are gold of no label; missed ones stay masked.
 
     Raises InputError when a found span ends after the end of its text.
     """
@@ -66,9 +80,14 @@ def errors_in_context(
     errors.sort(key=lambda entry: (entry[1].note, entry[1].start))
     for number, of_note in groupby(errors, key=lambda entry: entry[1].note):
         note = gold[number]
-        masked = mask(note.text, [*note.spans, *found.get(note.id, ())])
-        for error, tokens in _stretches(note.text, of_note):
+        tokens_of_note = list(of_note)
+        if shows_wrong:
+            masked = _with_wrong_shown(note, [token for error, token in tokens_of_note if error == "wrong"])
+        else:
+            masked = mask(note.text, [*note.spans, *found.get(note.id, ())])
+        for error, tokens in _stretches(note.text, tokens_of_note):
             start, end = tokens[0].start, tokens[-1].end
+            before, after = _around(masked, start, end, context_words)
             yield ErrorInContext(
                 note=note.id,
                 error=error,
@@ -76,7 +95,9 @@ def errors_in_context(
                 end=end,
                 label=tokens[0].kind.label,
                 kinds=tuple(token.kind for token in tokens),
-                context=_context(masked, start, end, context_words),
+                before=before,
+                word=masked[start:end],
+                after=after,
             )
 
 
@@ -135,13 +156,22 @@ def _stretches(text: str, tokens: Iterable[tuple[str, Judged]]) -> Iterator[tupl
         yield last, stretch
 
 
-def _context(masked: str, start: int, end: int, words: int) -> str:
+def _with_wrong_shown(note: AnnotatedNote, wrong: Iterable[Judged]) -> str:
+    masked = list(mask(note.text, note.spans))
+    for token in wrong:
+        # Also where the same value is gold elsewhere: here nobody marked it.
+        masked[token.start : token.end] = note.text[token.start : token.end]
+    return "".join(masked)
+
+
+def _around(masked: str, start: int, end: int, words: int) -> tuple[str, str]:
+    """Return the last words of the line before an error, and the first words after it."""
     line_start = max(masked.rfind(line_end, 0, start) for line_end in _LINE_ENDS) + 1
     ends = [at for line_end in _LINE_ENDS if (at := masked.find(line_end, end)) >= 0]
     line_end = min(ends, default=len(masked))
     before = _last_words(masked[max(line_start, start - _REACH_CHARS) : start], words)
     after = _last_words(masked[end : min(line_end, end + _REACH_CHARS)][::-1], words)[::-1]
-    return f"{before}{OPEN}{masked[start:end]}{CLOSE}{after}"
+    return before, after
 
 
 def _last_words(text: str, count: int) -> str:

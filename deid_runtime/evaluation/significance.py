@@ -13,6 +13,8 @@ from deid_runtime.evaluation.tokens import GROUPS, IntArray, count_tokens
 from deid_runtime.spans import Span
 
 MEASURES: Final = ("precision", "recall", "f1")
+#: Shuffles of :func:`compare`, as at i2b2 2014.
+SHUFFLES: Final = 9_999
 _LEVEL: Final = 0.95
 _CELLS: Final = 8_000_000  # swaps drawn at a time (shuffles x notes): limits memory to about 64 MB
 
@@ -32,7 +34,8 @@ def bootstrap(counts: IntArray, patients: Sequence[str], *, resamples: int, seed
 
     ``counts`` is int64 (notes, 3): true positives, false positives, false negatives. Whole patients are drawn with
     replacement: notes of one patient repeat the same names, so they are not independent. A note without a patient
-    (empty id) counts as a patient of its own. The same seed gives the same intervals.
+    (empty id) counts as a patient of its own. The same seed gives the same intervals, for any order of the
+    notes.
     """
     if not len(counts):
         return {}
@@ -40,6 +43,7 @@ def bootstrap(counts: IntArray, patients: Sequence[str], *, resamples: int, seed
     members = np.unique(names, return_inverse=True)[1]
     totals = np.zeros((members.max() + 1, 3), np.int64)
     np.add.at(totals, members, counts)
+    totals = totals[np.lexsort(totals.T)]  # so that the order of notes has no effect
     draws = np.random.default_rng(seed).multinomial(len(totals), np.full(len(totals), 1 / len(totals)), size=resamples)
     intervals = {}
     for name, values in zip(MEASURES, _measures(draws @ totals).T, strict=True):
@@ -65,7 +69,7 @@ def compare(
     second: Mapping[str, Sequence[Span]],
     *,
     group: str = "C",
-    shuffles: int = 9_999,
+    shuffles: int = SHUFFLES,
     seed: int = 0,
 ) -> dict[str, Difference]:
     """Test whether two systems differ in token-binary precision, recall and F1 on the same notes.
@@ -78,13 +82,30 @@ def compare(
     """
     if group not in GROUPS:
         raise SettingsError(f"unknown group {group!r}; expected one of {', '.join(GROUPS)}")
-    left, right = (count_tokens(gold, found).by_note(group) for found in (first, second))
-    p_values = _swap_test(left, right, shuffles=shuffles, seed=seed)
-    seen = (_measures(side.sum(0, keepdims=True))[0].tolist() for side in (left, right))
-    return {
-        name: Difference(*(None if np.isnan(value) else value for value in (one, other, p_value)))
-        for name, one, other, p_value in zip(MEASURES, *seen, p_values.tolist(), strict=True)
-    }
+    return compare_groups(gold, first, second, groups=(group,), shuffles=shuffles, seed=seed)[group]
+
+
+def compare_groups(
+    gold: Sequence[AnnotatedNote],
+    first: Mapping[str, Sequence[Span]],
+    second: Mapping[str, Sequence[Span]],
+    *,
+    groups: Sequence[str] = tuple(GROUPS),
+    shuffles: int = SHUFFLES,
+    seed: int = 0,
+) -> dict[str, dict[str, Difference]]:
+    """Return :func:`compare` for several groups, by group. Each group uses the same shuffles."""
+    counts = [count_tokens(gold, found) for found in (first, second)]
+    differences = {}
+    for group in groups:
+        left, right = (each.by_note(group) for each in counts)
+        p_values = _swap_test(left, right, shuffles=shuffles, seed=seed)
+        seen = (_measures(side.sum(0, keepdims=True))[0].tolist() for side in (left, right))
+        differences[group] = {
+            name: Difference(*(None if np.isnan(value) else value for value in (one, other, p_value)))
+            for name, one, other, p_value in zip(MEASURES, *seen, p_values.tolist(), strict=True)
+        }
+    return differences
 
 
 def _swap_test(left: IntArray, right: IntArray, *, shuffles: int, seed: int) -> FloatArray:

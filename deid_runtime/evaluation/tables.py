@@ -2,13 +2,14 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from textwrap import wrap
 from typing import Final
 
+from deid_runtime.evaluation.agreement import Agreement, strength
 from deid_runtime.evaluation.errors import ASPECTS, ErrorTable, Tally
 from deid_runtime.evaluation.report import Report
-from deid_runtime.evaluation.significance import Interval
+from deid_runtime.evaluation.significance import Difference, Interval
 from deid_runtime.evaluation.tokens import ratio
 
 _MISS_BANDS: Final = (
@@ -29,10 +30,47 @@ def render(report: Report) -> str:
         head.append(f"{report.quarantined} notes were quarantined; nothing left them, and all of it counts as missed")
     if report.not_in_gold:
         head.append(f"{report.not_in_gold} found notes are not in the gold set and were left out")
+    if report.overlapping_gold:
+        head.append(f"{report.overlapping_gold} gold spans begin inside another; a word has the label of the first")
     tables = (
         _render_groups, _render_labels, _render_entities, _render_misses, _render_types, _render_aspects, _render_kinds,
     )  # fmt: skip
     return "\n".join(head + [line for table in tables for line in ["", *table(report)]]) + "\n"
+
+
+def render_differences(differences: Mapping[str, Mapping[str, Difference]], shuffles: int) -> str:
+    """Return the differences of two systems by group as plain text, ending in a line end."""
+    lines = [
+        f"Against the second system; p by paired approximate randomisation, {shuffles:,} shuffles",
+        f"{'group':<7}{'measure':<12}{'this one':>10}{'second':>10}{'p':>9}",
+    ]
+    for group, measures in differences.items():
+        for name, row in measures.items():
+            p_value = _figure(row.p_value)
+            lines.append(f"{group:<7}{name:<12}{_figure(row.first):>10}{_figure(row.second):>10}{p_value:>9}")
+    return "\n".join(lines) + "\n"
+
+
+def render_agreement(found: Agreement) -> str:
+    """Return the agreement of two annotators as plain text, ending in a line end."""
+    lines = [f"{found.notes:,} notes that both annotated, {found.tokens:,} words"]
+    if found.first_alone or found.second_alone:
+        lines.append(
+            f"left out: {found.first_alone:,} notes that only the first has, {found.second_alone:,} only the second"
+        )
+    lines += [
+        f"Equal spans (label, start and end): {_figure(found.span_f1)}",
+        "",
+        "Cohen's kappa in words, 95 % intervals by bootstrap over patients",
+        f"{'answer':<22}{'kappa':<26}{'both':>8}{'first only':>12}{'second only':>13}  agreement",
+    ]
+    rows = {"identifier or not": found.identifier, "label": found.label, **found.labels}
+    for name, row in rows.items():
+        lines.append(
+            f"{name:<22}{_with_interval(row.kappa, row.interval):<26}{row.both:>8}{row.first_only:>12}"
+            f"{row.second_only:>13}  {strength(row.kappa)}"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def _render_groups(report: Report) -> Iterator[str]:
@@ -63,6 +101,12 @@ def _render_labels(report: Report) -> Iterator[str]:
 
 
 def _render_entities(report: Report) -> Iterator[str]:
+    yield "Characters, as other systems publish them: identifying ones found, other ones redacted"
+    for name, counts in (
+        ("all ages", report.characters), ("without ages under 90", report.characters_without_young_ages)
+    ):  # fmt: skip
+        yield f"{name:<22}{_figure(counts.found_share):>11}{_figure(counts.redacted_share):>11}"
+    yield ""
     yield "As the i2b2 2014 script counts, micro averages"
     yield f"{'measure':<22}{'precision':>11}{'recall':>9}{'F1':>9}"
     for name, entity in report.entities.items():

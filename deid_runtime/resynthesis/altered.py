@@ -15,7 +15,7 @@ from deid_runtime.resynthesis.originals import DIRECTIONS, MOVING_LABELS, STREET
 from deid_runtime.rewrite import rewrite
 from deid_runtime.spans import Span
 from deid_runtime.surrogates.forms import changed, misspell, normal_form, vary
-from deid_runtime.surrogates.lists import places
+from deid_runtime.surrogates.gazetteer import places
 
 _TURNS: Final = 64
 _SHORT_WORD: Final = 3  # letters; in a shorter word, one letter more or less makes another word

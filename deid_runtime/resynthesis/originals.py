@@ -18,9 +18,10 @@ from deid_runtime.lexicon.vocabulary import address_words
 from deid_runtime.records.fields import fields_that_hold
 from deid_runtime.spans import PatientRecord, Span
 from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.gazetteer import places
 from deid_runtime.surrogates.hashing import Keyed
-from deid_runtime.surrogates.lists import names, places
 from deid_runtime.surrogates.name_parts import FAMILY, parse, record_roles
+from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import Patient, make_patient
 
 _LETTER: Final = r"[^\W\d_]"

@@ -28,6 +28,10 @@ _GLUE: Final = frozenset(
 )
 
 
+#: Words before an age at which something happens: a form with "+" or "or older" would be no English behind them.
+_TURNED: Final = re.compile(
+    r"\b(?:turn(?:s|ed|ing)?|hit(?:s|ting)?|(?:will|would|[’']ll|to|going to) be|becom(?:es?|ing)|became)\s+$", re.I
+)
 _UNITS: Final = frozenset("months month mo mos weeks week wk wks days day d w m yrs yr hours hrs".split())
 
 
@@ -58,8 +62,11 @@ def stated_ages(value: str, after: str) -> tuple[int, ...]:
     return tuple(age for age in found if age <= _OLDEST_KNOWN)
 
 
-def replace_age(value: str, after: str) -> str | None:
-    """Return ``value`` with ages over 89 grouped; None when it is not an age. ``after`` is the text after it."""
+def replace_age(value: str, after: str, before: str = "") -> str | None:
+    """Return ``value`` with ages over 89 grouped; None when it is not an age.
+
+    ``before`` and ``after`` are the texts around it: nobody "turned 90+", but "90-something".
+    """
     if len(value) > _LONGEST_AGE_CHARS:
         return None
     figures = _FIGURES.search(value)
@@ -72,7 +79,10 @@ def replace_age(value: str, after: str) -> str | None:
         numbers = [int(match[1]) for match in _FIGURES.finditer(value)]
         if max(numbers) <= _OLDEST_KEPT:
             return value
-        return None if max(numbers) > _OLDEST_KNOWN else _FIGURES.sub(lambda match: _grouped(match, after), value)
+        if max(numbers) > _OLDEST_KNOWN:
+            return None
+        is_turned = _TURNED.search(before) is not None
+        return _FIGURES.sub(lambda match: _grouped(match, after, is_turned=is_turned), value)
     in_words = _number_in_words(words)
     if in_words is None:
         return None
@@ -84,15 +94,15 @@ def replace_age(value: str, after: str) -> str | None:
     elif last in ORDINAL_WORDS or last == "hundredth":
         stand_in = "ninetieth or later"
     else:
-        stand_in = "ninety or older"
+        stand_in = "ninety-something" if _TURNED.search(before) else "ninety or older"
     return case_like(stand_in.capitalize() if value[:1].isupper() else stand_in, value)
 
 
-def _grouped(match: re.Match[str], after: str) -> str:
+def _grouped(match: re.Match[str], after: str, *, is_turned: bool) -> str:
     """Return one age in figures, grouped when it is 90 or over."""
     if int(match[1]) <= _OLDEST_KEPT or _SMALLER_UNIT.match(match.string[match.end() :] + after):
         return match[0]
     ending = match[2] or ""
     if not ending:
-        return "90+"
+        return "90-something" if is_turned else "90+"
     return case_like("90s or older" if ending.lower().endswith("s") else "90th or later", ending)

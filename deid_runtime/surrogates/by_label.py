@@ -4,18 +4,19 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
-from deid_runtime.dates.holiday_days import HOLIDAYS
-from deid_runtime.dates.holidays import find_holiday, weekday_name
-from deid_runtime.dates.parts import LONGEST_DATE_CHARS
-from deid_runtime.dates.replace import replace_date
-from deid_runtime.dates.stated import day_named, month_of
+from deid_runtime.dates.holiday_days import holiday_names
+from deid_runtime.dates.holidays import weekday_name
+from deid_runtime.dates.parts import DateParts, Grain, single_dates
+from deid_runtime.dates.replace import moved_date
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.surrogates.ages import replace_age
+from deid_runtime.surrogates.areas import replace_state
 from deid_runtime.surrogates.contacts import replace_email, replace_ip, replace_url, replace_username
+from deid_runtime.surrogates.countries import replace_country
 from deid_runtime.surrogates.facilities import Around, replace_phrase
 from deid_runtime.surrogates.forms import changed, holds_text, normal_form, scramble
 from deid_runtime.surrogates.names import replace_name
-from deid_runtime.surrogates.note_view import AFTER_CHARS, NoteView, area_code_of
+from deid_runtime.surrogates.note_view import AFTER_CHARS, NoteView
 from deid_runtime.surrogates.numbers import replace_code, replace_ssn
 from deid_runtime.surrogates.over_89 import (
     BEFORE_CHARS,
@@ -25,13 +26,7 @@ from deid_runtime.surrogates.over_89 import (
 )
 from deid_runtime.surrogates.patient import first_free
 from deid_runtime.surrogates.phones import replace_phone
-from deid_runtime.surrogates.places import (
-    replace_country,
-    replace_state,
-    replace_zip,
-)
-
-_FEASTS: Final = tuple(holiday.name for holiday in HOLIDAYS if holiday.name)
+from deid_runtime.surrogates.postcodes import replace_zip
 
 
 def _name(view: NoteView, index: int) -> str:
@@ -43,55 +38,56 @@ def _username(view: NoteView, index: int) -> str:
 
 
 def _age(view: NoteView, index: int) -> str:
-    end = view.spans[index].end
-    value = view.values[index]
-    return replace_age(value, view.text[end : end + AFTER_CHARS]) or _scrambled(view, value)
+    span, value = view.spans[index], view.values[index]
+    before, after = view.text[max(0, span.start - BEFORE_CHARS) : span.start], view.text[span.end :][:AFTER_CHARS]
+    return replace_age(value, after, before) or _scrambled(view, value)
 
 
 def _date(view: NoteView, index: int) -> str:
-    value = view.values[index]
-    hint = None
-    # only a day without a month needs the month of an earlier date
-    if not any(mark in value for mark in "/.-") and len(value) < 30:
-        for before in range(index - 1, max(-1, index - 40), -1):
-            if view.spans[before].label == "DATE" and (hint := month_of(view.values[before], view.dates)):
-                break
-    start = view.spans[index].start
-    years = view.years[view.text[max(0, start - BEFORE_CHARS) : start], value]
-    offset = view.patient.offset_days
-    if tells_over_89(years, view.note_year):
-        offset = grouped_offset(value, offset, view.dates, view.note_year, view.patient.keyed)
-    elif view.born is not None and years == (view.born.year,):
-        offset = birth_offset(value, offset, view.dates, view.born)
-    weekday = _weekday_of_holiday(view, index, offset)
-    if weekday is not None:
-        return weekday
-    moved = replace_date(value, offset, view.dates, hint)
+    value, parts = view.values[index], view.calendar[index]
+    moved = None
+    if parts is not None:
+        offset = _date_offset(view, index, parts)
+        moved = _weekday_of_holiday(view, index, parts, offset) or moved_date(parts, offset)
     if moved is not None:
         return moved
     if any(map(str.isdecimal, value)) or not 4 <= len(value) <= 40 or not any(map(str.isalpha, value)):
         return _scrambled(view, value)
     # Unknown words without digits are most likely a local feast, so a holiday is a plausible surrogate.
+    feasts = holiday_names(view.dates.locale)
     return first_free(
-        lambda n: case_like(view.patient.keyed.pick(_FEASTS, f"feast/{n}", normal_form(value)), value),
+        lambda n: case_like(view.patient.keyed.pick(feasts, f"feast/{n}", normal_form(value)), value),
         value,
         view.taken,
     )
 
 
-def _weekday_of_holiday(view: NoteView, index: int, offset: int) -> str | None:
-    """Return the shifted weekday for a holiday whose date is an adjacent span, else None.
+def _date_offset(view: NoteView, index: int, parts: DateParts) -> int:
+    """Return the days by which a date moves: those of the patient, unless it tells an age over 89 or a birth."""
+    start, offset = view.spans[index].start, view.patient.offset_days
+    years = view.years[view.text[max(0, start - BEFORE_CHARS) : start], view.values[index]]
+    if tells_over_89(years, view.note_year):
+        return grouped_offset(parts, offset, view.note_year, view.patient.keyed)
+    if view.born is not None and years == (view.born.year,):
+        return birth_offset(parts, offset, view.born)
+    return offset
+
+
+def _weekday_of_holiday(view: NoteView, index: int, parts: DateParts, offset: int) -> str | None:
+    """Return the weekday for a holiday beside its own date in another span, or None.
 
     A second date in place of the name would show that the original was a holiday.
     """
-    value = view.values[index]
-    found = find_holiday(value) if any(map(str.isalpha, value)) and len(value) <= LONGEST_DATE_CHARS else None
-    if found is None or day_named(value, view.dates) is not None:
+    days = single_dates(parts)
+    if len(days) != 1 or days[0].on is None:
         return None
     for step in (-1, 1):
-        day = day_named(view.beside(index, "DATE", step)[:LONGEST_DATE_CHARS], view.dates)
-        if day is not None and found.on(day.year) == day:
-            return weekday_name(day + timedelta(days=offset), value)
+        other = view.calendar.get(index + step) if view.beside(index, "DATE", step) else None
+        for day in single_dates(other) if other is not None else ():
+            if day.grain is Grain.DAY and day.on is None and day.year is not None:
+                named = days[0].on(day.year)
+                if (named.month, named.day) == (day.month, day.day):
+                    return weekday_name(named + timedelta(days=offset), view.values[index])
     return None
 
 
@@ -102,8 +98,7 @@ def _scrambled(view: NoteView, value: str) -> str:
 
 
 def _phone(view: NoteView, index: int) -> str:
-    area_code = area_code_of(view.patient, view.taken)
-    return replace_phone(view.patient, view.values[index], view.taken, area_code, view.phones)
+    return replace_phone(view.patient, view.values[index], view.taken, view.codes, view.phones)
 
 
 def _email(view: NoteView, index: int) -> str:
@@ -123,7 +118,7 @@ def _ssn(view: NoteView, index: int) -> str:
 
 
 def _code(view: NoteView, index: int) -> str:
-    return replace_code(view.patient, view.values[index], view.taken)
+    return replace_code(view.patient, view.values[index], view.taken, view.locale)
 
 
 def _city(view: NoteView, index: int) -> str:
@@ -133,21 +128,22 @@ def _city(view: NoteView, index: int) -> str:
 
 
 def _state(view: NoteView, index: int) -> str:
-    return replace_state(view.patient, view.values[index], view.taken)
+    return replace_state(view.patient, view.values[index], view.taken, view.locale)
 
 
 def _zip(view: NoteView, index: int) -> str:
     city, state = view.context.zips.get(normal_form(view.values[index]), ("", ""))
-    return replace_zip(view.patient, view.values[index], view.taken, city, state)
+    town = view.towns.get(normal_form(city), "") if city else ""
+    return replace_zip(view.patient, view.values[index], view.taken, city, state, town=town, locale=view.locale)
 
 
 def _country(view: NoteView, index: int) -> str:
-    return replace_country(view.patient, view.values[index], view.taken)
+    return replace_country(view.patient, view.values[index], view.taken, view.locale, view.at_home)
 
 
 def _phrase_of(kind: str) -> Callable[[NoteView, int], str]:
     def replace(view: NoteView, index: int) -> str:
-        around = Around(view.town, view.context.abbreviations, view.context.apart)
+        around = Around(view.town, view.context.abbreviations, view.context.apart, view.locale)
         return replace_phrase(view.patient, kind, view.values[index], view.taken, around)
 
     return replace

@@ -12,16 +12,19 @@ from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.vocabulary import credential_keys
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.hashing import Keyed
-from deid_runtime.surrogates.lists import names, phrases
-from deid_runtime.surrogates.name_parts import FAMILY
+from deid_runtime.surrogates.initials import known_initials
+from deid_runtime.surrogates.lists import phrases
+from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.numbers import permuted, replace_code
 from deid_runtime.surrogates.patient import Patient, first_free
 from deid_runtime.surrogates.people import People
-from deid_runtime.surrogates.stand_ins import letter_for, stand_in
+from deid_runtime.surrogates.stand_ins import letter_for, stand_in, stand_in_letter
+from deid_runtime.surrogates.unlisted import draw
 
 _LONGEST_CONTACT_CHARS: Final = 400
 _AT: Final = re.compile(r"\s*(?:@|[\[(]\s*at\s*[\])]|\bat\b)\s*", re.I)
 _LONGEST_PERMUTED: Final = 20  # digits
+_LEAST_CUT_CHARS: Final = 5  # a shorter run of letters is the start of too many names
 _CHUNK: Final = re.compile(r"[^\W\d_]+|\d+|[\W_]")
 _HOST: Final = re.compile(r"^(?P<scheme>[a-z][a-z0-9+.-]*://)?(?P<host>[^/?#:\s]+)(?P<rest>.*)$", re.I | re.S)
 _TOP: Final = {"com": "example.com", "org": "example.org", "net": "example.net", "edu": "example.edu"}
@@ -62,7 +65,9 @@ def _handle(
 ) -> str:
     """Return the surrogate of a username or of the local part of an address, run by run of letters or digits."""
     out = []
-    for place, chunk in enumerate(_CHUNK.findall(value)):
+    chunks = _CHUNK.findall(value)
+    named = next((form for form in map(normal_form, chunks) if len(form) > 2 and form in people.words), "")
+    for place, chunk in enumerate(chunks):
         if chunk.isdecimal():
             is_short = chunk.isascii() and len(chunk) <= _LONGEST_PERMUTED
             out.append(
@@ -72,6 +77,8 @@ def _handle(
             )
         elif not chunk[0].isalpha() or chunk.lower() in keep:
             out.append(chunk)
+        elif len(chunk) == 1 and named and attempt == 0:  # j.smith
+            out.append(case_like(_initial_letters(patient, people, normal_form(chunk), named, taken), chunk))
         else:
             out.append(case_like(_handle_word(patient, people, chunk, taken, attempt), chunk))
     return "".join(out)
@@ -79,32 +86,59 @@ def _handle(
 
 def _handle_word(patient: Patient, people: People, chunk: str, taken: frozenset[str], attempt: int) -> str:
     form = normal_form(chunk)
-    if attempt == 0 and form:
-        roles = {**people.roles, **patient.roles}
-        known = names()
-        if form in roles and len(form) > 2:
-            return _as_handle(stand_in(patient, people, form, taken))
-        for size in (1, 2):
-            tail = form[size:]
-            if len(tail) > 3 and roles.get(tail) == FAMILY:
-                return _initial_letters(patient, people, form[:size], tail, taken) + _as_handle(
-                    stand_in(patient, people, tail, taken)
-                )
-        if len(form) > 3 and (form in known.given or form in known.family):
-            return _as_handle(stand_in(patient, people, form, taken))
-        if len(form) > 4 and form[1:] in known.family:
-            return letter_for(patient, form[0]) + _as_handle(stand_in(patient, people, form[1:], taken))
+    if attempt == 0 and form and (made := _handle_of_person(patient, people, form, taken)):
+        return made
     if len(form) > 4:  # a truncated or unknown name: use as many letters of another name
-        pool = [name for name in names().pools["english", ""] if len(name) >= len(form) - 1] or ["washingtons"]
-        name = _as_handle(patient.keyed.pick(pool, f"handle/{attempt}", form))
-        return (letter_for(patient, form[0]) + name)[: len(form)]
+        name = _as_handle(draw(patient.keyed, ("english", ""), f"handle/{attempt}", form))
+        return (letter_for(patient, form[0]) + name + name)[: len(form)]
     return scramble(patient.keyed, f"letters/{attempt}", chunk)
 
 
-def _initial_letters(patient: Patient, people: People, letters: str, family: str, taken: frozenset[str]) -> str:
+def _handle_of_person(patient: Patient, people: People, form: str, taken: frozenset[str]) -> str:
+    """Return the surrogate of a run of letters that is made from a name, or an empty string.
+
+    The run is a name (smith), an initial or two and a family name (jsmith), a name and one or two initials (smithj,
+    johns), initials of a known person (js), or one of the first two cut short (jmcdona).
+    """
+    known = names()
+    words = {form for form in (*people.words, *people.roles, *patient.roles) if len(form) > 2}
+
+    def other(name: str) -> str:
+        return _as_handle(stand_in(patient, people, name, taken))
+
+    if form in words or (len(form) > 3 and (form in known.given or form in known.family)):
+        return other(form)
+    for size in (1, 2):
+        if form[size:] in words and len(form) > size + 2:
+            return _initial_letters(patient, people, form[:size], form[size:], taken) + other(form[size:])
+    for size in (1, 2):
+        if form[:-size] in words and len(form) > size + 2:
+            return other(form[:-size]) + _initial_letters(patient, people, form[-size:], form[:-size], taken)
+    if len(form) > 4 and form[1:] in known.family:
+        return letter_for(patient, form[0]) + other(form[1:])
+    if len(form) >= _LEAST_CUT_CHARS:
+        for start in (0, 1):
+            cut = form[start:]
+            whole = sorted(word for word in words if word.startswith(cut))
+            if whole:
+                first = _initial_letters(patient, people, form[:start], whole[0], taken)
+                name = other(whole[0])
+                return first + name[: len(cut)] if len(name) >= len(cut) else first + (name + name)[: len(cut)]
+    return _as_handle(known_initials(patient, people, form, taken)) if 2 <= len(form) <= 3 else ""
+
+
+def _initial_letters(patient: Patient, people: People, letters: str, name: str, taken: frozenset[str]) -> str:
+    """Return the surrogate of the initials beside ``name``: of the other name of its person, if one is known."""
     for person in people.persons:
-        if family in person.family and person.given[0][0] == letters[0] and len(letters) == 1:
-            return _as_handle(stand_in(patient, people, person.given[0], taken))[0]
+        if len(letters) != 1 or not {name} & {*person.given, *person.family}:
+            continue
+        for form in person.given if name in person.family else person.family:
+            if form[0] == letters:
+                return (
+                    _as_handle(stand_in(patient, people, form, taken))[0]
+                    if len(form) > 1
+                    else stand_in_letter(patient, form, people.first_attempts.get(form, 0))
+                )
     return "".join(letter_for(patient, char) for char in letters)
 
 

@@ -6,14 +6,22 @@ initials, towns and abbreviations agree in all notes, and nothing is stored betw
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Final
 
+from deid_runtime.dates.forms import read_style
 from deid_runtime.spans import Note, Span
+from deid_runtime.surrogates.births import BirthEvidence, births_in, likely_birth
 from deid_runtime.surrogates.facilities import abbreviations, spelled_apart
 from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.locale import LOCALES, read_evidence
+from deid_runtime.surrogates.written_places import place_written_after
 
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
+_HANDLE_LABELS: Final = frozenset({"USERNAME", "EMAIL"})
+_LONGEST_HANDLE_CHARS: Final = 64
 _ADDRESS_GAP_CHARS: Final = 4
+_NO_YEAR: Final = 0
 
 #: Labels whose values are kept or shifted. They may equal an original, and they do not block other surrogates.
 MOVING_LABELS: Final = frozenset({"DATE", "AGE"})
@@ -24,47 +32,81 @@ class Context:
     """The originals of one or several notes of one patient.
 
     - ``names``: the mentions of people, each once, in order.
+    - ``handles``: the usernames and the local parts of e-mail addresses, each once, in order.
+    - ``mentions``: label and value of every span, each pair once, in order.
     - ``towns``: normal form of a town -> the town, and the state and country beside one mention of it.
+    - ``staying``: normal forms of towns whose state or country is written after them outside all spans, so it stays.
     - ``zips``: normal form of a postal code -> its town and state.
+    - ``facilities``: names of hospitals and organizations.
+    - ``evidence``: locale -> weight of the signs for it.
     - ``abbreviations``: letters -> full name of a facility.
     - ``apart``: normal form of a facility -> a spelling of it in several words or with an apostrophe.
     - ``phones``: telephone numbers.
     - ``originals``: normal forms that no surrogate may have.
+    - ``born``, ``year``: with several notes, the date of birth and the main year that they tell, else None.
     """
 
     names: tuple[str, ...] = field(repr=False)
+    handles: tuple[str, ...] = field(repr=False)
+    mentions: tuple[tuple[str, str], ...] = field(repr=False)
     towns: Mapping[str, tuple[str, str, str]] = field(repr=False)
+    staying: frozenset[str] = field(repr=False)
     zips: Mapping[str, tuple[str, str]] = field(repr=False)
+    facilities: tuple[str, ...] = field(repr=False)
+    evidence: Mapping[str, float] = field(repr=False)
     abbreviations: Mapping[str, str] = field(repr=False)
     apart: Mapping[str, str] = field(repr=False)
     phones: tuple[str, ...] = field(repr=False)
     originals: frozenset[str] = field(repr=False)
+    born: date | None = field(default=None, repr=False)
+    year: int | None = field(default=None, repr=False)
 
 
 def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     """Return the context of ``notes``, all of one patient. The spans of each note are sorted and disjoint."""
+    notes = list(notes)
     names: dict[str, None] = {}
+    handles: dict[str, None] = {}
+    mentions: dict[tuple[str, str], None] = {}
     towns: dict[str, tuple[str, str, str]] = {}
     zips: dict[str, tuple[str, str]] = {}
     facilities: dict[str, None] = {}
     phones: dict[str, None] = {}
     originals: set[str] = set()
+    births: list[BirthEvidence] = []
+    dated: list[str] = []
+    staying: set[str] = set()
+    evidence: dict[str, float] = dict.fromkeys(LOCALES, 0.0)
     for note, spans in notes:
         values = [note.text[span.start : span.end] for span in spans]
+        labelled = [(span.label, value) for span, value in zip(spans, values, strict=True)]
+        if len(notes) > 1:
+            births.append(births_in(note, spans, values))
+            dated += (value for label, value in labelled if label == "DATE")
+        for locale, weight in read_evidence(note.text, labelled).items():
+            evidence[locale] += weight
         for index, (span, value) in enumerate(zip(spans, values, strict=True)):
+            mentions[span.label, value] = None
             if span.label not in MOVING_LABELS:
                 originals.add(normal_form(value))
             if span.label in _NAME_LABELS:
                 names[value] = None
+            elif span.label in _HANDLE_LABELS:
+                handles[value.partition("@")[0][:_LONGEST_HANDLE_CHARS]] = None
             elif span.label in ("HOSPITAL", "ORGANIZATION"):
                 facilities[value] = None
             elif span.label in ("PHONE", "FAX"):
                 phones[value] = None
             elif span.label == "CITY":
                 around = _around_town(note.text, spans, values, index)
-                known = towns.get(normal_form(value))
+                form = normal_form(value)
+                known = towns.get(form)
                 if known is None or (around != ("", "") and known[1:] == ("", "")):
-                    towns[normal_form(value)] = (value, *around)
+                    towns[form] = (value, *around)
+                written = place_written_after(note.text, spans, index) if around == ("", "") else around
+                if written != around and towns[form][1:] == ("", ""):
+                    towns[form] = (value, *written)
+                    staying.add(form)
             elif span.label == "ZIP":
                 state = beside(note.text, spans, values, index, "STATE", -1)
                 city = beside(note.text, spans, values, index - 1 if state else index, "CITY", -1)
@@ -72,12 +114,19 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
                 zips[normal_form(value)] = max(known_zip, (city, state), key=lambda pair: sum(map(bool, pair)))
     return Context(
         names=tuple(names),
+        handles=tuple(handles),
+        mentions=tuple(mentions),
         towns=towns,
+        staying=frozenset(staying),
         zips=zips,
+        facilities=tuple(facilities),
+        evidence=evidence,
         abbreviations=abbreviations(facilities),
         apart=spelled_apart(facilities),
         phones=tuple(phones),
         originals=frozenset(originals - {""}),
+        born=likely_birth(births),
+        year=read_style(dated, _NO_YEAR).year or None,
     )
 
 

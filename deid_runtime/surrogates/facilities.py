@@ -14,49 +14,45 @@ from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.numbers import ORDINAL_WORDS, ordinal, ordinal_ending
-from deid_runtime.lexicon.vocabulary import street_kinds
+from deid_runtime.surrogates.clinical import clinical_initials
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
-from deid_runtime.surrogates.lists import names, phrases
+from deid_runtime.surrogates.kind_words import (
+    HEADS,
+    SKIPPED,
+    is_road_letter,
+    is_royal,
+    name_of_kind_words,
+    stays,
+    tells,
+)
+from deid_runtime.surrogates.lists import phrases
+from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import Patient, first_free
+from deid_runtime.surrogates.words_by_locale import chain_of, words_of
 
 _LONGEST_PHRASE_CHARS: Final = 160
 _TOKEN: Final = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+(?:['’ʻʼ][^\W\d_]+)*|[\W_]", re.I)
 _ABBREVIATION: Final = re.compile(r"(?:[A-Z]\.){2,6}|[A-Z]{2,4}(?:-[A-Z]{2,4})?|[B-DF-HJ-NP-TV-Z]{5,6}|[A-Z]{2,5}\d")
-_SPECIALTY: Final = re.compile(
-    r"(?:olog(?:y|ic|ical|ists?)|iatr(?:y|ics|ists?|icians?)|therap(?:y|ies|ists?)|pathy|dont(?:ics|ists?)|dentists?|"
-    r"surge(?:ry|ons?)|internists?|genomics|genetics|hygien(?:e|ists?)|scop(?:y|ic)|graphics|optometry|opticians|rx|"
-    r"anesthesi\w*|rehabilitation|healthcare|homecare|smiles|scans?)$",
-    re.I,
-)
 _LEAST_CHAIN: Final = 3  # with fewer chain names in the same written form, other names are candidates too
+#: A brand of words run together, such as LifeFlight, and its words; the prefix of a family name is no such word.
+_JOINED: Final = re.compile(r"(?!(?:Mac|Mc|De|Del|Di|Du|La|Le|Van|Von|Fitz|St)[A-Z])(?:[A-Z][a-z]+){2,4}")
+_JOINED_WORD: Final = re.compile(r"[A-Z][a-z]+")
 _INNER_CAPITAL: Final = re.compile(r"[A-Z][a-z]+[A-Z]")
 #: Word endings that take the second capital of an original with an inner capital, such as LifeBridge.
 _SECOND_HALF: Final = re.compile(
     r"(?<=[a-z]{3})(?:wood|dale|view|field|brook|ford|bridge|ridge|hurst|crest|gate|haven|water|mont|bury|worth|land|side|"
     r"lake|vale|croft|mere|shore|bend|well|bourne|ville|burg|more|moor|wick|town|stone|way|ton|ley|ham|ter)$"
 )
+_LONGEST_CODE: Final = 4  # letters of a chain that is an abbreviation, such as CVS
 _LOWER_CASE_LETTERS: Final = 3  # longer lower-case strings are words, not abbreviations
-_SKIPPED: Final = frozenset({"of", "the", "and", "at", "for"})  # words that abbreviations leave out
 _LEAST_POSSESSIVE: Final = 3  # characters
 _LEAST_PLURAL: Final = 5  # characters: Cruikshanks is Cruikshank's, but Ross is not Ros's
 _POSSESSIVE: Final = ("'s", "’s")
 _APOSTROPHE: Final = re.compile("['’ʻʼ]")
-#: Words that are a kind of facility by themselves: a name goes before them.
-_HEADS: Final = frozenset(
-    "academy agency centre center church clinic college company department dept facility foundation group home hospice "
-    "hospital house infirmary institute lab laboratory office organization organisation pharmacy practice program "
-    "programme rehab school service services society unit university".split()
-)
-#: Parts of a building, identified by the number after them.
-_UNITS: Final = frozenset(
-    "bed building bldg east floor fl level north pod room rm south station suite tower wing ward west".split()
-)
-_ROADS: Final = frozenset(street_kinds("surrogate"))
-_COMPASS: Final = frozenset({"ne", "nw", "se", "sw"})
-_NUMBERED_ROADS: Final = frozenset(
-    """county state us interstate federal old township parish ranch farm forest rural star hwy highway route road rd fm
-    cr sr""".split()
-)
+#: Words before the number of a room; its floor is the digits before the last two.
+_ROOMS: Final = frozenset("apt bay bed cubicle office rm room rooms ste suite unit ward".split())
+_FLOORS: Final = "1234567"  # floors that change places
+_ROOMS_ON_FLOOR: Final = 40  # most floors have fewer rooms: such a number stays in this range
 _LETTER_TURNS: Final = 8  # number of draws to find a word with another first letter than the original
 _VOWEL: Final = re.compile("[AEIOUY]")
 _KEPT_ENDINGS: Final = ("RMC", "MC", "GH", "CH", "H", "PD", "FD")
@@ -70,7 +66,7 @@ def abbreviations(values: Iterable[str]) -> dict[str, str]:
         words = re.findall(r"[^\W\d_]+", value[:_LONGEST_PHRASE_CHARS])
         if len(words) > 1:
             known.setdefault("".join(word[0] for word in words).upper(), value)
-            known.setdefault("".join(word[0] for word in words if word.lower() not in _SKIPPED).upper(), value)
+            known.setdefault("".join(word[0] for word in words if word.lower() not in SKIPPED).upper(), value)
     return known
 
 
@@ -87,12 +83,13 @@ class Around:
     """What is known around a name.
 
     ``town`` returns the surrogate of a town, or None. ``full_names`` maps first letters to the full name and comes from
-    :func:`abbreviations`. ``apart`` comes from :func:`spelled_apart`.
+    :func:`abbreviations`. ``apart`` comes from :func:`spelled_apart`. ``locale`` is that of the note.
     """
 
     town: Callable[[str], str | None] = field(repr=False)
     full_names: Mapping[str, str] = field(repr=False)
     apart: Mapping[str, str] = field(default_factory=dict, repr=False)
+    locale: str = "US"
 
 
 def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str], around: Around) -> str:
@@ -112,26 +109,29 @@ def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str
         if value.isalpha():
             made = "".join(string.capwords(word) if word.islower() else word for word in made.split(" "))
         return case_like(made, value)
-    chain = phrases().chains.get(form)
-    if chain and kind in ("facility", "organization"):
-        options = _written_alike(chain, form)
-        return first_free(lambda n: case_like(patient.keyed.pick(options, f"chain/{n}", form), value), value, taken)
+    chain = chain_of(form, around.locale) if kind in ("facility", "organization") else None
+    if chain is not None:
+        options = _written_alike(chain[1], chain[0])
+        return first_free(lambda n: _chain_like(patient.keyed.pick(options, f"chain/{n}", form), value), value, taken)
     letters = value.upper() if len(value) <= _LOWER_CASE_LETTERS else value  # mta is read as MTA
     if kind in ("facility", "organization") and _ABBREVIATION.fullmatch(letters):
         return first_free(lambda n: _other_letters(patient, kind, value, around, n), value, taken)
     return first_free(lambda n: _other_words(patient, kind, value, around, n), value, taken)
 
 
-def _written_alike(chain: Sequence[str], form: str) -> Sequence[str]:
-    """Return the names of ``chain`` written like the one with normal form ``form``, word by word.
+def _written_alike(chain: Sequence[str], own: str) -> Sequence[str]:
+    """Return the names of ``chain`` written like ``own``, word by word.
 
     Compared are words in capitals, in title case, or in neither. If there are too few such names, return those with as
     many words; else all.
     """
-    own = next(name for name in chain if normal_form(name) == form)
     written = [name for name in chain if _cases(name) == _cases(own)]
     as_long = [name for name in chain if len(name.split()) == len(own.split())]
     return next((options for options in (written, as_long) if len(options) >= _LEAST_CHAIN), chain)
+
+
+def _chain_like(name: str, value: str) -> str:
+    return name if value.isupper() and len(value) <= _LONGEST_CODE else case_like(name, value)
 
 
 def _cases(name: str) -> list[tuple[bool, bool]]:
@@ -140,7 +140,7 @@ def _cases(name: str) -> list[tuple[bool, bool]]:
 
 def _first_letters(name: str, *, is_short: bool) -> str:
     words = re.findall(r"[^\W\d_]+", name)
-    return "".join(word[0] for word in words if not is_short or word.lower() not in _SKIPPED).upper()
+    return "".join(word[0] for word in words if not is_short or word.lower() not in SKIPPED).upper()
 
 
 def _other_letters(patient: Patient, kind: str, value: str, around: Around, attempt: int) -> str:
@@ -148,36 +148,51 @@ def _other_letters(patient: Patient, kind: str, value: str, around: Around, atte
     letters = "".join(char for char in value if char.isalpha()).upper()
     full = around.full_names.get(letters)
     if full is not None and attempt == 0:
-        made = _other_words(patient, kind, full, Around(around.town, {}), 0)
+        made = _other_words(patient, kind, full, Around(around.town, {}, locale=around.locale), 0)
         initials = _first_letters(made, is_short=_first_letters(full, is_short=False) != letters)
+        if initials.lower() in clinical_initials() and letters.lower() not in clinical_initials():
+            initials = ""  # an abbreviation that reads as a finding would be worse than one of its own
         if len(initials) == len(letters):
             chars = iter(initials)
             return "".join(case_like(next(chars), char) if char.isalpha() else char for char in value)
-        if value.isalpha():  # the surrogate of the full name may have another number of words
+        if initials and value.isalpha():  # the surrogate of the full name may have another number of words
             return case_like(initials, value)
     ending = next((end for end in _KEPT_ENDINGS if letters.endswith(end) and len(letters) > len(end) + 1), "")
     head = value[: len(value) - len(ending)] if value.endswith(ending) else value
-    return scramble(patient.keyed, f"abbreviation/{attempt}", head, identity=letters) + value[len(head) :]
+    return _plain_letters(patient, f"abbreviation/{attempt}", head, letters) + value[len(head) :]
+
+
+def _plain_letters(patient: Patient, purpose: str, value: str, identity: str | None = None) -> str:
+    """Return ``value`` with other letters and digits that are no clinical abbreviation, if possible."""
+    drawn = ""
+    for turn in range(_LETTER_TURNS):
+        drawn = scramble(patient.keyed, f"{purpose}/{turn}" if turn else purpose, value, identity=identity)
+        if normal_form(drawn) not in clinical_initials():
+            break
+    return drawn
 
 
 def _other_words(patient: Patient, kind: str, value: str, around: Around, attempt: int) -> str:
     kept = phrases().kept["facility" if kind == "organization" else kind]
     tokens = _TOKEN.findall(value)
-    is_kept = [_stays(token, kept, kind) or _is_road_letter(tokens, place) for place, token in enumerate(tokens)]
-    is_telling = [_tells(token) and not stays for token, stays in zip(tokens, is_kept, strict=True)]
-    name_at = _name_of_kind_words(kind, tokens, is_telling)
+    is_kept = [
+        stays(token, kept, kind) or is_road_letter(tokens, place) or is_royal(tokens, place, kept)
+        for place, token in enumerate(tokens)
+    ]
+    is_telling = [tells(token) and not stays for token, stays in zip(tokens, is_kept, strict=True)]
+    name_at = name_of_kind_words(kind, tokens, is_telling)
     if name_at is not None:
         is_kept[name_at], is_telling[name_at] = False, True
     if not any(is_telling):
         # All words are words of kind (First Lutheran, the Center for Heart): replace the first that is not a head word.
         words = [(i, token.lower()) for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2]
-        places = [i for i, word in words if word not in _SKIPPED]
+        places = [i for i, word in words if word not in SKIPPED]
         if not places:
             return scramble(patient.keyed, f"{kind}/{attempt}", value)
-        telling = [i for i in places if tokens[i].lower() not in _HEADS]
+        telling = [i for i in places if tokens[i].lower() not in HEADS]
         if not telling and len(places) == 1 and kind in ("facility", "organization"):  # the Clinic gets a name
             head = tokens[places[0]]
-            [name] = _phrase(patient, kind, [head], tokens[: places[0]], normal_form(value), attempt)
+            [name] = _phrase(patient, kind, [head], tokens[: places[0]], normal_form(value), attempt, around.locale)
             tokens[places[0]] = f"{case_like(name, head)} {head}"
             return "".join(tokens)
         is_kept[min(telling or places)] = False
@@ -189,82 +204,13 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
             out.append(token)
             index += 1
         elif token[0].isdecimal():
-            out.append(_other_number(patient, kind, token, attempt))
+            out.append(_other_number(patient, kind, tokens, index, attempt))
             index += 1
         else:
             end = _run_end(tokens, is_kept, index)
             out.append(_other_run(patient, kind, tokens, index, end, around, attempt))
             index = end
     return "".join(out)
-
-
-def _tells(token: str) -> bool:
-    return token[0].isalnum()
-
-
-def _is_numbered(tokens: Sequence[str], index: int) -> bool:
-    return (
-        tokens[index + 1 : index + 2] == [" "]
-        and tokens[index + 2 : index + 3] != []
-        and tokens[index + 2][0].isdecimal()
-    )
-
-
-def _name_of_kind_words(kind: str, tokens: Sequence[str], is_telling: Sequence[bool]) -> int | None:
-    """Return the index of the word that is the name, when all other words are words of kind; else None.
-
-    It is Park in ``123 Park Ave`` and Mercy in ``Mercy Clinic 12``. ``Troop 82`` and ``Ward 3`` have none.
-    """
-    least = 1 if kind == "street" else 2
-    if any(told and len(token) >= least and token.isalpha() for token, told in zip(tokens, is_telling, strict=True)):
-        return None
-    if kind == "street":
-        return _street_name(tokens)
-    if kind == "place":
-        return None
-    kinds = _SKIPPED | _HEADS | _UNITS
-    words = [i for i, token in enumerate(tokens) if token.isalpha() and len(token) > 2 and token.lower() not in kinds]
-    return next((i for i in words if not _is_numbered(tokens, i)), None)
-
-
-def _street_name(tokens: Sequence[str]) -> int | None:
-    """Return the index of the word of a street kind that is used as a name (Park in ``123 Park Ave``), or None.
-
-    ``County Rd 12`` and ``State Hwy 7`` have a number as their name.
-    """
-    words = [
-        i for i, token in enumerate(tokens) if token.isalpha() and len(token) > 1 and token.lower() not in _COMPASS
-    ]
-    types = [at for at, i in enumerate(words) if tokens[i].lower() in _ROADS]
-    if not types and words and "&" in tokens:  # Main & 5th
-        return words[0]
-    if not types or types[-1] == 0:
-        return None
-    last = words[types[-1]]
-    behind = next((token for token in tokens[last + 1 :] if token[0].isalnum()), "")
-    if behind[:1].isdecimal() and tokens[words[0]].lower() in _NUMBERED_ROADS:
-        return None
-    return words[0]
-
-
-def _stays(token: str, kept: frozenset[str], kind: str) -> bool:
-    if not token[0].isalpha():
-        return False
-    lower = token.lower().replace("’", "'")
-    if len(token) == 1:
-        # A single letter is a ward, a flat or an initial, so it is replaced. Only compass points of streets are kept.
-        return kind == "street" and (lower in "nsew" or token in "PO")
-    if kind in ("facility", "organization") and _SPECIALTY.search(lower):
-        return True
-    return lower in kept and (lower not in ORDINAL_WORDS or kind in ("facility", "organization"))
-
-
-def _is_road_letter(tokens: Sequence[str], index: int) -> bool:
-    """Return whether a letter is the I of ``I-84`` or the E of ``I-84 E``."""
-    around = (tokens[index - 2 : index], tokens[index + 1 : index + 3])
-    if tokens[index] == "I":
-        return len(around[1]) == 2 and around[1][0] in "- " and around[1][1][0].isdecimal()
-    return tokens[index] in "NSEW" and len(around[0]) == 2 and around[0][0][0].isdecimal() and around[0][1] == " "
 
 
 def _run_end(tokens: Sequence[str], is_kept: Sequence[bool], start: int) -> int:
@@ -294,7 +240,12 @@ def _is_short_code(tokens: Sequence[str], index: int) -> bool:
     return token.isupper() and len(token) <= 4 and any(other.isalpha() and not other.isupper() for other in tokens)
 
 
-def _other_number(patient: Patient, kind: str, token: str, attempt: int) -> str:
+def _other_number(patient: Patient, kind: str, tokens: Sequence[str], index: int, attempt: int) -> str:
+    token = tokens[index]
+    if kind == "place" and 3 <= len(token) <= 4 and token.isdecimal() and token[0] != "0":
+        words = [word.lower() for word in tokens[:index] if word[0].isalpha()]
+        if not words or words[-1] in _ROOMS:
+            return _room(patient, token, attempt)
     found = _ORDINAL_FIGURE.fullmatch(token)
     if found:
         number = int(_digits(patient, kind, found[1], attempt))
@@ -302,10 +253,23 @@ def _other_number(patient: Patient, kind: str, token: str, attempt: int) -> str:
     return _digits(patient, kind, token, attempt)
 
 
+def _room(patient: Patient, digits: str, attempt: int) -> str:
+    """Return another room: rooms of one floor stay on one floor, and different rooms stay different."""
+    floor, room = digits[:-2], int(digits[-2:])
+    size = _ROOMS_ON_FLOOR if room < _ROOMS_ON_FLOOR else 100
+    made = patient.keyed.permute(room, size, f"room {floor}/{size}/{attempt}")
+    if len(floor) > 1 or floor not in _FLOORS:
+        return f"{_digits(patient, 'floor', floor, 0)}{made:02}"
+    turn = 1 + patient.keyed.number("floors", "") % (len(_FLOORS) - 1)
+    return f"{_FLOORS[(_FLOORS.index(floor) + turn) % len(_FLOORS)]}{made:02}"
+
+
 def _digits(patient: Patient, kind: str, digits: str, attempt: int) -> str:
     """Return another number with as many digits; one digit becomes 1 to 7, since few buildings have a 9th floor."""
     if len(digits) == 1 and digits != "0":
         return str(1 + (int(digits) - 1 + 1 + patient.keyed.number(f"{kind} digit/{attempt}", digits) % 6) % 7)
+    if kind == "place" and len(digits) == 2 and 10 <= int(digits) < _ROOMS_ON_FLOOR:  # few hospitals have a ward 98
+        return str(10 + patient.keyed.permute(int(digits) - 10, _ROOMS_ON_FLOOR - 10, f"place number/{attempt}"))
     return scramble(patient.keyed, f"{kind} number/{attempt}", digits)
 
 
@@ -317,6 +281,12 @@ def _other_run(
     town = around.town(run) if attempt == 0 and kind != "street" else None
     if town is not None:
         return case_like(town, run)
+    chain = chain_of(form, around.locale) if kind in ("facility", "organization") else None
+    if chain is not None:
+        return _chain_like(patient.keyed.pick(_written_alike(chain[1], chain[0]), f"chain/{attempt}", form), run)
+    if _JOINED.fullmatch(run):
+        parts = _JOINED_WORD.findall(run)
+        return "".join(_phrase(patient, kind, parts, tokens[:start], form, attempt, around.locale))
     words = run.split(" ")
     if len(words) == 1 and words[0].lower() in ORDINAL_WORDS:
         number = int(_digits(patient, kind, str(ORDINAL_WORDS[words[0].lower()]), attempt))
@@ -328,8 +298,10 @@ def _other_run(
             return run
         if kind in ("facility", "organization") and len(run) > 1:
             return _other_letters(patient, kind, run, around, attempt)
-        return scramble(patient.keyed, f"{kind} letters/{attempt}", run)
-    made = _phrase(patient, kind, words, tokens[:start], form, attempt)
+        if kind == "place" and run in "NSEW" and start and tokens[start - 1][0].isdecimal():  # 5W
+            return "NSEW"[("NSEW".index(run) + 1 + patient.keyed.number(f"wing/{attempt}", run) % 3) % 4]
+        return _plain_letters(patient, f"{kind} letters/{attempt}", run)
+    made = _phrase(patient, kind, words, tokens[:start], form, attempt, around.locale)
     cased = [_word_like(new, words[min(place, len(words) - 1)]) for place, new in enumerate(made)]
     return " ".join(cased)
 
@@ -344,35 +316,42 @@ def _word_like(new: str, word: str) -> str:
 
 
 def _phrase(
-    patient: Patient, kind: str, words: Sequence[str], before: Sequence[str], form: str, attempt: int
+    patient: Patient, kind: str, words: Sequence[str], before: Sequence[str], form: str, attempt: int, locale: str
 ) -> list[str]:
     """Return about as many identifying words as ``words``, of the kind that the words before them suggest."""
-    listed = phrases()
+    kind = "facility" if kind == "organization" else kind  # a clinic may be called both
+    listed = words_of(locale)
+    own = {normal_form(word) for word in words}
 
-    def pick(options: Sequence[str], purpose: str) -> str:
-        return patient.keyed.pick(options, f"{kind} {purpose}/{attempt}", form)
+    def pick(options: Sequence[str], purpose: str, unwanted: Callable[[str], bool]) -> str:
+        turns = (
+            patient.keyed.pick(options, f"{kind} {purpose} {turn}/{attempt}", form) for turn in range(_LETTER_TURNS)
+        )
+        drawn = next(turns)
+        while unwanted(drawn) and (another := next(turns, None)):
+            drawn = another
+        return drawn
 
     def pick_first(options: Sequence[str], purpose: str) -> str:
         # Avoid the first letter of the original: otherwise the surrogate might have the same abbreviation.
-        turns = (pick(options, f"{purpose} {turn}") for turn in range(_LETTER_TURNS))
-        drawn = [next(turns)]
-        while normal_form(drawn[-1])[:1] == form[:1] and (another := next(turns, None)):
-            drawn.append(another)
-        return drawn[-1]
+        return pick(options, purpose, lambda drawn: normal_form(drawn)[:1] == form[:1])
 
     last, ending = words[-1], _ending(words[-1])
     previous = next((token.lower() for token in reversed(before) if token[0].isalpha()), "")
     if previous in ("st", "saint", "ste", "san", "santa", "sainte", "st."):
-        return [pick_first(listed.saints, "saint") + ending]
+        return [pick_first(phrases().saints, "saint") + ending]
     if kind == "street" and len(words) == 1:
         return [pick_first(listed.streets, "name") + ending]
     if len(words) == 1:
         is_person = normal_form(last.removesuffix(ending)) in names().family or ending or previous == "and"
         is_person = is_person or "&" in before
-        options = names().pools["english", ""] if is_person and kind != "place" else listed.singles
+        if kind == "place":
+            options: Sequence[str] = listed.wards
+        else:
+            options = names().pools["english", ""] if is_person else listed.singles
         return [pick_first(options, "single") + ending]
     first = pick_first(listed.firsts, "first")
-    feature = pick([word for word in listed.features if word != first], "feature")
+    feature = pick(listed.features, "feature", lambda drawn: drawn == first or normal_form(drawn) in own)
     return [first, *_middle(patient, kind, words, form, attempt), feature + ending]
 
 

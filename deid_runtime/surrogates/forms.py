@@ -121,6 +121,33 @@ def changed(value: str) -> str:
     return "".join(out)
 
 
+#: Brackets and quotation marks that open and close, each pair in one entry.
+_PAIRS: Final = ("()", "[]", "{}", '""', "“”", "''", "‘’", "«»")
+
+
+def loose_marks(value: str) -> tuple[str, str]:
+    """Return the brackets, quotation marks and spaces at the start and the end of ``value`` that belong to its context.
+
+    They have no counterpart inside: the bracket of ``Oliver (`` is one of the note, those of ``Oliver (Ollie)`` are
+    not.
+    """
+    marks = "".join(_PAIRS) + " "
+    start, end = 0, len(value)
+
+    def is_loose(mark: str) -> bool:
+        inside = value[start:end]
+        return mark == " " or any(
+            mark in pair and inside.count(pair[0]) + inside.count(pair[1]) * (pair[0] != pair[1]) == 1
+            for pair in _PAIRS
+        )
+
+    while start < end and value[start] in marks and is_loose(value[start]):
+        start += 1
+    while end > start and value[end - 1] in marks and is_loose(value[end - 1]):
+        end -= 1
+    return (value[:start], value[end:]) if start < end else ("", "")
+
+
 def misspell(word: str, number: int) -> str:
     """Return ``word`` with one misspelling inside: two letters swapped, or one left out."""
     places = [i for i in range(1, len(word) - 1) if word[i].isalpha() and word[i + 1].isalpha()]

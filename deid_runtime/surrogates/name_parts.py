@@ -8,7 +8,7 @@ from typing import Final
 from deid_runtime.lexicon.vocabulary import credential_keys, particles, titles
 from deid_runtime.records.fields import Holds, fields_that_hold, record_values
 from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.lists import names
+from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import Patient
 
 _MARK = "\u0300-\u036f"
@@ -51,7 +51,7 @@ class Part:
 def is_listed(form: str) -> bool:
     """Return whether a normal form is that of a listed given name, family name or nickname."""
     known = names()
-    return form in known.given or form in known.family or form in known.formal_of
+    return form in known.given or form in known.family or form in known.formals_of or form in known.abbreviated
 
 
 def _words(value: str) -> Iterator[tuple[int, int]]:
@@ -110,8 +110,10 @@ def _is_initials(word: str, *, alone: bool, is_shouted: bool) -> bool:
         return False
     if not (word.isupper() or word.islower()):
         return False
+    if normal_form(word) in names().abbreviated:  # WM SMITH; WM alone is a set of initials
+        return alone
     if len(word) == 2:
-        is_nickname = word.islower() and word in names().formal_of  # ed is the nickname Ed
+        is_nickname = word.islower() and word in names().formals_of  # ed is the nickname Ed
         return (alone and not is_nickname) or not is_listed(normal_form(word))
     if len(word) == 4 or (is_shouted and not alone):
         return word.isupper() and not re.search("[AEIOUY]", word) and not is_listed(normal_form(word))
@@ -124,7 +126,7 @@ def certain_role(patient: Patient, form: str) -> str:
     if role:
         return role
     known = names()
-    is_given = form in known.given or form in known.formal_of
+    is_given = form in known.given or form in known.formals_of or form in known.abbreviated
     is_family = form in known.family
     if is_given != is_family:
         return GIVEN if is_given else FAMILY

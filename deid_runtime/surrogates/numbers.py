@@ -4,8 +4,12 @@ The surrogate depends only on the letters and digits, not on the label or the pu
 same surrogate, whichever detector found it. A keyed permutation of all codes of the same shape maps codes, so two
 numbers of a patient have different surrogates. The rare exception is a number whose surrogate would equal an original.
 
-No surrogate is a number in use: social security numbers get an area that was never issued, and MAC addresses are
-locally administered.
+No surrogate is a number in use where the authority documents which are not: social security numbers get an area that
+was never issued, NHS numbers begin with 999 (test numbers), NHI numbers of New Zealand with Z (test numbers), Medicare
+numbers of Australia with a digit that no card has, and MAC addresses are locally administered.
+
+Letters before the first digit of an identifier, such as ``KMCH/OP/``, are replaced by themselves. So identifiers of one
+owner keep a common beginning. They do not become a clinical abbreviation.
 """
 
 import re
@@ -14,6 +18,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Final
 
+from deid_runtime.surrogates.clinical import clinical_initials
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.patient import Patient, first_free
 
@@ -22,6 +27,8 @@ _VIN_VALUES: Final = dict(
     zip("ABCDEFGHJKLMNPRSTUVWXYZ", (1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9), strict=True)
 )
 _VIN_WEIGHTS: Final = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
+_MEDICARE_WEIGHTS: Final = (1, 3, 7, 9, 1, 3, 7, 9)
+_NHI_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _MAC: Final = re.compile(
     r"[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}"
 )
@@ -56,6 +63,18 @@ def nhs_digit(digits: str) -> str:
     return "0" if rest == 11 else "X" if rest == 10 else str(rest)
 
 
+def medicare_digit(digits: str) -> str:
+    """Return the ninth digit of an Australian Medicare number from its first eight (Services Australia)."""
+    return str(sum(int(char) * weight for char, weight in zip(digits, _MEDICARE_WEIGHTS, strict=True)) % 10)
+
+
+def nhi_digit(code: str) -> str:
+    """Return the check digit of an NHI number of New Zealand (HISO 10046) from its first six characters, or ``X``."""
+    values = (_NHI_LETTERS.index(char) + 1 if char.isalpha() else int(char) for char in code)
+    rest = sum(value * (7 - place) for place, value in enumerate(values)) % 11
+    return "X" if rest == 0 else "0" if rest == 1 else str(11 - rest)
+
+
 def vin_digit(code: str) -> str:
     """Return the check digit, the ninth of 17 characters, of a vehicle identification number (49 CFR 565.15)."""
     total = sum(
@@ -78,6 +97,7 @@ _CHECKS: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
     (re.compile(r"\d{12,19}"), lambda code: _with_last(code, luhn_digit)),
 )
 
+_NHS_DIGITS: Final = 10
 _NPI: Final = 0
 _VIN: Final = 3
 _VIN_CHECK: Final = 8  # index of the check digit of a VIN
@@ -163,8 +183,63 @@ def _mac(patient: Patient, purpose: str, code: str) -> str:
     return f"{made & ~_MAC_KIND_BITS | _MAC_LOCAL:012X}"
 
 
-def replace_code(patient: Patient, value: str, taken: frozenset[str]) -> str:
-    """Return the surrogate of an identifier of any kind."""
+_NHS: Final = re.compile(r"\d{3}([ -])\d{3}\1\d{4}")
+_MEDICARE: Final = re.compile(r"[2-6]\d{3} ?\d{5} ?\d(?: ?[/-]? ?\d)?")
+_NHI: Final = re.compile(r"[A-HJ-NP-Z]{3} ?\d{4}")
+_UNISSUED_NHS: Final = "999"
+_UNISSUED_MEDICARE: Final = "9"
+_PREFIX: Final = re.compile(r"([A-Z]{2,8})([A-Z0-9]*\d[A-Z0-9]*)")
+_PREFIX_TURNS: Final = 8  # number of draws to find letters that are no clinical abbreviation
+
+
+def _unissued(patient: Patient, value: str, code: str, locale: str, purpose: str) -> str | None:
+    """Return the surrogate of a national health number of a range that is never issued; None for another code."""
+    if _is_nhs(value, code, locale):
+        made = _UNISSUED_NHS + permuted(patient, purpose, code[3:-1])
+        digit = nhs_digit(made)
+        while digit == "X":  # no NHS number has this check digit: the next number
+            made = _UNISSUED_NHS + f"{(int(made[3:]) + 1) % 1_000_000:06}"
+            digit = nhs_digit(made)
+        return made + digit
+    if locale == "AU" and _MEDICARE.fullmatch(value) and medicare_digit(code[:8]) == code[8]:
+        made = _UNISSUED_MEDICARE + permuted(patient, purpose, code[1:8])
+        return made + medicare_digit(made) + code[9:]
+    if locale == "NZ" and _NHI.fullmatch(value) and nhi_digit(code[:6]) == code[6]:
+        made = "Z" + permuted(patient, purpose, code[1:6])
+        while nhi_digit(made) == "X":  # such numbers are not issued: the next one
+            made = made[:3] + f"{(int(made[3:]) + 1) % 1000:03}"
+        return made + nhi_digit(made)
+    return None
+
+
+def _is_nhs(value: str, code: str, locale: str) -> bool:
+    """Return whether a code is an NHS or CHI number: by its spaces, else only in a British note."""
+    if len(code) != _NHS_DIGITS or not code.isdecimal() or nhs_digit(code[:-1]) != code[-1]:
+        return False
+    return _NHS.fullmatch(value) is not None or (locale == "GB" and value.isdecimal())
+
+
+def _with_prefix(patient: Patient, code: str, purpose: str) -> str | None:
+    """Return the surrogate of a code that begins with letters, which depend on nothing else; None for another code."""
+    found = _PREFIX.fullmatch(code)
+    if found is None or _kind(code) is not None:
+        return None
+    return patient.remember(("prefix", found[1]), lambda: _other_prefix(patient, found[1])) + permuted(
+        patient, f"{purpose}/{found[1]}", found[2]
+    )
+
+
+def _other_prefix(patient: Patient, letters: str) -> str:
+    drawn = ""
+    for turn in range(_PREFIX_TURNS):
+        drawn = scramble(patient.keyed, f"prefix/{turn}", letters)
+        if drawn.lower() not in clinical_initials():
+            break
+    return drawn
+
+
+def replace_code(patient: Patient, value: str, taken: frozenset[str], locale: str = "US") -> str:
+    """Return the surrogate of an identifier of any kind. ``locale`` is that of the note."""
     if not holds_text(value):
         return value
     code = "".join(char for char in value if char.isalnum()).upper() if value.isascii() else ""
@@ -177,7 +252,9 @@ def replace_code(patient: Patient, value: str, taken: frozenset[str]) -> str:
             return made.lower() if value == value.lower() else made
         if not 0 < len(code) <= _LONGEST_CHECKED_CHARS:
             return scramble(patient.keyed, f"code/{attempt}", value)
-        return lay(permuted(patient, f"code/{attempt}", code), value)
+        purpose = f"code/{attempt}"
+        known = _unissued(patient, value, code, locale, purpose) or _with_prefix(patient, code, purpose)
+        return lay(known or permuted(patient, purpose, code), value)
 
     return first_free(candidate, value, taken)
 

@@ -15,15 +15,14 @@ from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.surrogates.ages import replace_age
 from deid_runtime.surrogates.by_label import REPLACE
 from deid_runtime.surrogates.context import MOVING_LABELS, Context, read_context
-from deid_runtime.surrogates.forms import changed, holds_text, normal_form
+from deid_runtime.surrogates.forms import changed, holds_text, loose_marks
 from deid_runtime.surrogates.hashing import Keyed
+from deid_runtime.surrogates.identities import number_mentions
 from deid_runtime.surrogates.keys import KEY_BYTES
 from deid_runtime.surrogates.line_breaks import unbroken, written_like
 from deid_runtime.surrogates.name_parts import record_roles
 from deid_runtime.surrogates.note_view import AFTER_CHARS, Named, dated_values, view_context, view_note, year_of_ages
-from deid_runtime.surrogates.over_89 import (
-    years_of_dates,
-)
+from deid_runtime.surrogates.over_89 import BEFORE_CHARS, years_of_dates
 from deid_runtime.surrogates.patient import DAYS_IN_WEEK, Patient, make_patient, offset_of
 from deid_runtime.surrogates.safe_harbor import KEPT, NO_YEAR, UNKNOWN_NOTE_YEAR, year_alone, zip3
 from deid_runtime.system.shown_ids import shown_id
@@ -91,6 +90,7 @@ class Surrogates:
         self._whole_weeks = date_shift_whole_weeks
         self._patients: OrderedDict[tuple[object, ...], Patient] = OrderedDict()
         self._shared: tuple[Named, frozenset[str]] | None = None
+        self._numbered: tuple[Context, Patient, Mapping[tuple[str, str], int]] | None = None
 
     def __repr__(self) -> str:
         return (
@@ -171,7 +171,8 @@ class Surrogates:
                     stays = NO_YEAR
             elif self._is_safe_harbor:
                 if span.label == "AGE":
-                    stays = replace_age(value, note.text[span.end : span.end + AFTER_CHARS])
+                    before = note.text[max(0, span.start - BEFORE_CHARS) : span.start]
+                    stays = replace_age(value, note.text[span.end : span.end + AFTER_CHARS], before)
                 elif span.label == "ZIP":
                     stays = zip3(value)
                 elif span.label in KEPT:
@@ -217,13 +218,20 @@ class Surrogates:
         avoid: Collection[str],
         context: Context | None,
     ) -> list[str]:
-        numbers: dict[str, dict[str, int]] = {}
+        """Return a tag for each span, numbered by person or value: per note, or over all notes of ``context``."""
+        patient = self._patient(note, record)
+        numbers = self._numbers(patient, context or read_context([(note, spans)]))
         tags = []
         for span, value in zip(spans, values, strict=True):
-            known = numbers.setdefault(span.label, {})
-            number = known.setdefault(normal_form(value), len(known) + 1)
-            tags.append(f"[{span.label}-{number}]")
+            before, after = loose_marks(value)
+            tags.append(f"{before}[{span.label}-{numbers[span.label, value]}]{after}")
         return tags
+
+    def _numbers(self, patient: Patient, context: Context) -> Mapping[tuple[str, str], int]:
+        """Return the numbers of a context, cached for its next notes."""
+        if self._numbered is None or self._numbered[0] is not context or self._numbered[1] is not patient:
+            self._numbered = (context, patient, number_mentions(patient, context.mentions))
+        return self._numbered[2]
 
     def _redactions(
         self,
@@ -234,7 +242,7 @@ class Surrogates:
         avoid: Collection[str],
         context: Context | None,
     ) -> list[str]:
-        return [REDACTION] * len(spans)
+        return [REDACTION.join(loose_marks(value)) for value in values]
 
     def _patient(self, note: Note, record: PatientRecord | None) -> Patient:
         fields = record.fields if record is not None else {}

@@ -7,13 +7,14 @@ and it shows only "over 89". The day, month and form of the date change as those
 """
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Final
 
-from deid_runtime.dates.parts import DateStyle
-from deid_runtime.dates.replace import replace_date
-from deid_runtime.dates.stated import month_of, stated_years
+from deid_runtime.dates.parts import DateParts, DateStyle, Grain, single_dates
+from deid_runtime.dates.shift import months_of, shift_day, shift_month
+from deid_runtime.dates.stated import stated_years
 from deid_runtime.lexicon.vocabulary import alternation, kin
 from deid_runtime.surrogates.hashing import Keyed
 
@@ -26,17 +27,21 @@ _YEARS_OF_AGE_AND_BIRTH: Final = 15
 _NOTES_TOGETHER_YEARS: Final = 5  # notes of the same five years share one grouped year of birth
 _YEARS_AHEAD: Final = 15
 _YEAR_UNTOLD: Final = 2020
-_BIRTH_CUE: Final = re.compile(
+BIRTH_CUE: Final = re.compile(
     r"(?:\bd\.?o\.?b\b|\byob\b|\bborn\b|\bbirth(?:date|day)?\b|\bb\.)[^\w]*(?:(?:on|in|date)\b\W*)?$", re.I
 )
-_NOT_OF_NOW: Final = re.compile(
-    rf"\b(?:{alternation(kin('not-now'))}|[mp]g[mf])\b"
-    r"(?:[\s,:(]|\b(?:aged?|who|is|was|now|died|dead|dec(?:eased)?|passed|away|lived|to|at|in|her|his)\b)*$"
-    r"|\b(?:until|till|reach|live to)\s+(?:age\s+)?[\"'“‘]?$",
-    re.I,
-)
-#: Number of characters before a date that show whether it is a date of birth, and before an age that show whose it is.
+_KIN: Final = rf"(?:{alternation((*kin('age'), *kin('not-now')))}|[mp]g[mf])(?:['’]?s)?"
+#: A relative in the same sentence, at most three words before an age or a year of birth.
+_OF_KIN: Final = re.compile(rf"\b{_KIN}\b(?:[\s,:;(\"“‘'\-]+[\w'’\-]+){{0,3}}[\s,:(\"“‘]*$", re.I)
+_NOT_NOW: Final = re.compile(r"\b(?:until|till|reach|live to)\s+(?:age\s+)?[\"'“‘]?$", re.I)
+_UNIT: Final = r"[\s-]*(?:(?:y(?:ea)?rs?|y\.?)[\s\-./]*(?:old|o\b\.?)|y\b)?[\s-]*"
+_KIN_BEHIND: Final = re.compile(rf"{_UNIT}(?:(?:older|elder|younger|twin|big|little|late|great|own)\s+)?{_KIN}\b", re.I)
+#: Words behind an age that say that it is the patient's, whoever stands before it.
+_PATIENT_BEHIND: Final = re.compile(rf"{_UNIT}(?:[MF]\b|(?:patient|pt|m|f)\b)")
+_PATIENT_BEFORE: Final = re.compile(r"\b(?:patient|pt|he|she|client|resident)(?:['’]s)?\b[^.;\n]*$", re.I)
+#: Number of characters before a date that show whether it is a date of birth, and around an age that show whose it is.
 BEFORE_CHARS: Final = 24
+AROUND_AGE_CHARS: Final = 48
 _DAYS_IN_YEAR: Final = 365.2425
 
 
@@ -61,12 +66,20 @@ def year_of_note(years: Iterable[int], ages: Iterable[int], born: date | None, d
     return max(later) if later and fitting <= len(later) else latest
 
 
-def is_of_patient_now(before: str) -> bool:
-    """Return whether an age after the text ``before`` may be the patient's age at the time of the note.
+def is_of_patient_now(before: str, after: str) -> bool:
+    """Return whether an age between ``before`` and ``after`` may be the patient's age at the time of the note.
 
-    It is not when it is a relative's (``mother died at``) or in the future (``until``).
+    It is not when it is a relative's (``mother died at 91``, ``her 97-year-old brother``) or in the future (``until``).
     """
-    return not _NOT_OF_NOW.search(before)
+    if _NOT_NOW.search(before) or _KIN_BEHIND.match(after):
+        return False
+    return is_of_patient(before) or _PATIENT_BEHIND.match(after) is not None
+
+
+def is_of_patient(before: str) -> bool:
+    """Return whether the age or date of birth behind the text ``before`` may be the patient's: it is no relative's."""
+    found = _OF_KIN.search(before)
+    return found is None or _PATIENT_BEFORE.search(before, found.start()) is not None
 
 
 def years_of_dates(
@@ -77,8 +90,9 @@ def years_of_dates(
     A two-digit year belongs to this century if that is at most 15 years after the main year of the note. When the note
     names only years of birth and of the distant past, the limit is 15 years after 2020.
 
-    Years of birth always stay in the past. A date is one of birth when its day is that of the record's date of birth or
-    of a date with a four-digit year. It is also one when the words before it say so.
+    Years of birth always stay in the past, at most the latest year of the other dates. A date is one of birth when its
+    day is that of the record's date of birth or of a date with a four-digit year. It is also one when the words before
+    it say so.
     """
     found = {(before, value): stated_years(value, style) for before, value in dates}
     births: dict[int, set[frozenset[int]]] = {}  # year -> for each of its dates, the set of its numbers
@@ -92,11 +106,16 @@ def years_of_dates(
     tells_time = style.year >= _EARLIEST_NOTE and (born is None or style.year != born.year)
     latest = (style.year if tells_time else _YEAR_UNTOLD) + _YEARS_AHEAD
 
+    visits = [year for (before, _), years in found.items() if not BIRTH_CUE.search(before) for year in years]
+    latest_visit = max(visits, default=None)
+
     def settled(before: str, value: str, year: int) -> int:
         is_short = str(year) not in value and any(map(str.isdecimal, value))
+        if is_short and latest_visit is not None and year > latest_visit and BIRTH_CUE.search(before):
+            return year - 100
         day = _numbers(value) - {year % 100}
         is_birth = any(day <= numbers for numbers in births.get(year, ()))
-        is_past = is_birth or _BIRTH_CUE.search(before) or year + 100 > latest
+        is_past = is_birth or BIRTH_CUE.search(before) or year + 100 > latest
         return year if not is_short or is_past else year + 100
 
     return {
@@ -114,33 +133,60 @@ def tells_over_89(years: Sequence[int], note_year: int) -> bool:
     return bool(years) and min(years) <= note_year - GROUPED_AGE_YEARS
 
 
-def grouped_offset(value: str, offset: int, style: DateStyle, note_year: int, keyed: Keyed) -> int:
-    """Return the days by which to move ``value``, a date that reveals an age over 89.
+def note_year_by_days(note_year: int, born: date | None, dates: Iterable[DateParts | None]) -> int:
+    """Return ``note_year``, less one when even the latest of ``dates`` is before the 90th birthday, in that year."""
+    if born is None or note_year != born.year + GROUPED_AGE_YEARS:
+        return note_year
+    singles = [single for parts in dates if parts is not None for single in single_dates(parts)]
+    last = [single for single in singles if single.year == note_year]
+    is_before = bool(last) and all(
+        single.grain is Grain.DAY and (single.month or 0, single.day or 0) < (born.month, born.day) for single in last
+    )
+    return note_year - is_before
 
-    The new year is 92 to 99 years before the year of the note, so it does not reveal the age.
+
+def grouped_offset(parts: DateParts, offset: int, note_year: int, keyed: Keyed) -> int:
+    """Return the days by which to move ``parts``, a date that reveals an age over 89.
+
+    The new year is 92 to 99 years before the year of the note, so it does not reveal the age. Day and month are those
+    to which ``offset`` moves the date.
     """
     group = note_year // _NOTES_TOGETHER_YEARS * _NOTES_TOGETHER_YEARS
     target = group - GROUPED_AGE_YEARS - 2 - keyed.number("over 89", str(group)) % 4
-    moved = replace_date(value, offset, style)
-    years = stated_years(moved, style) if moved is not None else ()
-    return offset + round((target - years[0]) * _DAYS_IN_YEAR) if years else offset
+    single = next((each for each in single_dates(parts) if each.has_year), None)
+    if single is None or single.year is None or single.month is None or single.day is None:
+        return offset
+    year, month, day = single.year, single.month, single.day
+    if single.grain in (Grain.YEAR, Grain.DECADE):
+        return round((target - year) * _DAYS_IN_YEAR)
+    try:
+        if single.grain is not Grain.DAY:
+            months = months_of(single.grain, offset)
+            moved, _ = shift_month(year, month, months)
+            return round((months + 12 * (target - moved)) * _DAYS_IN_YEAR / 12)
+        moved, month, day = shift_day(year, month, day, offset)
+        return (date(target, month, min(day, monthrange(target, month)[1])) - _day(single)).days
+    except ValueError:  # a day that does not exist
+        return offset + round((target - year) * _DAYS_IN_YEAR)
 
 
-def birth_offset(value: str, offset: int, style: DateStyle, born: date) -> int:
-    """Return the days by which to move ``value``, a date in the year of birth: ``offset``, unless it has no day.
+def _day(single: DateParts) -> date:
+    return date(single.year or 0, single.month or 0, single.day or 0)
+
+
+def birth_offset(parts: DateParts, offset: int, born: date) -> int:
+    """Return the days by which to move ``parts``, a date in the year of birth: ``offset``, unless it has no day.
 
     A year or month of birth without a day moves as the full date of birth does. A move from the middle of that year or
     month could give another result.
     """
-    if replace_date(value, 1, style) != value:
-        return offset
+    grains = {single.grain for single in single_dates(parts)}
     try:
         to = born + timedelta(days=offset)
     except OverflowError:  # 9999-12-31 means unknown
         return offset
-    if replace_date(value, 31, style) == value:
-        return (date(to.year, 7, 2) - date(born.year, 7, 2)).days
-    month = month_of(value, style)
-    if month is None or month[1] != born.month:
+    if grains == {Grain.YEAR}:
+        return round((to.year - born.year) * _DAYS_IN_YEAR)
+    if grains != {Grain.MONTH} or any(single.month != born.month for single in single_dates(parts)):
         return offset
-    return (date(to.year, to.month, 15) - date(born.year, born.month, 15)).days
+    return round((12 * (to.year - born.year) + to.month - born.month) * _DAYS_IN_YEAR / 12)

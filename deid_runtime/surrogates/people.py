@@ -1,7 +1,7 @@
 """The people that the record and the notes name: their full names, the role of each word, and its spelling."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -18,12 +18,19 @@ from deid_runtime.surrogates.name_parts import (
     parse,
     syllabic_culture,
 )
+from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import Patient
 from deid_runtime.surrogates.spellings import usual_spellings
+from deid_runtime.surrogates.unlisted import is_one_slip
 
 _JOINT: Final = re.compile(rf"[-‐‑ {APOSTROPHES}]")
+_HANDLE_WORD: Final = re.compile(r"[^\W\d_]+")
+_LEAST_HANDLE_WORD_CHARS: Final = 3
 _MOST_PERSONS: Final = 200  # full names searched for initials: limits the time for a long staff list
 _NEARBY_NAMES: Final = 60  # how many names of a note are tried as the source of a misspelling
+_LEAST_SLIP_CHARS: Final = 5  # shorter names are one letter away from too many other names
+_RARE_LEVEL: Final = 3  # a listed name up to this level may be a misspelling
+_CLEARLY_MORE: Final = 4  # levels: 256 times as frequent
 _LEAST_WORD_CHARS: Final = 3  # shorter parts of a name (O', Li) may belong to other people
 
 
@@ -42,16 +49,22 @@ class People:
     persons: tuple[Person, ...] = field(default=(), repr=False)
     roles: Mapping[str, str] = field(default_factory=dict, repr=False)
     marks: Mapping[str, int] = field(default_factory=dict, repr=False)  # normal form -> index of the apostrophe
-    nearby: tuple[str, ...] = field(default=(), repr=False)
     words: frozenset[str] = field(default=frozenset(), repr=False)  # words used as names, so not initials
     syllables: Mapping[str, str] = field(default_factory=dict, repr=False)  # half of a given name -> its culture
     parsed: Mapping[str, Sequence[Part]] = field(default_factory=dict, repr=False)  # mention -> its parts
     # normal form -> the spelling that the others follow
     spellings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # normal form of a misspelt name -> that of the right spelling, which the record or the notes have too
+    misspelt: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # normal form of a name -> the first choice to try, where its first one would give clinical initials
+    first_attempts: Mapping[str, int] = field(default_factory=dict, repr=False)
 
 
-def find_people(patient: Patient, mentions: Iterable[str]) -> People:
-    """Return the people that the record and the name mentions of a note identify, in their order."""
+def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str] = ()) -> People:
+    """Return the people that the record and the name mentions of a note identify, in their order.
+
+    ``handles`` are usernames and local parts of e-mail addresses: anna.kowalski names a person too.
+    """
     persons: list[Person] = []
     by_initial: list[Person] = []
     roles: dict[str, str] = {}
@@ -77,12 +90,12 @@ def find_people(patient: Patient, mentions: Iterable[str]) -> People:
         for word in (value[part.start : part.end] for part in parts if "-" in value[part.start : part.end]):
             if culture := syllabic_culture(word):
                 syllables.update(dict.fromkeys(map(normal_form, word.split("-")), culture))
-        given = tuple(part.form for part in parts if part.role == GIVEN)
+        given = tuple(names().abbreviated.get(part.form, part.form) for part in parts if part.role == GIVEN)
         family = tuple(part.form for part in parts if part.role == FAMILY)
         if len(parts) > 1:
             for part in parts:
                 if part.role in (GIVEN, FAMILY):
-                    roles.setdefault(part.form, part.role)
+                    roles.setdefault(names().abbreviated.get(part.form, part.form), part.role)
         nearby.update(
             dict.fromkeys(part.form for part in parts if part.role in (GIVEN, FAMILY) and is_listed(part.form))
         )
@@ -90,16 +103,70 @@ def find_people(patient: Patient, mentions: Iterable[str]) -> People:
             by_initial.append(Person(tuple(parts[0].form), family))
         if given and family:
             persons.append(Person(given, family))
+    of_handles = list(_of_handles(handles, {word for person in persons for word in (*person.given, *person.family)}))
+    for person in of_handles:
+        for role, forms in ((GIVEN, person.given), (FAMILY, person.family)):
+            words.update(form for form in forms if len(form) > 1)
+            for form in forms:
+                roles.setdefault(form, role)
     return People(
-        persons=tuple(persons + by_initial)[:_MOST_PERSONS],
+        persons=tuple(persons + by_initial + of_handles)[:_MOST_PERSONS],
         roles=roles,
         marks=marks,
-        nearby=tuple(nearby)[:_NEARBY_NAMES],
         words=frozenset(words),
         syllables=syllables,
         parsed=parsed,
         spellings=usual_spellings(parsed),
+        misspelt=_misspelt(patient, tuple(nearby)[:_NEARBY_NAMES], words),
     )
+
+
+def _misspelt(patient: Patient, nearby: Iterable[str], words: Iterable[str]) -> dict[str, str]:
+    """Return the words that are one slip away from a name of the record, or from a listed name of the notes.
+
+    A listed word must be rare, and the right spelling clearly more frequent: Smyth beside Smith is another person.
+    """
+    sources = {
+        form: _level(form) for form in dict.fromkeys((*patient.roles, *nearby)) if len(form) >= _LEAST_SLIP_CHARS
+    }
+    found = {}
+    for form in words:
+        if len(form) < _LEAST_SLIP_CHARS - 1 or form in patient.roles or not form.isalpha():
+            continue
+        level = _level(form)
+        if level > _RARE_LEVEL:
+            continue
+        right = next(
+            (
+                source
+                for source, of_source in sources.items()
+                if (level < 0 or of_source >= level + _CLEARLY_MORE) and is_one_slip(form, source)
+            ),
+            "",
+        )
+        if right:
+            found[form] = right
+    return found
+
+
+def _level(form: str) -> int:
+    """Return the level of a listed name, 0 to 9, or -1 for a name in no list."""
+    listed = names().listed(form)
+    return -1 if listed is None else listed.level
+
+
+def _of_handles(handles: Iterable[str], known: Set[str]) -> Iterator[Person]:
+    """Yield the people of handles that are a given name and a family name, neither of them ``known`` already."""
+    for handle in handles:
+        words = [normal_form(word) for word in _HANDLE_WORD.findall(handle)]
+        if len(words) != 2 or min(map(len, words)) < _LEAST_HANDLE_WORD_CHARS or not known.isdisjoint(words):
+            continue
+        lists = names()
+        for given, family in (words, words[::-1]):
+            is_given = given in lists.given or given in lists.formals_of
+            if is_given and (family in lists.family or family not in lists.given):
+                yield Person((given,), (family,))
+                break
 
 
 def _told_initials(own: Sequence[Person], parsed: Mapping[str, Sequence[Part]]) -> dict[str, list[Part]]:

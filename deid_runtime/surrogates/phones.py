@@ -1,25 +1,33 @@
 """Surrogates of telephone numbers: other digits in the same format, that reach nobody.
 
 North American numbers become lines 555-0100 to 555-0199, which are reserved for invented numbers (ATIS-0300115), with
-an area code of the surrogate of their state. Exchange and line depend only on their own digits, so ``226-0142`` agrees
-with ``507 226 0142``. The area code depends on all digits, because there are only a hundred such lines per area code.
+an area code of the surrogate of their state or province. Exchange and line depend only on their own digits, so
+``226-0142`` agrees with ``507 226 0142``. The area code depends on all digits, because there are only a hundred such
+lines per area code.
 
-With so few lines, two numbers of a patient may get the same one. Then one of them, always the same, gets another of
-these lines. When they are used up, it gets any line of the exchange 555, which has no subscribers. This is solved for
-one note, or for all notes of the patient when the caller has them. Two numbers that no note has together may share a
-surrogate.
+Numbers of other countries become numbers that :mod:`deid_runtime.surrogates.phone_plans` lists as reserved for drama,
+or as never assigned: of the surrogate of their area where there are such ranges. In countries without a list, the
+national number begins with 0, which no country code is followed by; behind a trunk prefix it begins with 00, because no
+country code begins with 0.
+
+With so few numbers, two of a patient may get the same one. Then one of them, always the same, gets another. North
+American ones get any line of the exchange 555 when the reserved ones are used up: it has no subscribers. This is solved
+for one note, or for all notes of the patient when the caller has them. Two numbers that no note has together may share
+a surrogate.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.numbers import ONES, TEENS, TENS
 from deid_runtime.surrogates.forms import normal_form, scramble
-from deid_runtime.surrogates.lists import places
+from deid_runtime.surrogates.gazetteer import Area, places
 from deid_runtime.surrogates.numbers import ROUNDS, permuted, replace_code
 from deid_runtime.surrogates.patient import Patient, first_free
+from deid_runtime.surrogates.phone_plans import Dialled, ranges_for, read_number
 
 _EXCHANGE: Final = "555"
 _SERVICE_LINES: Final = frozenset({"1212", "4334"})
@@ -31,65 +39,166 @@ _TOLL_FREE: Final = ("800", "833", "844", "855", "866", "877", "888")
 _LONGEST_CHARS: Final = 200
 _FORMAT: Final = re.compile(r"[\d\s().+/*#:;,x-]*(?:ext?|x|pgr|#)?[\d\s().-]*", re.I)
 
+#: A number in which a scanner has read letters for digits, with at least one such letter.
+_MISREAD: Final = re.compile(r"(?=[^OoIl]*[OoIl])(?=(?:\D*\d){4})[\dOoIl\s().+/-]{7,30}")
+_DIGIT_OF: Final = str.maketrans("OoIl", "0011")
+
 _UNITS: Final = ("oh", *ONES)
 _NUMBER_SPEECH: Final = re.compile(
     rf"(?:\b(?:zero|hundred|double|triple|{'|'.join((*_UNITS, *TEENS, *TENS))})\b[\s,-]*){{3,}}", re.I
 )
 
+#: Country codes after which a national number may begin with 0. No number begins with 1 there.
+_ZERO_FIRST: Final = frozenset({"39", "225", "229", "241", "242", "378", "379"})
+_INDIA: Final = "91"
+_INDIAN_MOBILE: Final = tuple("6789")
+
 #: (area code, exchange and line, attempt) -> the area code that replaces it.
 AreaCode = Callable[[str, str, int], str]
 
 
-def plan_phones(patient: Patient, values: Iterable[str], taken: frozenset[str], area_code: AreaCode) -> dict[str, int]:
-    """Return exchange and line -> attempt, for the North American numbers among ``values``.
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """How the codes of areas are replaced: North American area codes, and dialling codes of other countries.
+
+    ``dial`` maps (country code, national number) to the beginning of national numbers in the surrogate of its area,
+    empty if unknown. ``locale`` is that of the note.
+    """
+
+    area_code: AreaCode = field(repr=False)
+    dial: Callable[[str, str], str] = field(repr=False)
+    locale: str = "US"
+
+
+def plan_phones(patient: Patient, values: Iterable[str], taken: frozenset[str], codes: Codes) -> dict[str, int]:
+    """Return number -> attempt: exchange and line for North American numbers, :func:`_key` for others.
 
     At this attempt, surrogates differ from each other and from originals. Numbers that need only the first attempt are
     left out.
     """
-    codes: dict[str, set[str]] = {}
+    area_codes: dict[str, set[str]] = {}
+    others: dict[str, Dialled] = {}
     for value in values:
-        parts = _north_american(value)
-        if parts is not None and len(codes) < _MOST_PLANNED:
-            codes.setdefault(parts[2], set()).add(parts[1])
+        if len(value) > _LONGEST_CHARS or len(area_codes) + len(others) >= _MOST_PLANNED:
+            continue
+        number = read_number(value, codes.locale)
+        parts = _north_american(value) if number is None else None
+        if parts is not None:
+            area_codes.setdefault(parts[2], set()).add(parts[1])
+        elif number is not None:
+            others.setdefault(_key(number), number)
     plan: dict[str, int] = {}
     used: set[str] = set()
-    for local in sorted(codes, key=lambda digits: patient.keyed.number("phones", digits)):
+    for local in sorted(area_codes, key=lambda digits: patient.keyed.number("phones", digits)):
         for attempt in range(_PLANNED_ATTEMPTS):
             line = _line(patient, local, attempt)
-            made = {(area_code(code, local, attempt) if code else "") + line for code in codes[local]}
-            if len(made) == len(codes[local]) and used.isdisjoint(made) and taken.isdisjoint(made | {line}):
+            made = {(codes.area_code(code, local, attempt) if code else "") + line for code in area_codes[local]}
+            if len(made) == len(area_codes[local]) and used.isdisjoint(made) and taken.isdisjoint(made | {line}):
                 break
         used |= made
         if attempt:
             plan[local] = attempt
+    for key in sorted(others, key=lambda digits: patient.keyed.number("phones", digits)):
+        number = others[key]
+        hint = codes.dial(number.code, number.national)
+        for attempt in range(_PLANNED_ATTEMPTS):
+            shown = _reserved(patient, number, hint, attempt)
+            forms = {shown, number.before + shown}
+            if used.isdisjoint(forms) and taken.isdisjoint({number.before + shown + number.rest, *forms}):
+                break
+        used |= forms
+        if attempt:
+            plan[key] = attempt
     return plan
 
 
-def replace_phone(
-    patient: Patient, value: str, taken: frozenset[str], area_code: AreaCode, plan: Mapping[str, int]
-) -> str:
+def _key(number: Dialled) -> str:
+    return f"+{number.code or '0'} {number.national}"
+
+
+def replace_phone(patient: Patient, value: str, taken: frozenset[str], codes: Codes, plan: Mapping[str, int]) -> str:
     """Return the surrogate of a telephone, fax, pager or extension number; ``plan`` is from :func:`plan_phones`."""
     if len(value) > _LONGEST_CHARS:
         return replace_code(patient, value, taken)
     if _NUMBER_SPEECH.search(value):
         return first_free(lambda n: _respoken(patient, value, n), value, taken)
+    if _MISREAD.fullmatch(value):
+        read = value.translate(_DIGIT_OF)
+        made = replace_phone(patient, read, taken, codes, plan)
+        return "".join(_misread_like(new, old) for new, old in zip(made, value, strict=True))
     digits = "".join(char for char in value if char.isdecimal())
     if not 3 <= len(digits) <= 25 or not digits.isascii():
         return replace_code(patient, value, taken)
     if normal_form(value) != digits and not _FORMAT.fullmatch(value):
         return replace_code(patient, value, taken)
+    number = read_number(value, codes.locale)
+    if number is not None:
+        return _replace_abroad(patient, value, taken, number, codes, plan)
     parts = _north_american(value)
     if parts is None:
-        return first_free(lambda n: _relaid(_abroad(patient, value, digits, n), value), value, taken)
+        return first_free(lambda n: _relaid(_part(patient, digits, n), value), value, taken)
     before, code, local, rest = parts
 
     def candidate(attempt: int) -> str:
         attempt += plan.get(local, 0)
-        area = area_code(code, local, attempt) if code else ""
+        area = codes.area_code(code, local, attempt) if code else ""
         tail = permuted(patient, f"code/{attempt}", rest) if rest else ""
         return _relaid(before + area + _line(patient, local, attempt) + tail, value)
 
     return first_free(candidate, value, taken)
+
+
+def _misread_like(new: str, old: str) -> str:
+    """Return the digit ``new``, written as the letter ``old`` if that is how a scanner misreads it."""
+    return old if old.isalpha() and old.translate(_DIGIT_OF) == new else new
+
+
+def _replace_abroad(
+    patient: Patient, value: str, taken: frozenset[str], number: Dialled, codes: Codes, plan: Mapping[str, int]
+) -> str:
+    hint = codes.dial(number.code, number.national)
+
+    def candidate(attempt: int) -> str:
+        attempt += plan.get(_key(number), 0)
+        rest = permuted(patient, f"code/{attempt}", number.rest) if number.rest else ""
+        return _relaid(number.before + _reserved(patient, number, hint, attempt) + rest, value)
+
+    return first_free(candidate, value, taken)
+
+
+def _reserved(patient: Patient, number: Dialled, hint: str, attempt: int) -> str:
+    """Return a national number of as many digits that no subscriber has; it begins with ``hint`` if there is one."""
+    national = number.national
+    ranges = ranges_for(number.code, national)
+    if not ranges and number.code == _INDIA and hint:
+        # Behind a dialling code, no number begins with 1: services begin with it.
+        ranges = (f"{hint}1{'x' * max(0, len(national) - len(hint) - 1)}",)
+    if not ranges:
+        return _never_assigned(patient, number, attempt)
+    near = [each for each in ranges if hint and each.startswith(hint)]
+    near = near or [each for each in ranges if each[0] == national[0]] or list(ranges)
+    pattern = patient.keyed.pick(near, f"phone range/{attempt}", national)
+    free = min(pattern.count("x"), len(national) - len(pattern.rstrip("x")))
+    if free < 0:
+        return _never_assigned(patient, number, attempt)
+    fixed, more = pattern.rstrip("x"), max(0, len(national) - len(pattern))
+    if free == 0:
+        last = ""
+    else:
+        size = 10**free
+        last = f"{patient.keyed.permute(int(national[-free:]), size, f'phone {pattern}/{attempt}', ROUNDS):0{free}}"
+    return fixed + last + (permuted(patient, f"code/{attempt}", national[-more:]) if more else "")
+
+
+def _never_assigned(patient: Patient, number: Dialled, attempt: int) -> str:
+    """Return a national number of a plan without a list of reserved ranges; see the text of the module."""
+    national = number.national
+    if number.before and number.code:
+        first = "1" if number.code in _ZERO_FIRST else "0"
+    else:
+        first = "00" if number.before else "1"
+    rest = national[len(first) :]
+    return first[: len(national)] + (permuted(patient, f"phone/{attempt}", rest) if rest else "")
 
 
 def _north_american(value: str) -> tuple[str, str, str, str] | None:
@@ -112,17 +221,9 @@ def _relaid(digits: str, value: str) -> str:
     return "".join(next(chars) if char.isdecimal() else char for char in value)
 
 
-def _abroad(patient: Patient, value: str, digits: str, attempt: int) -> str:
-    """Return other digits, but keep the country code, or the trunk prefix and the digit after it.
-
-    That digit distinguishes mobile from landline numbers.
-    """
-    kept = 0
-    if value.lstrip().startswith("+"):
-        country = re.match(r"\+(\d{1,3})(?=\D)", value.lstrip())
-        kept = len(country[1]) if country else 2
-    elif digits[0] == "0" and len(digits) >= 8:
-        kept = 2
+def _part(patient: Patient, digits: str, attempt: int) -> str:
+    """Return other digits for a part of a number; a trunk prefix and the digit after it stay."""
+    kept = 2 if digits[0] == "0" and len(digits) >= 4 else 0
     return digits[:kept] + permuted(patient, f"code/{attempt}", digits[kept:])
 
 
@@ -156,8 +257,8 @@ def _respoken(patient: Patient, value: str, attempt: int) -> str:
     return re.sub(r"\d+", lambda _: next(figures), re.sub(r"[^\W\d_]+", other, value))
 
 
-def replace_area_code(patient: Patient, code: str, local: str, attempt: int, state_of: Callable[[int], int]) -> str:
-    """Return an area code of the surrogate of the state of ``code``, or of any state when that is unknown.
+def replace_area_code(patient: Patient, code: str, local: str, attempt: int, area_of: Callable[[Area], Area]) -> str:
+    """Return an area code of the surrogate of the state or province of ``code``, or of any state if it is unknown.
 
     A toll-free code becomes another toll-free code. The choice also depends on ``local``, the exchange and line.
     """
@@ -165,7 +266,9 @@ def replace_area_code(patient: Patient, code: str, local: str, attempt: int, sta
     if code in _TOLL_FREE:
         others: tuple[str, ...] = _TOLL_FREE
     elif code in known.state_of_area_code:
-        others = known.states[state_of(known.state_of_area_code[code])].area_codes
+        others = known.states[area_of(Area("US", known.state_of_area_code[code])).index].area_codes
+    elif code in known.province_of_area_code:
+        others = known.provinces[area_of(Area("CA", known.province_of_area_code[code])).index].dials
     else:
         others = patient.keyed.pick(known.states, "area", code).area_codes
     options = [other for other in others if other != code] or list(others)

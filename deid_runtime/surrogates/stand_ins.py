@@ -1,16 +1,18 @@
 """The surrogate of one word of a name.
 
-The surrogate of a listed name has the same culture, sex and form. A name in no list gets an altered name. Each pool of
-names has a keyed permutation, so two names of a patient get two surrogates.
+The surrogate of a listed name has the same culture, sex, form and frequency. A name in no list gets a listed name of
+its likely culture, and a misspelt name the surrogate of the right spelling, misspelt alike. Each pool of names has a
+keyed permutation, so two listed names of a patient get two surrogates.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
-from deid_runtime.surrogates.forms import misspell, normal_form, scramble, vary
-from deid_runtime.surrogates.lists import Listed, names
+from deid_runtime.surrogates.alphabets import from_latin, in_latin
+from deid_runtime.surrogates.forms import normal_form, scramble
 from deid_runtime.surrogates.name_parts import (
     APOSTROPHES,
     FAMILY,
@@ -18,11 +20,13 @@ from deid_runtime.surrogates.name_parts import (
     is_listed,
     syllabic_culture,
 )
+from deid_runtime.surrogates.name_pools import Listed, names
 from deid_runtime.surrogates.patient import ATTEMPTS, Patient
 from deid_runtime.surrogates.people import People, apostrophe_of, forms_of
 from deid_runtime.surrogates.spellings import joined_like
-from deid_runtime.surrogates.unlisted import likely_pool, nearest
+from deid_runtime.surrogates.unlisted import draw, likely_key, nearest, same_slip
 
+_LARGE: Final = ("english", "")  # the pool of names that is used when another is used up
 _DIGIT_LETTERS: Final = str.maketrans("01345", "oleas")
 _SCRIPT_POOLS: Final = (
     (re.compile("[\u3040-\u30ff]"), "kana"),
@@ -37,6 +41,8 @@ _SCRIPT_POOLS: Final = (
     (re.compile("[\u0530-\u058f]"), "armenian script"),
     (re.compile("[\u10a0-\u10ff]"), "georgian script"),
 )
+_ALPHABETS: Final = frozenset({"cyrillic", "greek script"})
+_VOWELS: Final = "aeiouy"
 _COMMON_LETTERS: Final = "abcdefghijklmnoprstvw"
 _RARE_LETTERS: Final = "quxyz"
 
@@ -49,15 +55,46 @@ def stand_in(patient: Patient, people: People, word: str, taken: frozenset[str])
     """
     own = forms_of(word)
     different = ""
-    for attempt in range(ATTEMPTS):
+    first = people.first_attempts.get(normal_form(word), 0)
+    for attempt in range(first, first + ATTEMPTS):
         made = _candidate(patient, people, word, taken, attempt)
+        if word.isascii() and not made.isascii():
+            made = _without_accents(made)
         found = forms_of(made)
         if found and found.isdisjoint(own):
             if found.isdisjoint(taken):
                 return made
             different = different or made
-    return different or scramble(patient.keyed, "name without a stand-in", word)
+    return _of_a_large_culture(patient, word, taken, own) or different or scramble(patient.keyed, "no name", word)
 
+
+def _of_a_large_culture(patient: Patient, word: str, taken: frozenset[str], own: set[str]) -> str:
+    """Return a name of a culture with many names, for a word whose own small culture is used up; empty if none is free.
+
+    A small pool is used up when the originals of a whole corpus are avoided.
+    """
+    if not word.isascii():
+        return ""
+    for attempt in range(ATTEMPTS):
+        made = draw(patient.keyed, _LARGE, f"crowded/{attempt}", normal_form(word))
+        found = forms_of(made)
+        if made.isascii() and found.isdisjoint(taken) and found.isdisjoint(own):
+            return made
+    return ""
+
+
+def _without_accents(name: str) -> str:
+    """Return ``name`` without accents, as notes write names of other languages; other scripts stay as they are."""
+    bare = "".join(char for char in unicodedata.normalize("NFD", name) if not unicodedata.combining(char))
+    bare = bare.translate(_PLAIN_LETTERS)
+    return bare if bare.isascii() else name
+
+
+#: Letters whose plain form is no part of their Unicode decomposition.
+_PLAIN_LETTERS: Final = str.maketrans(
+    {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ı": "i", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th",
+     "æ": "ae", "Æ": "Ae", "ß": "ss", "ə": "a", "Ə": "A", "ʻ": "'", "’": "'"}
+)  # fmt: skip
 
 #: Particles or articles before an apostrophe (O'Hara, Fa'asavalu). They are too common to identify a person.
 _ELISIONS: Final = frozenset({"o", "d", "l", "m", "n", "fa"})
@@ -124,20 +161,68 @@ def choose(patient: Patient, people: People, form: str, attempt: int) -> str:
     """Return the surrogate of a word of a name, given as its normal form. Does not check whether it is an original."""
     known = names()
     role = patient.roles.get(form) or people.roles.get(form, "")
-    key = ("name", role, form, str(attempt))
+    if not form.isascii() and (native := _of_other_alphabet(patient, people, form, attempt)):
+        return native
+    if form in people.misspelt:
+        return _misspelt(patient, people, people.misspelt[form], form, attempt)
+    if form in known.abbreviated:
+        return _abbreviation(patient, people, known.abbreviated[form], attempt)
+    formal = _formal_of(patient, people, form, role)
+    key = ("name", role, form, formal, str(attempt))
     kept = patient.cache.get(key)
     if kept is not None:
         return kept
+    if formal:
+        return patient.remember(key, lambda: _nickname(patient, people, formal, form, attempt))
     listed = known.listed(form, is_family=role == FAMILY if role else None)
-    is_nickname = form in known.formal_of and form not in known.nicknames
-    if role == FAMILY and form in known.family:
-        is_nickname = False
-    if is_nickname and not (listed and _is_of_other_sex(patient, form)):
-        return patient.remember(key, lambda: _nickname(patient, form, attempt))
     if listed is not None:
         found = _of_recorded_sex(patient, form, listed)
         return patient.remember(key, lambda: _permuted(patient, found, attempt))
     return _unlisted(patient, people, form, attempt)
+
+
+def _of_other_alphabet(patient: Patient, people: People, form: str, attempt: int) -> str:
+    """Return the surrogate of a Cyrillic or Greek name whose spelling in Latin letters the context has, else empty."""
+    for script, culture in _SCRIPT_POOLS:
+        if culture in _ALPHABETS and script.search(form):
+            latin = in_latin(form, culture)
+            if latin and (latin in patient.roles or latin in people.words):
+                made = choose(patient, people, latin, attempt + people.first_attempts.get(latin, 0))
+                return from_latin(made, culture)
+    return ""
+
+
+def _formal_of(patient: Patient, people: People, form: str, role: str) -> str:
+    """Return the formal name of a nickname (Bob: robert), or an empty string for other words.
+
+    Of several (Ollie: Oliver, Olivia), the one of the patient or of another person of the context counts, else the
+    first. A nickname that is a formal name itself (Lee) is one only where its formal name is known.
+    """
+    known = names()
+    formals = known.formals_of.get(form, ())
+    for found in formals:
+        if patient.roles.get(found) == GIVEN:
+            return found
+    for found in formals:
+        if found in people.words and people.roles.get(found, GIVEN) == GIVEN:
+            return found
+    if not formals or form in known.nicknames or (role == FAMILY and form in known.family):
+        return ""
+    sex = patient.record.get("sex", "")[:1].upper() if patient.roles.get(form) == GIVEN else ""
+    of_sex = [found for found in formals if not sex or known.given[found].sex == sex]
+    if not of_sex and known.listed(form):
+        return ""  # the nickname of a name of the other sex: a name of its own here (Chris, Sam)
+    return of_sex[0] if of_sex else formals[0]
+
+
+def _abbreviation(patient: Patient, people: People, formal: str, attempt: int) -> str:
+    """Return the written abbreviation of the surrogate of ``formal``: Thos for Wm, or its first letters (Edm)."""
+    made = choose(patient, people, formal, attempt + people.first_attempts.get(formal, 0))
+    known = names().abbreviations.get(normal_form(made))
+    if known:
+        return known
+    end = next((i for i in range(3, len(made)) if made[i - 1] not in _VOWELS and made[i] in _VOWELS), 4)
+    return made[:end]
 
 
 def _permuted(patient: Patient, listed: Listed, attempt: int) -> str:
@@ -158,43 +243,36 @@ def _of_recorded_sex(patient: Patient, form: str, listed: Listed) -> Listed:
     return Listed(pool, listed.index % len(pool), listed.culture, sex)
 
 
-def _is_of_other_sex(patient: Patient, form: str) -> bool:
-    """Return whether a nickname is the patient's own and is listed for the other sex (Chris, Sam)."""
-    formal = names().given[names().formal_of[form]]
-    return patient.roles.get(form) == GIVEN and patient.record.get("sex", "")[:1].upper() not in ("", formal.sex)
-
-
-def _nickname(patient: Patient, form: str, attempt: int) -> str:
+def _nickname(patient: Patient, people: People, formal: str, form: str, attempt: int) -> str:
     known = names()
-    formal = normal_form(_permuted(patient, known.given[known.formal_of[form]], attempt))
-    options = known.nicknames[formal]
-    own = [normal_form(nickname) for nickname in known.nicknames[known.formal_of[form]]]
-    return options[(own.index(form) if form in own else 0) % len(options)]
+    made = normal_form(choose(patient, people, formal, attempt + people.first_attempts.get(formal, 0)))
+    options = known.nicknames.get(made)
+    if options is None:  # the record corrects the sex of the formal name
+        made = normal_form(_permuted(patient, known.given[formal], attempt))
+        options = known.nicknames[made]
+    own = [normal_form(nickname) for nickname in known.nicknames[formal]]
+    fitting = [name for name in options if normal_form(name) != made]
+    return fitting[(own.index(form) if form in own else 0) % len(fitting)]
+
+
+def _misspelt(patient: Patient, people: People, source: str, form: str, attempt: int) -> str:
+    """Return the surrogate of ``source``, misspelt as ``form`` misspells it, and in no list if possible."""
+    base = choose(patient, people, source, attempt + people.first_attempts.get(source, 0))
+    number = patient.keyed.number(f"slip/{attempt}", form) % 2
+    return _odd(lambda turn: same_slip(source, form, base, turn if turn else number))
 
 
 def _unlisted(patient: Patient, people: People, form: str, attempt: int) -> str:
-    """Return an altered name for a name in no list.
+    """Return the surrogate of a name in no list.
 
-    Surrogates of unlisted names are unlisted too, so an odd spelling does not show that a name is real. The name may be
-    a misspelling of a name of the patient, of the note or of the lists. Then the surrogate is a misspelling of the
-    surrogate of that name.
+    It misspells the surrogate of the name that ``form`` is a misspelling of, or it is a listed name of the likely
+    culture.
     """
-    source = _source_of(patient, people, form)
-    if source:
-        base = choose(patient, people, source, attempt)
-        return _odd(lambda turn: misspell(base, patient.keyed.number(f"slip/{attempt}/{turn}", form)))
-    # Use a separate cache key: in another note that has the right spelling, the same word may be a misspelling.
-    return patient.remember(("made up", form, str(attempt)), lambda: _made_up(patient, form, attempt))
-
-
-def _source_of(patient: Patient, people: People, form: str) -> str:
-    """Return the name that ``form`` is a misspelling of, or an empty string."""
     plain = form.translate(_DIGIT_LETTERS)
-    if plain != form and is_listed(plain):
-        return plain
-    if form in patient.roles:
-        return nearest(form)
-    return next((known for known in (*patient.roles, *people.nearby) if _one_slip(form, known)), "") or nearest(form)
+    source = plain if plain != form and is_listed(plain) else nearest(form)
+    if source:
+        return _misspelt(patient, people, source, form, attempt)
+    return patient.remember(("made up", form, str(attempt)), lambda: _made_up(patient, form, attempt))
 
 
 def _odd(spelling: Callable[[int], str]) -> str:
@@ -203,17 +281,15 @@ def _odd(spelling: Callable[[int], str]) -> str:
 
 
 def _made_up(patient: Patient, form: str, attempt: int) -> str:
-    """Return an altered name of the culture that the letters or the script of an unlisted name suggest."""
+    """Return a listed name of the culture that the letters or the script of an unlisted name suggest."""
     if len(form) <= 2:
         return "".join(stand_in_letter(patient, char, attempt) for char in form).capitalize()
     for script, culture in _SCRIPT_POOLS:
         if script.search(form):
             return _native(patient, culture, form, attempt)
-    sex = patient.record.get("sex", "")[:1].upper() if patient.roles.get(form) == GIVEN else ""
-    pool = likely_pool(form, sex if sex in ("F", "M") else "")
-    base = patient.keyed.pick(pool, f"unlisted/{attempt}", form)
-    number = patient.keyed.number(f"odd/{attempt}", form)
-    return _odd(lambda turn: vary(base, number + turn))
+    role = patient.roles.get(form)
+    sex = patient.record.get("sex", "")[:1].upper() if role == GIVEN else ""
+    return draw(patient.keyed, likely_key(form, sex if sex in ("F", "M") else ""), f"unlisted/{attempt}", form)
 
 
 def _native(patient: Patient, culture: str, form: str, attempt: int) -> str:
@@ -226,24 +302,6 @@ def _native(patient: Patient, culture: str, form: str, attempt: int) -> str:
     if patient.roles.get(form) == GIVEN:
         return patient.keyed.pick(pools[culture, "F" if form[-1] in "аяاةהיηα" else "M"], purpose, form)
     return family
-
-
-def _one_slip(left: str, right: str) -> bool:
-    """Return whether one insertion, deletion, replacement or swap of neighbours turns ``left`` into ``right``.
-
-    Always false when one of them has fewer than 4 characters.
-    """
-    if min(len(left), len(right)) < 4 or abs(len(left) - len(right)) > 1 or left == right:
-        return False
-    start = 0
-    while start < min(len(left), len(right)) and left[start] == right[start]:
-        start += 1
-    if len(left) == len(right):
-        rest_left, rest_right = left[start:], right[start:]
-        swapped = rest_left[1:2] + rest_left[:1] + rest_left[2:]
-        return rest_left[1:] == rest_right[1:] or swapped == rest_right
-    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
-    return longer[start + 1 :] == shorter[start:]
 
 
 def stand_in_letter(patient: Patient, char: str, attempt: int) -> str:

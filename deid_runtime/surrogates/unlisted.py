@@ -1,4 +1,4 @@
-"""Names in no list: find the listed name that one may misspell, and the pool that its letters suggest.
+"""Names in no list: the listed name that one may misspell, and a name of the culture that its letters suggest.
 
 Both depend only on the letters and the lists, so an unlisted name has the same surrogate in every note.
 """
@@ -8,10 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.lists import names
+from deid_runtime.surrogates.forms import misspell, normal_form
+from deid_runtime.surrogates.hashing import Keyed
+from deid_runtime.surrogates.name_pools import names
 
 if TYPE_CHECKING:  # a numpy import at module level would slow down the --help of the command line
     import numpy as np
@@ -20,47 +22,59 @@ if TYPE_CHECKING:  # a numpy import at module level would slow down the --help o
 _ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz"
 _LEAST_SWAPPED_CHARS: Final = 4
 _LEAST_MISSPELT_CHARS: Final = 6  # a shorter name is one letter away from too many other names
-_COMMON: Final = frozenset({"nicknamed", "english", "spanish"})
+#: Least level of a name that another kind of misspelling may have made an unlisted name from. With long lists nearly
+#: every name is one letter away from some rare name, so only frequent names are worth a guess.
+_LEAST_SWAPPED_LEVEL: Final = 4
+_LEAST_DOUBLED_LEVEL: Final = 5
+_LEAST_OTHER_LEVEL: Final = 6
+_LEAST_SHORT_LEVEL: Final = 7  # of a name of four or five letters
+_POOL_SAMPLE: Final = 1500  # names of a pool, the most frequent ones, that its letters are counted in
 _SMOOTHING: Final = 0.3
 _LETTER_CHOICES: Final = 1000  # approximate number of different first or last letters of names, for smoothing
 
 
 @lru_cache(maxsize=4096)
 def nearest(form: str) -> str:
-    """Return the listed name that ``form``, a normal form, most likely misspells, or an empty string.
+    """Return the frequent name that ``form``, the normal form of an unlisted name, misspells, or an empty string.
 
-    Tries in this order: two neighbouring letters swapped, one letter too many, one missing, one wrong. The first letter
-    is never changed.
+    Tries in this order: two neighbouring letters swapped, a letter wrongly doubled or not doubled, one letter too many
+    or missing. The first letter is never changed.
     """
     if not form.isascii() or not form.isalpha():
         return ""
-    for slips in _slips(form):
-        found = slips & _known()
+    for least, slips in _slips(form):
+        found = [(listed.level, slip) for slip in slips if (listed := names().listed(slip)) and listed.level >= least]
         if found:
-            return min(found, key=lambda slip: (_rarity(slip), slip))
+            return max(found)[1]
     return ""
 
 
-@cache
-def _known() -> frozenset[str]:
-    return frozenset(names().given) | frozenset(names().family)
+def _slips(form: str) -> Iterator[tuple[int, set[str]]]:
+    """Yield, for each kind of misspelling, the least level of a name and what one correction makes from ``form``.
 
-
-def _rarity(form: str) -> bool:
-    listed = names().listed(form)
-    return listed is None or listed.culture not in _COMMON
-
-
-def _slips(form: str) -> Iterator[set[str]]:
-    """Yield, for each kind of misspelling, the set of names that one correction of that kind makes from ``form``."""
-    inner = range(1, len(form))
-    if len(form) >= _LEAST_SWAPPED_CHARS:
-        yield {form[:i] + form[i + 1] + form[i] + form[i + 2 :] for i in inner if i + 1 < len(form)}
-    if len(form) >= _LEAST_MISSPELT_CHARS:
-        yield {form[:i] + form[i + 1 :] for i in inner}
-        heads = [(form[:i], i) for i in inner]
-        yield {f"{head}{char}{form[i:]}" for head, i in (*heads, (form, len(form))) for char in _ALPHABET}
-        yield {f"{head}{char}{form[i + 1 :]}" for head, i in heads for char in _ALPHABET}
+    A wrong letter is no sign: it mostly makes one name of another (Yolande, Yolanda).
+    """
+    size = len(form)
+    inner = range(1, size)
+    if size >= _LEAST_SWAPPED_CHARS:
+        swapped = {form[:i] + form[i + 1] + form[i] + form[i + 2 :] for i in inner if i + 1 < size}
+        yield _LEAST_SWAPPED_LEVEL if size >= _LEAST_MISSPELT_CHARS else _LEAST_SHORT_LEVEL, swapped
+    if size >= _LEAST_MISSPELT_CHARS:
+        yield (
+            _LEAST_DOUBLED_LEVEL,
+            {
+                *(form[:i] + form[i + 1 :] for i in inner if form[i] == form[i - 1]),
+                *(form[:i] + form[i - 1] + form[i:] for i in range(1, size + 1)),
+            },
+        )
+    if size > _LEAST_MISSPELT_CHARS:
+        yield (
+            _LEAST_OTHER_LEVEL,
+            {
+                *(form[:i] + form[i + 1 :] for i in inner),
+                *(form[:i] + char + form[i:] for i in range(1, size + 1) for char in _ALPHABET),
+            },
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +100,8 @@ def _letters() -> _Letters:
     keys: list[tuple[str, str]] = []
     unmatched = []
     for key, pool in sorted(names().pools.items(), reverse=True):
-        forms = [form for form in map(normal_form, pool) if form.isascii()]
-        if forms and key[0] != "nicknamed" and not key[1].startswith("-"):
+        forms = [form for form in map(normal_form, pool[:_POOL_SAMPLE]) if form.isascii()]
+        if forms and not key[1].startswith("-"):
             for form in forms:
                 for feature in _features(form):
                     counts[feature][len(keys)] += 1
@@ -113,10 +127,10 @@ def _barred(sex: str) -> "NDArray[np.float64]":
 
 
 @lru_cache(maxsize=4096)
-def likely_pool(form: str, sex: str = "") -> tuple[str, ...]:
-    """Return the pool of names that ``form`` resembles most: given names of ``sex``, or any names when it is empty.
+def likely_key(form: str, sex: str = "") -> tuple[str, str]:
+    """Return the (culture, sex) whose names ``form`` resembles most, a key of :attr:`Names.pools`.
 
-    Uses naive Bayes on the first and last letters, over the cultures and sexes of the lists.
+    Only given names of ``sex`` count, or any names when it is empty. Uses naive Bayes on the first and last letters.
     """
     letters = _letters()
     scores = letters.unmatched + _barred(sex)
@@ -124,4 +138,66 @@ def likely_pool(form: str, sex: str = "") -> tuple[str, ...]:
         stretch = letters.features.get(feature)
         if stretch is not None:
             scores[letters.pools[stretch]] += letters.gains[stretch]  # each pool occurs once in the slice
-    return names().pools[letters.keys[int(scores.argmax())]]
+    return letters.keys[int(scores.argmax())]
+
+
+def draw(keyed: Keyed, key: tuple[str, str], purpose: str, value: str) -> str:
+    """Return a name of ``key`` for ``value``: a band by its size and the frequency of its names, then one of its names.
+
+    A name in no list is not among the most frequent ones. So a band weighs as much as its names times the square root
+    of how frequent they are: frequent names are drawn more often than rare ones, but no name is drawn for many.
+    """
+    bands = names().bands[key]
+    weights = [len(band.names) << band.level for band in bands]
+    number = keyed.number(f"{purpose}/band", value) % sum(weights)
+    for band, last in zip(bands, accumulate(weights), strict=True):
+        if number < last:
+            return keyed.pick(band.names, purpose, value)
+    raise AssertionError("the weights of the bands add up to more than their sum")
+
+
+def same_slip(right: str, wrong: str, name: str, number: int) -> str:
+    """Return ``name`` misspelt as ``wrong`` misspells ``right`` (normal forms one slip apart), at a similar place.
+
+    ``number`` chooses among places where the slip would change ``name``. Return ``name`` with another slip when there
+    is no such place.
+    """
+    at = next((i for i, (one, other) in enumerate(zip(right, wrong, strict=False)) if one != other), len(right) - 1)
+    places = sorted(
+        (i for i in range(1, len(name) - 1) if name[i].isalpha() and name[i + 1].isalpha()),
+        key=lambda i: (abs(i * len(right) - at * len(name)), i),
+    )
+    if len(wrong) > len(right):
+        made = [name[: i + 1] + name[i].lower() + name[i + 1 :] for i in places if name[i] != name[i + 1]]
+    elif len(wrong) < len(right):
+        made = [name[:i] + name[i + 1 :] for i in places]
+    elif sorted(wrong) == sorted(right):
+        made = [name[:i] + name[i + 1] + name[i] + name[i + 2 :] for i in places if name[i] != name[i + 1]]
+    else:
+        made = [name[:i] + _other_letter(name[i]) + name[i + 1 :] for i in places]
+    return made[number % len(made)] if made else misspell(name, number)
+
+
+def _other_letter(char: str) -> str:
+    vowels = "aeiou"
+    if char in vowels:
+        return vowels[(vowels.index(char) + 1) % len(vowels)]
+    return {"c": "k", "s": "z", "t": "d", "m": "n", "n": "m", "b": "p", "v": "w", "y": "i", "k": "c"}.get(char, "e")
+
+
+def is_one_slip(left: str, right: str) -> bool:
+    """Return whether one insertion, deletion, replacement or swap of neighbours turns ``left`` into ``right``.
+
+    Always false when one of them has fewer than 4 characters.
+    """
+    if min(len(left), len(right)) < 4 or abs(len(left) - len(right)) > 1 or left == right:
+        return False
+    start = 0
+    while start < min(len(left), len(right)) and left[start] == right[start]:
+        start += 1
+    if len(left) == len(right):
+        rest_left, rest_right = left[start:], right[start:]
+        swapped = rest_left[1:2] + rest_left[:1] + rest_left[2:]
+        return rest_left[1:] == rest_right[1:] or swapped == rest_right
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
+    return longer[start + 1 :] == shorter[start:]

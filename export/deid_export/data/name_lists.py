@@ -168,7 +168,7 @@ def _scowl_words(folder: Path) -> Iterator[tuple[str, int]]:
                     yield from ((word, level) for word in path.read_text(encoding="latin-1").split())
 
 
-def _medical_words(data: Path) -> Iterator[str]:
+def medical_words(data: Path) -> Iterator[str]:
     """Yield the words of drugs, tests, devices and abbreviations, and of diseases written in lower case."""
     for name in _MEDICAL_LISTS:
         for line in _medical(data, name):
@@ -176,7 +176,7 @@ def _medical_words(data: Path) -> Iterator[str]:
                 yield from _WORD.findall(line)
 
 
-def _eponyms(data: Path) -> Iterator[str]:
+def eponyms(data: Path) -> Iterator[str]:
     """Yield the capitalised words of our list of eponymous diseases, and the words of our list of eponyms."""
     for line in _medical(data, "hand_eponyms"):
         yield from (re.sub("['’]s$", "", word) for word in _WORD.findall(line) if word[0].isupper())
@@ -186,11 +186,11 @@ def _eponyms(data: Path) -> Iterator[str]:
 def vocabulary(data: Path, corpus: Path, scowl: Path) -> dict[str, int]:
     """Return key to the file code of every word of English, medicine and drugs."""
     used, brands = corpus_words(corpus)
-    classes = _most([*_scowl_words(scowl), *used.items(), *((word, 2) for word in _medical_words(data))])
+    classes = _most([*_scowl_words(scowl), *used.items(), *((word, 2) for word in medical_words(data))])
     codes = {key: level << WORD_SHIFT for key, level in classes.items()}
     for key in _own_words("vocabulary_name_first.txt") & codes.keys():
         codes[key] = 1 << WORD_SHIFT
-    for key in [key for word in (*brands, *_eponyms(data)) for key in _keys(word)]:
+    for key in [key for word in (*brands, *eponyms(data)) for key in _keys(word)]:
         codes[key] = codes.get(key, 0) | EPONYM
     return codes
 

@@ -178,6 +178,17 @@ def family_names() -> dict[str, str]:
     return rows
 
 
+def all_family_names() -> dict[str, str]:
+    """Return every family name of Faker in Latin letters with its culture, also those that the lists above cut."""
+    rows: dict[str, str] = {}
+    for culture, locales in CULTURES.items():
+        for locale, _ in locales:
+            if ":" not in locale:
+                for name in _clean(_provider_names(locale, _FAMILY), native=False):
+                    rows.setdefault(name, culture)
+    return rows
+
+
 def write_lists(folder: Path) -> None:
     """Write both files into ``folder``, sorted by culture and name so that a change gives a small diff."""
     given = sorted((culture, sex, name) for name, (culture, sex) in given_names().items())

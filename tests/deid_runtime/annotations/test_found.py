@@ -21,7 +21,7 @@ def test_found_spans_carry_no_text_and_may_have_scores(tmp_path):
         {"id": "n2", "spans": []},
     )
 
-    assert read_found(rows) == {"n1": [Span(3, 4, "CITY", sources=("pattern",))], "n2": []}
+    assert read_found(rows) == {"n1": [Span(3, 4, "CITY", 0.5, ("pattern",))], "n2": []}
 
 
 @pytest.mark.parametrize("sources", ['"Ilse"', "[7]", '["Ilse Vandermeer"]', '{"model": 1}'])

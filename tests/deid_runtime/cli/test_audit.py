@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.cli.main import main
+from deid_runtime.spans import Span
 from tests.deid_runtime.audit.notes import annotated, write_notes
 
 
@@ -20,24 +22,57 @@ def notes(tmp_path: Path) -> Path:
     return write_notes(tmp_path / "notes.jsonl", annotated(16))
 
 
-def test_each_share_of_leaks_is_planted_and_attacked(notes: Path) -> None:
-    pytest.importorskip("pycrfsuite", reason="the attack trains a CRF")
+def test_each_share_of_leaks_is_planted_and_judged(notes: Path) -> None:
+    pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
 
-    result = parrot(notes, "--leaks", 10, "--leaks", 10, "--leaks", 20, "--iterations", 2, "--json")
+    result = parrot(notes, "--leaks", 10, "--leaks", 10, "--leaks", 20, "--iterations", 2, "--draws", 2, "--json")
+
+    told = json.loads(result.stdout)
+    assert [(row["attacker"], row["share"]) for row in told["gate"]] == [
+        (attacker, share) for attacker in ("parrot", "list", "code", "frequency") for share in (0.1, 0.2)
+    ]
+    assert list(told["attacks"]) == ["10.0% parrot", "20.0% parrot"]
+    assert 0 < told["attacks"]["10.0% parrot"]["leaks"] < told["attacks"]["20.0% parrot"]["leaks"]
+    assert [row["draws"] for row in told["gate"]] == [1, 1, *[2] * 6]
+    is_passed = all(row["verdict"] == "pass" for row in told["gate"])
+    assert (told["verdict"] == "pass") == is_passed == (result.exit_code == 0)
+
+
+def test_a_release_whose_leaks_stand_out_does_not_pass(tmp_path: Path) -> None:
+    pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
+    spelt = [
+        f"{'qwxzv'[number % 5]}{'vzxqj'[number // 5 % 5]}otx{'kzqxw'[number // 25]}".title() for number in range(80)
+    ]
+    made = [
+        AnnotatedNote(f"n{number}", f"p{number}", "", f"Seen: {name} today", (Span(6, 6 + len(name), "CITY"),))
+        for number, name in enumerate(spelt)
+    ]
+
+    result = parrot(write_notes(tmp_path / "odd.jsonl", made), "--attacker", "list", "--leaks", 20)
+
+    assert result.exit_code == 1
+    assert "verdict: FAIL" in result.stdout
+    assert "list at 20.0%: fail" in result.stderr
+    assert spelt[0] not in result.output + result.stderr
+
+
+def test_a_gain_that_is_allowed_passes(notes: Path) -> None:
+    pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
+
+    result = parrot(notes, "--attacker", "list", "--leaks", 20, "--draws", 8, "--max-gain", 5.5)
+
+    assert result.exit_code == 0, result.output
+    assert "verdict: PASS" in result.stdout
+
+
+def test_the_insider_is_no_part_of_the_gate(notes: Path) -> None:
+    pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
+
+    result = parrot(notes, "--leaks", 10, "--attacker", "insider", "--iterations", 1)
 
     assert result.exit_code == 0, result.stderr
-    attacks = json.loads(result.stdout)["attacks"]
-    assert list(attacks) == ["10.0% insider", "20.0% insider"]
-    assert 0 < attacks["10.0% insider"]["leaks"] < attacks["20.0% insider"]["leaks"]
-
-
-def test_both_attackers_can_be_asked_for(notes: Path) -> None:
-    pytest.importorskip("pycrfsuite", reason="the attack trains a CRF")
-
-    result = parrot(notes, "--leaks", 10, "--attacker", "both", "--iterations", 1)
-
-    assert result.exit_code == 0, result.stderr
-    assert all(f"10.0% {attacker}" in result.stdout for attacker in ("insider", "parrot"))
+    assert "10.0% insider" in result.stdout
+    assert "verdict" not in result.stdout
     assert "Alma" not in result.output
 
 
@@ -74,7 +109,7 @@ def test_a_release_is_searched_for_candidates(notes: Path, tmp_path: Path) -> No
     ("arguments", "message"),
     [
         (["--known", "notes.jsonl"], "say --released"),
-        (["--released", "--attacker", "both"], "planted for"),
+        (["--released", "--attacker", "list"], "planted for"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(

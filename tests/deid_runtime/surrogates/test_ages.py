@@ -69,3 +69,22 @@ def test_stated_ages_are_years(value, after, expected):
 )
 def test_what_stands_behind_an_age_over_89_makes_it_smaller_only_as_its_unit(text, made):
     assert surrogates_of(text) == [made]
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "expected"),
+    [
+        ("I turned ", "90", "90-something"),
+        ("I turned ", "ninety-one", "ninety-something"),
+        ("as she turns ", "94", "90-something"),
+        ("he will be ", "90", "90-something"),
+        ("she is ", "90", "90+"),
+        ("I turned ", "85", "85"),
+    ],
+)
+def test_an_age_that_is_reached_reads_as_english(before, value, expected):
+    assert replace_age(value, " in January", before) == expected
+
+
+def test_i_turned_90_in_january():
+    assert surrogates_of("I turned <AGE>90</AGE> in <DATE>January</DATE>")[0] == "90-something"

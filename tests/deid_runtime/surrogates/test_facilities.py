@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from deid_runtime.surrogates.clinical import clinical_initials
 from tests.deid_runtime.surrogates.marked import surrogates_of
 
 
@@ -87,7 +88,8 @@ def test_an_abbreviation_follows_a_full_name_whose_town_has_two_words():
         )
 
         letters = "".join(word[0] for word in full.split()).upper()
-        assert short == letters or letters == "WMH"  # otherwise it would be the original
+        # Otherwise it would be the original, or read as a finding.
+        assert short == letters or letters == "WMH" or letters.lower() in clinical_initials()
 
 
 def test_words_run_together_follow_the_words_apart():
@@ -204,3 +206,58 @@ def test_roads_that_are_numbered_keep_their_words(value):
     [made] = surrogates_of(f"<STREET>{value}</STREET>")
 
     assert re.sub(r"\d", "0", made) == re.sub(r"\d", "0", value)
+
+
+@pytest.mark.parametrize("brand", ["CordStar", "MedBridge", "WestGate"])
+def test_no_half_of_a_brand_stays(brand):
+    halves = set(re.findall("[A-Z][a-z]+", brand))
+    for patient in range(20):
+        alone, clinic = surrogates_of(
+            f"<ORGANIZATION>{brand}</ORGANIZATION>, <HOSPITAL>{brand} Clinic</HOSPITAL>", patient=f"p{patient}"
+        )
+
+        assert re.fullmatch(r"[A-Z][a-z]+[A-Z][a-z]+", alone)
+        assert not halves & set(re.findall("[A-Z][a-z]+", alone))
+        assert clinic == f"{alone} Clinic"
+
+
+@pytest.mark.parametrize(
+    ("note", "brand", "others"),
+    [
+        (
+            "NHS, <ORGANIZATION>Tesco</ORGANIZATION>",
+            "Tesco",
+            {"Sainsbury's", "Asda", "Morrisons", "Aldi", "Lidl", "Waitrose"},
+        ),
+        ("<ORGANIZATION>CVS</ORGANIZATION>", "CVS", {"Walgreens", "Rite Aid", "Bartell"}),
+    ],
+)
+def test_a_chain_becomes_one_of_its_kind_and_country(note, brand, others):
+    made = {surrogates_of(note, patient=f"p{number}")[0] for number in range(40)}
+
+    assert brand not in made
+    assert made & others
+    assert not made & {"Kroger", "Publix", "Tesco", "Boots"}
+
+
+def test_rooms_of_a_floor_stay_on_one_floor():
+    for patient in range(12):
+        made = surrogates_of(
+            " ".join(f"<LOCATION-OTHER>{room}</LOCATION-OTHER>" for room in ("Rm 412", "Rm 418", "room 409", "Rm 512")),
+            patient=f"p{patient}",
+        )
+        digits = [re.sub(r"\D", "", room) for room in made]
+
+        assert len({room[0] for room in digits[:3]}) == 1
+        assert digits[0][0] != digits[3][0]
+        assert len(set(digits)) == 4
+        assert all(int(room[1:]) < 40 for room in digits)
+
+
+def test_no_letters_of_a_facility_read_as_a_clinical_abbreviation():
+    made = {
+        surrogates_of("<HOSPITAL>QZK</HOSPITAL>, <LOCATION-OTHER>ward QZ</LOCATION-OTHER>", patient=f"p{number}")[0]
+        for number in range(200)
+    }
+
+    assert not {letters.lower() for letters in made} & clinical_initials()

@@ -5,7 +5,8 @@ from itertools import chain
 import pytest
 
 from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.lists import form_of_name, names, read_rows
+from deid_runtime.surrogates.lists import read_rows
+from deid_runtime.surrogates.name_pools import form_of_name, names
 
 
 def every_pool():
@@ -26,6 +27,31 @@ def test_every_pool_has_enough_to_hide_among():
 def test_names_of_a_pool_have_one_form():
     for pool in every_pool():
         assert len({form_of_name(name) for name in pool}) == 1
+
+
+def test_the_lists_are_long():
+    known = names()
+
+    assert sum(form.isascii() for form in known.family) >= 80_000
+    assert sum(form.isascii() for form in known.given) >= 20_000
+
+
+def test_the_packed_list_has_the_lists_by_hand():
+    known = names()
+
+    for kind, name, culture, _ in read_rows("own_names.tsv"):
+        listed = (known.given if kind == "given" else known.family).get(normal_form(name))
+        assert listed is not None, f"{name}: run python -m deid_export.data.surrogate_pools"
+        assert listed.culture == culture or kind == "given"
+
+
+def test_a_pool_has_names_of_like_frequency():
+    known = names()
+    bands = known.bands["english", ""]
+
+    assert [band.level for band in bands] == sorted((band.level for band in bands), reverse=True)
+    assert len(bands) > 4
+    assert known.family["jackson"].pool is bands[0].names
 
 
 def test_what_must_not_stand_in_is_known_but_in_no_pool():

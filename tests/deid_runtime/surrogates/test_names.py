@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.lists import names
-from tests.deid_runtime.surrogates.marked import surrogates_of
+from deid_runtime.surrogates.hashing import Keyed
+from deid_runtime.surrogates.name_pools import names
+from deid_runtime.surrogates.patient import make_patient
+from tests.deid_runtime.surrogates.marked import KEY, surrogates_of
 
 RECORD = {"given": "John", "middle": "Carl", "family": "Smith", "sex": "M", "dob": "1951-02-03", "mrn": "00441182"}
 
@@ -47,7 +49,7 @@ def test_john_smith_and_his_son_jack():
 
     assert son not in father.split()
     assert son_again == son.upper()
-    assert names().formal_of[normal_form(son)]  # a nickname gets a nickname
+    assert names().formals_of[normal_form(son)]  # a nickname gets a nickname
 
 
 def test_ms_lopez_keeps_her_naming_culture():
@@ -122,10 +124,11 @@ def test_a_misspelt_name_follows_the_name_and_is_misspelt():
     assert normal_form(wrong) not in names().given
 
 
-def test_an_unknown_name_becomes_one_that_is_in_no_list_either():
-    [made] = surrogates_of("Dr. <DOCTOR>Zqvorblatt</DOCTOR>")
+def test_an_unknown_name_becomes_a_real_one():
+    for number in range(20):
+        [made] = surrogates_of("Dr. <DOCTOR>Zqvorblatt</DOCTOR>", patient=f"p{number}")
 
-    assert normal_form(made) not in names().family
+        assert names().listed(normal_form(made))
 
 
 def test_two_people_with_one_family_name_keep_it():
@@ -241,15 +244,10 @@ def test_initials_follow_a_name_whose_family_name_comes_first():
 
 
 def test_initials_may_be_those_of_the_street_in_the_record():
-    record = {"given": "Marisol", "family": "Tapia", "street": "12 Elm St"}
-    made = [
-        surrogates_of("<DOCTOR>Imogen Thackwray</DOCTOR> <DOCTOR>IT</DOCTOR>", record, key=bytes([number]) * 32)
-        for number in range(120)
-    ]
+    patient = make_patient(Keyed(KEY), {"family": "Tapia", "street": "12 Elm Pl"}, {}, 1)
 
-    named_st = [letters for full, letters in made if "".join(word[0] for word in full.split()) == "ST"]
-    assert named_st
-    assert set(named_st) == {"ST"}
+    assert {"tapia", "12", "elm"} <= patient.recorded
+    assert "pl" not in patient.recorded
 
 
 def test_a_name_after_saint_is_that_of_a_saint():
@@ -292,7 +290,7 @@ def test_all_forms_of_one_persons_name_meet_in_one_other_person():
 
     first, last = full.split()
     assert given_name == first.lower()
-    assert names().formal_of[normal_form(nickname)] == normal_form(first)
+    assert normal_form(first) in names().formals_of[normal_form(nickname)]
     assert possessive == f"{last}'s"
     assert shouted == f"{last}, {first}".upper()
     assert misspelt[0] == last[0]

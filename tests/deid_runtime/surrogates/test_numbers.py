@@ -5,9 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deid_runtime.surrogates.clinical import clinical_initials
+from deid_runtime.surrogates.gazetteer import places
 from deid_runtime.surrogates.hashing import Keyed
-from deid_runtime.surrogates.lists import places
-from deid_runtime.surrogates.numbers import dea_digit, luhn_digit, nhs_digit, npi_digit, permuted, vin_digit
+from deid_runtime.surrogates.numbers import (
+    dea_digit,
+    luhn_digit,
+    medicare_digit,
+    nhi_digit,
+    nhs_digit,
+    npi_digit,
+    permuted,
+    vin_digit,
+)
 from deid_runtime.surrogates.patient import make_patient
 from tests.deid_runtime.surrogates.marked import KEY, surrogates_of
 
@@ -225,3 +235,44 @@ def test_a_telephone_number_among_many_blanks_takes_linear_time():
     surrogates_of(f"<PHONE>123{' ' * 50_000}z</PHONE>")
 
     assert time.process_time() - begun < 2
+
+
+def test_an_nhs_number_becomes_one_that_is_never_issued():
+    for patient in range(12):
+        spaced, joined = surrogates_of(
+            "<ZIP>LS1 4AP</ZIP>NHS no <MEDICALRECORD>943 476 5919</MEDICALRECORD> (<IDNUM>9434765919</IDNUM>)",
+            patient=f"p{patient}",
+        )[1:]
+
+        assert re.fullmatch(r"999 \d{3} \d{4}", spaced)
+        assert joined == spaced.replace(" ", "")
+        assert nhs_digit(joined[:-1]) == joined[-1]
+
+
+def test_health_numbers_of_australia_and_new_zealand_are_never_issued():
+    medicare = "2123 45670 1"
+    digits = medicare.replace(" ", "")
+    assert medicare_digit(digits[:8]) == digits[8]
+    [made, _] = surrogates_of(f"<HEALTHPLAN>{medicare}</HEALTHPLAN> <PHONE>0412 883 107</PHONE>, Centrelink")
+    number = made.replace(" ", "")
+    assert re.fullmatch(r"9\d{3} \d{5} \d", made)
+    assert medicare_digit(number[:8]) == number[8]
+
+    nhi = "CGC2720"
+    assert nhi_digit(nhi[:6]) == nhi[6]
+    [made, _] = surrogates_of(f"NHI <MEDICALRECORD>{nhi}</MEDICALRECORD>, <CITY>Whangārei</CITY>")
+    assert re.fullmatch(r"Z[A-Z]{2}\d{4}", made)
+    assert nhi_digit(made[:6]) == made[6]
+
+
+def test_numbers_of_one_owner_begin_alike():
+    for patient in range(12):
+        one, other, third = surrogates_of(
+            "<MEDICALRECORD>KMCH/OP/2019/118204</MEDICALRECORD> <IDNUM>KMCH/OP/2020/4471</IDNUM> "
+            "<IDNUM>RQX-1174</IDNUM>",
+            patient=f"p{patient}",
+        )
+
+        assert one[:7] == other[:7]
+        assert one[:3] != third[:3]
+        assert not {one[:4].lower(), third[:3].lower()} & clinical_initials()

@@ -2,9 +2,10 @@ import re
 
 import pytest
 
+from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.lists import places
-from tests.deid_runtime.surrogates.marked import surrogates_of
+from deid_runtime.surrogates.gazetteer import places, world_towns
+from tests.deid_runtime.surrogates.marked import KEY, read, surrogates_of
 
 RECORD = {"given": "Rosa", "family": "Villa", "city": "Socorro", "state": "NM", "zip": "87801"}
 
@@ -130,9 +131,10 @@ def test_a_town_abroad_goes_to_the_country_that_stands_for_its_own():
         "<CITY>Tijuana</CITY>, <COUNTRY>Mexico</COUNTRY>; <COUNTRY>Mexican</COUNTRY> food, born in <CITY>Tijuana</CITY>"
     )
 
-    [known] = [known for known in places().countries if known.name == country]
+    [index] = [index for index, known in enumerate(places().countries) if known.name == country]
+    known = places().countries[index]
     assert country != "Mexico"
-    assert town in known.cities
+    assert town in {*known.cities, *world_towns()[1].get(index, ())}
     assert demonym == known.demonym
     assert again == town
 
@@ -177,3 +179,62 @@ def test_the_emirates_have_many_stand_ins_and_none_that_the_note_has():
 
     assert len(set(made)) > 2
     assert "KSA" not in made
+
+
+def test_a_town_stays_in_a_country_that_is_written_after_it_outside_all_spans():
+    for patient in range(12):
+        [made] = surrogates_of("served near <CITY>Da Nang</CITY>, Vietnam.", patient=f"p{patient}")
+
+        [vietnam] = [index for index, known in enumerate(places().countries) if known.name == "Vietnam"]
+        assert made != "Da Nang"
+        assert made in {*places().countries[vietnam].cities, *world_towns()[1][vietnam]}
+
+
+def test_a_town_and_its_country_agree_where_safe_harbor_keeps_the_country():
+    note, spans = read("<CITY>Da Nang</CITY>, <COUNTRY>Vietnam</COUNTRY>")
+    town, country = Surrogates(KEY, safe_harbor=True).replacements(note, spans, None)
+
+    [vietnam] = [index for index, known in enumerate(places().countries) if known.name == "Vietnam"]
+    assert country == "Vietnam"
+    assert town in {*places().countries[vietnam].cities, *world_towns()[1][vietnam]}
+
+
+def test_no_two_towns_of_a_note_share_a_surrogate():
+    towns = ["Norfolk", "Larchmont", "Zzyzx", "Qwertyville", "Boston", "Worcester", "Lowell", "Salem", "Lynn", "Quincy"]
+    marked = ", ".join(f"<CITY>{town}</CITY>" for town in towns)
+    for patient in range(20):
+        made = surrogates_of(f"{marked}; <HOSPITAL>Springfield General</HOSPITAL>", patient=f"p{patient}")
+
+        assert len(set(made)) == len(made)
+        assert not {f"{town} General" for town in made[:-1]} & {made[-1]}
+
+
+def test_listed_towns_of_one_state_differ_in_separate_notes():
+    towns = [town.name for town in places().states[0].offered if town.name.isalpha()]
+    for patient in range(6):
+        made = [
+            surrogates_of(f"from <CITY>{town}</CITY>, <STATE>AL</STATE>", patient=f"p{patient}") for town in towns[:20]
+        ]
+
+        assert len({town for town, _ in made}) == 20
+
+
+def test_no_town_that_stands_in_is_called_like_a_given_name():
+    offered = {normal_form(town.name) for area in (*places().states, *places().provinces) for town in area.offered}
+
+    assert not offered & {"joanne", "lawrence", "elizabeth", "virginia", "douglas", "salina", "colon"}
+    assert len(offered) > 5000
+
+
+def test_every_area_offers_towns_enough():
+    for area in (*places().states, *places().provinces):
+        assert len(area.offered) >= 3, area.name
+
+
+def test_a_county_becomes_a_county():
+    for patient in range(8):
+        county, town = surrogates_of("<CITY>Co. Clare</CITY>, <CITY>Ennistymon</CITY>, HSE", patient=f"p{patient}")
+
+        [area] = [each for each in places().provinces if each.name == county]
+        assert area.locale == "IE"
+        assert town in area.cities

@@ -8,8 +8,8 @@ from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.labels import LABELS
 from deid_runtime.spans import PatientRecord
 from deid_runtime.surrogates import Surrogates
-from deid_runtime.surrogates.lists import places
-from deid_runtime.surrogates.places import known_state
+from deid_runtime.surrogates.areas import known_area
+from deid_runtime.surrogates.gazetteer import places
 from deid_runtime.surrogates.safe_harbor import restricted_zip3, year_alone, zip3
 from tests.deid_runtime.surrogates.marked import KEY, read
 
@@ -75,12 +75,12 @@ def test_a_surrogate_town_is_another_one_of_the_same_state():
         town, kept, prefix = replaced(
             f"<CITY>{city}</CITY>, <STATE>{state}</STATE> <ZIP>55944</ZIP>", operator="surrogate", safe_harbor=True
         )
-        index = known_state(state)
-        assert index is not None
+        found = known_area(state, "US")
+        assert found is not None
         assert kept == state
         assert prefix == "559"
         assert town != city
-        assert town in dict(codes[places().states[index].code].cities)
+        assert town in dict(codes[places().states[found[0].index].code].cities)
 
 
 @pytest.mark.parametrize(

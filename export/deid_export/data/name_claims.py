@@ -1,0 +1,306 @@
+"""Gather names with culture, sex and frequency from all lists, for :mod:`deid_export.data.surrogate_pools`.
+
+The first list that names the culture of a name decides it: lists by hand, then Faker's, then popular names by country.
+Names of the census lists that no other list knows get the culture that the model of :mod:`name_cultures` finds most
+likely among those that the reported race of bearers allows.
+"""
+
+import csv
+import gzip
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+
+from deid_export.data import surrogate_lists
+from deid_export.data.name_cultures import CultureModel
+from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.lists import read_rows
+from deid_runtime.surrogates.name_pools import form_of_name
+
+_LATIN = re.compile(r"[a-zß-ɏḀ-ỿ]{2,24}")
+_PER = 10_000_000  # shares are bearers per ten million people
+_MEASURED_PCT = 0.004  # the census rounds to 0.001 %: below, the rank tells more
+_TAIL = 1.3  # how fast shares fall with the rank in the tail of the census list
+_SHARED_SEX = 0.25  # a name with this part of its bearers of the rarer sex is of both sexes
+_SURE_RATIO = 500  # the same for a name that another list has as a given name
+_FREQUENT = 1000  # the share of a name that a census list would have as the other kind too
+_LEAST_RATIO = 30  # a family name this many times as frequent as a given name is no given name, and vice versa
+
+#: Rough weights of cultures among names of the United States (ancestry in the American Community Survey).
+PRIORS = {
+    "english": 40.0, "german": 12.0, "irish": 6.0, "italian": 5.0, "polish": 4.0, "french": 4.0, "spanish": 12.0,
+    "nordic": 3.0, "dutch": 2.0, "russian": 2.0, "czech": 2.0, "greek": 1.0, "indian": 2.0, "chinese": 1.5,
+    "vietnamese": 1.0, "filipino": 1.0, "korean": 1.0, "arabic": 1.5, "croatian": 1.0, "hungarian": 1.0,
+}  # fmt: skip
+#: Lists of names of one form in ``own_names.tsv`` (O'Brien, McKay, St. Clair), which are no cultures.
+_OF_FORM = frozenset({"oirish", "ditalian", "mcscots", "lefrench", "saint"})
+_EUROPEAN = frozenset(
+    "english irish scottish welsh german italian french polish czech russian dutch nordic greek hungarian portuguese "
+    "croatian romanian baltic finnish icelandic armenian hebrew".split()
+)
+_NEAR_EAST = frozenset("arabic persian turkish azeri".split())
+_ASIAN = frozenset(
+    "chinese vietnamese korean japanese indian punjabi bengali pakistani filipino khmer hmong thai burmese nepali "
+    "indonesian pacific".split()
+)
+_AFRICAN = frozenset({*"yoruba igbo hausa ghanaian ethiopian somali haitian zulu".split(), "east african"})
+#: Cultures of few listed names, whose pools a wrong guess would spoil.
+_FAR = frozenset({*_ASIAN, *_AFRICAN, *_NEAR_EAST, "native", "armenian", "hebrew", "icelandic"})
+_LEAST_LEAD = 3.0  # nats: the best culture is 20 times as likely as the next
+_OF_COUNTRIES = {
+    "spanish": "AR BO CL CO CR CU DO EC ES GT MX PA PE PR PY SV UY VE", "english": "AU CA GB NZ US GG IM JE",
+    "irish": "IE", "portuguese": "BR PT", "french": "BE FR LU MC", "german": "AT CH DE LI", "italian": "IT SM",
+    "nordic": "DK FO NO", "icelandic": "IS", "finnish": "FI", "dutch": "NL", "polish": "PL", "czech": "CZ SK",
+    "hungarian": "HU", "romanian": "MD RO", "greek": "CY GR", "baltic": "EE LT LV", "russian": "BG BY RU UA",
+    "croatian": "BA HR ME MK RS SI", "turkish": "TR", "azeri": "AZ", "armenian": "AM", "persian": "IR",
+    "arabic": "AE DZ EG IQ JO KW LB LY MA SA TN", "hebrew": "IL", "indian": "IN", "pakistani": "PK", "bengali": "BD",
+    "nepali": "NP", "chinese": "CN TW", "japanese": "JP", "korean": "KR", "vietnamese": "VN", "thai": "TH",
+    "filipino": "PH", "khmer": "KH", "haitian": "HT",
+}  # fmt: skip
+#: Cultures of ``lexicon/hand_names.tsv`` that are one culture here; the others hold several, or none of ours.
+_OF_HAND_LISTS = {
+    "chinese": "chinese", "arabic": "arabic", "filipino": "filipino", "korean": "korean", "persian": "persian",
+    "somali": "somali", "ethiopian": "ethiopian", "greek": "greek", "vietnamese": "vietnamese", "haitian": "haitian",
+    "japanese": "japanese", "hispanic": "spanish", "turkish": "turkish", "hmong": "hmong", "armenian": "armenian",
+    "polynesian": "pacific", "native american": "native", "hebrew yiddish": "hebrew",
+    "african american": "african american",
+}  # fmt: skip
+_AMONG_OF_HAND_LISTS = {
+    "south asian": {"indian", "punjabi", "bengali", "pakistani", "nepali"},
+    "slavic": {"russian", "polish", "czech", "croatian"},
+    "west african": {"yoruba", "igbo", "hausa", "ghanaian"},
+    "west european": {"german", "italian", "french", "dutch", "nordic", "portuguese"},
+    "khmer lao thai burmese": {"khmer", "thai", "burmese"},
+}
+
+
+Row = tuple[str, str, str]  # name, culture, sex
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A name with its culture and sex as a given name and its culture as a family name, each empty if it is not one.
+
+    Shares are bearers per ten million people of the United States, 0 when unknown.
+    """
+
+    name: str
+    culture: str = ""
+    sex: str = ""
+    family_culture: str = ""
+    share: float = 0.0
+    family_share: float = 0.0
+    is_by_hand: bool = False  # in the lists of names by culture, not in others alone
+    is_doubtful: bool = False  # recognised, but its culture is not sure enough to offer it
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def family_shares(folder: Path) -> dict[str, tuple[str, float]]:
+    """Return normal form -> (name, share) of the family names of the census."""
+    found: dict[str, tuple[str, float]] = {}
+    last_rank = 1.0
+    for row in _rows(folder / "surnames_us.csv.gz"):
+        pct, rank = float(row["pct_1990"] or 0), float(row["rank_1990"] or 0)
+        if pct >= _MEASURED_PCT:
+            share, last_rank = pct / 100 * _PER, max(last_rank, rank)
+        elif rank:
+            share = _MEASURED_PCT / 100 * _PER * (last_rank / rank) ** _TAIL
+        else:
+            share = float(row["count_2010"] or 0) / 30  # of 295 million people
+        found[normal_form(row["name"])] = (row["name"], share)
+    return found
+
+
+def given_shares(folder: Path) -> dict[str, tuple[str, str, float]]:
+    """Return normal form -> (name, sex, share) of the given names of the social security lists."""
+    rows = _rows(folder / "first_names_us.csv.gz")
+    total = sum(float(row["count"]) for row in rows)
+    found = {}
+    for row in rows:
+        girls, boys = float(row["count_f"] or 0), float(row["count_m"] or 0)
+        shared = min(girls, boys) >= _SHARED_SEX * (girls + boys)
+        sex = "U" if shared else "F" if girls > boys else "M"
+        found[normal_form(row["name"])] = (row["name"], sex, float(row["count"]) / total * _PER)
+    return found
+
+
+def _listed_rows() -> Iterator[tuple[str, str, str, str]]:
+    """Yield (kind, name, culture, sex) of the lists that name the culture; the first culture of a name counts."""
+    for kind, name, culture, sex in read_rows("own_names.tsv"):
+        yield kind, name, culture, sex
+    for name, culture, sex in read_rows("given_names.tsv"):
+        yield "given", name, "english" if culture == "english rare" else culture, sex
+    for name, culture in read_rows("family_names.tsv"):
+        yield "family", name, "english" if culture == "english rare" else culture, ""
+
+
+def _hand_rows() -> Iterator[tuple[str, str, str]]:
+    text = files("deid_runtime").joinpath("data/lexicon/hand_names.tsv").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, kind, culture = line.split("\t")
+            yield kind, name, culture
+
+
+class Claims:
+    """Collects the names: ``given`` and ``family`` map a normal form to (name, culture, sex)."""
+
+    def __init__(self, folder: Path, races: Mapping[str, Mapping[str, float]]) -> None:
+        """``folder`` holds the public lists, ``races`` the part of the bearers of a family name in each race."""
+        self._folder, self._races = folder, races
+        self._doubtful: set[str] = set()
+        self.given: dict[str, tuple[str, str, str]] = {}
+        self.family: dict[str, tuple[str, str, str]] = {}
+        for kind, name, culture, sex in _listed_rows():
+            self._add(kind, name, culture, sex)
+        self._formal = {normal_form(name) for name, *_ in read_rows("nicknames.tsv")}
+        for name, sex, _ in read_rows("nicknames.tsv"):
+            # Names with nicknames share pools, so that the surrogate of a name has nicknames too.
+            form = normal_form(name)
+            self.given[form] = (name, self.given[form][1] if form in self.given else "english", sex)
+        self._models = {
+            kind: CultureModel(
+                (
+                    (form, culture)
+                    for form, (_, culture, _) in known.items()
+                    if _LATIN.fullmatch(form) and culture not in _OF_FORM
+                ),
+                PRIORS,
+            )
+            for kind, known in (("given", self.given), ("family", self.family))
+        }
+        sexes = ((form, sex) for form, (_, _, sex) in self.given.items() if sex in ("F", "M") and form.isascii())
+        self._sexes = CultureModel(sexes, {})
+
+    def _add(self, kind: str, name: str, culture: str, sex: str) -> None:
+        known = self.given if kind == "given" else self.family
+        known.setdefault(normal_form(name), (name, culture, sex))
+
+    def _sex(self, form: str) -> str:
+        return self._sexes.likely(form) if form.isascii() else "U"
+
+    def add_lists(self) -> None:
+        """Add the lists by hand for detection, popular names by country and all of Faker's family names."""
+        for kind, name, told in _hand_rows():
+            among = _AMONG_OF_HAND_LISTS.get(told, ())
+            culture = _OF_HAND_LISTS.get(told) or self._models[kind].likely(normal_form(name), among)
+            self._add(kind, name, culture, self._sex(normal_form(name)) if kind == "given" else "")
+        country = {code: culture for culture, codes in _OF_COUNTRIES.items() for code in codes.split()}
+        for kind, file in (("given", "first_names_by_country"), ("family", "surnames_by_country")):
+            for row in _rows(self._folder / f"{file}.csv.gz"):
+                form = normal_form(row["name"])
+                if row["country"] in country and _LATIN.fullmatch(form) and " " not in row["name"].strip():
+                    sex = row.get("gender") or "U"
+                    self._add(kind, row["name"].strip(), country[row["country"]], sex if sex in ("F", "M") else "U")
+        for name, culture in surrogate_lists.all_family_names().items():
+            if _LATIN.fullmatch(normal_form(name)):
+                self._add("family", name, "english" if culture == "english rare" else culture, "")
+
+    def _family_culture(self, form: str) -> str:
+        model, race = self._models["family"], self._races.get(form, {})
+        if race.get("hispanic", 0) >= 0.5:
+            return model.likely(form, {"spanish", "portuguese"} if race.get("black", 0) < 0.1 else {"spanish"})
+        if race.get("api", 0) >= 0.5:
+            return model.likely(form, _ASIAN)
+        if race.get("native", 0) >= 0.5:
+            return "native"
+        if race.get("black", 0) >= 0.5:
+            return model.likely(form, _AFRICAN) if model.margin(form, _AFRICAN, _EUROPEAN) > 3 else "english"
+        if race.get("white", 0) >= 0.6:
+            return model.likely(form, _EUROPEAN | _NEAR_EAST)
+        return model.likely(form)
+
+    def add_census(self) -> None:
+        """Add the family names of the census and the given names of the social security lists."""
+        for form, (name, _) in family_shares(self._folder).items():
+            if form not in self.family and _LATIN.fullmatch(form):
+                culture = self._family_culture(form)
+                is_sure = form in self._races and self._models["family"].lead(form) >= _LEAST_LEAD
+                if culture in _FAR and not is_sure:
+                    self._doubtful.add(form)
+                self._add("family", name, culture, "")
+        race_of = {
+            normal_form(row["name"]): {
+                race: float(row[f"p_{race}"] or 0) for race in ("white", "black", "api", "hispanic")
+            }
+            for row in _rows(self._folder / "first_names_us.csv.gz")
+        }
+        for form, (name, sex, _) in given_shares(self._folder).items():
+            if form in self.given or not _LATIN.fullmatch(form):
+                continue
+            race, model = race_of[form], self._models["given"]
+            if race["hispanic"] >= 0.5:
+                culture = "spanish"
+            elif race["api"] >= 0.5:
+                culture = model.likely(form, _ASIAN)
+            elif race["white"] or race["black"]:
+                culture = "english"
+            else:
+                found = model.likely(form)
+                culture = found if found == "english" or model.margin(form, {found}, {"english"}) > 2 else "english"
+            if culture in _FAR and model.lead(form) < _LEAST_LEAD:
+                self._doubtful.add(form)
+            self._add("given", name, culture, sex)
+
+    def _likely_claims(
+        self, form: str, given: Row, family: Row, shares: tuple[float, float], sure: tuple[set[str], set[str]]
+    ) -> tuple[Row | None, Row | None]:
+        """Return both claims of a name, or one of them where the other is far less likely.
+
+        ``sure`` are the given and the family names of the lists by culture. A share of 0 is unknown: the public lists
+        hold a part of the names only.
+        """
+        ratio = shares[1] / shares[0] if all(shares) else 1.0
+        is_sure_given = form in sure[0]
+        if form not in self._formal:
+            is_form = not is_sure_given and family[1] in _OF_FORM
+            is_family_alone = not is_sure_given and shares[1] > _FREQUENT and not shares[0]
+            if is_form or is_family_alone or ratio > (_SURE_RATIO if is_sure_given else _LEAST_RATIO):
+                return None, family
+        if form not in sure[1] and (ratio < 1 / _LEAST_RATIO or shares[0] > _FREQUENT > shares[1]):
+            return given, None
+        return given, family
+
+    def claimed(self) -> dict[str, Claimed]:
+        """Return normal form -> name with all claims. A far less likely kind that only a census list knows is left out.
+
+        Smith is no given name although some have it, and Maria no family name.
+        """
+        sure_given, sure_family = set(self.given), set(self.family)
+        self.add_lists()
+        self.add_census()
+        of_given, of_family = given_shares(self._folder), family_shares(self._folder)
+        found = {}
+        for form in (*self.given, *(form for form in self.family if form not in self.given)):
+            given, family = self.given.get(form), self.family.get(form)
+            shares = of_given.get(form, ("", "", 0.0))[2], of_family.get(form, ("", 0.0))[1]
+            if given and family:
+                given, family = self._likely_claims(form, given, family, shares, (sure_given, sure_family))
+            spellings = [each[0] for each in (given, family) if each]
+            # Dangelo is D'Angelo without its apostrophe: prefer the spelling that has a form to keep.
+            name = next((spelling for spelling in spellings if form_of_name(spelling)), spellings[0])
+            one = Claimed(name, share=shares[0] if given else 0.0, family_share=shares[1] if family else 0.0)
+            if given:
+                one = replace(one, culture=given[1], sex=given[2])
+            found[form] = replace(
+                one,
+                family_culture=family[1] if family else "",
+                is_doubtful=form in self._doubtful,
+                is_by_hand=form in sure_given or form in sure_family,
+            )
+        return found
+
+
+def read_races(path: Path) -> dict[str, dict[str, float]]:
+    """Return normal form -> race -> part of the bearers, of a CSV with the columns name, white, black, api, ..."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        return {
+            normal_form(row["name"]): {race: float(part or 0) for race, part in row.items() if race != "name"}
+            for row in csv.DictReader(lines)
+        }

@@ -1,0 +1,178 @@
+"""Make the lists of towns under ``deid_runtime/data/surrogates`` from public lists.
+
+Run ``python -m deid_export.data.place_lists DATA [FOLDER]``. ``DATA`` is the folder of public lists (``gazetteers/``,
+``medical/``). The result is committed, so the runtime reads plain files. Three files are written:
+
+``us_towns.tsv``
+    state code, towns of the state that stand in for others, each followed by the first three digits of its ZIP.
+``world_towns.tsv``
+    country, towns abroad that are recognised and stand in for others.
+``towns_not_offered.txt``
+    normal forms of towns that are recognised but never stand in: they read as a given name, a drug, an eponym, an
+    abbreviation or a word.
+
+Towns of the other countries with addresses are written by hand in ``provinces.tsv``.
+"""
+
+import csv
+import gzip
+import hashlib
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from deid_runtime.surrogates.forms import normal_form
+
+_LARGEST_STATE_TOWNS = 120
+_LONGEST_TOWN = 14  # the source cuts longer names
+_TOWN = re.compile(r"[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,}){0,2}")
+_TOWN_ABROAD = re.compile(r"[^\W\d_]{3,}(?:[ '’-][^\W\d_]{2,}){0,2}")
+#: Words of postal names that nobody writes in a note, in lower case.
+_POSTAL_WORDS = frozenset(
+    """afb aafb spgs ctr twp hgts jct univ mtn sta ranger camp naval air station base unit city-county rural boro cpo
+    apo fort junction corner corners landing mill mills ferry store point siding university college center state crk
+    pky mines mine mobil national tannery summit""".split()
+)
+_FEATURES = frozenset("springs lake falls city river hill hills grove valley beach park harbor heights rapids".split())
+_LEAST_GIVEN = 1_000  # births of a given name: a rarer name does not read as one
+_FAMILY_RANK = 400  # a given name that is also one of so many family names reads as a place as well
+_MEDICAL = (
+    "hand_abbreviations", "hand_devices", "hand_lab_tests", "drug_brand_names_fda", "drug_ingredients_fda",
+    "drugs_nlm_portal", "diseases_symptoms", "mtsamples_keywords", "eponym_names",
+)  # fmt: skip
+_WORD = re.compile(r"[^\W\d_]+")
+#: Countries of ``provinces.tsv``, and the United States: their towns are in other files.
+_AT_HOME = frozenset(("United States", "United Kingdom", "Ireland", "Canada", "Australia", "New Zealand", "India"))
+_OTHER_NAMES = {
+    "Viet Nam": "Vietnam", "Korea, Republic of": "Korea", "Iran, Islamic Republic of": "Iran", "Türkiye": "Turkey",
+    "Russian Federation": "Russia", "Syrian Arab Republic": "Syria", "Lao People's Democratic Republic": "Laos",
+    "Tanzania, United Republic of": "Tanzania", "Bolivia, Plurinational State of": "Bolivia", "Myanmar": "Burma",
+    "Venezuela, Bolivarian Republic of": "Venezuela", "Moldova, Republic of": "Moldova", "Cabo Verde": "Cape Verde",
+    "Congo, The Democratic Republic of the": "Congo", "Taiwan, Province of China": "Taiwan", "Côte d'Ivoire":
+    "Ivory Coast", "Bosnia and Herzegovina": "Bosnia", "Trinidad and Tobago": "Trinidad", "Palestine, State of":
+    "Palestine", "Brunei Darussalam": "Brunei", "Gambia, The": "Gambia",
+}  # fmt: skip
+
+
+def _rows(data: Path, name: str) -> Iterator[dict[str, str]]:
+    with gzip.open(data / "gazetteers" / f"{name}.csv.gz", "rt", encoding="utf-8") as lines:
+        yield from csv.DictReader(lines)
+
+
+def given_names(data: Path) -> set[str]:
+    """Return the normal forms of common given names that are not common family names."""
+    family = {
+        normal_form(row["name"])
+        for row in _rows(data, "surnames_us")
+        if row["rank_1990"] and int(row["rank_1990"]) <= _FAMILY_RANK
+    }
+    found = set()
+    for row in _rows(data, "first_names_us"):
+        if int(row["count"]) >= _LEAST_GIVEN and (normal_form(row["name"]) not in family or row["top200"] == "1"):
+            found.add(normal_form(row["name"]))
+    others = [row["name"] for row in _rows(data, "first_names_by_country")]
+    others += [row["name"] for row in _rows(data, "names_extra") if row["kind"] == "given"]
+    return found | ({normal_form(name) for name in others} - family)
+
+
+def clinical_words(data: Path) -> set[str]:
+    """Return the lower-case words, abbreviations and names that would read as a finding, a drug or an eponym."""
+    words: set[str] = set()
+    for name in _MEDICAL:
+        with gzip.open(data / "medical" / f"{name}.txt.gz", "rt", encoding="utf-8") as lines:
+            for line in lines:
+                words.update(word.lower() for word in _WORD.findall(line))
+    with gzip.open(data / "medical" / "hand_eponyms.txt.gz", "rt", encoding="utf-8") as lines:
+        words.update(word.lower() for line in lines for word in _WORD.findall(line))
+    return words
+
+
+def ordinary_words(data: Path) -> set[str]:
+    """Return lower-case words of general English that are no names."""
+    with gzip.open(data / "medical" / "philter_whitelist_words.txt.gz", "rt", encoding="utf-8") as lines:
+        return {line.strip().lower() for line in lines}
+
+
+def _by_hash(names: Iterable[str]) -> list[str]:
+    """Return the names in an order that has nothing to do with the alphabet, the same on every machine."""
+    return sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
+
+
+def us_towns(data: Path, unwanted: set[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return state code -> (town, first three digits of its ZIP), the larger towns first."""
+    large = {
+        (row["name"], row["subcountry"]) for row in _rows(data, "world_cities") if row["country"] == "United States"
+    }
+    zips: dict[tuple[str, str], list[str]] = defaultdict(list)
+    is_large: set[tuple[str, str]] = set()
+    for row in _rows(data, "us_places_zip"):
+        town = row["city"]
+        words = town.lower().split()
+        if not _TOWN.fullmatch(town) or len(town) > _LONGEST_TOWN or not _POSTAL_WORDS.isdisjoint(words):
+            continue
+        # A name made of ordinary words alone (Red Devil, Circle) reads as words, unless its last word is Springs, Lake.
+        named = words[:-1] if words[-1] in _FEATURES else words
+        if normal_form(town) in unwanted or all(word in unwanted for word in named):
+            continue
+        key = (row["state_abbr"], town)
+        zips[key].append(row["zipcode"].zfill(5)[:3])
+        if (town, row["state"].title()) in large:
+            is_large.add(key)
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    states = sorted({state for state, _ in zips})
+    for state in states:
+        names = _by_hash(town for of, town in zips if of == state)
+        names.sort(key=lambda town: (state, town) not in is_large)
+        for town in names[:_LARGEST_STATE_TOWNS]:
+            [(prefix, _)] = Counter(sorted(zips[state, town])).most_common(1)
+            found[state].append((town, prefix))
+    return found
+
+
+def world_towns(data: Path, countries: Iterable[str], unwanted: set[str]) -> dict[str, list[str]]:
+    """Return country -> towns of more than 15,000 people, for the countries that are listed."""
+    wanted = {normal_form(name) for name in countries}
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in _rows(data, "world_cities"):
+        country = _OTHER_NAMES.get(row["country"], row["country"])
+        name = row["name"].removesuffix(" City")
+        if row["country"] in _AT_HOME or normal_form(country) not in wanted:
+            continue
+        if _TOWN_ABROAD.fullmatch(name) and normal_form(name) not in unwanted:
+            found[country].append(name)
+    return {country: sorted(set(names)) for country, names in found.items()}
+
+
+def write_lists(data: Path, folder: Path) -> None:
+    """Write the three files into ``folder``."""
+    given, clinical = given_names(data), clinical_words(data)
+    unwanted = given | clinical
+    own_words = Path(__file__).parents[3] / "deid_runtime" / "data" / "ordinary_words.txt"
+    states = us_towns(data, unwanted | ordinary_words(data) | set(own_words.read_text(encoding="utf-8").split()))
+    _write(
+        folder / "us_towns.tsv",
+        (
+            f"{state}\t{','.join(f'{town} {zip3}' for town, zip3 in sorted(towns))}"
+            for state, towns in sorted(states.items())
+        ),
+    )
+    countries = [line.split("\t") for line in (folder / "countries.tsv").read_text(encoding="utf-8").splitlines()]
+    abroad = world_towns(data, (row[0] for row in countries), unwanted)
+    _write(folder / "world_towns.tsv", (f"{name}\t{','.join(towns)}" for name, towns in sorted(abroad.items())))
+    own = {town for row in countries for town in row[2].split(",")}
+    for line in (folder / "provinces.tsv").read_text(encoding="utf-8").splitlines():
+        own.update(entry.split(" ")[0].replace("_", " ") for entry in line.split("\t")[5].split(","))
+    for line in (folder / "us_cities.tsv").read_text(encoding="utf-8").splitlines():
+        own.update(entry.rpartition(" ")[0] for entry in line.split("\t")[1].split(","))
+    _write(folder / "towns_not_offered.txt", sorted({normal_form(town) for town in own} & unwanted))
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    default = Path(__file__).parents[3] / "deid_runtime" / "data" / "surrogates"
+    write_lists(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else default)
