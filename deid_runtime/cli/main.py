@@ -19,6 +19,7 @@ from deid_runtime.cli.corpus import corpus
 from deid_runtime.cli.crosswalk import crosswalk_group
 from deid_runtime.cli.evaluate import evaluate
 from deid_runtime.cli.exits import DEID, MEANINGS, ExitCode, end_interrupted, report, reported
+from deid_runtime.cli.jobs import jobs_group
 from deid_runtime.cli.keys import key_group
 from deid_runtime.cli.models import models_group
 from deid_runtime.cli.release import bundle_group, check
@@ -92,7 +93,7 @@ def version() -> None:
     _echo_version()
 
 
-main.section("Notes", run, detect, evaluate, verify, check, demo)
+main.section("Notes", run, detect, jobs_group, evaluate, verify, check, demo)
 main.section("Service", serve)
 main.section("Keys, models and settings", key_group, crosswalk_group, models_group, config_group)
 main.section("Corpora and releases", corpus, bundle_group, review, audit)

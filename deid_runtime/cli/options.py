@@ -22,6 +22,7 @@ FINDING: Final = "Finding"
 SURROGATES: Final = "Surrogates"
 SERVER: Final = "Server"
 SPEED: Final = "Speed"
+JOB: Final = "Resuming and progress"
 
 #: The form of a value of ``--threshold``. A configuration file has a table of these values.
 THRESHOLD_METAVAR: Final = "HEAD=VALUE"

@@ -11,6 +11,7 @@ import cloup
 from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.config import config_option
 from deid_runtime.cli.exits import ExitCode, ignore_stop_signals, reported
+from deid_runtime.cli.job_options import job_options, memory_option
 from deid_runtime.cli.remote import server_options, server_settings
 from deid_runtime.cli.surrogates import (
     check_safe_harbor,
@@ -20,6 +21,7 @@ from deid_runtime.cli.surrogates import (
     warn_of_patients,
 )
 from deid_runtime.run.kept_columns import FEW_VALUES, LONGEST_VALUE_CHARS, MOST_VALUES, NOTES_PER_VALUE
+from deid_runtime.run.progress import Mode
 from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Recall, Settings
 from deid_runtime.system.cores import cores
 
@@ -90,6 +92,7 @@ _SPEED_OPTIONS = cli_options.section(
         "Notes handed to a worker at a time. Under 8 wastes time, in the thousands memory. The output is the same for "
         "any number.",
     ),
+    memory_option,
     cli_options.engine(
         "Inference engine. Engines differ by rounding: to compare runs byte for byte, use the same one. auto takes the "
         "faster one for this processor; the manifest names it."
@@ -159,6 +162,7 @@ _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warn
 )
 @server_options
 @_SPEED_OPTIONS
+@job_options
 @config_option
 @reported
 def run(
@@ -188,8 +192,9 @@ def run(
     of the signal when one stops the run: 129 SIGHUP, 130 Ctrl-C, 131 SIGQUIT, 143 SIGTERM. With 2 and more nothing is
     written.
 
-    While it works, the run holds the lock .OUT.lock and writes to .OUT.partial-*, which only you can enter. What a
-    killed run left of these is removed by the next run to the same OUT.
+    While it works, the run holds the lock .OUT.lock and writes to .OUT.job and .OUT.partial-*, which only you can
+    enter. A large run is cut into shards. When it is stopped, .OUT.job keeps the finished ones, and --resume goes on;
+    `deid jobs status OUT` shows them. What else a killed run left is removed by the next run.
     """
     from deid_runtime.run.job import deidentify_files
     from deid_runtime.surrogates import load_key, new_key
@@ -213,7 +218,9 @@ def run(
         out,
         settings,
         replace(
-            _run_options(keep_ids=keep_ids, keep_column_unchecked=keep_column_unchecked, **options), **to_crosswalk
+            _run_options(keep_ids=keep_ids, keep_column_unchecked=keep_column_unchecked, **options),
+            can_resume=key is not None,  # a key that is thrown away ends with this process
+            **to_crosswalk,
         ),
         key=load_key(key, allow_shared=options["allow_shared_key"]) if key else new_key(),
         records=_records(patients),
@@ -238,6 +245,7 @@ def run(
 @_FINDING_OPTIONS
 @server_options
 @_SPEED_OPTIONS
+@job_options
 @cli_options.allow_shared_key()
 @config_option
 @reported
@@ -315,6 +323,11 @@ def _run_options(
     batch_size: int,
     overwrite: bool,
     quiet: bool,
+    resume: bool,
+    restart: bool,
+    shard_chars: int,
+    progress: Mode,
+    memory: int | None,
     whole_patients: bool = False,
     keep_ids: bool = False,
     type_column: str | None = None,
@@ -346,6 +359,11 @@ def _run_options(
         keep_ids=keep_ids,
         overwrite=overwrite,
         quiet=quiet,
+        progress=progress,
+        resume=resume,
+        restart=restart,
+        shard_chars=shard_chars,
+        memory_mb=memory,
     )
 
 
@@ -369,6 +387,8 @@ def _conclude(summary: "Summary", verb: Literal["written", "searched"], *, has_r
             f"deid: NOTICE: {summary.special_files:,} pipes, sockets or devices in the input folders were not read",
             err=True,
         )
+    if summary.is_done_before:
+        click.echo("deid: an earlier run has finished this output; nothing was done", err=True)
     if not quiet:
         click.echo(f"{counts.written:,} notes {verb}, {held_back:,} quarantined; see {summary.manifest}", err=True)
     if held_back:

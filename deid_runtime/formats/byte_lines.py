@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import IO, cast
 
 from deid_runtime.errors import SourceError
-from deid_runtime.formats.records import Meter, Source
+from deid_runtime.formats.records import Meter, Place, Source
 
 BOM = b"\xef\xbb\xbf"
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -39,26 +39,43 @@ def reading(name: str) -> Iterator[None]:
 def read_lines(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tuple[int, bytes | None]]:
     """Yield ``(line number from 1, line with its line end)``. The line is None when it is over the limit.
 
-    Lines end at ``\\n`` only. A byte order mark is removed. Raises SourceError when the file cannot be read to its end.
+    Lines end at ``\\n`` only. A byte order mark is removed. Reading begins at ``source.start``; in a gzip file or
+    a pipe the lines before are read and skipped. Raises SourceError when the file cannot be read to its end.
     """
     with reading(source.name), source.path.open("rb") as stored:
         is_gzip = source.path.suffix.lower() == ".gz" or stored.peek(2)[:2] == _GZIP_MAGIC
         file = cast("IO[bytes]", gzip.GzipFile(fileobj=stored, mode="rb")) if is_gzip else stored
         # A pipe has no position, and its size is unknown, so the meter stays unchanged.
         has_position = stored.seekable()
-        number, before = 0, 0
+        number = source.start.number
+        if number and has_position and not is_gzip:
+            stored.seek(source.start.offset)
+        elif number:
+            _skip_lines(file, number, source.name)
+        before = stored.tell() if has_position else 0
         while line := file.readline(limit_bytes + 1):
             number += 1
+            is_whole = len(line) <= limit_bytes or line.endswith(b"\n")
+            if not is_whole:
+                _skip_line(file)
             if has_position:
                 meter.read_bytes += stored.tell() - before
                 before = stored.tell()
+            meter.place = Place(0 if is_gzip or not has_position else before, number)
             if number == 1:
                 line = line.removeprefix(BOM)
-            if len(line) <= limit_bytes or line.endswith(b"\n"):
-                yield number, line
-            else:
-                _skip_line(file)
-                yield number, None
+            yield number, line if is_whole else None
+
+
+def _skip_lines(file: IO[bytes], count: int, name: str) -> None:
+    """Skip ``count`` lines of any length. Raises SourceError when the file has fewer."""
+    is_open = False  # the last line of a file may have no line end
+    while count:
+        part = file.readline(_SKIP_BYTES)
+        if not part and not (is_open and count == 1):
+            raise SourceError(f"{name}: has fewer lines than before; the input was changed, so start over")
+        is_open = not part.endswith(b"\n")
+        count -= not is_open or not part
 
 
 def _skip_line(file: IO[bytes]) -> None:

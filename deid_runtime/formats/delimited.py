@@ -7,12 +7,13 @@ could be read as ids or types. So broken quoting stops the run instead of quaran
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from deid_runtime.errors import SourceError
 from deid_runtime.formats.byte_lines import MOST_PARTS, read_lines
 from deid_runtime.formats.jsonl import missing_columns
-from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, note_from_fields
+from deid_runtime.formats.records import Item, Meter, Place, ReadOptions, Source, Unreadable, note_from_fields
 from deid_runtime.spans import Note
 from deid_runtime.system.digests import Create, new_file
 
@@ -23,7 +24,7 @@ def read_delimited(source: Source, options: ReadOptions, meter: Meter) -> Iterat
     Raises SourceError for a missing column, for broken quoting and for a record over the limit.
     """
     rows = read_rows(source, options.record_limit_bytes, meter)
-    header = _header(source, rows)
+    header = _first_row(source, options) if source.start.number else _header(source, rows)
     check_columns(source.name, header, options)
     for line, fields in rows:
         position = f"{source.name}:{line}"
@@ -75,7 +76,7 @@ class _RecordLines:
     """Decoded lines for the CSV parser, with limits for one record. Raises SourceError when a record exceeds them."""
 
     def __init__(self, source: Source, limit_bytes: int, meter: Meter) -> None:
-        self.number = 0
+        self.number = source.start.number
         self._name = source.name
         self._limit_bytes = limit_bytes
         self._lines = read_lines(source, limit_bytes, meter)
@@ -113,16 +114,28 @@ def _header(source: Source, rows: Iterator[tuple[int, list[str]]]) -> list[str]:
     return first[1]
 
 
-class DelimitedWriter:
-    """Writes a header and one row per note: id, patient, text and kept columns, as far as the input has them."""
+def _first_row(source: Source, options: ReadOptions) -> list[str]:
+    """Return the header of a file, wherever ``source`` begins to read it."""
+    whole = replace(source, start=Place())
+    return _header(whole, read_rows(whole, options.record_limit_bytes, Meter()))
 
-    def __init__(self, columns: Sequence[str], options: ReadOptions, path: Path, create: Create) -> None:
+
+class DelimitedWriter:
+    """Writes a header and one row per note: id, patient, text and kept columns, as far as the input has them.
+
+    A file that goes on where another ends has no header.
+    """
+
+    def __init__(
+        self, columns: Sequence[str], options: ReadOptions, path: Path, create: Create, *, has_header: bool = True
+    ) -> None:
         self._columns = columns
         self._options = options
         self._file = io.TextIOWrapper(create(path), encoding="utf-8", newline="")
         # With CR and LF in the line terminator, the writer quotes every field that contains one of them.
         self._rows = csv.writer(self._file, lineterminator="\r\n")
-        self._rows.writerow(columns)
+        if has_header:
+            self._rows.writerow(columns)
 
     def write(self, note: Note) -> None:
         options = self._options
@@ -139,9 +152,12 @@ class DelimitedWriter:
 
 
 def write_delimited(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> DelimitedWriter:
-    """Open a writer with the columns of ``source`` that the output keeps, in the order of ``source``."""
-    header = _header(source, read_rows(source, options.record_limit_bytes, Meter()))
-    return DelimitedWriter([column for column in header if column in passed_on(options)], options, path, create)
+    """Open a writer with the columns of ``source`` that the output keeps, in the order of ``source``.
+
+    When ``source`` is read from its middle, the file has no header.
+    """
+    columns = [column for column in _first_row(source, options) if column in passed_on(options)]
+    return DelimitedWriter(columns, options, path, create, has_header=not source.start.number)
 
 
 def passed_on(options: ReadOptions) -> frozenset[str]:

@@ -3,18 +3,20 @@
 import gzip
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final, cast
 
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.formats.byte_lines import MOST_PARTS, has_too_many_parts, read_lines
-from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable, note_from_fields
+from deid_runtime.formats.records import Item, Meter, Place, ReadOptions, Source, Unreadable, note_from_fields
 from deid_runtime.spans import Note
 from deid_runtime.system.digests import Create, new_file
 
 #: When none of this many first objects has a column, the column name is considered wrong.
 _PROBE_OBJECTS = 100
-_GZIP_LEVEL = 6
+#: Of the output.
+GZIP_LEVEL: Final = 6
 
 
 def read_jsonl(source: Source, options: ReadOptions, meter: Meter) -> Iterator[Item]:
@@ -23,6 +25,8 @@ def read_jsonl(source: Source, options: ReadOptions, meter: Meter) -> Iterator[I
     Raises SourceError when the file cannot be read, or when none of its first objects has a needed column.
     """
     keys = _KeyProbe(source.name, options.needed_columns)
+    if source.start.number:
+        keys.look_back(source, options)
     for number, row in read_objects(source, options.record_limit_bytes, meter):
         position = f"{source.name}:{number}"
         if isinstance(row, str):
@@ -87,6 +91,15 @@ class _KeyProbe:
             if self._seen == _PROBE_OBJECTS:
                 self.finish()
 
+    def look_back(self, source: Source, options: ReadOptions) -> None:
+        """Look at the first objects of a file that is read from its middle, so that they count as in a whole read."""
+        whole = replace(source, start=Place())
+        for number, row in read_objects(whole, options.record_limit_bytes, Meter()):
+            if number > source.start.number or self._seen == _PROBE_OBJECTS:
+                break
+            if not isinstance(row, str):
+                self.look_at(row)
+
     def finish(self) -> None:
         if self._missing and self._seen:
             raise missing_columns(self._name, sorted(self._missing), list(self._found))
@@ -120,7 +133,7 @@ class JsonlWriter:
         self._options = options
         self._stored = create(path)
         # The gzip header gets no name and no time, so that the same notes give the same bytes.
-        self._gzip = gzip.GzipFile("", "wb", _GZIP_LEVEL, self._stored, mtime=0) if compress else None
+        self._gzip = gzip.GzipFile("", "wb", GZIP_LEVEL, self._stored, mtime=0) if compress else None
         self._file = cast("IO[bytes]", self._gzip or self._stored)
 
     def write(self, note: Note) -> None:

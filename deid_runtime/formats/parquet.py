@@ -1,7 +1,7 @@
 """Apache Parquet, read row by row and written in row groups. pyarrow is imported only when a file is opened."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from deid_runtime.formats.records import (
     RECORD_LIMIT_BYTES,
     Item,
     Meter,
+    Place,
     ReadOptions,
     Source,
     Unreadable,
@@ -23,6 +24,7 @@ from deid_runtime.system.digests import Create, new_file
 
 if TYPE_CHECKING:
     import pyarrow
+    from pyarrow import parquet
 
 #: Rows per batch. A file can store a value once for many rows, and a batch has a copy for each row. With one row per
 #: batch, one value limits the memory; this costs forty microseconds more per row.
@@ -79,14 +81,30 @@ def read_rows(
             _check_flat(source.name, schema, columns)
         check_pages(source.name, source.path, columns)
         rows = file.metadata.num_rows
-        number = 0
-        for number, batch in enumerate(file.iter_batches(batch_size=_READ_ROWS, columns=columns), start=1):
+        groups, before = _groups_from(file, source.start.number)
+        number = before
+        batches = file.iter_batches(batch_size=_READ_ROWS, row_groups=groups, columns=columns)
+        for number, batch in enumerate(batches, start=before + 1):
             if number > rows:
                 break
+            if number <= source.start.number:
+                continue
+            meter.place = Place(number=number)
             yield number, _row(batch, limit_bytes)
             meter.read_bytes += source.size_bytes * number // rows - source.size_bytes * (number - 1) // rows
         if number != rows:
             raise SourceError(f"{source.name}: damaged: its footer says {rows} rows, and it has another number")
+
+
+def _groups_from(file: "parquet.ParquetFile", number: int) -> tuple[list[int], int]:
+    """Return the row groups that have rows behind the first ``number`` rows, and the number of rows before them."""
+    before = 0
+    for group in range(file.num_row_groups):
+        rows = int(file.metadata.row_group(group).num_rows)
+        if before + rows > number:
+            return list(range(group, file.num_row_groups)), before
+        before += rows
+    return [], before
 
 
 @contextmanager
@@ -190,8 +208,12 @@ class ParquetWriter:
             options.patient_column: note.patient or None,
             options.text_column: note.text,
         }
+        self.add(row)
+
+    def add(self, row: dict[str, object]) -> None:
+        """Write one row of columns by name."""
         self._rows.append(row)
-        self._chars += len(note.text)
+        self._chars += len(str(row[self._options.text_column]))
         if len(self._rows) == _GROUP_ROWS or self._chars >= _GROUP_CHARS:
             self._flush()
 
@@ -223,3 +245,24 @@ def write_parquet(source: Source, options: ReadOptions, path: Path, create: Crea
         if field.name in passed_on(options)
     ]
     return ParquetWriter(pyarrow.schema(fields), options, path, create)
+
+
+def join_parquet(pieces: Sequence[Path], target: Path, options: ReadOptions, create: Create = new_file) -> None:
+    """Write the rows of ``pieces``, which :class:`ParquetWriter` wrote with the same columns, to one new file.
+
+    Its row groups are those that one writer for all rows makes. Raises SourceError for a piece that is damaged.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    with _errors(target.name):
+        fields = [pyarrow.field(field.name, field.type) for field in parquet.read_schema(pieces[0])]
+    with closing(ParquetWriter(pyarrow.schema(fields), options, target, create)) as writer:
+        for piece in pieces:
+            with (
+                _errors(target.name),
+                parquet.ParquetFile(piece, buffer_size=_READ_BUFFER_BYTES, pre_buffer=False) as file,
+            ):
+                for batch in file.iter_batches(batch_size=_READ_ROWS):
+                    [row] = batch.to_pylist()
+                    writer.add(row)

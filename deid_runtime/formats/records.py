@@ -64,16 +64,31 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A border between two records of a table: the records before it have been read.
+
+    ``offset`` is in bytes of the file as stored, 0 where the file cannot be read from its middle (gzip, Parquet).
+    ``number`` is the number of lines (JSON Lines, CSV) or rows (Parquet) before the border.
+    """
+
+    offset: int = 0
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One input file.
 
-    ``name`` is its name in messages and in the output: a POSIX path with suffix.
+    ``name`` is its name in messages and in the output: a POSIX path with suffix. A reader begins at ``start``, which
+    must be a :attr:`Meter.place` of an earlier read. ``number`` is the position of the file among all inputs, from 0.
     """
 
     path: Path
     name: str
     format: str
     size_bytes: int
+    start: Place = Place()
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +111,14 @@ Item = Note | Unreadable
 
 @dataclass(slots=True)
 class Meter:
-    """The number of bytes read from the inputs so far, compressed bytes for compressed files. Readers increase it."""
+    """How far the inputs have been read. Readers of tables update it before they yield a record.
+
+    ``read_bytes`` is the number of bytes read so far, compressed bytes for compressed files. ``place`` is the border
+    behind the record that was yielded last.
+    """
 
     read_bytes: int = 0
+    place: Place = Place()
 
 
 class Writer(Protocol):

@@ -2,21 +2,28 @@
 
 With whole patients, all notes of one patient are in the same batch. The notes of a patient must be consecutive in the
 input. Notes come out as unreadable when their patient exceeds the limits, or occurs again after other patients.
+
+A batch says where it ends in the inputs and which ids came for the first time in it. So a later run can go on behind
+any batch, and give every record the same fate as one run over all.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import groupby
-from typing import Final
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
+from typing import Final, NamedTuple
 
+from deid_runtime.errors import SourceError
 from deid_runtime.formats import FORMATS, read_notes
-from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable
-from deid_runtime.run.seen_ids import SeenIds
+from deid_runtime.formats.records import Item, Meter, Place, ReadOptions, Source, Unreadable
+from deid_runtime.run.seen_ids import SeenIds, digest_of
 from deid_runtime.spans import Note
 from deid_runtime.stages import PATIENTS_STAGE
 
 #: A batch ends when it holds this many characters, whatever the number of its notes.
 BATCH_CHARS = 2**20
+#: A shard ends when it holds this many characters: minutes of work, and a few thousand shards for a large hospital.
+DEFAULT_SHARD_CHARS: Final = 4 * 2**20
 #: The most records and characters of one patient that are held in memory. Unreadable records count as records.
 PATIENT_RECORDS = 10_000
 PATIENT_CHARS = 2**24
@@ -29,41 +36,104 @@ _AGAIN: Final = (
     "its patient has come before, with notes of others between; sort the input by patient and run all of it again"
 )
 
-_Entry = tuple[Source, Item | None]
+
+class Border(NamedTuple):
+    """A border between two records of all inputs, in their order. Borders compare as the records do.
+
+    ``source`` is the number of the file. ``is_begun`` is 1 when the start of this table has been passed. ``number`` and
+    ``offset`` are those of :class:`~deid_runtime.formats.records.Place`.
+    """
+
+    source: int = 0
+    is_begun: int = 0
+    number: int = 0
+    offset: int = 0
+
+
+class _Entry(NamedTuple):
+    """A record, or None for the start of a table; the border behind it; digests of ids that came first with it."""
+
+    source: Source
+    item: Item | None
+    border: Border
+    id_digest: int = 0
+    patient_digest: int = 0
+    can_end: bool = True  # False where reading cannot begin anew behind the record with the same result
 
 
 @dataclass(slots=True)
 class Batch:
-    """Consecutive records with their source files. An entry without a record marks the start of a table."""
+    """Consecutive records with their source files. An entry without a record marks the start of a table.
 
-    entries: list[_Entry] = field(default_factory=list)
+    ``border`` is the border behind the last record, ``read_bytes`` what had been read of the inputs there. ``new_ids``
+    and ``new_patients`` have 64-bit digests of the ids of notes and patients that the inputs had not had before.
+    ``can_end`` says whether a shard can end behind this batch.
+    """
+
+    entries: list[tuple[Source, Item | None]] = field(default_factory=list)
     chars: int = 0
+    border: Border = field(default_factory=Border)
+    read_bytes: int = 0
+    new_ids: "array[int]" = field(default_factory=lambda: array("Q"))
+    new_patients: "array[int]" = field(default_factory=lambda: array("Q"))
+    can_end: bool = True
 
     @property
     def notes(self) -> list[Note]:
         """The records that can be processed, in order."""
         return [item for _, item in self.entries if isinstance(item, Note)]
 
+    def add(self, entry: _Entry) -> None:
+        """Add the next record."""
+        self.entries.append((entry.source, entry.item))
+        self.chars += len(entry.item.text) if isinstance(entry.item, Note) else 0
+        self.border, self.can_end = entry.border, entry.can_end
+        if entry.id_digest:
+            self.new_ids.append(entry.id_digest)
+        if entry.patient_digest:
+            self.new_patients.append(entry.patient_digest)
+
+
+@dataclass(slots=True)
+class Part:
+    """The part of the inputs between two borders, and the ids that came before it.
+
+    ``end`` None means to the end of the inputs. Reading changes ``ids`` and ``patients``.
+    """
+
+    start: Border = field(default_factory=Border)
+    end: Border | None = None
+    ids: SeenIds = field(default_factory=SeenIds)
+    patients: SeenIds = field(default_factory=SeenIds)
+
 
 def make_batches(
-    inputs: Iterable[Source], options: ReadOptions, meter: Meter, batch_size: int, *, whole_patients: bool = False
+    inputs: Iterable[Source],
+    options: ReadOptions,
+    meter: Meter,
+    batch_size: int,
+    *,
+    whole_patients: bool = False,
+    part: Part | None = None,
 ) -> Iterator[Batch]:
-    """Yield every record exactly once, in order, at most ``batch_size`` records per batch.
+    """Yield every record of ``part`` exactly once, in order, at most ``batch_size`` records per batch.
 
-    With ``whole_patients`` a batch holds all notes of each of its patients. It may then exceed ``batch_size`` by less
-    than one patient: at most :data:`PATIENT_RECORDS` records and :data:`PATIENT_CHARS` characters. A note without
-    patient id counts as a patient of its own.
+    Without ``part``, these are all records. With ``whole_patients`` a batch holds all notes of each of its patients. It
+    may then exceed ``batch_size`` by less than one patient: at most :data:`PATIENT_RECORDS` records and
+    :data:`PATIENT_CHARS` characters. A note without patient id counts as a patient of its own.
 
     A note comes out as unreadable when its id has occurred before. With ``whole_patients``, so do the notes of a
     patient who exceeds these limits or occurs again after other patients.
 
     Raises SourceError for an input that cannot be read.
     """
-    entries = _unique(_entries(inputs, options, meter))
+    part = part or Part()
+    entries = _unique(_entries(inputs, options, meter, part), part.ids)
     batch = Batch()
-    for group in _patients(entries) if whole_patients else ([entry] for entry in entries):
-        batch.entries += group
-        batch.chars += sum(len(item.text) for _, item in group if isinstance(item, Note))
+    for group in _patients(entries, part.patients) if whole_patients else ([entry] for entry in entries):
+        for entry in group:
+            batch.add(entry)
+        batch.read_bytes = meter.read_bytes
         if len(batch.entries) >= batch_size or batch.chars >= BATCH_CHARS:
             yield batch
             batch = Batch()
@@ -80,51 +150,83 @@ def by_patient(notes: Iterable[Note]) -> Iterator[list[Note]]:
             yield from ([note] for note in row)
 
 
-def _entries(inputs: Iterable[Source], options: ReadOptions, meter: Meter) -> Iterator[_Entry]:
-    for source in inputs:
-        if FORMATS[source.format].is_table:
-            yield source, None
+def _entries(inputs: Iterable[Source], options: ReadOptions, meter: Meter, part: Part) -> Iterator[_Entry]:
+    """Yield the records of ``part``. Raises SourceError when no record ends at its end."""
+    start, end = part.start, part.end
+    for number, source in enumerate(islice(inputs, start.source, None), start.source):
+        is_table = FORMATS[source.format].is_table
+        at = start if number == start.source else Border(number)
+        if end is not None and at >= end:
+            return
+        source = replace(source, number=number, start=Place(at.offset, at.number))
+        if is_table and not at.is_begun:
+            at = Border(number, 1)
+            yield _Entry(source, None, at)
+            if at == end:
+                return
         for item in read_notes(source, options, meter):
-            yield source, item
+            border = Border(number, 1, meter.place.number, meter.place.offset) if is_table else Border(number + 1)
+            yield _Entry(source, item, border)
+            if border == end:
+                return
+            if end is not None and border > end:
+                raise SourceError(
+                    f"{source.name}: its records do not end where they did; it was changed, so start over"
+                )
 
 
-def _unique(entries: Iterable[_Entry]) -> Iterator[_Entry]:
-    seen = SeenIds()
-    for source, item in entries:
-        if isinstance(item, Note) and not seen.add(item.id):
-            item = Unreadable.of(item, "the id has occurred before in this run; make note ids unique")
-        yield source, item
+def _unique(entries: Iterable[_Entry], seen: SeenIds) -> Iterator[_Entry]:
+    for entry in entries:
+        item = entry.item
+        if isinstance(item, Note):
+            digest = digest_of(item.id)
+            if seen.add_digest(digest):
+                entry = entry._replace(id_digest=digest)
+            else:
+                item = Unreadable.of(item, "the id has occurred before in this run; make note ids unique")
+                entry = entry._replace(item=item)
+        yield entry
 
 
-def _patients(entries: Iterable[_Entry]) -> Iterator[list[_Entry]]:
+def _patients(entries: Iterable[_Entry], seen: SeenIds) -> Iterator[list[_Entry]]:
     """Yield the entries in groups that must stay together.
 
     A group holds the consecutive notes of one patient, and every other entry that stands between them.
     """
-    seen = SeenIds()
     patient = fault = ""  # of the current group
     held: list[_Entry] = []
     chars = 0
-    for source, item in entries:
+    for entry in entries:
+        item = entry.item
         if isinstance(item, Note):
             if not item.patient or item.patient != patient:
                 if held:
                     yield held
                 held, chars = [], 0
                 patient = item.patient
-                fault = _AGAIN if patient and not seen.add(patient) else ""
+                digest = digest_of(patient) if patient else 0
+                is_new = not digest or seen.add_digest(digest)
+                fault = "" if is_new else _AGAIN
+                entry = entry._replace(patient_digest=digest if is_new else 0)
             chars += len(item.text)
         if not patient or fault:
-            yield [_held_back(source, item, fault)]
+            yield [_held_back(entry, fault)]
             continue
-        held.append((source, item))
+        held.append(entry)
         if len(held) > PATIENT_RECORDS or chars > PATIENT_CHARS:
             fault = _TOO_MANY
-            yield from ([_held_back(*entry, fault)] for entry in held)
+            yield from ([_held_back(each, fault)] for each in held)
             held = []
     if held:
         yield held
 
 
-def _held_back(source: Source, item: Item | None, fault: str) -> _Entry:
-    return source, Unreadable.of(item, fault, PATIENTS_STAGE) if fault and isinstance(item, Note) else item
+def _held_back(entry: _Entry, fault: str) -> _Entry:
+    """Return the entry, a note as unreadable when there is a fault."""
+    if not fault:
+        return entry
+    # Read anew from here, the next note of this patient would get the other fault.
+    entry = entry._replace(can_end=fault != _TOO_MANY)
+    if isinstance(entry.item, Note):
+        return entry._replace(item=Unreadable.of(entry.item, fault, PATIENTS_STAGE))
+    return entry

@@ -17,6 +17,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Final, Self
@@ -35,6 +36,7 @@ _SECRET: Final = "AGE-SECRET-KEY-"
 _PUBLIC: Final = "age1"
 _BECH32: Final = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"  # the digits of age keys, five bits each
 _BECH32_CHECKSUM_DIGITS: Final = 6
+_BECH32_GENERATORS: Final = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 
 
 def crosswalk_line(note: Note, result: Deidentified) -> bytes:
@@ -253,6 +255,52 @@ def _identities(path: Path, *, allow_shared: bool) -> list[Any]:
             f"{path}: the private key is not random, so others can guess it; make a pair with `deid key pair`"
         )
     return identities
+
+
+def derived_private_key(key: bytes, purpose: str) -> str:
+    """Return an age private key that follows from a secret ``key`` and a ``purpose``. Nobody without the key knows it.
+
+    A run encrypts the crosswalk of each shard to such a key, so that a later run with the same key can join them.
+    """
+    secret = blake2b(purpose.encode(), digest_size=32, key=key, person=b"deid crosswalk").digest()
+    number, digits = int.from_bytes(secret, "big") << 4, []  # 256 bits and 4 bits of padding are 52 digits
+    for _ in range(52):
+        digits.append(number & 31)
+        number >>= 5
+    digits.reverse()
+    prefix = _SECRET.lower()
+    expanded = [ord(letter) >> 5 for letter in prefix] + [0] + [ord(letter) & 31 for letter in prefix]
+    # BIP 173, as the age format takes it over.
+    checksum = _bech32_sum([*expanded, *digits, *[0] * _BECH32_CHECKSUM_DIGITS]) ^ 1
+    digits += [checksum >> 5 * place & 31 for place in reversed(range(_BECH32_CHECKSUM_DIGITS))]
+    return f"{prefix}1{''.join(_BECH32[digit] for digit in digits)}".upper()
+
+
+def _bech32_sum(digits: Sequence[int]) -> int:
+    found = 1
+    for digit in digits:
+        top = found >> 25
+        found = (found & 0x1FFFFFF) << 5 ^ digit
+        for place, generator in enumerate(_BECH32_GENERATORS):
+            found ^= generator if top >> place & 1 else 0
+    return found
+
+
+def public_of(private_key: str) -> str:
+    """Return the public key of an age private key."""
+    return str(_age().x25519.Identity.from_str(private_key).to_public())
+
+
+def read_encrypted(path: Path, private_key: str, take: Callable[[bytes], object]) -> None:
+    """Decrypt the crosswalk of a shard and call ``take`` with each line. Raises OutputError when it was changed."""
+    sink = _Lines(path, take, frozenset())
+    try:
+        with path.open("rb") as file:
+            _age().decrypt_io(file, sink, [_age().x25519.Identity.from_str(private_key)])
+    except (OSError, _age().DecryptError) as error:
+        raise OutputError(
+            "a finished part of the crosswalk was changed on the disk; run again with --resume"
+        ) from error
 
 
 def _secret_bytes(key: str) -> bytes:

@@ -4,32 +4,33 @@ Every record that is read is written to the output or to the quarantine, exactly
 output is moved to its final path.
 """
 
-import json
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from deid_runtime.errors import InputError, SettingsError
+from deid_runtime.errors import SettingsError, SourceError
 from deid_runtime.formats import FORMATS, format_of
-from deid_runtime.formats.records import Meter, ReadOptions, Source, Unreadable, Writer
+from deid_runtime.formats.records import ReadOptions, Source
 from deid_runtime.formats.sources import FileCount, Inputs, find_inputs
-from deid_runtime.pipeline import Deidentified, Detected, Outcome, Quarantined
-from deid_runtime.run.batches import Batch, make_batches
-from deid_runtime.run.crosswalk import CrosswalkWriter, crosswalk_line
+from deid_runtime.pipeline import Outcome, Quarantined
+from deid_runtime.run.batches import DEFAULT_SHARD_CHARS
+from deid_runtime.run.crosswalk import derived_private_key
+from deid_runtime.run.identity import describe_inputs, describe_read_options, digest_identity, make_identity
+from deid_runtime.run.job_folder import JobFolder, discard_finished, finished_counts, open_job
+from deid_runtime.run.joining import Body, join_body, join_crosswalk, join_quarantine
 from deid_runtime.run.kept_columns import KeptColumns, as_batch, check_kept_columns
-from deid_runtime.run.outcomes import Task, Work, span_rows
-from deid_runtime.run.progress import progress
-from deid_runtime.run.quarantine import Quarantine
+from deid_runtime.run.outcomes import Work
+from deid_runtime.run.progress import Mode, Progress, Report, progress
 from deid_runtime.run.report import Counts, describe_outputs, make_manifest
+from deid_runtime.run.shard_run import ShardRun
 from deid_runtime.run.staging import Staging, manifest_path, quarantine_path, writing
-from deid_runtime.run.workers import open_workers
+from deid_runtime.run.workers import open_workers, total
 from deid_runtime.settings import Settings
-from deid_runtime.spans import Note, PatientRecord
-from deid_runtime.system.digests import BodyDigests
+from deid_runtime.spans import PatientRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +47,16 @@ class RunOptions:
     workers: int = 1  # worker processes need a script guarded by if __name__ == "__main__"
     in_process: bool = True  # a single worker runs in this process; False: in a process that can be replaced
     batch_size: int = 32  # notes sent to a worker at a time
+    memory_mb: int | None = None  # what this process and its worker processes may use together, in MiB; None: no limit
     whole_patients: bool = False  # surrogates agree over all notes of a patient; these must be consecutive
     keep_ids: bool = False
     overwrite: bool = False
-    quiet: bool = False
+    quiet: bool = False  # show no progress
+    progress: Mode = "auto"  # how to show progress on stderr
+    resume: bool = False  # go on with an unfinished run to the same output
+    restart: bool = False  # remove an unfinished run to the same output and start over
+    can_resume: bool = True  # False: the key is used for this run alone, so no later run can go on with this one
+    shard_chars: int = DEFAULT_SHARD_CHARS  # a shard ends when it has this many characters
     crosswalk: Path | None = None  # where to write the encrypted crosswalk
     crosswalk_keys: tuple[str, ...] = ()  # public keys to encrypt the crosswalk to
 
@@ -61,6 +68,7 @@ class Summary:
     out: Path
     counts: Counts
     special_files: int = 0  # pipes, sockets and devices in the input folders; they are not opened
+    is_done_before: bool = False  # an earlier run had finished the output, and nothing was done
 
     @property
     def manifest(self) -> Path:
@@ -126,51 +134,165 @@ def detect_files(
 def _run(
     inputs: Inputs, files: Mapping[str, FileCount], out: Path, work: Work, options: RunOptions, *, is_folder: bool
 ) -> Summary:
+    """Process all records in shards, then join these. Whatever was committed before is not done again."""
+    identity = _identity(inputs, work, options, out, is_folder=is_folder)
     started = datetime.now(UTC)
-    meter, counts, seconds = Meter(), Counts(), dict.fromkeys(("input", "output"), 0.0)
-    total_bytes = max(sum(count.size_bytes for count in files.values()), 1)
-    with Staging(
-        out, inputs.paths, is_folder=is_folder, overwrite=options.overwrite, crosswalk=options.crosswalk
-    ) as staging:
-        with ExitStack() as stack:
-            report = stack.enter_context(progress(quiet=options.quiet))
-            kept = _check_columns(inputs, work, options)
-            workers = open_workers(work, options.workers, in_process=options.in_process)
-            stack.enter_context(workers)
-            digests = BodyDigests(staging.body)
-            with (
-                writing(out),
-                Quarantine(staging.quarantine) as quarantine,
-                _open_crosswalk(staging.crosswalk, options) as crosswalk,
-                closing(_open_sink(work.task, inputs, out, staging.body, digests, options)) as sink,
-            ):
-                counts.quarantined = quarantine.by_stage
-                batches = make_batches(
-                    inputs, options.read, meter, options.batch_size, whole_patients=work.whole_patients
-                )
-                if kept is not None:
-                    batches = kept.hold_back(batches)
-                for batch, outcomes in workers.map(_counted(batches, work.records, counts, seconds)):
-                    begun = time.perf_counter()
-                    _write(batch, outcomes, sink, crosswalk, quarantine, counts)
-                    seconds["output"] += time.perf_counter() - begun
-                    report(counts.written + counts.quarantined.total(), min(meter.read_bytes / total_bytes, 1.0))
-            counts.check()
-            manifest = make_manifest(
-                work.task,
-                inputs=_describe_inputs(inputs, files),
-                outputs=describe_outputs(
-                    digests.to_json(is_folder=is_folder), quarantine.digest, crosswalk.digest if crosswalk else None
-                ),
-                options=_describe_options(options),
-                pipeline=workers.describe(),
-                counts=counts,
-                started=started,
-                seconds={"input": seconds["input"], **workers.stage_seconds(), "output": seconds["output"]},
-            )
-        # The commit is the last step: a run that fails earlier leaves no output, and no step after it can fail.
+    staging = Staging(out, inputs.paths, is_folder=is_folder, overwrite=options.overwrite, crosswalk=options.crosswalk)
+    if options.resume and (finished := finished_counts(out, identity)) is not None:
+        staging.clean_up(lambda parent: discard_finished(parent, out))
+        return Summary(out, finished, inputs.special_files, is_done_before=True)
+    with staging, writing(out), _open_job(staging, out, identity, inputs, work, options) as job:
+        _process(inputs, files, work, options, job, is_folder=is_folder)
+        if job.state.resumed and describe_inputs(inputs) != identity["inputs"]:
+            raise SourceError("the inputs were changed during the run; start over with --restart")
+        outputs = _join(job, staging, work, options, out, inputs, is_folder=is_folder)
+        counts = job.state.counts
+        manifest = make_manifest(
+            work.task,
+            inputs=_describe_inputs(inputs, files),
+            outputs=outputs,
+            options=_describe_options(options),
+            pipeline=job.state.pipeline or {},
+            counts=counts,
+            started=started,
+            seconds=total([shard.seconds for shard in job.state.in_order()]),
+            run={
+                "id": job.state.job,
+                "identity": digest_identity(identity),
+                "shards": len(job.state.shards),
+                "resumed": job.state.resumed,
+            },
+        )
+        # The last step: a run that fails earlier leaves no output, and no step after it can fail.
         staging.commit(manifest)
     return Summary(out, counts, inputs.special_files)
+
+
+def _identity(inputs: Inputs, work: Work, options: RunOptions, out: Path, *, is_folder: bool) -> dict[str, Any]:
+    changing = {
+        "read": describe_read_options(options.read),
+        "format": options.format,
+        "whole_patients": work.whole_patients,
+        "keep_ids": options.keep_ids,
+        "crosswalk": options.crosswalk is not None,
+        "crosswalk_keys": list(options.crosswalk_keys),
+        "is_folder": is_folder,
+        "compress": _compresses(inputs, out),
+    }
+    return make_identity(describe_inputs(inputs), work, changing)
+
+
+def _open_job(
+    staging: Staging, out: Path, identity: Mapping[str, Any], inputs: Inputs, work: Work, options: RunOptions
+) -> JobFolder:
+    can_resume = options.can_resume and not inputs.pipes
+    if options.resume and not can_resume:
+        raise SettingsError(
+            "--resume needs a --key and inputs that are no pipes: only then can a run go on where it ended"
+        )
+    return open_job(
+        staging.parent,
+        out,
+        identity,
+        can_resume=can_resume,
+        resume=options.resume,
+        restart=options.restart,
+        is_done=lambda: staging.is_committed,
+    )
+
+
+def _process(
+    inputs: Inputs,
+    files: Mapping[str, FileCount],
+    work: Work,
+    options: RunOptions,
+    job: JobFolder,
+    *,
+    is_folder: bool,
+) -> None:
+    """Process the records that no committed shard has. Raises the errors of the run."""
+    parts = job.parts()
+    first = next(parts, None)
+    if first is None:
+        return
+    with ExitStack() as stack:
+        report = stack.enter_context(progress("none" if options.quiet else options.progress))
+        kept = _check_columns(inputs, work, options)
+        memory_bytes = options.memory_mb * 2**20 if options.memory_mb else None
+        workers = open_workers(work, options.workers, in_process=options.in_process, memory_bytes=memory_bytes)
+        stack.enter_context(workers)
+        if job.state.pipeline is not None:
+            job.note_pipeline(workers.describe())
+        run = ShardRun(
+            inputs,
+            work,
+            options.read,
+            job,
+            workers,
+            kept=kept,
+            batch_size=options.batch_size,
+            shard_chars=options.shard_chars,
+            keep_ids=options.keep_ids,
+            is_folder=is_folder,
+            crosswalk_private_key=_shard_key(work, job) if options.crosswalk else "",
+            on_batch=_shown(report, job, sum(count.size_bytes for count in files.values())),
+        )
+        for part in chain([first], parts):
+            run.do(part)
+
+
+def _shown(report: Report, job: JobFolder, total_bytes: int) -> Callable[[Counts, int], None]:
+    """Return a function that reports the counts and read bytes of this process as the progress of the run."""
+    before = sum(shard.read_bytes for shard in job.state.shards.values())
+    finished = job.state.counts
+
+    def show(counts: Counts, read_bytes: int) -> None:
+        done = before + read_bytes
+        report(
+            Progress(
+                notes=finished.read + counts.read,
+                quarantined=finished.quarantined.total() + counts.quarantined.total(),
+                share=min(done / max(total_bytes, 1), 1.0),
+                notes_now=counts.read,
+                bytes_now=read_bytes,
+                bytes_left=max(total_bytes - done, 0),
+                shards=len(job.state.shards),
+            )
+        )
+
+    return show
+
+
+def _shard_key(work: Work, job: JobFolder) -> str:
+    """Return the private key for the crosswalks of the shards of this run."""
+    assert work.key is not None  # a crosswalk is written by de-identification alone, which has a key
+    return derived_private_key(work.key, f"crosswalk of run {job.state.job}")
+
+
+def _join(
+    job: JobFolder,
+    staging: Staging,
+    work: Work,
+    options: RunOptions,
+    out: Path,
+    inputs: Inputs,
+    *,
+    is_folder: bool,
+) -> dict[str, object]:
+    shards = [(shard, job.shard_path(shard)) for shard in job.check_complete()]
+    is_private = work.task == "detect"
+    body = Body(staging.body, is_folder, _compresses(inputs, out) and not is_private, is_private, options.read)
+    digests = join_body(shards, body)
+    quarantine = join_quarantine(shards, staging.quarantine)
+    private_key = _shard_key(work, job) if staging.crosswalk else ""
+    crosswalk = join_crosswalk(shards, staging.crosswalk, options.crosswalk_keys, private_key)
+    return describe_outputs(digests.to_json(is_folder=is_folder), quarantine, crosswalk)
+
+
+def _compresses(inputs: Inputs, out: Path) -> bool:
+    """Return whether an output that is one file is gzip. The requested name decides, if it says what it is."""
+    name = out.name if format_of(out.name) else next(iter(inputs)).name
+    return inputs.is_single_file and name.lower().endswith(".gz")
 
 
 def _check_columns(inputs: Inputs, work: Work, options: RunOptions) -> KeptColumns | None:
@@ -194,131 +316,11 @@ def _found_in_value(outcome: Outcome) -> str:
     return f"a value that looks like {', '.join(labels)}" if labels else ""
 
 
-def _counted(
-    batches: Iterator[Batch], records: Mapping[str, PatientRecord], counts: Counts, seconds: dict[str, float]
-) -> Iterator[Batch]:
-    """Yield the batches; count the records and the seconds spent reading."""
-    while True:
-        begun = time.perf_counter()
-        batch = next(batches, None)
-        seconds["input"] += time.perf_counter() - begun
-        if batch is None:
-            return
-        for _, item in batch.entries:
-            counts.read += item is not None
-            if isinstance(item, Note):
-                counts.empty += not item.text
-                counts.with_record += item.patient in records
-                counts.with_patient += bool(item.patient)
-        yield batch
-
-
-def _open_crosswalk(path: Path | None, options: RunOptions) -> "CrosswalkWriter | nullcontext[None]":
-    return CrosswalkWriter(path, options.crosswalk_keys) if path else nullcontext()
-
-
-def _open_sink(
-    task: Task, inputs: Inputs, out: Path, body: Path, digests: BodyDigests, options: RunOptions
-) -> "_Rewriter | _SpanFile":
-    if task == "detect":
-        return _SpanFile(body, digests)
-    # The requested output name decides whether JSON Lines are compressed.
-    return _Rewriter(body, digests, options, out.name if inputs.is_single_file and format_of(out.name) else None)
-
-
-class _Rewriter:
-    """Writes notes in the format of their source, with one writer for each table."""
-
-    def __init__(self, body: Path, digests: BodyDigests, options: RunOptions, name: str | None) -> None:
-        self._body = body
-        self._digests = digests
-        self._options = options
-        self._name = name  # of the output when it is a single file, else None
-        self._source: Source | None = None
-        self._writer: Writer | None = None
-
-    def begin(self, source: Source) -> None:
-        self.close()
-        self._source = source
-        path = self._body
-        is_table = FORMATS[source.format].is_table
-        if path.is_dir() and is_table:
-            path = path / source.name
-            path.parent.mkdir(parents=True, exist_ok=True)
-        named = replace(source, name=self._name) if self._name else source
-        create = partial(self._digests.create, format_name=source.format, is_table=is_table)
-        self._writer = FORMATS[source.format].write(named, self._options.read, path, create)
-
-    def write(self, source: Source, note: Note, outcome: Outcome) -> None:
-        assert isinstance(outcome, Deidentified)  # the task decides the class of the outcomes
-        if source is not self._source:
-            self.begin(source)
-        assert self._writer
-        rewritten = replace(note, text=outcome.text)
-        if not self._options.keep_ids:
-            rewritten = replace(rewritten, id=outcome.note_pseudonym, patient=outcome.patient_pseudonym)
-        self._writer.write(rewritten)
-
-    def close(self) -> None:
-        if self._writer:
-            self._writer.close()
-            self._writer = None
-
-
-class _SpanFile:
-    """Writes found spans as JSON Lines, one line per note, for every input format.
-
-    Only the owner may read the file: it holds note ids and the offsets of identifiers.
-    """
-
-    def __init__(self, body: Path, digests: BodyDigests) -> None:
-        self._file = digests.create(body, "jsonl", is_table=True, mode=0o600)
-
-    def begin(self, source: Source) -> None:
-        pass
-
-    def write(self, source: Source, note: Note, outcome: Outcome) -> None:
-        assert isinstance(outcome, Detected)
-        row = {"id": outcome.note_id, "spans": span_rows(outcome.spans)}
-        self._file.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8"))
-
-    def close(self) -> None:
-        self._file.close()
-
-
-def _write(
-    batch: Batch,
-    outcomes: Sequence[Outcome],
-    sink: _Rewriter | _SpanFile,
-    crosswalk: CrosswalkWriter | None,
-    quarantine: Quarantine,
-    counts: Counts,
-) -> None:
-    remaining = iter(outcomes)
-    for source, item in batch.entries:
-        if item is None:
-            sink.begin(source)
-        elif isinstance(item, Unreadable):
-            quarantine.add(item.id, item.stage, item.reason, item.position)
-        else:
-            outcome = next(remaining)
-            if isinstance(outcome, Quarantined):
-                quarantine.add(item.id, outcome.stage, outcome.reason, item.position)
-            else:
-                try:
-                    sink.write(source, item, outcome)
-                except InputError as error:
-                    quarantine.add(item.id, error.stage, str(error), item.position)
-                    continue
-                if crosswalk and isinstance(outcome, Deidentified):
-                    crosswalk.add(crosswalk_line(item, outcome))
-                counts.written += 1
-                counts.labels.update(span.label for span in outcome.spans)
-
-
 def _check_options(inputs: Inputs, files: Mapping[str, FileCount], options: RunOptions) -> None:
-    if options.workers < 1 or options.batch_size < 1:
-        raise SettingsError("workers and batch size must be at least 1")
+    if options.workers < 1 or options.batch_size < 1 or options.shard_chars < 1:
+        raise SettingsError("workers, batch size and shard size must be at least 1")
+    if options.resume and options.restart:
+        raise SettingsError("--resume goes on with an unfinished run, --restart removes it; give one of them")
     if options.read.kept_columns and not all(FORMATS[name].is_table for name in files):
         raise SettingsError("--keep-column and --type-column are for tables; files of one note have no columns")
     if (options.crosswalk is None) != (not options.crosswalk_keys):

@@ -6,17 +6,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from deid_runtime.errors import DefectError
+from deid_runtime.formats.records import Item
+from deid_runtime.spans import Note, PatientRecord
 from deid_runtime.system.digests import FileDigest
 
 _DISTRIBUTION = "deid-runtime"
 _LIBRARIES = ("numpy", "onnxruntime", "openvino", "pyarrow", "regex", "tokenizers")
+#: The fields of :class:`Counts` that are numbers, in their order.
+_NUMBERS = ("read", "written", "empty", "with_patient", "with_record")
 
 
 @dataclass(slots=True)
 class Counts:
-    """The counts of records. The reader counts ``read``; the other counts are made where the record is written."""
+    """The counts of records, made where a record is written. The run compares ``read`` with what the reader gave."""
 
     read: int = 0
     written: int = 0
@@ -25,6 +30,37 @@ class Counts:
     with_record: int = 0  # part of `read`: notes whose patient has a structured record
     quarantined: Counter[str] = field(default_factory=Counter)  # by stage
     labels: Counter[str] = field(default_factory=Counter)  # spans, by label
+
+    def add_read(self, item: Item, records: Mapping[str, PatientRecord]) -> None:
+        """Count a record that was read. ``records`` are the structured records by patient."""
+        self.read += 1
+        if isinstance(item, Note):
+            self.empty += not item.text
+            self.with_record += item.patient in records
+            self.with_patient += bool(item.patient)
+
+    def add(self, other: "Counts") -> None:
+        """Add the counts of other records."""
+        for name in _NUMBERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.quarantined.update(other.quarantined)
+        self.labels.update(other.labels)
+
+    def to_row(self) -> dict[str, object]:
+        """Return the counts as JSON values for :meth:`from_row`."""
+        return {
+            **{name: getattr(self, name) for name in _NUMBERS},
+            "quarantined": dict(sorted(self.quarantined.items())),
+            "labels": dict(sorted(self.labels.items())),
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Counts":
+        """Return the counts of a row. Raises KeyError, TypeError or ValueError for a row that holds none."""
+        found = cls(quarantined=Counter(row["quarantined"]), labels=Counter(row["labels"]))
+        for name in _NUMBERS:
+            setattr(found, name, int(row[name]))
+        return found
 
     def check(self) -> None:
         """Raise DefectError unless as many records were written or quarantined as were read."""
@@ -80,18 +116,24 @@ def make_manifest(
     counts: Counts,
     started: datetime,
     seconds: Mapping[str, float],
+    run: Mapping[str, object],
 ) -> dict[str, object]:
-    """Return the run report as JSON values. ``seconds`` maps a stage to its seconds, summed over all workers."""
+    """Return the run report as JSON values.
+
+    ``seconds`` maps a stage to its seconds, summed over all workers. ``started`` is the start of the process that
+    finished the run. ``run`` has the id of the run, the digest of its identity, and how it was cut and resumed.
+    """
     finished = datetime.now(UTC)
     return {
         "task": task,
         "deid_version": deid_version(),
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "libraries": dict(_library_versions()),
+        "libraries": dict(library_versions()),
         "inputs": dict(inputs),
         "outputs": dict(outputs),
         "options": dict(options),
+        "run": dict(run),
         "pipeline": dict(pipeline),
         "notes": counts.to_json(),
         "started": started.isoformat(timespec="seconds"),
@@ -101,7 +143,8 @@ def make_manifest(
     }
 
 
-def _library_versions() -> Iterable[tuple[str, str]]:
+def library_versions() -> Iterable[tuple[str, str]]:
+    """Yield name and version of each library that takes part in finding or writing."""
     for name in _LIBRARIES:
         try:
             yield name, version(name)

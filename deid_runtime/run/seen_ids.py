@@ -19,8 +19,10 @@ class SeenIds:
 
     def add(self, note_id: str) -> bool:
         """Add an id; return whether it is new."""
-        # Zero marks a free slot.
-        digest = int.from_bytes(blake2b(note_id.encode("utf-8"), digest_size=8).digest(), "little") or 1
+        return self.add_digest(digest_of(note_id))
+
+    def add_digest(self, digest: int) -> bool:
+        """Add an id by its digest; return whether it is new."""
         if not _insert(self._slots, digest):
             return False
         self._count += 1
@@ -28,12 +30,23 @@ class SeenIds:
             self._grow()
         return True
 
+    def copy(self) -> "SeenIds":
+        """Return a set of the same ids that changes on its own."""
+        other = SeenIds()
+        other._slots, other._count = self._slots[:], self._count
+        return other
+
     def _grow(self) -> None:
         larger = array("Q", bytes(16 * len(self._slots)))
         for digest in self._slots:
             if digest:
                 _insert(larger, digest)
         self._slots = larger
+
+
+def digest_of(note_id: str) -> int:
+    """Return the 64-bit digest of an id, never 0, which marks a free slot."""
+    return int.from_bytes(blake2b(note_id.encode("utf-8"), digest_size=8).digest(), "little") or 1
 
 
 def _insert(slots: "array[int]", digest: int) -> bool:

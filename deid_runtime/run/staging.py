@@ -78,8 +78,9 @@ class Staging:
         if self._crosswalk_to is not None:
             _check_crosswalk_place(self._crosswalk_to, self._out, inputs)
         self._parts: list[Part] = []
+        self.parent = self._out.parent  # the folder of the output; inside the context, a path that no rename changes
         self._stack = ExitStack()
-        self._is_committed = False
+        self.is_committed = False
 
     def __enter__(self) -> Self:
         """Lock the output and make the private folder.
@@ -92,6 +93,7 @@ class Staging:
             stack.enter_context(output_lock(parent, self._out))
             remove_leftovers(parent, self._out, self._parts_of_killed(parent))
             _check_free(parent, self._out, is_folder=self._is_folder, overwrite=self._overwrite)
+            self.parent = parent
             folder = _enter_private(stack, parent, self._out, token)
             self._parts = self._make_parts(parent, folder)
             if self._crosswalk_to is not None:
@@ -111,7 +113,20 @@ class Staging:
     ) -> bool:
         with signals_held():
             self._stack.close()
-        return self._is_committed and isinstance(error, KeyboardInterrupt)
+        return self.is_committed and isinstance(error, KeyboardInterrupt)
+
+    def clean_up(self, also: Callable[[Path], object]) -> None:
+        """Remove what a run left that was killed when its output was in place. ``also`` gets the folder of the output.
+
+        Raises OutputError when another run holds the lock.
+        """
+        with (
+            writing(self._out),
+            pinned(Path(os.path.realpath(self._out.parent))) as parent,
+            output_lock(parent, self._out),
+        ):
+            remove_leftovers(parent, self._out, self._parts_of_killed(parent))
+            also(parent)
 
     @property
     def body(self) -> Path:
@@ -144,7 +159,7 @@ class Staging:
                 if self._crosswalk_to is not None:
                     _check_crosswalk_free(others[-2].parent, self._crosswalk_to, overwrite=self._overwrite)
                 place(self._parts, body.folder / JOURNAL, overwrite=self._overwrite)
-                self._is_committed = True
+                self.is_committed = True
                 for part in self._parts:
                     remove(part.replaced)
                 for parent in {part.parent for part in self._parts}:

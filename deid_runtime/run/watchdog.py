@@ -116,3 +116,12 @@ def processor_seconds(pid: int) -> float | None:
     # The second field is the program name in brackets, which may contain any character, also `)`.
     user, system = told.rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_bytes(pid: int) -> int:
+    """Return how much memory a process has in use, in bytes; 0 when the system has no such data."""
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
+    except (OSError, IndexError):
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -79,6 +79,7 @@ class Worker(Generic[_Job]):
         self.watch = Stopwatch(self.process.pid or 0)
         self.is_ready = False
         self.job: _Job | None = None
+        self.jobs_done = 0
         self.stage_seconds: Mapping[str, float] = {}
         # Not an argument of the process: a process that is stopped before it has read its arguments stops its parent.
         with suppress(OSError):  # it is gone already, which is noticed as for any other

@@ -3,23 +3,25 @@
 A worker may die (out of memory, killed, a crash in an engine), hang, or report that its engine failed. It is replaced,
 and its job is repeated: two attempts on the whole job, then two attempts on each note. Only a note that fails alone in
 two workers is quarantined. With whole patients, the notes of a patient are repeated and quarantined together.
+
+A worker that has grown beyond its share of the memory is replaced between two jobs.
 """
 
 import multiprocessing
 import select
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
 from typing import Final, Self
 
-from deid_runtime.errors import EngineError, ModelError
+from deid_runtime.errors import EngineError, ModelError, SettingsError
 from deid_runtime.pipeline import Fault, Outcome, Quarantined, load_pipeline
 from deid_runtime.run.batches import Batch
 from deid_runtime.run.outcomes import Work, process, units
-from deid_runtime.run.watchdog import STEP_S, Patience, Watchdog
+from deid_runtime.run.watchdog import STEP_S, Patience, Watchdog, resident_bytes
 from deid_runtime.run.worker import Answer, NotLoaded, Ready, Worker
 from deid_runtime.spans import Note
 from deid_runtime.stages import WORKER_STAGE
@@ -28,6 +30,8 @@ from deid_runtime.stages import WORKER_STAGE
 _BATCHES_PER_WORKER: Final = 4
 #: No further batch is read while those in flight hold this many characters.
 _CHARS_IN_FLIGHT: Final = 16 * 2**20
+#: What a character in flight takes at most: four bytes each in the note, its message and its outcome, and some more.
+_BYTES_PER_CHAR: Final = 16
 #: After this many failed workers, a job is split. A job that cannot be split is quarantined.
 _ATTEMPTS: Final = 2
 #: The run ends when this many workers in a row end while loading: before any worker was ready, and after.
@@ -68,7 +72,7 @@ class InProcess:
 
     def stage_seconds(self) -> dict[str, float]:
         """Return the seconds spent in each stage."""
-        return _total([*self._past_seconds, self._pipeline.stage_seconds])
+        return total([*self._past_seconds, self._pipeline.stage_seconds])
 
     def _load(self) -> None:
         self._pipeline = load_pipeline(self._work.settings, key=self._work.key, records=self._work.records)
@@ -119,9 +123,20 @@ class _Job:
 
 
 class WorkerPool:
-    """Up to ``count`` worker processes, started when there is work. A context manager; leaving it kills them."""
+    """Up to ``count`` worker processes, started when there is work. A context manager; leaving it kills them.
 
-    def __init__(self, work: Work, count: int, patience: Patience | None = None) -> None:
+    ``memory_bytes`` is what all processes of the run may use together; None for no limit. Each worker may use an equal
+    part, and this process another one.
+    """
+
+    def __init__(
+        self, work: Work, count: int, patience: Patience | None = None, memory_bytes: int | None = None
+    ) -> None:
+        self._share_bytes = memory_bytes // (count + 1) if memory_bytes else None
+        self._chars_in_flight = _CHARS_IN_FLIGHT
+        if self._share_bytes is not None:
+            self._chars_in_flight = min(_CHARS_IN_FLIGHT, self._share_bytes // _BYTES_PER_CHAR)
+        self._outgrown = 0  # workers in a row that were too large after their first job
         self._work = work
         self._count = count
         self._patience = patience or Patience()
@@ -153,6 +168,7 @@ class WorkerPool:
         loading.
         """
         in_flight: deque[_Task] = deque()
+        most = _BATCHES_PER_WORKER * self._count
         chars = 0
         exhausted = False
         while True:
@@ -160,7 +176,7 @@ class WorkerPool:
                 done = in_flight.popleft()
                 chars -= done.batch.chars
                 yield done.batch, [outcome for outcome in done.outcomes if outcome is not None]
-            while not exhausted and len(in_flight) < _BATCHES_PER_WORKER * self._count and chars < _CHARS_IN_FLIGHT:
+            while not exhausted and len(in_flight) < most and chars < self._chars_in_flight:
                 batch = next(batches, None)
                 if batch is None:
                     exhausted = True
@@ -189,7 +205,7 @@ class WorkerPool:
 
     def stage_seconds(self) -> dict[str, float]:
         """Return the seconds spent in each stage, summed over all workers, without unreported time of dead workers."""
-        return _total([*self._past_seconds, *(worker.stage_seconds for worker in self._workers)])
+        return total([*self._past_seconds, *(worker.stage_seconds for worker in self._workers)])
 
     def _assign(self) -> None:
         """Give a job to every free worker, and start workers while jobs are left."""
@@ -256,7 +272,28 @@ class WorkerPool:
             self._watchdog.learn(worker.watch, job.chars)
             for index, outcome in zip(job.indexes, message.outcomes, strict=True):
                 job.task.outcomes[index] = outcome
+            worker.jobs_done += 1
+            self._check_memory(worker)
             self._assign()
+
+    def _check_memory(self, worker: Worker[_Job]) -> None:
+        """Replace a worker without a job that uses more than its share of the memory.
+
+        Raises SettingsError when workers do so from their first job on: then replacing them is of no use.
+        """
+        if self._share_bytes is None or resident_bytes(worker.process.pid or 0) <= self._share_bytes:
+            self._outgrown = 0
+            return
+        self._outgrown = self._outgrown + 1 if worker.jobs_done == 1 else 0
+        if self._outgrown >= _ATTEMPTS:
+            needed = resident_bytes(worker.process.pid or 0) * (self._count + 1) // 2**20
+            raise SettingsError(
+                f"{self._count} workers need more memory than was given; use fewer --workers, or --memory {needed + 1} "
+                "or more"
+            )
+        self._workers.remove(worker)
+        self._past_seconds.append(worker.stage_seconds)
+        worker.end()
 
     def _retire(
         self,
@@ -323,17 +360,20 @@ def _check_same(before: Mapping[str, object], after: Mapping[str, object]) -> No
         raise ModelError("models or lists were changed while the run went on; run it again")
 
 
-def _total(spent: list[Mapping[str, float]]) -> dict[str, float]:
-    total: dict[str, float] = {}
+def total(spent: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the seconds by stage, summed."""
+    found: dict[str, float] = {}
     for each in spent:
         for stage, stage_seconds in each.items():
-            total[stage] = total.get(stage, 0.0) + stage_seconds
-    return total
+            found[stage] = found.get(stage, 0.0) + stage_seconds
+    return found
 
 
-def open_workers(work: Work, count: int, *, in_process: bool) -> InProcess | WorkerPool:
+def open_workers(
+    work: Work, count: int, *, in_process: bool, memory_bytes: int | None = None
+) -> InProcess | WorkerPool:
     """Return a pipeline in this process when ``in_process`` and ``count`` is 1, else ``count`` worker processes.
 
-    Both are context managers.
+    ``memory_bytes`` limits worker processes, see :class:`WorkerPool`. Both are context managers.
     """
-    return InProcess(work) if in_process and count == 1 else WorkerPool(work, count)
+    return InProcess(work) if in_process and count == 1 else WorkerPool(work, count, memory_bytes=memory_bytes)

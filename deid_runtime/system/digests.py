@@ -62,9 +62,26 @@ class DigestSum:
         self.files += 1
         self.size_bytes += digest.size_bytes
 
+    def merge(self, other: "DigestSum") -> None:
+        """Add all files of another set."""
+        self._sum = (self._sum + other._sum) & _SUM_MASK
+        self.files += other.files
+        self.size_bytes += other.size_bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the sum of the digests, for :meth:`from_bytes`."""
+        return self._sum.to_bytes(_SUM_BYTES, "little")
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, files: int, size_bytes: int) -> "DigestSum":
+        """Return the digest of ``files`` files of ``size_bytes`` bytes in all, from what :meth:`to_bytes` returned."""
+        found = cls()
+        found.files, found.size_bytes, found._sum = files, size_bytes, int.from_bytes(data, "little")
+        return found
+
     def to_json(self) -> dict[str, object]:
         """Return the number of files, their total size in bytes and the digest of all as JSON values."""
-        digest = hashlib.sha256(self._sum.to_bytes(_SUM_BYTES, "little")).hexdigest()
+        digest = hashlib.sha256(self.to_bytes()).hexdigest()
         return {"files": self.files, "bytes": self.size_bytes, "sha256_of_all": digest}
 
 
@@ -95,6 +112,10 @@ class BodyDigests:
             self._tables.append({"name": name, **row})
         else:
             self._notes.add(name, digest)
+
+    def add_notes(self, notes: DigestSum) -> None:
+        """Record the digest of files of single notes, by their names below the body."""
+        self._notes.merge(notes)
 
     def to_json(self, *, is_folder: bool) -> dict[str, object]:
         """Return the digests as JSON values. ``kind`` is ``none`` when the only note of a file is quarantined."""
@@ -144,11 +165,20 @@ class _DigestedFile(io.FileIO):
 
 def digest_file(path: Path) -> FileDigest:
     """Read the file at ``path`` and return its digest. Raises OSError, also for a link, a folder or a pipe."""
+    return digested(path, lambda part: None)
+
+
+def digested(path: Path, take: Callable[[bytes], object]) -> FileDigest:
+    """Call ``take`` with the content of the file at ``path``, part by part, and return its digest.
+
+    Raises OSError, also for a link, a folder or a pipe.
+    """
     size_bytes, digest = 0, hashlib.sha256()
     with open_regular(path) as file:
         while part := file.read(_READ_BYTES):
             size_bytes += len(part)
             digest.update(part)
+            take(part)
     return FileDigest(size_bytes, digest.hexdigest())
 
 

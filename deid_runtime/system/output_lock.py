@@ -8,12 +8,14 @@ dead process does not block the next run.
 import fcntl
 import os
 import platform
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from deid_runtime.errors import OutputError
+from deid_runtime.system.digests import open_regular
 
 _HOLDER_BYTES = 512
 
@@ -34,6 +36,32 @@ def output_lock(folder: Path, out: Path) -> Iterator[None]:
         with suppress(OSError):
             path.unlink()
         os.close(descriptor)
+
+
+def lock_holder(out: Path) -> str:
+    """Return which process holds the lock on ``out``, such as ``process 12 on host``; "" when none does.
+
+    The lock is not tried: a run that begins in that moment would be refused. A process of another host is believed.
+    """
+    try:
+        with open_regular(out.with_name(f".{out.name}.lock")) as file:
+            holder = file.read(_HOLDER_BYTES).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    found = re.fullmatch(r"process (\d+) on (.*)", holder)
+    if not found or not holder.isprintable():
+        return ""
+    return holder if found[2] != platform.node() or _is_alive(int(found[1])) else ""
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # a process of another user
+        return True
+    return True
 
 
 def _acquire(path: Path, out: Path, shown: Path) -> int:

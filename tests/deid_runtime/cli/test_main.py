@@ -218,8 +218,8 @@ def test_every_command_and_option_has_help() -> None:
     assert {name for name, _ in commands()} == {
         "run", "detect", "evaluate", "audit", "audit parrot", "bundle", "bundle make", "bundle verify", "check",
         "completion", "config", "config check", "config show",
-        "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "demo", "review", "review create",
-        "review export", "review open", "key", "key new", "key pair",
+        "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "demo", "jobs", "jobs status", "review",
+        "review create", "review export", "review open", "key", "key new", "key pair",
         "key signing-pair", "models", "models sign", "serve", "verify", "version",
     }  # fmt: skip
     for name, command in commands():
@@ -231,8 +231,20 @@ def test_every_command_and_option_has_help() -> None:
 @pytest.mark.parametrize(
     ("command", "sections"),
     [
-        ("run", ["Input:", "Output:", "Finding:", "Surrogates:", "Server:", "Speed:", "Other options:"]),
-        ("detect", ["Input:", "Output:", "Finding:", "Server:", "Speed:", "Other options:"]),
+        (
+            "run",
+            [
+                "Input:",
+                "Output:",
+                "Finding:",
+                "Surrogates:",
+                "Server:",
+                "Speed:",
+                "Resuming and progress:",
+                "Other options:",
+            ],
+        ),
+        ("detect", ["Input:", "Output:", "Finding:", "Server:", "Speed:", "Resuming and progress:", "Other options:"]),
         ("evaluate", ["Input:", "Output:", "Other options:"]),
         ("serve", ["Service:", "Network:", "Finding:", "Surrogates:", "Speed:", "Other options:"]),
     ],

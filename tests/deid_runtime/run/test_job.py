@@ -271,7 +271,7 @@ class LongRun:
             preexec_fn=_heed_signals,
         )
         deadline = time.monotonic() + 300
-        while not any(path.stat().st_size for path in folder.glob(".out.jsonl.partial-????????/body")):
+        while not any(path.stat().st_size for path in folder.glob(".out.jsonl.job/open/tables/0")):
             assert self.process.poll() is None, self.process.communicate()[1]
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -327,11 +327,13 @@ def test_a_killed_run_leaves_no_output_and_no_workers_and_the_next_removes_the_r
     assert "out.jsonl.manifest.json" not in run.files()
     run.wait_for_children()
     [partial] = tmp_path.glob(".out.jsonl.partial-*")
-    assert partial.stat().st_mode & 0o777 == 0o700
+    job = tmp_path / ".out.jsonl.job"
+    assert partial.stat().st_mode & 0o777 == job.stat().st_mode & 0o777 == 0o700
     write_jsonl(tmp_path / "in.jsonl", [{"id": "1", "text": TEXT}])
     deidentify(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
     assert run.files() == ["in.jsonl", "out.jsonl", "out.jsonl.manifest.json", "out.jsonl.quarantine.jsonl"]
     assert f"{partial} was left by a killed run and is removed now" in caplog.text
+    assert f"{job} was left by a killed run and is removed now" in caplog.text
 
 
 def test_a_run_whose_stderr_is_closed_goes_on(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from deid_runtime.formats.records import Source
 from deid_runtime.pipeline import Detected, Quarantined
 from deid_runtime.run.batches import Batch
 from deid_runtime.run.outcomes import Work
-from deid_runtime.run.watchdog import Patience
+from deid_runtime.run.watchdog import Patience, resident_bytes
 from deid_runtime.run.worker import Worker
 from deid_runtime.run.workers import InProcess, WorkerPool, open_workers
 from deid_runtime.settings import Settings
@@ -365,3 +365,30 @@ def test_reprs_show_neither_text_nor_key() -> None:
     work = Work(task="deidentify", settings=Settings(), key=b"secret")
 
     assert "secret" not in repr(work)
+
+
+def test_a_worker_that_outgrows_its_share_of_the_memory_is_replaced() -> None:
+    notes = [note(str(number)) for number in range(6)]
+    with WorkerPool(WORK, 1) as pool:
+        expected = [outcomes for _, outcomes in pool.map(batches(*([each] for each in notes)))]
+        [worker] = pool._workers
+        used_bytes = resident_bytes(worker.process.pid or 0)
+    assert used_bytes > 2**20
+    seen = set()
+    with WorkerPool(WORK, 1, memory_bytes=4 * used_bytes) as pool:
+        found = []
+        for _, outcomes in pool.map(batches(*([each] for each in notes))):
+            found.append(outcomes)
+            seen |= {worker.process.pid for worker in pool._workers}
+            if len(found) == 3:
+                pool._share_bytes = used_bytes // 2  # as if the worker had grown
+            elif len(seen) > 1:
+                pool._share_bytes = 2 * used_bytes
+
+    assert found == expected
+    assert len(seen) > 1
+
+
+def test_workers_that_cannot_do_with_the_memory_end_the_run() -> None:
+    with WorkerPool(WORK, 2, HASTY, memory_bytes=2**20) as pool, pytest.raises(SettingsError, match="fewer --workers"):
+        list(pool.map(batches([note("a")], [note("b")], [note("c")])))
