@@ -166,6 +166,7 @@ def _run(
                 pipeline=workers.describe(),
                 counts=counts,
                 started=started,
+                windows=workers.window_counts(),
                 seconds={"input": seconds["input"], **workers.stage_seconds(), "output": seconds["output"]},
             )
         # The commit is the last step: a run that fails earlier leaves no output, and no step after it can fail.

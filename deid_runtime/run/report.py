@@ -79,9 +79,13 @@ def make_manifest(
     pipeline: Mapping[str, object],
     counts: Counts,
     started: datetime,
+    windows: Mapping[str, int],
     seconds: Mapping[str, float],
 ) -> dict[str, object]:
-    """Return the run report as JSON values. ``seconds`` maps a stage to its seconds, summed over all workers."""
+    """Return the run report as JSON values. ``seconds`` maps a stage to its seconds, summed over all workers.
+
+    ``windows`` counts the model windows of all workers: ``read``, and ``from_cache`` of them.
+    """
     finished = datetime.now(UTC)
     return {
         "task": task,
@@ -94,6 +98,7 @@ def make_manifest(
         "options": dict(options),
         "pipeline": dict(pipeline),
         "notes": counts.to_json(),
+        "windows": {"read": 0, "from_cache": 0, **windows},
         "started": started.isoformat(timespec="seconds"),
         "finished": finished.isoformat(timespec="seconds"),
         "seconds": round((finished - started).total_seconds(), 3),
