@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deid_runtime.errors import SettingsError
 from deid_runtime.settings import Settings
-from deid_runtime.spark.rows import Columns, Deidentify, output_schema
+from deid_runtime.spark.fhir import VALUE, DeidentifyResources, resource_schema
+from deid_runtime.spark.rows import ArrowFunction, Columns, Deidentify, output_schema
 from deid_runtime.spark.secrets import KeyPlace
 from deid_runtime.spark.workers import WorkerTask
 
@@ -57,24 +58,61 @@ def deidentify(
     Raises SettingsError for a missing column, a wrong place of the key, or a wrong setting. A key or model that a
     worker cannot load fails the Spark job, with the reason in its error.
     """
+    columns = Columns(text=text, id=id, patient=patient, kept=tuple(keep), keep_ids=keep_ids)
+    missing = [name for name in columns.read if name not in df.columns]
+    if missing:
+        raise SettingsError(f"the table has no column {missing[0]!r}; name its columns with text, id, patient and keep")
+    task = _task(df, key, allow_shared_key, patients, settings, server, batch_size)
+    function = Deidentify(columns, task, batch_size)
+    return df.select(*columns.read).mapInArrow(_plain(function), _schema(df, columns))
+
+
+def deidentify_resources(
+    df: "DataFrame",
+    *,
+    key: str | Path | KeyPlace,
+    patients: str = "",
+    settings: Settings | None = None,
+    server: str | None = None,
+    batch_size: int = 32,
+    allow_shared_key: bool = False,
+) -> "DataFrame":
+    """Return the FHIR resources of ``df``, a line of JSON in each ``value``, as new resources in ``value``.
+
+    See :mod:`deid_runtime.spark.fhir` for what is taken and written. ``quarantine`` and all options are those of
+    :func:`deidentify`. Raises SettingsError as :func:`deidentify`.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    if VALUE not in df.columns:
+        raise SettingsError(f"the table has no column {VALUE!r}; read lines of JSON with spark.read.text")
+    function = DeidentifyResources(_task(df, key, allow_shared_key, patients, settings, server, batch_size), batch_size)
+    return df.select(VALUE).mapInArrow(_plain(function), from_arrow_schema(resource_schema()))
+
+
+def _task(
+    df: "DataFrame",
+    key: str | Path | KeyPlace,
+    allow_shared_key: bool,
+    patients: str,
+    settings: Settings | None,
+    server: str | None,
+    batch_size: int,
+) -> WorkerTask:
+    """Return what workers need. Raises SettingsError for a wrong place of the key or a wrong setting."""
     chosen = settings or Settings()
     if server is not None:
         chosen = replace(chosen, server=_server(server))
     if batch_size < 1:
         raise SettingsError(f"batch_size is {batch_size}; expected 1 or more")
-    columns = Columns(text=text, id=id, patient=patient, kept=tuple(keep), keep_ids=keep_ids)
-    missing = [name for name in columns.read if name not in df.columns]
-    if missing:
-        raise SettingsError(f"the table has no column {missing[0]!r}; name its columns with text, id, patient and keep")
     place = KeyPlace.parse(key, allow_shared=allow_shared_key)
     _check_variable(df.sparkSession, place)
-    function = Deidentify(columns, WorkerTask(settings=chosen, key=place, patients=patients), batch_size)
-    return df.select(*columns.read).mapInArrow(_plain(function), _schema(df, columns))
+    return WorkerTask(settings=chosen, key=place, patients=patients)
 
 
 def repeated_ids(df: "DataFrame", id: str = "id") -> int:  # noqa: A002
     """Return how many ids stand in more than one row of ``df``. Reads the column of ids alone."""
-    return df.groupBy(id).count().where("count > 1").count()
+    return int(df.groupBy(id).count().where("count > 1").count())
 
 
 def few_notes_at_a_time(spark: "SparkSession") -> None:
@@ -83,7 +121,7 @@ def few_notes_at_a_time(spark: "SparkSession") -> None:
         spark.conf.set(_ARROW_SETTING, str(ARROW_ROWS))
 
 
-def _plain(function: Deidentify) -> Any:
+def _plain(function: ArrowFunction) -> Any:
     """Return a plain function: Spark reads the name of what it is given, and an object has none."""
 
     def deidentify_notes(batches: Any) -> Any:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 SPANS: Final = "spans"
 QUARANTINE: Final = "quarantine"
-_NOWHERE: Final = Source(Path(), "", "jsonl", 0)
+#: The source of notes that come from no file.
+NOWHERE: Final = Source(Path(), "", "jsonl", 0)
 
 #: One output row, by column.
 Row = dict[str, Any]
@@ -133,7 +134,7 @@ def deidentify_batches(
                 schema = output_schema(columns, {name: table.schema.field(name).type for name in columns.kept})
             for part in _parts(table.select(list(columns.read)).to_pylist(), columns, batch_size):
                 held.extend(fields for fields, _ in part)
-                yield Batch([(_NOWHERE, item) for _, item in part], sum(map(_chars, part)))
+                yield Batch([(NOWHERE, item) for _, item in part], sum(map(_chars, part)))
 
     for batch, outcomes in outcomes_of(task, read()):
         fields, held[: len(batch.entries)] = held[: len(batch.entries)], []
