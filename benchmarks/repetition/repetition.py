@@ -5,8 +5,8 @@
 Method: for each share of repeated sentences, notes are made as :mod:`repeated_notes` says. Four pipelines of one thread
 are loaded in one process: windows packed or ending at blank lines, without and with the cache. They get the same
 batches of notes in turn, in an order that changes from batch to batch, so a busy machine slows all of them alike. The
-time of each is the processor time of its batches. Loading is not in it. What each pipeline finds and writes is digested: the two
-pipelines with the same windows must have equal digests, or the benchmark fails.
+time of each is the processor time of its batches. Loading is not in it. What each pipeline finds and writes is
+digested: two pipelines with the same windows must have equal digests, or the benchmark fails.
 """
 
 import argparse

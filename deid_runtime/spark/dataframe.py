@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ARROW_ROWS: Final = 256
 _ARROW_SETTING: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _REDACTION_SETTING: Final = "spark.redaction.regex"
+_REDACTED: Final = "(?i)secret|password|token|access[.]?key"  # Spark's default
 
 
 def deidentify(
@@ -145,10 +146,11 @@ def _check_variable(spark: "SparkSession", place: KeyPlace) -> None:
     """Raise SettingsError when a setting of Spark holds the key in a form that logs and the web page show."""
     if place.kind != "env":
         return
-    hidden = re.compile(spark.conf.get(_REDACTION_SETTING) or "(?!)")
+    settings = spark.sparkContext.getConf()
+    hidden = re.compile(settings.get(_REDACTION_SETTING, _REDACTED) or "(?!)")
     for prefix in ("spark.executorEnv.", "spark.yarn.appMasterEnv."):
         name = prefix + place.name
-        if spark.sparkContext.getConf().contains(name) and not hidden.search(name):
+        if settings.contains(name) and not hidden.search(name):
             raise SettingsError(
                 f"the setting {name} shows the key in the event log and on the web page of Spark; name the variable so "
                 "that spark.redaction.regex matches it, as DEID_SECRET_KEY, make a new key, and remove the old logs"
