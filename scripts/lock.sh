@@ -33,6 +33,11 @@ grep --extended-regexp '^[a-z]' requirements/export.txt | sed 's/ *\\$//' > "$wo
 # What serves also asks other servers and checks the signatures of models.
 compile --constraint "$work/all.txt" --extra serve --extra client --extra signing \
     --output-file requirements/serve.txt "$@"
+# Spark and Ray, for the environment of export.txt.
+for extra in spark ray; do
+    [ -e "requirements/$extra.txt" ] || cp requirements/export.txt "requirements/$extra.txt"
+    compile --constraint "$work/all.txt" --extra "$extra" --output-file "requirements/$extra.txt" "$@"
+done
 # The same without the server, for an image that has one.
 [ -e requirements/image.txt ] || cp requirements/serve.txt requirements/image.txt
 compile --constraint "$work/all.txt" --extra signing --output-file requirements/image.txt "$@"
