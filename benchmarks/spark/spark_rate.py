@@ -4,14 +4,13 @@
 
 Method: the same notes go through ``deid run --workers N`` and through ``deid-spark`` on ``local[N]``, each as a process
 of its own from start to exit, in turn, ``--rounds`` times. Start-up is that of both on one note, and is also given
-apart. The ratio is that of the best times. On a busy machine the ratio of the processor seconds says more: those of all
-processes of a run. The texts and pseudonyms of both must be the same.
+apart. The ratio is that of the best times; it says little on a busy machine. The texts and pseudonyms of both must be
+the same.
 """
 
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -45,13 +44,11 @@ def main() -> None:
         write_parquet(folder / "one.parquet", notes[:1])
         write_parquet(folder / "all.parquet", notes)
         seconds: dict[str, list[float]] = {}
-        used: dict[str, list[float]] = {}
         for size in ("one", *["all"] * options.rounds):
             for how in (by_deid, by_spark):
-                spent, computed = how(folder, folder / f"{size}.parquet", options.workers)
+                spent = how(folder, folder / f"{size}.parquet", options.workers)
                 seconds.setdefault(f"{how.__name__[3:]}_{size}", []).append(round(spent, 2))
-                used.setdefault(f"{how.__name__[3:]}_{size}", []).append(round(computed, 2))
-                print(f"{how.__name__[3:]:<6}{size:<4}{spent:>8.1f} s{computed:>8.1f} processor s", flush=True)
+                print(f"{how.__name__[3:]:<6}{size:<4}{spent:>8.1f} s", flush=True)
         is_same = texts(folder / "deid.parquet") == texts(folder / "spark.parquet")
     if not is_same:
         raise SystemExit("Spark and deid run wrote different notes")
@@ -63,14 +60,10 @@ def main() -> None:
         "notes": len(notes),
         "characters": sum(len(note["text"]) for note in notes),
         "seconds": seconds,
-        "processor_seconds": used,
         "notes_per_second": {how: round(len(notes) / best[f"{how}_all"], 2) for how in ("deid", "spark")},
         "spark_over_deid": round(best["deid_all"] / best["spark_all"], 3),
         "spark_over_deid_without_start": round(
             (best["deid_all"] - best["deid_one"]) / (best["spark_all"] - best["spark_one"]), 3
-        ),
-        "processor_seconds_of_deid_over_spark_without_start": round(
-            (min(used["deid_all"]) - used["deid_one"][0]) / (min(used["spark_all"]) - used["spark_one"][0]), 3
         ),
         "is_identical": is_same,
     }
@@ -86,16 +79,16 @@ def write_parquet(path: Path, notes: list[dict[str, str]]) -> None:
     parquet.write_table(pa.Table.from_pylist(notes), path)
 
 
-def by_deid(folder: Path, notes: Path, workers: int) -> tuple[float, float]:
-    """Return the seconds, and the processor seconds, of ``deid run``."""
+def by_deid(folder: Path, notes: Path, workers: int) -> float:
+    """Return the seconds of ``deid run``."""
     return timed(
         [sys.executable, "-m", "deid_runtime", "run", str(notes), "--key", str(folder / "site.key"), "--workers",
          str(workers), "--quiet", "--overwrite", "--out", str(folder / "deid.parquet")]
     )  # fmt: skip
 
 
-def by_spark(folder: Path, notes: Path, workers: int) -> tuple[float, float]:
-    """Return those of ``deid-spark``, with as many partitions as keep all workers busy to the end."""
+def by_spark(folder: Path, notes: Path, workers: int) -> float:
+    """Return the seconds of ``deid-spark`` with as many partitions as keep all workers busy to the end."""
     return timed(
         [sys.executable, "-m", "deid_runtime.spark.submit", "table", str(notes), str(folder / "spark.parquet"), "--key",
          f"file:{folder / 'site.key'}", "--partitions", str(workers * 8), "--overwrite"],
@@ -104,13 +97,11 @@ def by_spark(folder: Path, notes: Path, workers: int) -> tuple[float, float]:
     )  # fmt: skip
 
 
-def timed(command: list[str], **environment: str) -> tuple[float, float]:
-    """Run a command and return its seconds, and the processor seconds of its processes."""
-    begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+def timed(command: list[str], **environment: str) -> float:
+    """Run a command and return its seconds."""
+    begun = time.perf_counter()
     subprocess.run(command, check=True, env=os.environ | environment, stderr=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return time.perf_counter() - begun, used
+    return time.perf_counter() - begun
 
 
 def texts(path: Path) -> list[str]:

@@ -58,7 +58,11 @@ class KeyPlace:
                     "from its store of secrets"
                 )
             return parse_key(os.fsencode(value), f"the environment variable {self.name}")
-        return load_key(file_of(self.kind, self.name), allow_shared=self.allow_shared)
+        path = file_of(self.kind, self.name)
+        if self.kind == "sparkfile" and path.is_file() and not path.is_symlink():
+            # Spark makes its copy of a sent file executable, or worse, for all users. The copy is this application's.
+            path.chmod(0o600)
+        return load_key(path, allow_shared=self.allow_shared)
 
 
 def file_of(kind: str, name: str) -> Path:
