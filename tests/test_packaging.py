@@ -48,7 +48,7 @@ def test_locks_agree_and_hold_each_other():
     # The server needs numpy 1, which has no wheels for Python 3.13; locks without the server have numpy 2.
     numpy = {name: lock.pop("numpy").partition(".")[0] for name, lock in locks.items() if "numpy" in lock}
 
-    assert numpy == {"runtime": "2", "dev": "2", "serve": "1", "image": "1", "export": "1"}
+    assert numpy == {"runtime": "2", "dev": "2", "serve": "1", "image": "1", "export": "1", "spark": "1", "ray": "1"}
     assert locks["runtime"].items() <= locks["dev"].items() <= locks["export"].items()
     assert locks["runtime"].items() <= locks["image"].items() <= locks["serve"].items() <= locks["export"].items()
     assert all(locks["export"].get(name, version) == version for name, version in locks["build"].items())
@@ -106,7 +106,7 @@ def test_hints_name_extras_that_can_be_installed_from_a_clone():
     }
 
     assert {a or b for a, b in named} == {
-        "audit", "client", "crosswalk", "report", "review", "serve", "signing",
+        "audit", "client", "crosswalk", "report", "review", "serve", "signing", "spark",
     }  # fmt: skip
     assert {a or b for a, b in named} <= PROJECT["optional-dependencies"].keys()
 

@@ -13,11 +13,13 @@ from deid_runtime.models.manifest import Manifest, Profile
 from deid_runtime.models.tagger import (
     Batch,
     SpanDecoder,
+    SpanRows,
     choose_profile,
     combined,
     make_batches,
     pad,
 )
+from deid_runtime.models.window_cache import WindowCache
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.system.closing import Closing
@@ -45,12 +47,16 @@ class TritonTagger(Closing):
         thresholds: Mapping[str, float],
         *,
         owns_connection: bool = True,
+        cache_bytes: int = 0,
+        end_at_blank_lines: bool = False,
     ) -> None:
         self._connection = connection
         self._owns_connection = owns_connection
         self._decoder = SpanDecoder(profile.graphs, profile, thresholds)
         self._vote = profile.vote
         self._encoder = WordEncoder.from_file(manifest.tokenizer)
+        self._end_at_blank_lines = end_at_blank_lines
+        self._cache = WindowCache(cache_bytes, self._decoder.least_score)
         self._most_pending = connection.settings.requests_in_flight * _BATCHES_AHEAD
         self.manifest: Mapping[str, object] = {
             **manifest.content,
@@ -68,21 +74,30 @@ class TritonTagger(Closing):
 
         Raises ModelError when the service does not answer all windows.
         """
-        rows: list[list[Span]] = [[] for _ in texts]
+        spans = SpanRows(self._decoder, self._cache, texts)
         pending: _Pending = deque()
         try:
-            for batch in make_batches(texts, sentences, self._encoder, self._most_rows):
+            for batch in make_batches(
+                texts,
+                sentences,
+                self._encoder,
+                self._most_rows,
+                spans.add_known,
+                end_at_blank_lines=self._end_at_blank_lines,
+            ):
                 pending.append((batch, self._ask(batch)))
                 while pending and (len(pending) >= self._most_pending or pending[0][1].done()):
-                    self._take(pending, texts, rows)
+                    self._take(pending, spans)
             while pending:
-                self._take(pending, texts, rows)
+                self._take(pending, spans)
         finally:
             for _, votes in pending:
                 votes.cancel()
-        for row in rows:
-            row.sort()
-        return rows
+        return spans.sorted()
+
+    def window_counts(self) -> Mapping[str, int]:
+        """Return how many windows were read so far, and how many of them were answered from the cache."""
+        return self._cache.counts
 
     def _most_rows(self, width: int) -> int:
         settings = self._connection.settings
@@ -95,14 +110,15 @@ class TritonTagger(Closing):
         self._connection.metrics.windows.inc(len(windows))
         return votes
 
-    def _take(self, pending: _Pending, texts: Sequence[str], rows: Sequence[list[Span]]) -> None:
-        """Wait for the oldest batch and add its spans to ``rows``."""
+    def _take(self, pending: _Pending, spans: SpanRows) -> None:
+        """Wait for the oldest batch and add its spans."""
         batch, votes = pending[0]
-        self._decoder.decode(batch, combined(votes.result(), self._vote), texts, rows)
+        spans.add(batch, combined(votes.result(), self._vote))
         pending.popleft()
 
     def close(self) -> None:
-        """Close the connection, unless it is shared."""
+        """Free the cache, and close the connection unless it is shared."""
+        self._cache.clear()
         if self._owns_connection:
             self._connection.close()
 
@@ -116,7 +132,14 @@ def load_tagger(settings: Settings, server: ServerSettings, metrics: ClientMetri
     manifest, profile = choose_profile(settings)
     connection = Connection(server, manifest, profile, metrics)
     try:
-        return TritonTagger(connection, manifest, profile, settings.thresholds)
+        return TritonTagger(
+            connection,
+            manifest,
+            profile,
+            settings.thresholds,
+            cache_bytes=settings.window_cache_bytes,
+            end_at_blank_lines=settings.window_borders == "blocks",
+        )
     except BaseException:
         connection.close()
         raise

@@ -8,7 +8,7 @@ import click
 import cloup
 
 from deid_runtime.labels import HEADS
-from deid_runtime.settings import Engine, Operator, Precision, Profile, Recall
+from deid_runtime.settings import Engine, Operator, Precision, Profile, Recall, WindowBorders
 
 PATH: Final = click.Path(path_type=Path)
 EXISTING: Final = click.Path(exists=True, path_type=Path)
@@ -104,6 +104,27 @@ def precision() -> Callable[[_Command], _Command]:
         "float32",
         "Of what the models do not compute in whole numbers. bfloat16 is faster on processors with units for it (AMX, "
         "AVX-512 BF16) and refused on others; some scores and a few words differ from those of float32.",
+    )
+
+
+def repeated_text() -> Callable[[_Command], _Command]:
+    """Return the options ``--window-borders`` and ``--window-cache``, for notes that repeat each other."""
+    return together(
+        chosen(
+            "--window-borders",
+            WindowBorders,
+            "packed",
+            "Where the stretches of text end that the models read at once. blocks: at blank lines too, so that copied "
+            "sections and fixed paragraphs are read once; for notes that repeat each other. Some scores differ.",
+        ),
+        counted(
+            "--window-cache",
+            64,
+            "Memory in each of --workers, in MiB, for the answers of the models on text that may come again; 0 for "
+            "none. The output is the same for any number. Never written to disk.",
+            least=0,
+            metavar="MIB",
+        ),
     )
 
 

@@ -22,7 +22,7 @@ from deid_runtime.cli.surrogates import (
 )
 from deid_runtime.run.kept_columns import FEW_VALUES, LONGEST_VALUE_CHARS, MOST_VALUES, NOTES_PER_VALUE
 from deid_runtime.run.progress import Mode
-from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Recall, Settings
+from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Recall, Settings, WindowBorders
 from deid_runtime.system.cores import cores
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ _SPEED_OPTIONS = cli_options.section(
         "faster one for this processor; the manifest names it."
     ),
     cli_options.precision(),
+    cli_options.repeated_text(),
 )
 
 _OVERWRITE = cli_options.flag(
@@ -283,6 +284,8 @@ def _settings(
     dates: Dates = "shift",
     safe_harbor: bool = False,
     allow_unreadable_forms: bool = False,
+    window_borders: WindowBorders = "packed",
+    window_cache: int = 64,
     **others: Any,
 ) -> Settings:
     if no_models:
@@ -311,6 +314,8 @@ def _settings(
         dates=dates,
         safe_harbor=safe_harbor,
         hold_back_unreadable=not allow_unreadable_forms,
+        window_borders=window_borders,
+        window_cache_bytes=window_cache * 2**20,
     )
 
 

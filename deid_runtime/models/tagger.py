@@ -18,6 +18,7 @@ from deid_runtime.models.engines import Engine, Ids, TokenScores, instruction_se
 from deid_runtime.models.manifest import Graph, HeadVersion, Manifest, Profile, Vote
 from deid_runtime.models.self_test import SelfTestingEngine, shapes_to_test
 from deid_runtime.models.trust import read_trusted
+from deid_runtime.models.window_cache import KeptAnswer, WindowCache, key_of
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.system.closing import Closing
@@ -28,6 +29,7 @@ from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_w
 #: useful because most windows are nearly full. More widths would cost more in small batches than they save in padding.
 _WIDTHS: Final = (32, 64, 96, 112, WINDOW_TOKENS)
 _TESTED_ROWS: Final = 8  # largest batch in the test of a loaded engine; larger ones take seconds
+_MOST_KNOWN: Final = 64  # windows with a kept answer that are decoded together; it limits memory
 _LEAST_SCORE: Final = np.float32(2**-12)  # scores come as float16, which has no value between 1 - 2**-12 and 1
 
 #: Windows of one padded width, each with the number of the text it comes from.
@@ -46,6 +48,10 @@ class ScoredBatch:
     answers: Mapping[str, TokenScores] = field(repr=False)
 
 
+def _no_window_is_known(number: int, window: Window) -> bool:
+    return False
+
+
 class ModelTagger(Closing):
     """A :data:`~deid_runtime.spans.Tagger`: every head on every window. Made by :func:`load_tagger`; one per thread."""
 
@@ -57,12 +63,17 @@ class ModelTagger(Closing):
         encoder: WordEncoder,
         batch_windows: int,
         content: Mapping[str, object],
+        *,
+        cache_bytes: int = 0,
+        end_at_blank_lines: bool = False,
     ) -> None:
         self._engines = engines
         self._decoder = SpanDecoder([graph for graph, _ in engines], profile, thresholds)
         self._vote = profile.vote
         self._encoder = encoder
         self._batch_windows = batch_windows
+        self._end_at_blank_lines = end_at_blank_lines
+        self._cache = WindowCache(cache_bytes, self._decoder.least_score)
         self.manifest: Mapping[str, object] = {
             **content,
             "engine": engines[0][1].name,
@@ -95,19 +106,36 @@ class ModelTagger(Closing):
             raise EngineError(f"the engine failed with {type(error).__name__}") from error
 
     def _found(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
-        rows: list[list[Span]] = [[] for _ in texts]
-        for scored in self.scored(texts, sentences):
-            self.decode(scored, texts, rows)
+        spans = SpanRows(self._decoder, self._cache, texts)
+        for scored in self.scored(texts, sentences, spans.add_known):
+            spans.add(scored.batch, scored.answers)
         for _, engine in self._engines:
             if isinstance(engine, SelfTestingEngine):
                 engine.test_if_due()
-        for row in rows:
-            row.sort()
-        return rows
+        return spans.sorted()
 
-    def scored(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> Iterator[ScoredBatch]:
-        """Yield the windows of the given sentences of each text, with what the models say about their words."""
-        for batch in make_batches(texts, sentences, self._encoder, lambda width: self._batch_windows):
+    def window_counts(self) -> Mapping[str, int]:
+        """Return how many windows were read so far, and how many of them were answered from the cache."""
+        return self._cache.counts
+
+    def scored(
+        self,
+        texts: Sequence[str],
+        sentences: Sequence[Sequence[Sentence]],
+        is_known: Callable[[int, Window], bool] = _no_window_is_known,
+    ) -> Iterator[ScoredBatch]:
+        """Yield the windows of the given sentences of each text, with what the models say about their words.
+
+        ``is_known`` tells which windows to leave out, as in :func:`make_batches`. By default there are none.
+        """
+        for batch in make_batches(
+            texts,
+            sentences,
+            self._encoder,
+            lambda width: self._batch_windows,
+            is_known,
+            end_at_blank_lines=self._end_at_blank_lines,
+        ):
             first = 0
             for count in row_counts(len(batch)):
                 part = batch[first : first + count]
@@ -125,7 +153,8 @@ class ModelTagger(Closing):
         self._decoder.decode(scored.batch, scored.answers, texts, rows)
 
     def close(self) -> None:
-        """Free the engines."""
+        """Free the engines and the cache."""
+        self._cache.clear()
         for _, engine in self._engines:
             engine.close()
 
@@ -135,6 +164,8 @@ class SpanDecoder:
 
     def __init__(self, graphs: Sequence[Graph], profile: Profile, thresholds: Mapping[str, float]) -> None:
         self.thresholds = {head: thresholds.get(head, profile.thresholds[head]) for head in HEADS}
+        #: Decoding compares scores with this value and with higher ones.
+        self.least_score = min(DENIED_BELOW, *self.thresholds.values())
         # All versions of a head have the same tags: the manifest requires the same labels in the same order.
         self._tags = {version.head: version.tags for graph in graphs for version in graph.heads}
 
@@ -177,6 +208,65 @@ class SpanDecoder:
             rows[number].extend(decode_traces(window.starts, window.ends, scores, self.thresholds))
 
 
+class SpanRows:
+    """The spans that one call finds, a row for each of its texts. Windows that came before are answered by a cache."""
+
+    def __init__(self, decoder: SpanDecoder, cache: WindowCache, texts: Sequence[str]) -> None:
+        self._decoder = decoder
+        self._cache = cache
+        self._texts = texts
+        self._rows: list[list[Span]] = [[] for _ in texts]
+        self._asked: dict[bytes, Batch] = {}  # key of a window without answer yet: equal windows
+        self._known: dict[int, list[tuple[int, Window, KeptAnswer]]] = {}  # by width: windows with a kept answer
+
+    def add_known(self, number: int, window: Window) -> bool:
+        """Return whether ``window`` of text ``number`` needs no answer: it has one, or an equal one is asked about."""
+        if not self._cache.is_on:
+            return False
+        key = key_of(window)
+        kept = self._cache.find(key)
+        if kept is None and key not in self._asked:
+            self._asked[key] = []
+            self._cache.count(is_repeated=False)
+            return False
+        self._cache.count(is_repeated=True)
+        if kept is None:
+            self._asked[key].append((number, window))
+            return True
+        width = width_of(len(window.ids))
+        known = self._known.setdefault(width, [])
+        known.append((number, window, kept))
+        if len(known) >= _MOST_KNOWN:
+            self._decode_known(width)
+        return True
+
+    def add(self, batch: Batch, answers: Mapping[str, TokenScores]) -> None:
+        """Add the spans and traces in ``answers`` of ``batch``, and those of equal windows. Keep the answers."""
+        self._decoder.decode(batch, answers, self._texts, self._rows)
+        if not self._cache.is_on:
+            return
+        keys = [key_of(window) for _, window in batch]
+        self._cache.keep(keys, answers)
+        equal = [(row, each) for row, key in enumerate(keys) for each in self._asked.pop(key)]
+        if equal:
+            indexes = [row for row, _ in equal]
+            same = {head: TokenScores(each.tags[indexes], each.scores[indexes]) for head, each in answers.items()}
+            self._decoder.decode([each for _, each in equal], same, self._texts, self._rows)
+
+    def sorted(self) -> list[list[Span]]:
+        """Return the rows of all spans and traces, each sorted."""
+        for width in list(self._known):
+            self._decode_known(width)
+        for row in self._rows:
+            row.sort()
+        return self._rows
+
+    def _decode_known(self, width: int) -> None:
+        known = self._known.pop(width)
+        answers = self._cache.restored([kept for _, _, kept in known], width)
+        self._decoder.decode([(number, window) for number, window, _ in known], answers, self._texts, self._rows)
+
+
 def load_tagger(settings: Settings) -> ModelTagger:
     """Load and test the models that ``settings`` names.
 
@@ -187,7 +277,16 @@ def load_tagger(settings: Settings) -> ModelTagger:
     encoder = WordEncoder.from_file(manifest.tokenizer)
     engines = [(graph, _tested_engine(graph, encoder, settings)) for graph in profile.graphs]
     manifest.check_unchanged()
-    return ModelTagger(engines, profile, settings.thresholds, encoder, settings.batch_windows, manifest.content)
+    return ModelTagger(
+        engines,
+        profile,
+        settings.thresholds,
+        encoder,
+        settings.batch_windows,
+        manifest.content,
+        cache_bytes=settings.window_cache_bytes,
+        end_at_blank_lines=settings.window_borders == "blocks",
+    )
 
 
 def _tested_engine(graph: Graph, encoder: WordEncoder, settings: Settings) -> Engine:
@@ -218,6 +317,8 @@ def choose_profile(settings: Settings) -> tuple[Manifest, Profile]:
             raise SettingsError(f"threshold {threshold} for head {head!r} is not between 0 and 1")
     if settings.batch_windows < 1:
         raise SettingsError(f"batch_windows is {settings.batch_windows}; expected 1 or more")
+    if settings.window_cache_bytes < 0:
+        raise SettingsError(f"window_cache_bytes is {settings.window_cache_bytes}; expected 0 or more")
     return manifest, replace(profile, thresholds=profile.thresholds_for(settings.recall))
 
 
@@ -226,14 +327,21 @@ def make_batches(
     sentences: Sequence[Sequence[Sentence]],
     encoder: WordEncoder,
     most_rows: Callable[[int], int],
+    is_known: Callable[[int, Window], bool] = _no_window_is_known,
+    *,
+    end_at_blank_lines: bool = False,
 ) -> Iterator[Batch]:
     """Yield the windows of the given sentences of each text in batches of one width, each as soon as it is full.
 
     ``most_rows`` returns the maximum number of windows in a batch of a width. At most one batch of each width waits.
+    Windows of which ``is_known`` returns True, given the number of the text and the window, are left out. For
+    ``end_at_blank_lines`` see :func:`~deid_runtime.text.windows.make_windows`.
     """
     filling: dict[int, Batch] = {}
     for number, (text, chosen) in enumerate(zip(texts, sentences, strict=True)):
-        for window in make_windows(text, chosen, encoder):
+        for window in make_windows(text, chosen, encoder, end_at_blank_lines=end_at_blank_lines):
+            if is_known(number, window):
+                continue
             width = width_of(len(window.ids))
             batch = filling.setdefault(width, [])
             batch.append((number, window))

@@ -30,6 +30,7 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
         templates = load_templates(settings.templates)
         tagger: Tagger | None = None
         models: object = None
+        window_counts: Callable[[], Mapping[str, int]] = dict
         if settings.use_models:
             # The engines are slow to import, and a pipeline without models must run without them.
             from deid_runtime.models.tagger import load_tagger
@@ -37,6 +38,7 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
             server = settings.server
             model_tagger = resources.enter_context(server.connect(settings) if server else load_tagger(settings))
             tagger, models = model_tagger, dict(model_tagger.manifest)
+            window_counts = model_tagger.window_counts
         surrogates = surrogate_maker(settings)(key) if key is not None else None
         return Pipeline(
             inclusion=inclusion,
@@ -49,6 +51,8 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
                 "engine": "server" if settings.server else settings.engine,
                 "profile": settings.profile,
                 "thresholds": dict(settings.thresholds),
+                "window_borders": settings.window_borders,
+                "window_cache_bytes": settings.window_cache_bytes,
                 "operator": settings.operator,
                 "date_shift_days": settings.date_shift_days,
                 "date_shift_whole_weeks": settings.date_shift_whole_weeks,
@@ -63,6 +67,7 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
             resources=resources.pop_all(),
             packaged=packaged_lines(settings),
             hold_back_unreadable=settings.hold_back_unreadable,
+            window_counts=window_counts,
         )
 
 

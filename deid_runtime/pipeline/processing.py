@@ -49,12 +49,13 @@ class Pipeline(Closing):
         resources: ExitStack,
         packaged: KnownLines | None = None,
         hold_back_unreadable: bool = True,
+        window_counts: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         """Keep the loaded stages.
 
         ``packaged`` has the known-clean lines of the package when ``inclusion`` or ``templates`` are the user's own.
         ``hold_back_unreadable`` quarantines notes in a form that hides text from the detectors
-        (:mod:`deid_runtime.text.legibility`).
+        (:mod:`deid_runtime.text.legibility`). ``window_counts`` returns those of ``tagger``.
         """
         self._clock = StageClock()
         self._finder = Finder(
@@ -70,6 +71,7 @@ class Pipeline(Closing):
         self._records = records
         self._description = description
         self._resources = resources
+        self._window_counts = window_counts
         self._faults: list[Fault] = []  # shared with the pipelines of with_surrogates; the first counts
 
     @property
@@ -99,6 +101,11 @@ class Pipeline(Closing):
     def describe(self) -> dict[str, object]:
         """Return the digests and settings of this pipeline for a run report: without secrets, ready for JSON."""
         return dict(self._description)
+
+    @property
+    def window_counts(self) -> Mapping[str, int]:
+        """Return how many model windows were read so far, and how many came from the cache. Empty without models."""
+        return dict(self._window_counts())
 
     def detect(self, notes: Sequence[Note]) -> list[Detected | Quarantined]:
         """Find the identifiers of every note. Return one outcome per note, in order; none depends on another note."""

@@ -142,7 +142,7 @@ def _run(
         staging.clean_up(lambda parent: discard_finished(parent, out))
         return Summary(out, finished, inputs.special_files, is_done_before=True)
     with staging, writing(out), _open_job(staging, out, identity, inputs, work, options) as job:
-        _process(inputs, files, work, options, job, is_folder=is_folder)
+        windows = _process(inputs, files, work, options, job, is_folder=is_folder)
         if job.state.resumed and describe_inputs(inputs) != identity["inputs"]:
             raise SourceError("the inputs were changed during the run; start over with --restart")
         outputs = _join(job, staging, work, options, out, inputs, is_folder=is_folder)
@@ -155,6 +155,7 @@ def _run(
             pipeline=job.state.pipeline or {},
             counts=counts,
             started=started,
+            windows=windows,
             seconds=total([shard.seconds for shard in job.state.in_order()]),
             run={
                 "id": job.state.job,
@@ -209,12 +210,12 @@ def _process(
     job: JobFolder,
     *,
     is_folder: bool,
-) -> None:
-    """Process the records that no committed shard has. Raises the errors of the run."""
+) -> Mapping[str, int]:
+    """Process the records that no committed shard has; return the counts of model windows. Raises errors of the run."""
     parts = job.parts()
     first = next(parts, None)
     if first is None:
-        return
+        return {}
     with ExitStack() as stack:
         report = stack.enter_context(progress("none" if options.quiet else options.progress))
         kept = _check_columns(inputs, work, options)
@@ -239,6 +240,7 @@ def _process(
         )
         for part in chain([first], parts):
             run.do(part)
+        return workers.window_counts()
 
 
 def _shown(report: Report, job: JobFolder, total_bytes: int) -> Callable[[Counts, int], None]:

@@ -115,13 +115,15 @@ def make_manifest(
     pipeline: Mapping[str, object],
     counts: Counts,
     started: datetime,
+    windows: Mapping[str, int],
     seconds: Mapping[str, float],
     run: Mapping[str, object],
 ) -> dict[str, object]:
     """Return the run report as JSON values.
 
     ``seconds`` maps a stage to its seconds, summed over all workers. ``started`` is the start of the process that
-    finished the run. ``run`` has the id of the run, the digest of its identity, and how it was cut and resumed.
+    finished the run; ``windows`` counts the model windows of that process: ``read``, and ``from_cache`` of them.
+    ``run`` has the id of the run, the digest of its identity, and how it was cut and resumed.
     """
     finished = datetime.now(UTC)
     return {
@@ -136,6 +138,7 @@ def make_manifest(
         "run": dict(run),
         "pipeline": dict(pipeline),
         "notes": counts.to_json(),
+        "windows": {"read": 0, "from_cache": 0, **windows},
         "started": started.isoformat(timespec="seconds"),
         "finished": finished.isoformat(timespec="seconds"),
         "seconds": round((finished - started).total_seconds(), 3),

@@ -9,7 +9,7 @@ A worker that has grown beyond its share of the memory is replaced between two j
 
 import multiprocessing
 import select
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -51,6 +51,7 @@ class InProcess:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._past_seconds: list[Mapping[str, float]] = []  # of closed pipelines
+        self._past_counts: Counter[str] = Counter()  # model windows of closed pipelines
         self._load()
 
     def __enter__(self) -> Self:
@@ -74,6 +75,10 @@ class InProcess:
         """Return the seconds spent in each stage."""
         return total([*self._past_seconds, self._pipeline.stage_seconds])
 
+    def window_counts(self) -> dict[str, int]:
+        """Return how many model windows were read, and how many of them came from the cache."""
+        return dict(self._past_counts + Counter(self._pipeline.window_counts))
+
     def _load(self) -> None:
         self._pipeline = load_pipeline(self._work.settings, key=self._work.key, records=self._work.records)
 
@@ -84,6 +89,7 @@ class InProcess:
             if self._pipeline.fault is None:
                 return outcomes
             self._past_seconds.append(self._pipeline.stage_seconds)
+            self._past_counts.update(self._pipeline.window_counts)
             description = self._pipeline.describe()
             self._pipeline.close()
             self._load()
@@ -146,6 +152,7 @@ class WorkerPool:
         self._jobs: deque[_Job] = deque()
         self._description: dict[str, object] | None = None
         self._past_seconds: list[Mapping[str, float]] = []  # of workers that have ended
+        self._past_counts: Counter[str] = Counter()  # model windows of workers that have ended
         self._failed_starts = 0  # in a row, since the last worker that became ready
         self._next_start_s = 0.0
 
@@ -206,6 +213,10 @@ class WorkerPool:
     def stage_seconds(self) -> dict[str, float]:
         """Return the seconds spent in each stage, summed over all workers, without unreported time of dead workers."""
         return total([*self._past_seconds, *(worker.stage_seconds for worker in self._workers)])
+
+    def window_counts(self) -> dict[str, int]:
+        """Return how many model windows were read, and how many of them came from the cache, over all workers."""
+        return dict(sum((Counter(worker.window_counts) for worker in self._workers), self._past_counts))
 
     def _assign(self) -> None:
         """Give a job to every free worker, and start workers while jobs are left."""
@@ -269,6 +280,7 @@ class WorkerPool:
         elif isinstance(message, Answer) and worker.job:
             job, worker.job = worker.job, None
             worker.stage_seconds = message.stage_seconds
+            worker.window_counts = message.window_counts
             self._watchdog.learn(worker.watch, job.chars)
             for index, outcome in zip(job.indexes, message.outcomes, strict=True):
                 job.task.outcomes[index] = outcome
@@ -312,6 +324,7 @@ class WorkerPool:
         """
         self._workers.remove(worker)
         self._past_seconds.append(worker.stage_seconds)
+        self._past_counts.update(worker.window_counts)
         ended = worker.end(grace_s)
         if not worker.is_ready:
             self._count_failed_start(fault or f"{ended} while loading", error)

@@ -56,19 +56,27 @@ def load_key(path: Path | str, *, allow_shared: bool = False) -> bytes:
         raise SettingsError(f"no key file {path}; make one with `deid key new {path}`") from None
     except OSError as error:
         raise SettingsError(f"cannot read key file {path}: {error.strerror}") from error
+    return parse_key(content, f"key file {path}")
+
+
+def parse_key(content: bytes, place: str) -> bytes:
+    """Return the key in ``content``, as `deid key new` writes it. Messages name its ``place`` and never quote it.
+
+    Raises SettingsError for anything but 64 hexadecimal digits, and for a key that is obviously not random.
+    """
     digits = content.strip()
     if len(digits) != 2 * KEY_BYTES:
         more = "at least " if len(content) > 2 * KEY_BYTES + 2 else ""
         raise SettingsError(
-            f"key file {path} holds {more}{len(digits)} characters; "
+            f"{place} holds {more}{len(digits)} characters; "
             f"expected {2 * KEY_BYTES} hexadecimal digits as written by `deid key new`"
         )
     try:
         key = bytes.fromhex(digits.decode("ascii"))
     except ValueError:  # includes UnicodeDecodeError
         raise SettingsError(
-            f"key file {path} holds something else than hexadecimal digits; make a key with `deid key new`"
+            f"{place} holds something else than hexadecimal digits; make a key with `deid key new`"
         ) from None
     if is_guessable(key):
-        raise SettingsError(f"the key in {path} is not random, so others can guess it; make one with `deid key new`")
+        raise SettingsError(f"the key in {place} is not random, so others can guess it; make one with `deid key new`")
     return key

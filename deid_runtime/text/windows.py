@@ -77,9 +77,17 @@ class WordEncoder:
 
 
 def make_windows(
-    text: str, sentences: Sequence[Sentence], encoder: WordEncoder, *, window_tokens: int = WINDOW_TOKENS
+    text: str,
+    sentences: Sequence[Sentence],
+    encoder: WordEncoder,
+    *,
+    window_tokens: int = WINDOW_TOKENS,
+    end_at_blank_lines: bool = False,
 ) -> Iterator[Window]:
     """Yield the windows of the given sentences of one note, in order. Every word is in at least one window.
+
+    With ``end_at_blank_lines`` a window ends where a blank line follows. Then the windows of a block between blank
+    lines depend on this block alone: a copied block has the same windows in every note.
 
     Context sentences (``is_known``) stay in the windows, so that the scores of the other sentences do not depend on
     which sentences are known-clean. Their words are not scored. A window of only context sentences is left out.
@@ -109,7 +117,8 @@ def make_windows(
         if not ids:
             continue
         separator = _separator(text, packer.last_end, starts[0], encoder)
-        if packer.size + size + (separator is not None) > room:
+        is_new_block = end_at_blank_lines and separator == encoder.blank_line
+        if is_new_block or packer.size + size + (separator is not None) > room:
             yield from packer.take()
             separator = None
         if size <= room:

@@ -55,7 +55,7 @@ def two_servers(serving):
 def test_all_addresses_of_a_name_are_used(known, serving, asking_name, texts, sentences, expected, is_streaming):
     with (
         two_servers(serving) as (first, second),
-        asking_name(first.port, is_streaming=is_streaming).connect(Settings()) as tagger,
+        asking_name(first.port, is_streaming=is_streaming).connect(Settings(window_cache_bytes=0)) as tagger,
     ):
         assert tagger(texts, sentences) == expected["fast"]
         assert first.asked
@@ -63,7 +63,10 @@ def test_all_addresses_of_a_name_are_used(known, serving, asking_name, texts, se
 
 
 def test_one_address_stands_in_for_another(known, serving, asking_name, texts, sentences, expected):
-    with two_servers(serving) as (first, second), asking_name(first.port).connect(Settings()) as tagger:
+    with (
+        two_servers(serving) as (first, second),
+        asking_name(first.port).connect(Settings(window_cache_bytes=0)) as tagger,
+    ):
         for gone, left in ((first, second), (second, first)):
             gone.stop()
             left.asked.clear()
@@ -87,7 +90,7 @@ def test_a_server_that_comes_is_found_and_one_that_goes_is_asked_no_more(
     with (
         two_servers(serving) as (first, second),
         serving(host="127.0.0.3", port=first.port) as third,
-        asking_name(first.port).connect(Settings()) as tagger,
+        asking_name(first.port).connect(Settings(window_cache_bytes=0)) as tagger,
     ):
         assert tagger(texts, sentences) == expected["fast"]
         assert not third.asked
@@ -107,14 +110,14 @@ def test_a_server_of_other_models_behind_a_name_is_refused_by_its_address(known,
     with two_servers(serving) as (first, second):
         second.parameters["graph_sha256"] = "0" * 64
         with pytest.raises(ModelError, match=rf"{NAME}:{first.port} \(127\.0\.0\.2\): graph_sha256"):
-            asking_name(first.port).connect(Settings())
+            asking_name(first.port).connect(Settings(window_cache_bytes=0))
 
 
 def test_a_name_that_is_not_known_is_told(known, asking_name):
     known[NAME] = []
 
     with pytest.raises(ModelError, match=rf"no server answers.*{NAME}:8001"):
-        asking_name(8001, connect_seconds=0.3).connect(Settings())
+        asking_name(8001, connect_seconds=0.3).connect(Settings(window_cache_bytes=0))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.client import fault_server as faults
 from tests.client.fault_server import FaultServer
 from tests.client.relay import Relay
 
-SETTINGS = Settings()
+SETTINGS = Settings(window_cache_bytes=0)
 STREAMS = [pytest.param(False, id="unary"), pytest.param(True, id="stream")]
 
 

@@ -27,12 +27,12 @@ def pipeline(models):
 
     class Kept:
         def __enter__(self):
-            return embedded(models, Settings())
+            return embedded(models, Settings(window_cache_bytes=0))
 
         def __exit__(self, *details):
             pass
 
-    with load_pipeline(Settings(server=Embedded()), key=KEY, records={}) as loaded:
+    with load_pipeline(Settings(window_cache_bytes=0, server=Embedded()), key=KEY, records={}) as loaded:
         yield loaded
 
 
@@ -94,7 +94,7 @@ def test_a_pipeline_that_ran_out_of_memory_is_replaced(client, pipeline, notes):
 
 def test_a_note_that_fails_comes_as_a_value_and_alone(client, pipeline, notes, models):
     server, loaded = client
-    server.refused_token = int(embedded(models, Settings())._encoder.encode("Priya")[0][0])
+    server.refused_token = int(embedded(models, Settings(window_cache_bytes=0))._encoder.encode("Priya")[0][0])
     try:
         outcomes = [outcome for _, outcome in SyncDeidClient(loaded).detect(notes)]
     finally:

@@ -34,7 +34,7 @@ def source(tmp_path_factory, notes):
 @pytest.fixture(scope="module")
 def embedded_bytes(source, tmp_path_factory):
     out = tmp_path_factory.mktemp("embedded") / "out.jsonl"
-    deidentify_files([source], out, Settings(), RunOptions(quiet=True), key=KEY)
+    deidentify_files([source], out, Settings(window_cache_bytes=0), RunOptions(quiet=True), key=KEY)
     return out.read_bytes()
 
 
@@ -45,7 +45,7 @@ def test_the_bytes_are_those_of_the_embedded_engine_though_the_server_dies(
     with FaultServer(
         models, faults=(*[None] * 3, faults.die(0.3), *[None] * 5, faults.half, faults.die(0.1))
     ) as server:
-        settings = Settings(server=asking(server, request_tokens=1024))
+        settings = Settings(window_cache_bytes=0, server=asking(server, request_tokens=1024))
         summary = deidentify_files([source], out, settings, RunOptions(quiet=True, batch_size=8, workers=2), key=KEY)
 
     assert summary.counts.quarantined.total() == 0
@@ -63,7 +63,7 @@ def test_every_note_is_written_or_quarantined_when_the_server_is_lost(models, as
 
     out = tmp_path / "out.jsonl"
     with FaultServer(models, faults=(*[None] * 8, lost)) as server:
-        settings = Settings(server=asking(server, request_tokens=1024, batch_seconds=0.5))
+        settings = Settings(window_cache_bytes=0, server=asking(server, request_tokens=1024, batch_seconds=0.5))
         summary = deidentify_files([source], out, settings, RunOptions(quiet=True, batch_size=4), key=KEY)
 
     written = out.read_bytes().splitlines()
@@ -81,10 +81,10 @@ def test_whole_patients_are_served_as_without_a_server(models, asking, source, t
     rows = sorted(read_rows(source), key=lambda row: row["patient"])
     by_patient.write_text("".join(json.dumps(row) + "\n" for row in rows))
     options = RunOptions(quiet=True, whole_patients=True)
-    deidentify_files([by_patient], tmp_path / "embedded.jsonl", Settings(), options, key=KEY)
+    deidentify_files([by_patient], tmp_path / "embedded.jsonl", Settings(window_cache_bytes=0), options, key=KEY)
 
     with FaultServer(models) as server:
-        settings = Settings(server=asking(server))
+        settings = Settings(window_cache_bytes=0, server=asking(server))
         summary = deidentify_files([by_patient], tmp_path / "out.jsonl", settings, options, key=KEY)
 
     assert summary.counts.quarantined.total() == 0

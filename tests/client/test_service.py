@@ -12,7 +12,7 @@ from deid_runtime.settings import Settings
 from tests.client import fault_server as faults
 from tests.client.fault_server import FaultServer, abort
 
-SETTINGS = Settings()
+SETTINGS = Settings(window_cache_bytes=0)
 
 
 def test_every_status_of_grpc_has_a_verdict():

@@ -13,7 +13,7 @@ from tests.client import fault_server as faults
 from tests.client.conftest import embedded
 from tests.client.fault_server import FaultServer, abort
 
-SETTINGS = Settings()
+SETTINGS = Settings(window_cache_bytes=0)
 STREAMS = [pytest.param(False, id="unary"), pytest.param(True, id="stream")]
 WAIT_S = 60
 
@@ -240,6 +240,9 @@ def test_a_server_that_comes_back_with_wrong_answers_is_not_asked(models, asking
     ],
 )
 def test_every_model_of_a_route_is_probed(models, asking, route, profile, asked):
-    with FaultServer(models) as server, asking(server, route=route).connect(Settings(profile=profile)):
+    with (
+        FaultServer(models) as server,
+        asking(server, route=route).connect(Settings(profile=profile, window_cache_bytes=0)),
+    ):
         assert set(server.probed) == asked
         assert not server.asked

@@ -10,7 +10,7 @@ from deid_runtime.settings import Settings
 from tests.client import fault_server as faults
 from tests.client.fault_server import FaultServer, abort
 
-SETTINGS = Settings()
+SETTINGS = Settings(window_cache_bytes=0)
 STREAMS = [pytest.param(False, id="unary"), pytest.param(True, id="stream")]
 
 
@@ -32,7 +32,9 @@ def test_answers_are_those_of_the_embedded_engine(
 ):
     with (
         FaultServer(models) as server,
-        asking(server, route=route, is_streaming=is_streaming).connect(Settings(profile=profile)) as tagger,
+        asking(server, route=route, is_streaming=is_streaming).connect(
+            Settings(profile=profile, window_cache_bytes=0)
+        ) as tagger,
     ):
         assert tagger(texts, sentences) == expected[profile]
         assert tagger(texts, sentences) == expected[profile]

@@ -31,7 +31,7 @@ def test_mutual_tls_and_a_header(server, certificate, asking, texts, sentences, 
     tls = Tls(roots=chain, certificate=chain, key=key)
     server.metadata.clear()
 
-    with asking(server, tls=tls, authorization="Bearer 9f2c").connect(Settings()) as tagger:
+    with asking(server, tls=tls, authorization="Bearer 9f2c").connect(Settings(window_cache_bytes=0)) as tagger:
         assert tagger(texts, sentences) == expected["fast"]
 
     assert {each["authorization"] for each in server.metadata} == {"Bearer 9f2c"}
@@ -44,7 +44,7 @@ def test_a_private_key_that_others_can_read_is_refused(server, certificate, aski
     shared.chmod(0o640)
 
     with pytest.raises(SettingsError, match=r"key\.pem.*chmod 600"):
-        asking(server, tls=Tls(roots=chain, certificate=chain, key=shared)).connect(Settings())
+        asking(server, tls=Tls(roots=chain, certificate=chain, key=shared)).connect(Settings(window_cache_bytes=0))
 
 
 @pytest.mark.parametrize("kind", ["no-tls", "unknown-authority", "no-client-certificate"])
@@ -54,7 +54,7 @@ def test_who_is_not_trusted_gets_nowhere(server, certificate, asking, kind):
     server.asked.clear()
 
     with pytest.raises(ModelError, match=server.address):
-        asking(server, tls=tls, connect_seconds=0.5).connect(Settings())
+        asking(server, tls=tls, connect_seconds=0.5).connect(Settings(window_cache_bytes=0))
     assert not server.asked
 
 
@@ -63,7 +63,7 @@ def test_servers_behind_a_name_show_the_certificate_of_the_name(models, known, t
     credentials = grpc.ssl_server_credentials([(key.read_bytes(), chain.read_bytes())])
     with FaultServer(models, credentials=credentials) as server:
         settings = TritonServer(endpoints=(f"{NAME}:{server.port}",), tls=Tls(roots=chain), request_tokens=256)
-        with settings.connect(Settings()) as tagger:
+        with settings.connect(Settings(window_cache_bytes=0)) as tagger:
             assert tagger(texts, sentences) == expected["fast"]
 
 
@@ -74,7 +74,10 @@ def test_a_header_whose_file_is_being_replaced_goes_on_being_sent(
     file.touch(mode=0o600)
     file.write_text("Bearer 9f2c")
     monkeypatch.setattr(endpoint, "_HEADER_SECONDS", 0.0)
-    with FaultServer(models) as server, asking(server, authorization_file=file).connect(Settings()) as tagger:
+    with (
+        FaultServer(models) as server,
+        asking(server, authorization_file=file).connect(Settings(window_cache_bytes=0)) as tagger,
+    ):
         file.unlink()
         assert tagger(texts, sentences) == expected["fast"]
         assert server.metadata[-1]["authorization"] == "Bearer 9f2c"
@@ -97,7 +100,7 @@ def test_an_old_server_on_another_machine_is_warned_of_once(models, known, tmp_p
     ):
         server.version = other.version = version
         settings = TritonServer(endpoints=(f"{NAME}:{server.port}",), tls=Tls(roots=chain))
-        with settings.connect(Settings()):
+        with settings.connect(Settings(window_cache_bytes=0)):
             pass
 
     said = [record.getMessage() for record in caplog.records]
@@ -113,5 +116,5 @@ def test_an_old_server_on_another_machine_is_warned_of_once(models, known, tmp_p
 def test_an_old_server_on_this_machine_is_as_good_as_any(models, asking, caplog):
     with FaultServer(models) as server:
         server.version = "2.51.0"
-        with asking(server).connect(Settings()):
+        with asking(server).connect(Settings(window_cache_bytes=0)):
             assert caplog.records == []

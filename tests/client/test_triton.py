@@ -52,7 +52,7 @@ def sample_texts():
     ],
 )
 def test_answers_are_those_of_the_embedded_engine(triton, models, sample_texts, profile, changes):
-    settings = Settings(profile=profile)
+    settings = Settings(profile=profile, window_cache_bytes=0)
     texts = sample_texts if profile == "fast" else sample_texts[:8]
     sentences = [split_sentences(text) for text in texts]
     expected = embedded(models, settings)(texts, sentences)
@@ -76,7 +76,7 @@ def test_a_server_killed_on_the_way_costs_no_note(served_folder, models, sample_
     texts = [f"{number}. {sample_texts[number % 8]}" for number in range(40)]
     sentences = [split_sentences(text) for text in texts]
     notes = [Note(f"n{number}", text, f"p{number % 7}") for number, text in enumerate(texts)]
-    expected = embedded(models, Settings())(texts, sentences)
+    expected = embedded(models, Settings(window_cache_bytes=0))(texts, sentences)
 
     with supervised(served_folder.options(), RestartPolicy(first_delay_s=0.1)) as running:
         server = TritonServer(
@@ -86,7 +86,7 @@ def test_a_server_killed_on_the_way_costs_no_note(served_folder, models, sample_
             call_seconds=60.0,
             batch_seconds=300.0,  # a busy machine needs long to start a server
         )
-        with server.connect(Settings()) as tagger:
+        with server.connect(Settings(window_cache_bytes=0)) as tagger:
             found = tagger(texts[:10], sentences[:10])
             killer = threading.Timer(0.2, lambda: os.kill(running.server.pid, signal.SIGKILL))
             killer.start()
@@ -170,7 +170,7 @@ def test_a_model_whose_process_is_stopped_costs_one_deadline_for_all_notes(serve
 def test_a_full_queue_turns_requests_down_and_none_is_lost(tmp_path, models, sample_texts, is_streaming):
     texts = sample_texts[:4]
     sentences = [split_sentences(text) for text in texts]
-    expected = embedded(models, Settings())(texts, sentences)
+    expected = embedded(models, Settings(window_cache_bytes=0))(texts, sentences)
     folder = ServedFolder(tmp_path / "repository", tmp_path)
     with repository_folder(models.manifest, folder.repository):
         graph = models.manifest.graphs["v0"]
@@ -183,7 +183,7 @@ def test_a_full_queue_turns_requests_down_and_none_is_lost(tmp_path, models, sam
         settings = TritonServer(
             endpoints=(server.options.grpc,), is_streaming=is_streaming, request_tokens=1, requests_in_flight=12
         )
-        with load_tagger(Settings(), settings, metrics) as tagger:
+        with load_tagger(Settings(window_cache_bytes=0), settings, metrics) as tagger:
             assert tagger(texts, sentences) == expected
 
     def count(status):
