@@ -13,7 +13,7 @@ from deid_runtime.cli.exits import reported
 @cloup.argument("notes", metavar="NOTES...", nargs=-1, required=True, type=cli_options.EXISTING)
 @cli_options.section(
     cli_options.INPUT,
-    click.option("--format", "format_name", help="Format of all NOTES. Default: by the names of the files."),
+    click.option("--format", help="Format of all NOTES. Default: by the names of the files."),
     click.option("--id-column", default="id", show_default=True, help="Column with the id of a note."),
     click.option("--text-column", default="text", show_default=True, help="Column with the text."),
     click.option("--patient-column", default="patient", show_default=True, help="Column with the id of the patient."),
@@ -58,7 +58,7 @@ def sample(
     notes_per_patient: int,
     confidence: float,
     seed: int | None,
-    format_name: str | None,
+    format: str | None,
     id_column: str,
     text_column: str,
     patient_column: str,
@@ -79,7 +79,7 @@ def sample(
     options = ReadOptions(
         id_column=id_column, text_column=text_column, patient_column=patient_column, type_column=type_column
     )
-    release = read_release(notes, options, format_name)
+    release = read_release(notes, options, format)
     drawn = draw_sample(
         release,
         draws=draws,

@@ -29,9 +29,9 @@ def _run_inputs(command: Any) -> Any:
         cli_options.allow_shared_key(),
         click.option("--patients", type=cli_options.FILE, help="The patient records of the run."),
         click.option("--offsets", type=cli_options.FILE, help="The table of date shifts of the run."),
-        click.option("--id-column", default="id", show_default=True),
-        click.option("--text-column", default="text", show_default=True),
-        click.option("--patient-column", default="patient", show_default=True),
+        click.option("--id-column", default="id", show_default=True, help="Column with the note id."),
+        click.option("--text-column", default="text", show_default=True, help="Column with the text."),
+        click.option("--patient-column", default="patient", show_default=True, help="Column with the patient id."),
         cli_options.models(),
         cli_options.site_lists(),
     )(command)
@@ -105,7 +105,7 @@ def make(
 @cloup.argument("folder", metavar="FOLDER", type=cli_options.FOLDER)
 @click.option("--signer", type=cli_options.FILE, required=True, help="Public key of whoever made the bundle.")
 @click.option("--out", type=cli_options.EXISTING, help="Compare this output too.")
-@click.option("--input", "inputs", type=cli_options.EXISTING, multiple=True, help="Compare these inputs too.")
+@click.option("--inputs", type=cli_options.EXISTING, multiple=True, help="Compare these inputs too.")
 @reported
 def verify_(folder: Path, signer: Path, out: Path | None, inputs: tuple[Path, ...]) -> None:
     """Check the signature of a bundle, and that its page, and OUT and the inputs if given, are those of the run.

@@ -216,7 +216,8 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 def test_every_command_and_option_has_help() -> None:
     assert {name for name, _ in commands()} == {
-        "run", "detect", "evaluate", "audit", "audit parrot", "bundle", "bundle make", "bundle verify", "check",
+        "run", "detect", "evaluate", "audit", "audit bound", "audit parrot", "audit sample", "evaluate agreement",
+        "evaluate forms", "evaluate tune", "bundle", "bundle make", "bundle verify", "check",
         "completion", "config", "config check", "config show",
         "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "demo", "jobs", "jobs status", "review",
         "review create", "review export", "review open", "key", "key new", "key pair",
@@ -245,7 +246,7 @@ def test_every_command_and_option_has_help() -> None:
             ],
         ),
         ("detect", ["Input:", "Output:", "Finding:", "Server:", "Speed:", "Resuming and progress:", "Other options:"]),
-        ("evaluate", ["Input:", "Output:", "Other options:"]),
+        ("evaluate", ["Input:", "Output:", "Other options:", "Commands:"]),
         ("serve", ["Service:", "Network:", "Finding:", "Surrogates:", "Speed:", "Other options:"]),
     ],
 )

@@ -11,7 +11,7 @@ from deid_runtime.release.bundle import key_id, safe_harbor_categories
 
 NOTES = [
     {"id": "n1", "patient": "p1", "text": "Patient: Rosalind Achterberg\nMRN: 4471902\nSeen on 03/14/2024 for cough."},
-    {"id": "n2", "patient": "p1", "text": "Achterberg denies chest pain. Creatinine 2.1, no fever."},
+    {"id": "n2", "patient": "p1", "text": "Achterberg denies chest pain. She moved here from Tarrytown."},
 ]
 
 
@@ -69,7 +69,7 @@ def test_changed_and_added_notes_fail(run: Path, tmp_path: Path) -> None:
 def test_what_a_run_without_models_left_is_found(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "weak.jsonl"
     deid("run", run / "notes.jsonl", "-o", out, "--key", run / "key", "--no-models", "--workers", 1, "--quiet")
-    assert "Achterberg denies" in out.read_text()
+    assert "Tarrytown" in out.read_text()
 
     done = look(run, out, "--gate")
 
@@ -102,7 +102,7 @@ def test_a_bundle_is_signed_and_each_change_is_seen(run: Path, tmp_path: Path) -
 
     def verified() -> Result:
         return deid(
-            "bundle", "verify", bundle, "--signer", run / "sign.pub", "--out", run / "out.jsonl", "--input",
+            "bundle", "verify", bundle, "--signer", run / "sign.pub", "--out", run / "out.jsonl", "--inputs",
             run / "notes.jsonl",
         )  # fmt: skip
 
