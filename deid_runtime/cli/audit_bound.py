@@ -58,7 +58,7 @@ def sample(
     notes_per_patient: int,
     confidence: float,
     seed: int | None,
-    format: str | None,
+    format: str | None,  # noqa: A002 - the name of the option
     id_column: str,
     text_column: str,
     patient_column: str,

@@ -14,8 +14,11 @@ from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.numbers import ORDINAL_WORDS, ordinal, ordinal_ending
+from deid_runtime.lexicon.word_codes import load_lexicon
 from deid_runtime.surrogates.clinical import clinical_initials
+from deid_runtime.surrogates.coined import coin
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
+from deid_runtime.surrogates.gazetteer import places
 from deid_runtime.surrogates.kind_words import (
     HEADS,
     SKIPPED,
@@ -340,6 +343,8 @@ def _phrase(
     previous = next((token.lower() for token in reversed(before) if token[0].isalpha()), "")
     if previous in ("st", "saint", "ste", "san", "santa", "sainte", "st."):
         return [pick_first(phrases().saints, "saint") + ending]
+    if len(words) == 1 and kind != "place" and (new := _new_word(patient, last.removesuffix(ending), attempt)):
+        return [new + ending]
     if kind == "street" and len(words) == 1:
         return [pick_first(listed.streets, "name") + ending]
     if len(words) == 1:
@@ -350,9 +355,17 @@ def _phrase(
         else:
             options = names().pools["english", ""] if is_person else listed.singles
         return [pick_first(options, "single") + ending]
-    first = pick_first(listed.firsts, "first")
+    first = _new_word(patient, words[0], attempt) or pick_first(listed.firsts, "first")
     feature = pick(listed.features, "feature", lambda drawn: drawn == first or normal_form(drawn) in own)
     return [first, *_middle(patient, kind, words, form, attempt), feature + ending]
+
+
+def _new_word(patient: Patient, word: str, attempt: int) -> str:
+    """Return a new name for a word in no list, as for people (:mod:`~deid_runtime.surrogates.coined`), else empty."""
+    form = normal_form(word)
+    if form in load_lexicon() or names().listed(form) is not None or form in places().areas_of_town:
+        return ""
+    return coin(patient.keyed, ("english", ""), form, attempt)
 
 
 def _ending(word: str) -> str:
