@@ -2,7 +2,7 @@
 
 A state has one surrogate per patient, in the same country. The surrogate of a town lies in the surrogate of its state.
 The state of a town is the one beside it in the note, else the one in the gazetteer, else the one in the patient's
-record. A town in no list goes to a town of the country of the note's locale.
+record. A town in no list lies in the country of the note's locale; where people speak English it gets a new name.
 """
 
 import re
@@ -12,7 +12,9 @@ from functools import lru_cache
 from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.lexicon.word_codes import load_lexicon
 from deid_runtime.surrogates.areas import any_area, area_for, known_area, known_areas, replace_state, towns_of
+from deid_runtime.surrogates.coined import coin
 from deid_runtime.surrogates.countries import country_for, known_country, own_locale
 from deid_runtime.surrogates.forms import changed, normal_form
 from deid_runtime.surrogates.gazetteer import COUNTRY_OF, Area, Town, is_offered, places, world_towns
@@ -21,6 +23,7 @@ from deid_runtime.surrogates.patient import Patient, first_free
 _COUNTY: Final = re.compile(
     r"^(county of |co\.? |county )?(.*?)( county| co\.?| parish| borough| township| twp\.?)?$", re.I
 )
+_ENGLISH: Final = frozenset({"US", "GB", "IE", "CA", "AU", "NZ"})  # locales whose towns have English names
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _LONGEST_NAME_CHARS: Final = 160
 _LONGEST_SHAPED_CHARS: Final = 80
@@ -58,11 +61,16 @@ def replace_city(
     words, is_plain = len(name.split()), _is_plain(name)
     wider = target if target.locale == "other" else _Home(locale=target.locale)
 
+    def new_town(attempt: int) -> str:
+        # As for people in no list: a listed town for every other one would tell the real ones that were missed.
+        is_new = words == 1 and home.locale in _ENGLISH and _is_in_no_list(form)
+        return coin(patient.keyed, ("english", ""), form, attempt) if is_new else ""
+
     def candidate(attempt: int) -> str:
         listed = _options(target if attempt < _IN_AREA_ATTEMPTS else wider, words, is_plain)
         place = _place_in(home, words, is_plain, form) if attempt == 0 and target is not wider else None
         if place is None:
-            picked = patient.keyed.pick(listed, f"town/{attempt}", form)
+            picked = new_town(attempt) or patient.keyed.pick(listed, f"town/{attempt}", form)
         else:
             # Towns of one area change places, so that two of them differ, whichever notes of the patient name them.
             picked = listed[patient.keyed.permute(place % len(listed), len(listed), target.purpose)]
@@ -70,6 +78,12 @@ def replace_city(
         return f"{shape[1] or ''}{town}{shape[3] or ''}" if shape else town
 
     return first_free(candidate, value, taken.union(used) if used else taken)
+
+
+def _is_in_no_list(form: str) -> bool:
+    known = places()
+    towns = (known.areas_of_town, known.country_of_town, world_towns()[0], load_lexicon())
+    return not any(form in listed for listed in towns)
 
 
 @dataclass(frozen=True, slots=True)
