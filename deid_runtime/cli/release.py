@@ -1,6 +1,7 @@
 """``deid check`` and ``deid bundle``: look at de-identified notes again, and show what a run did."""
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,39 @@ _INPUTS = cloup.argument("inputs", metavar="IN...", nargs=-1, required=True, typ
 _SIGNER = click.option(
     "--signing-key", type=cli_options.FILE, required=True, help="Private key, from `deid key signing-pair`."
 )
+
+
+def bundle_options(command: Any) -> Any:
+    """Give ``deid run`` the options that write a bundle of the run."""
+    return cli_options.section(
+        "Bundle",
+        click.option(
+            "--bundle",
+            type=cli_options.PATH,
+            help="New folder for a signed bundle of this run, as `deid bundle make` writes it. Needs --signing-key.",
+        ),
+        click.option(
+            "--signing-key", type=cli_options.FILE, help="Private key for --bundle, from `deid key signing-pair`."
+        ),
+    )(command)
+
+
+def check_bundle(bundle: Path | None, signing_key: Path | None) -> None:
+    """Raise SettingsError, before hours of work, when a bundle could not be written."""
+    if (bundle is None) != (signing_key is None):
+        raise SettingsError("a bundle needs a folder and a key to sign it: --bundle and --signing-key")
+    if bundle is not None and os.path.lexists(bundle):
+        raise SettingsError(f"{bundle}: exists; a bundle is never written over, choose another name")
+
+
+def write_bundle(
+    bundle: Path | None, signing_key: Path | None, inputs: tuple[Path, ...], out: Path, key: bytes | None
+) -> None:
+    """Write the bundle of a run that is done, if one is wanted. ``key`` is None for a key that is thrown away."""
+    from deid_runtime.release.bundle import make_bundle
+
+    if bundle is not None and signing_key is not None:
+        make_bundle(bundle, inputs, out, signing_key=signing_key, key=key, look=None)
 
 
 def _run_inputs(command: Any) -> Any:

@@ -1,18 +1,19 @@
 """``deid run`` and ``deid detect``: parse options, build settings, call one function."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
 from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.config import config_option
-from deid_runtime.cli.exits import ExitCode, ignore_stop_signals, reported
+from deid_runtime.cli.exits import ignore_stop_signals, reported
 from deid_runtime.cli.job_options import job_options, memory_option
+from deid_runtime.cli.release import bundle_options, check_bundle, write_bundle
 from deid_runtime.cli.remote import server_options, server_settings
+from deid_runtime.cli.run_end import conclude
 from deid_runtime.cli.surrogates import (
     check_safe_harbor,
     crosswalk_options,
@@ -26,7 +27,7 @@ from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, R
 from deid_runtime.system.cores import cores
 
 if TYPE_CHECKING:
-    from deid_runtime.run.job import RunOptions, Summary
+    from deid_runtime.run.job import RunOptions
 
 _FORMATS = ("jsonl", "csv", "parquet", "txt", "i2b2", "brat")
 
@@ -161,6 +162,7 @@ _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warn
     rewriting_options(),
     run_surrogate_options,
 )
+@bundle_options
 @server_options
 @_SPEED_OPTIONS
 @job_options
@@ -214,6 +216,8 @@ def run(
         operator=operator, date_shift_days=date_shift, date_shift_whole_weeks=date_shift_weeks, **options
     )
     to_crosswalk = crosswalk_options(crosswalk, crosswalk_key)
+    check_bundle(options["bundle"], options["signing_key"])
+    secret = load_key(key, allow_shared=options["allow_shared_key"]) if key else new_key()
     summary = deidentify_files(
         inputs,
         out,
@@ -223,13 +227,14 @@ def run(
             can_resume=key is not None,  # a key that is thrown away ends with this process
             **to_crosswalk,
         ),
-        key=load_key(key, allow_shared=options["allow_shared_key"]) if key else new_key(),
+        key=secret,
         records=_records(patients),
     )
     ignore_stop_signals()
+    write_bundle(options["bundle"], options["signing_key"], inputs, out, secret if key else None)
     if options["whole_patients"]:
         warn_of_patients(summary.counts)
-    _conclude(summary, "written", has_records=patients is not None, quiet=options["quiet"])
+    conclude(summary, "written", has_records=patients is not None, quiet=options["quiet"])
 
 
 @cloup.command()
@@ -261,7 +266,7 @@ def detect(inputs: tuple[Path, ...], out: Path, patients: Path | None, **options
     settings = _settings(**options)
     summary = detect_files(inputs, out, settings, _run_options(**options), records=_records(patients))
     ignore_stop_signals()
-    _conclude(summary, "searched", has_records=patients is not None, quiet=options["quiet"])
+    conclude(summary, "searched", has_records=patients is not None, quiet=options["quiet"])
 
 
 def _settings(
@@ -376,26 +381,3 @@ def _records(patients: Path | None) -> Any:
     from deid_runtime.records.patients import read_patients
 
     return read_patients(patients) if patients else {}
-
-
-def _conclude(summary: "Summary", verb: Literal["written", "searched"], *, has_records: bool, quiet: bool) -> None:
-    """Print the result of the run, and exit with 1 when notes were held back."""
-    counts = summary.counts
-    held_back = counts.quarantined.total()
-    if has_records and counts.read and not counts.with_record:
-        click.echo(
-            "deid: WARNING: no note belongs to a patient of --patients; are --patient-column and the ids right?",
-            err=True,
-        )
-    if summary.special_files:
-        click.echo(
-            f"deid: NOTICE: {summary.special_files:,} pipes, sockets or devices in the input folders were not read",
-            err=True,
-        )
-    if summary.is_done_before:
-        click.echo("deid: an earlier run has finished this output; nothing was done", err=True)
-    if not quiet:
-        click.echo(f"{counts.written:,} notes {verb}, {held_back:,} quarantined; see {summary.manifest}", err=True)
-    if held_back:
-        click.echo(f"deid: {held_back:,} notes were held back: {summary.quarantine}", err=True)
-        sys.exit(ExitCode.HELD_BACK)

@@ -23,6 +23,7 @@ _BATCH_NOTES: Final = 32
 #: Fields of the settings that the manifest of a run has under the same name.
 _FROM_MANIFEST: Final = (
     "profile", "operator", "date_shift_days", "date_shift_whole_weeks", "dates", "safe_harbor", "hold_back_unreadable",
+    "window_borders",
 )  # fmt: skip
 
 
@@ -77,7 +78,7 @@ def settings_of_run(out: Path, given: Settings) -> tuple[Settings, dict[str, Any
         use_models=models is not None,
         engine=models["engine"] if models else "auto",
         precision=models["precision"] if models else "float32",
-        thresholds=run["thresholds"],
+        thresholds=models["thresholds"] if models else run["thresholds"],  # those of --recall high, too
         inclusion=given.inclusion,
         templates=given.templates,
         offsets=given.offsets,

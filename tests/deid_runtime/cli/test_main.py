@@ -239,6 +239,7 @@ def test_every_command_and_option_has_help() -> None:
                 "Output:",
                 "Finding:",
                 "Surrogates:",
+                "Bundle:",
                 "Server:",
                 "Speed:",
                 "Resuming and progress:",

@@ -131,6 +131,20 @@ def test_a_bundle_is_signed_and_each_change_is_seen(run: Path, tmp_path: Path) -
     assert verified().exit_code == 1
 
 
+def test_a_run_writes_its_own_bundle(run: Path, tmp_path: Path) -> None:
+    arguments = ("run", run / "notes.jsonl", "-o", tmp_path / "out.jsonl", "--key", run / "key", "--no-models")
+    bundle = tmp_path / "bundle"
+
+    done = deid(*arguments, "--workers", 1, "--quiet", "--bundle", bundle, "--signing-key", run / "sign")
+    without_key = deid(*arguments, "--overwrite", "--bundle", tmp_path / "other")
+    again = deid(*arguments, "--overwrite", "--bundle", bundle, "--signing-key", run / "sign")
+
+    assert done.exit_code == 0, done.output
+    verified = deid("bundle", "verify", bundle, "--signer", run / "sign.pub", "--out", tmp_path / "out.jsonl")
+    assert verified.exit_code == 0, verified.output
+    assert without_key.exit_code == again.exit_code == 2
+
+
 def test_every_label_is_in_one_safe_harbor_category_but_countries_and_states() -> None:
     from deid_runtime.labels import LABELS
 
