@@ -30,4 +30,5 @@ echo "== mypy"
 echo "== documentation"
 bash scripts/docs.sh
 echo "== pytest"
-"$bin/python" -m pytest "$@"
+# A file of tests stays in one process: its tests share servers and browsers.
+"$bin/python" -m pytest --numprocesses 2 --dist loadfile "$@"
