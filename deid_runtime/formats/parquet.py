@@ -135,10 +135,24 @@ def _row(batch: "pyarrow.RecordBatch", limit_bytes: int) -> dict[str, Any] | str
         return f"the row has {size} bytes; the limit is {limit_bytes}; split the note"
     try:
         [row] = batch.to_pylist()
+        row = {name: _of_python(value) for name, value in row.items()}
     except (ValueError, OverflowError, KeyError):  # also for times and time zones that Python's datetime cannot hold
         return "a value is not UTF-8, or a time in odd nanoseconds; convert the source"
     found: dict[str, Any] = row
     return found
+
+
+def _of_python(value: Any) -> Any:
+    """Return ``value`` with the times of pandas, which pyarrow gives where pandas is installed, as those of Python.
+
+    Raises ValueError for odd nanoseconds, as pyarrow does without pandas.
+    """
+    if getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):
+        raise ValueError("odd nanoseconds")
+    for convert in ("to_pydatetime", "to_pytimedelta"):
+        if hasattr(value, convert):
+            return getattr(value, convert)()
+    return value
 
 
 def _bytes_of(column: "pyarrow.Array") -> int:
