@@ -71,7 +71,7 @@ def stays(word: str) -> bool:
 
 
 def form_faults(original: str, made: str) -> set[str]:
-    """Return in what a stand-in of a name is written otherwise: ``parts``, ``case``, ``kept`` words, ``initials``."""
+    """Return in what a surrogate of a name is written otherwise: ``parts``, ``case``, ``kept`` words, ``initials``."""
     spelled = SPELLED.fullmatch(original)
     if spelled:  # letter by letter: as many letters as the other name has
         return set() if (again := SPELLED.fullmatch(made)) and again[1] == spelled[1] else {"parts"}

@@ -8,9 +8,9 @@ share of what it applies to, and its checker is in ``surrogate_forms.py``, which
 surrogates:
 
 *names*: ``form``: words, punctuation, particles, suffixes, initials and letter case as in the original. ``gender`` and
-``culture``: of words whose role is plain and that the lists know, the stand-in is listed for that sex, for a culture
+``culture``: of words whose role is plain and that the lists know, the surrogate is listed for that sex, for a culture
 the original is listed for; where the record gives the patient's sex, that decides. ``initials``: two or three letters
-that are those of one full name of the note, and of no other of the patient, follow its stand-in.
+that are those of one full name of the note, and of no other of the patient, follow its surrogate.
 
 *dates*: ``form`` of full dates that exist; ``intervals``: full dates that moved by as many days as most of their
 patient's. Dates 90 years and more before the patient's latest have no part in it: they would tell an age over 89, and
@@ -232,7 +232,7 @@ def measure_initials(
         for value, made in names:
             letters = re.sub(r"[. ]", "", value)
             is_word = bare(letters) in mentioned or (len(letters) > 2 and bare(letters) in lists.family)
-            # A stand-in with the same letters cannot be followed: the originals would come again.
+            # A surrogate with the same letters cannot be followed: the originals would come again.
             is_told = len(of_patient[letters]) == 1 and letters in owners and letters not in owners[letters]
             if len(letters) in (2, 3) and letters.isupper() and not is_word and is_told:
                 is_kept = re.sub(r"[. ]", "", made) in owners[letters]
@@ -240,7 +240,7 @@ def measure_initials(
 
 
 def _owners(row: Replaced) -> dict[str, set[str]]:
-    """Return the initials of the full names of a note with those of their stand-ins; ``Smith, John`` is John Smith."""
+    """Return the initials of the full names of a note with those of their surrogates; ``Smith, John`` is John Smith."""
     owners: dict[str, set[str]] = defaultdict(set)
     for _, value, made in row.of(_NAMES):
         words, new = cut(value)[0], cut(made)[0]

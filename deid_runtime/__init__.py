@@ -1,4 +1,4 @@
-"""Find every identifier in clinical notes and put a plausible stand-in in its place.
+"""Find every identifier in clinical notes and put a plausible surrogate in its place.
 
 The names below are the library; everything else may change between minor versions.
 """

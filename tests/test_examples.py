@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 @pytest.fixture
 def dag(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return the names of the DAG file, read with a stand-in for the few names of Airflow that it takes."""
+    """Return the names of the DAG file, read with a surrogate for the few names of Airflow that it takes."""
 
     class FailError(Exception):
         pass

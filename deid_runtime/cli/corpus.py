@@ -44,7 +44,7 @@ def corpus() -> None:
     click.option(
         "--key",
         type=cli_options.FILE,
-        help="Key file, from `deid key new`. Whoever has it can tell which stand-in belongs to a guessed name: for a "
+        help="Key file, from `deid key new`. Whoever has it can tell which surrogate belongs to a guessed name: for a "
         "corpus to share, leave it out. Default: a random key, thrown away.",
     ),
     cli_options.allow_shared_key(),

@@ -21,7 +21,7 @@ def new_key_file(file: Path) -> None:
     """Write a new random key to FILE, readable by its owner only.
 
     Keep it as long as further notes of the same patients may come, apart from the output. Without it, later runs give
-    other stand-ins; with it, guesses at the originals can be checked.
+    other surrogates; with it, guesses at the originals can be checked.
     """
     from deid_runtime.surrogates import write_key
 

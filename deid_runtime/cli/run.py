@@ -48,7 +48,7 @@ _INPUT_OPTIONS = cli_options.section(
         default="patient",
         show_default=True,
         help="Column with the patient id. Without it every note is a patient of its own: the same person gets other "
-        "stand-ins in each note, dates move by other days, and --patients finds nothing.",
+        "surrogates in each note, dates move by other days, and --patients finds nothing.",
     ),
     click.option(
         "--patients",
@@ -155,8 +155,8 @@ _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warn
     click.option(
         "--key",
         type=cli_options.FILE,
-        help="Key file, from `deid key new`. The same key gives the same stand-ins in every run; whoever has it can "
-        "tell which stand-in belongs to a guessed name. Default: a random key, thrown away after the run.",
+        help="Key file, from `deid key new`. The same key gives the same surrogates in every run; whoever has it can "
+        "tell which surrogate belongs to a guessed name. Default: a random key, thrown away after the run.",
     ),
     cli_options.allow_shared_key(),
     rewriting_options(),
@@ -204,7 +204,8 @@ def run(
 
     if key is None:
         click.echo(
-            "deid: no --key: a random one is used and forgotten, so no other run will give the same stand-ins", err=True
+            "deid: no --key: a random one is used and forgotten, so no other run will give the same surrogates",
+            err=True,
         )
     check_safe_harbor(
         safe_harbor=options["safe_harbor"],

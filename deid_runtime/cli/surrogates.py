@@ -50,7 +50,7 @@ def rewriting_options(of: str = "") -> Callable[[_Command], _Command]:
     """Return the options that set how identifiers are replaced. The help of some begins with ``of``."""
     return cli_options.together(
         cli_options.operator(
-            f"{of}surrogate: a plausible stand-in, so that what was missed hides among them. tag: [PATIENT] and the "
+            f"{of}surrogate: a plausible surrogate, so that what was missed hides among them. tag: [PATIENT] and the "
             "like. redact: a mask. With tag and redact whatever was missed can be seen to be real."
         ),
         cli_options.date_shift(of),

@@ -163,6 +163,6 @@ def _require_unique(notes: Sequence[AnnotatedNote]) -> None:
     for note in notes:
         if note.id in seen:
             raise SourceError(
-                f"note id {shown_id(note.id)} comes twice; ids must be unique, as stand-ins depend on them"
+                f"note id {shown_id(note.id)} comes twice; ids must be unique, as surrogates depend on them"
             )
         seen.add(note.id)

@@ -90,12 +90,12 @@ def replace_age(value: str, after: str, before: str = "") -> str | None:
         return value
     last = words[-1]
     if last in DECADE_WORDS:
-        stand_in = "nineties or older"
+        word_surrogate = "nineties or older"
     elif last in ORDINAL_WORDS or last == "hundredth":
-        stand_in = "ninetieth or later"
+        word_surrogate = "ninetieth or later"
     else:
-        stand_in = "ninety-something" if _TURNED.search(before) else "ninety or older"
-    return case_like(stand_in.capitalize() if value[:1].isupper() else stand_in, value)
+        word_surrogate = "ninety-something" if _TURNED.search(before) else "ninety or older"
+    return case_like(word_surrogate.capitalize() if value[:1].isupper() else word_surrogate, value)
 
 
 def _grouped(match: re.Match[str], after: str, *, is_turned: bool) -> str:

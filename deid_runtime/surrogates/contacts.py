@@ -15,10 +15,10 @@ from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.initials import known_initials
 from deid_runtime.surrogates.lists import phrases
 from deid_runtime.surrogates.name_pools import names
+from deid_runtime.surrogates.name_words import letter_for, surrogate_letter, word_surrogate
 from deid_runtime.surrogates.numbers import permuted, replace_code
 from deid_runtime.surrogates.patient import Patient, first_free
 from deid_runtime.surrogates.people import People
-from deid_runtime.surrogates.stand_ins import letter_for, stand_in, stand_in_letter
 from deid_runtime.surrogates.unlisted import draw
 
 _LONGEST_CONTACT_CHARS: Final = 400
@@ -104,7 +104,7 @@ def _handle_of_person(patient: Patient, people: People, form: str, taken: frozen
     words = {form for form in (*people.words, *people.roles, *patient.roles) if len(form) > 2}
 
     def other(name: str) -> str:
-        return _as_handle(stand_in(patient, people, name, taken))
+        return _as_handle(word_surrogate(patient, people, name, taken))
 
     if form in words or (len(form) > 3 and (form in known.given or form in known.family)):
         return other(form)
@@ -135,9 +135,9 @@ def _initial_letters(patient: Patient, people: People, letters: str, name: str, 
         for form in person.given if name in person.family else person.family:
             if form[0] == letters:
                 return (
-                    _as_handle(stand_in(patient, people, form, taken))[0]
+                    _as_handle(word_surrogate(patient, people, form, taken))[0]
                     if len(form) > 1
-                    else stand_in_letter(patient, form, people.first_attempts.get(form, 0))
+                    else surrogate_letter(patient, form, people.first_attempts.get(form, 0))
                 )
     return "".join(letter_for(patient, char) for char in letters)
 

@@ -7,9 +7,9 @@ from deid_runtime.surrogates.clinical import clinical_initials
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.name_parts import FAMILY, GIVEN, INITIAL, Part, is_listed
 from deid_runtime.surrogates.name_pools import names
+from deid_runtime.surrogates.name_words import choose, surrogate_letter, word_surrogate
 from deid_runtime.surrogates.patient import ATTEMPTS, Patient, first_free
 from deid_runtime.surrogates.people import People
-from deid_runtime.surrogates.stand_ins import choose, stand_in, stand_in_letter
 
 _LONGEST_CLINICAL: Final = 4  # letters
 _FAMILY_TURNS: Final = 8  # how many choices of a family name are tried to find harmless initials
@@ -40,11 +40,11 @@ def _lone(patient: Patient, people: People, joined: str, taken: frozenset[str]) 
             return known
         if len(joined) == 2 and is_listed(joined):  # NG may be a name: replace it like a name
             return choose(patient, people, joined, attempt)
-        return "".join(stand_in_letter(patient, char, attempt) for char in joined)
+        return "".join(surrogate_letter(patient, char, attempt) for char in joined)
 
     # A second row of candidates steps the letters apart: with one step for all, few pairs of letters can be had.
     def apart(attempt: int) -> str:
-        return "".join(stand_in_letter(patient, char, attempt + 5 * place) for place, char in enumerate(joined))
+        return "".join(surrogate_letter(patient, char, attempt + 5 * place) for place, char in enumerate(joined))
 
     clinical = frozenset(clinical_initials()) if 1 < len(joined) <= _LONGEST_CLINICAL else frozenset()
     made = first_free(candidate, joined, taken | clinical if clinical else taken)
@@ -57,8 +57,8 @@ def _is_clinical(letters: str) -> bool:
 
 def _first_letter(patient: Patient, people: People, form: str, taken: frozenset[str]) -> str:
     if len(form) == 1:
-        return stand_in_letter(patient, form, people.first_attempts.get(form, 0))
-    return normal_form(stand_in(patient, people, form, taken))[:1]
+        return surrogate_letter(patient, form, people.first_attempts.get(form, 0))
+    return normal_form(word_surrogate(patient, people, form, taken))[:1]
 
 
 def _beside_words(
@@ -72,7 +72,7 @@ def _beside_words(
         (
             other
             for attempt in range(1, ATTEMPTS)
-            if not _is_clinical(other := made[:-1] + stand_in_letter(patient, letters[-1], attempt))
+            if not _is_clinical(other := made[:-1] + surrogate_letter(patient, letters[-1], attempt))
         ),
         made,
     )
@@ -91,7 +91,7 @@ def _one_initial(
             for form in person.family:
                 if form.startswith(char):
                     return _first_letter(patient, people, form, taken)
-    return stand_in_letter(patient, char, 0)
+    return surrogate_letter(patient, char, 0)
 
 
 def known_initials(patient: Patient, people: People, joined: str, taken: frozenset[str]) -> str:
@@ -139,7 +139,9 @@ def first_attempts(patient: Patient, people: People, taken: frozenset[str]) -> d
     def take_next(form: str, first: int, others: Sequence[str], originals: Sequence[str]) -> bool:
         """Give ``form`` the first choice from ``first`` on that is free and makes no unwanted initials."""
         for attempt in range(first, first + ATTEMPTS):
-            made = stand_in_letter(patient, form, attempt) if len(form) == 1 else choose(patient, people, form, attempt)
+            made = (
+                surrogate_letter(patient, form, attempt) if len(form) == 1 else choose(patient, people, form, attempt)
+            )
             made = normal_form(made)
             letters = [made[:1] + rest for rest in others]
             if len(form) > 1 and (made in used or made in taken):
@@ -169,7 +171,7 @@ def first_attempts(patient: Patient, people: People, taken: frozenset[str]) -> d
 def _letter(patient: Patient, people: People, found: Mapping[str, int], form: str) -> str:
     attempt = found.get(form, 0)
     if len(form) == 1:
-        return stand_in_letter(patient, form, attempt)
+        return surrogate_letter(patient, form, attempt)
     return normal_form(choose(patient, people, form, attempt))[:1]
 
 

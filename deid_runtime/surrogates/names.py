@@ -16,10 +16,10 @@ from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.surrogates.forms import changed, holds_text, normal_form, scramble
 from deid_runtime.surrogates.initials import replace_initials
 from deid_runtime.surrogates.name_parts import INITIAL, KEPT, LONGEST_NAME_CHARS, WORD, Part, parse
+from deid_runtime.surrogates.name_words import word_surrogate
 from deid_runtime.surrogates.patient import Patient, first_free
 from deid_runtime.surrogates.people import People
 from deid_runtime.surrogates.spellings import cut_alike, has_own_particle
-from deid_runtime.surrogates.stand_ins import stand_in
 
 _SPELLED: Final = re.compile(r"(?:[^\W\d_]([-. ])){3,}[^\W\d_]\.?")
 
@@ -37,10 +37,10 @@ def replace_name(patient: Patient, people: People, value: str, taken: frozenset[
     parts = people.parsed.get(value) or parse(patient, value)
     usual = people.spellings.get(normal_form(value), value)
     if usual == value or has_own_particle(parts, people.parsed[usual]):
-        words = _stand_ins(patient, people, parts, value, taken)
+        words = _word_surrogates(patient, people, parts, value, taken)
     else:
         usual_parts = people.parsed[usual]
-        made_of_usual = _stand_ins(patient, people, usual_parts, usual, taken)
+        made_of_usual = _word_surrogates(patient, people, usual_parts, usual, taken)
         words = cut_alike(usual, usual_parts, made_of_usual, parts, value)
     out: list[str] = []
     place = 0
@@ -51,7 +51,9 @@ def replace_name(patient: Patient, people: People, value: str, taken: frozenset[
     return made if normal_form(made) != normal_form(value) else changed(value)
 
 
-def _stand_ins(patient: Patient, people: People, parts: Sequence[Part], value: str, taken: frozenset[str]) -> list[str]:
+def _word_surrogates(
+    patient: Patient, people: People, parts: Sequence[Part], value: str, taken: frozenset[str]
+) -> list[str]:
     """Return the surrogate of each part of a mention, in the letter case of that part."""
     initials = replace_initials(patient, people, parts, taken)
     words = []
@@ -62,12 +64,12 @@ def _stand_ins(patient: Patient, people: People, parts: Sequence[Part], value: s
         elif part.role == INITIAL and (len(part.form) == 1 or part.form not in people.words):
             words.append(case_like(initials[index], word))
         else:
-            words.append(case_like(stand_in(patient, people, word, taken), word))
+            words.append(case_like(word_surrogate(patient, people, word, taken), word))
     return words
 
 
 def _respelled(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
     """Return the surrogate of a name spelled letter by letter (``S-O-U-Z-A``), spelled the same way."""
     word = "".join(char for char in value if char.isalpha())
-    made = normal_form(stand_in(patient, people, word, taken)).upper()
+    made = normal_form(word_surrogate(patient, people, word, taken)).upper()
     return case_like(value[1].join(made) + ("." if value.endswith(".") else ""), word)

@@ -174,7 +174,7 @@ def test_a_town_becomes_one_of_as_many_words(town):
         assert made.replace(" ", "").isalpha()
 
 
-def test_the_emirates_have_many_stand_ins_and_none_that_the_note_has():
+def test_the_emirates_have_many_name_words_and_none_that_the_note_has():
     made = [surrogates_of("<COUNTRY>UAE</COUNTRY> <COUNTRY>KSA</COUNTRY>", patient=f"p{n}")[0] for n in range(9)]
 
     assert len(set(made)) > 2

@@ -48,7 +48,7 @@ _COMMON_LETTERS: Final = "abcdefghijklmnoprstvw"
 _RARE_LETTERS: Final = "quxyz"
 
 
-def stand_in(patient: Patient, people: People, word: str, taken: frozenset[str]) -> str:
+def word_surrogate(patient: Patient, people: People, word: str, taken: frozenset[str]) -> str:
     """Return the surrogate of one given or family name, with the letter case of the lists and the hyphens and
     apostrophes of ``word``.
 
@@ -284,7 +284,7 @@ def _odd(spelling: Callable[[int], str]) -> str:
 def _made_up(patient: Patient, form: str, attempt: int) -> str:
     """Return a new name, or a listed one, of the culture that the letters or the script of an unlisted name suggest."""
     if len(form) <= 2:
-        return "".join(stand_in_letter(patient, char, attempt) for char in form).capitalize()
+        return "".join(surrogate_letter(patient, char, attempt) for char in form).capitalize()
     for script, culture in _SCRIPT_POOLS:
         if script.search(form):
             return _native(patient, culture, form, attempt)
@@ -306,7 +306,7 @@ def _native(patient: Patient, culture: str, form: str, attempt: int) -> str:
     return family
 
 
-def stand_in_letter(patient: Patient, char: str, attempt: int) -> str:
+def surrogate_letter(patient: Patient, char: str, attempt: int) -> str:
     """Return a letter that replaces ``char`` when nothing better is known; never ``char`` itself."""
 
     def make() -> str:
@@ -323,4 +323,4 @@ def stand_in_letter(patient: Patient, char: str, attempt: int) -> str:
 
 def letter_for(patient: Patient, char: str) -> str:
     """Return the letter that replaces a lone initial, in lower case."""
-    return stand_in_letter(patient, char.lower(), 0)
+    return surrogate_letter(patient, char.lower(), 0)
