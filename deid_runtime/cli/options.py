@@ -107,16 +107,21 @@ def precision() -> Callable[[_Command], _Command]:
     )
 
 
+def window_borders(of: str = "") -> Callable[[_Command], _Command]:
+    """Return the option ``--window-borders``. Its help begins with ``of``."""
+    return chosen(
+        "--window-borders",
+        WindowBorders,
+        "packed",
+        f"{of}Where the stretches of text end that the models read at once. blocks: at blank lines too, so that copied "
+        "sections and fixed paragraphs are read once; for notes that repeat each other. Some scores differ.",
+    )
+
+
 def repeated_text() -> Callable[[_Command], _Command]:
     """Return the options ``--window-borders`` and ``--window-cache``, for notes that repeat each other."""
     return together(
-        chosen(
-            "--window-borders",
-            WindowBorders,
-            "packed",
-            "Where the stretches of text end that the models read at once. blocks: at blank lines too, so that copied "
-            "sections and fixed paragraphs are read once; for notes that repeat each other. Some scores differ.",
-        ),
+        window_borders(),
         counted(
             "--window-cache",
             64,

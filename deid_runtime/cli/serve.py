@@ -31,6 +31,7 @@ _OF: Final = "Of `deidentify`. "
 _SETTLED: Final = (
     "models", "profile", "recall", "threshold", "inclusion", "templates", "allow_unreadable_forms", "operator",
     "date_shift", "date_shift_weeks", "dates", "safe_harbor", "engine", "precision", "instances",
+    "window_borders",
 )  # fmt: skip
 
 
@@ -108,6 +109,7 @@ _SETTLED: Final = (
     cli_options.SPEED,
     cli_options.engine("Inference engine. Answers equal those of `deid run` with the same one."),
     cli_options.precision(),
+    cli_options.window_borders(_OF),
     cli_options.counted(
         "--instances",
         cores,

@@ -278,7 +278,7 @@ def test_serve_takes_what_run_takes_of_finding_surrogates_and_speed() -> None:
             if group.title in ("Finding", "Surrogates", "Speed")
         }
 
-    # A request with one note has no other notes of its patient, no batches, no worker process, and no other output file.
+    # A request with one note has no other notes of its patient, no batches, no worker, and no other output file.
     of_a_run = {"no_models", "key", "allow_shared_key", "whole_patients", "crosswalk", "crosswalk_key", "workers",
         "batch_size", "memory", "window_cache"}  # fmt: skip
     assert options_of("run") - of_a_run == options_of("serve") - {"instances"}
