@@ -4,6 +4,7 @@ A context is read from one note, or from all notes of a patient by a caller that
 initials, towns and abbreviations agree in all notes, and nothing is stored between notes.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -17,6 +18,8 @@ from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.locale import LOCALES, read_evidence
 from deid_runtime.surrogates.written_places import place_written_after
 
+#: A given name, a nickname in brackets or quotes, and a family name.
+_NICKNAMED: Final = re.compile(r"[^\W\d_]{2,20} [(\"“][^\W\d_]{2,20}[)\"”] [^\W\d_]{2,20}(?:[-'’][^\W\d_]{2,20})?")
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
 _HANDLE_LABELS: Final = frozenset({"USERNAME", "EMAIL"})
 _LONGEST_HANDLE_CHARS: Final = 64
@@ -91,6 +94,8 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
                 originals.add(normal_form(value))
             if span.label in _NAME_LABELS:
                 names[value] = None
+                if whole := _with_nickname(note.text, spans, index):
+                    names[whole] = None
             elif span.label in _HANDLE_LABELS:
                 handles[value.partition("@")[0][:_LONGEST_HANDLE_CHARS]] = None
             elif span.label in ("HOSPITAL", "ORGANIZATION"):
@@ -138,6 +143,15 @@ def beside(text: str, spans: Sequence[Span], values: Sequence[str], index: int, 
     first, second = sorted((spans[index], spans[other]))
     gap = text[first.end : second.start]
     return values[other] if len(gap) <= _ADDRESS_GAP_CHARS and not any(char.isalnum() for char in gap) else ""
+
+
+def _with_nickname(text: str, spans: Sequence[Span], index: int) -> str:
+    """Return ``William (Bill) Okafor`` for the last of its three spans, else an empty string: they are one person."""
+    three = spans[max(index - 2, 0) : index + 1]
+    if len(three) < 3 or any(span.label not in _NAME_LABELS for span in three):
+        return ""
+    whole = text[three[0].start : three[2].end]
+    return whole if _NICKNAMED.fullmatch(whole) else ""
 
 
 def _around_town(text: str, spans: Sequence[Span], values: Sequence[str], index: int) -> tuple[str, str]:

@@ -150,3 +150,16 @@ def test_a_tag_keeps_the_marks_of_the_note():
 )  # fmt: skip
 def test_loose_marks(value, loose):
     assert loose_marks(value) == loose
+
+
+@pytest.mark.parametrize("patient", PATIENTS)
+def test_a_name_found_in_three_pieces_is_one_person(patient):
+    given, nickname, family, mail, initials = surrogates_of(
+        "<PATIENT>William</PATIENT> (<PATIENT>Bill</PATIENT>) <PATIENT>Okafor</PATIENT>, "
+        "<EMAIL>wokafor@example.org</EMAIL>, <DOCTOR>W.O.</DOCTOR>",
+        patient=patient,
+    )
+
+    assert normal_form(nickname) in map(normal_form, names().nicknames[normal_form(given)])
+    assert mail.startswith(f"{given[0]}{family}".lower())
+    assert initials == f"{given[0]}.{family[0]}."
