@@ -72,10 +72,6 @@ PLAIN_WORDS: Final = frozenset(
 )
 
 
-#: Locales that write the day before the month: 12/3/1931 is in March.
-_DAY_FIRST: Final = frozenset({"GB", "IE", "AU", "NZ", "IN"})
-
-
 def read_style(values: Iterable[str], default_year: int, locale: str = "US") -> DateStyle:
     """Return the style of the dates in ``values``; ``default_year`` is used when none of them has a year."""
     years: dict[int, int] = {}
@@ -121,7 +117,7 @@ def read_style(values: Iterable[str], default_year: int, locale: str = "US") -> 
     year = max(years, key=lambda y: (years[y], y)) if years else default_year
     return DateStyle(
         year if 1 < year < 9999 else default_year,
-        day_first=day_first > month_first or (day_first == month_first and locale in _DAY_FIRST),
+        day_first=day_first > month_first,
         padded=padded > bare,
         short_months=short > long,
         padded_days=padded_days > 0,

@@ -207,7 +207,7 @@ def test_a_silent_server_does_not_keep_a_client_from_another(models, asking, tex
     "fault",
     [faults.half, faults.cut, faults.fewer_rows, faults.other_type, faults.other_id, faults.unknown_tag,
      faults.score_of(float("nan")), faults.score_of(1.5), faults.huge, faults.too_many_bytes],
-    ids=str,
+    ids=lambda fault: fault.__name__,
 )  # fmt: skip
 def test_a_server_that_answers_a_probe_wrongly_is_refused(models, asking, fault):
     with FaultServer(models) as server:

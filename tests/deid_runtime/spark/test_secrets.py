@@ -11,7 +11,9 @@ from deid_runtime.surrogates import load_key, new_key, write_key
 
 
 @pytest.mark.parametrize(
-    "given", [new_key().hex(), f"env:{new_key().hex()}", "site.key", "env:", "vault:site", "env:A B"]
+    "given",
+    [new_key().hex(), f"env:{new_key().hex()}", "site.key", "env:", "vault:site", "env:A B"],
+    ids=["key", "key of the environment", "file", "no name", "other store", "two names"],
 )
 def test_what_is_no_place_is_refused_and_not_quoted(given: str) -> None:
     with pytest.raises(SettingsError) as caught:
