@@ -1,12 +1,17 @@
 """Settings of the whole suite: property tests have no deadline, because the machine may be busy; one shared server."""
 
+import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from deid_runtime.serving.server import Server
 from tests.running_server import ServedFolder, installation, started, write_served_folder
+
+ROOT = Path(__file__).resolve().parents[1]
 
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
@@ -24,3 +29,20 @@ def triton(served_folder: ServedFolder) -> Iterator[Server]:
     """Start one real server with the packaged models for all tests; see ``triton.options.grpc`` and ``.http``."""
     with started(served_folder.options(has_http=True)) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return an environment whose ``deid``, ``deid-export`` and ``python`` belong to this checkout."""
+    folder = tmp_path_factory.mktemp("bin")
+    for name, module in (
+        ("deid", "deid_runtime"),
+        ("deid-export", "deid_export.cli.main"),
+        ("python", ""),
+        ("python3", ""),
+    ):
+        script = folder / name
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {f"-m {module}" if module else ""} "$@"\n')
+        script.chmod(0o755)
+    path = os.pathsep.join(str(each) for each in (ROOT, ROOT / "export", ROOT / "client"))
+    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": path}

@@ -1,6 +1,5 @@
 """Test the documentation: its code runs, its site builds without a warning and loads nothing from other hosts."""
 
-import json
 import os
 import re
 import subprocess
@@ -36,23 +35,6 @@ def blocks(page: Path) -> list[tuple[str, str]]:
         if not match["mark"] and match["language"] not in _SHOWN_ONLY:
             found.append((match["language"], textwrap.dedent(match["code"])))
     return found
-
-
-@pytest.fixture(scope="module")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return an environment whose ``deid``, ``deid-export`` and ``python`` belong to this checkout."""
-    folder = tmp_path_factory.mktemp("bin")
-    for name, module in (
-        ("deid", "deid_runtime"),
-        ("deid-export", "deid_export.cli.main"),
-        ("python", ""),
-        ("python3", ""),
-    ):
-        script = folder / name
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {f"-m {module}" if module else ""} "$@"\n')
-        script.chmod(0o755)
-    path = os.pathsep.join(str(each) for each in (ROOT, ROOT / "export", ROOT / "client"))
-    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": path}
 
 
 @pytest.fixture
@@ -188,69 +170,6 @@ def test_a_page_begins_with_what_it_is_for(page: Path) -> None:
 
     assert title.startswith("# ")
     assert rest.strip().startswith(("After this page you", "What was tried")) or page.name == "decisions.md"
-
-
-def annotated_lines(first: int, count: int) -> str:
-    """Return annotated notes of the tiny model's corpus as JSON Lines."""
-    from tests.export.tiny_model import annotated
-
-    return "".join(
-        json.dumps(
-            {
-                "id": note.id,
-                "patient": note.patient,
-                "type": note.type,
-                "text": note.text,
-                "spans": [{"start": span.start, "end": span.end, "label": span.label} for span in note.spans],
-            }
-        )
-        + "\n"
-        for note in annotated(count, first=first)
-    )
-
-
-def test_adapting_to_a_site_ends_with_the_better_models(commands: dict[str, str], tmp_path: Path) -> None:
-    """Run the script of the site lead's tutorial with 30 notes and a very small model."""
-    pytest.importorskip("torch", reason="training needs torch")
-    from deid_export.onnx.assemble import assemble
-    from tests.export.lists import write_lists
-    from tests.export.onnx.test_restore import shaken
-    from tests.export.tiny_model import annotated, write_base, write_trained
-
-    (tmp_path / "base").mkdir()
-    base = write_base(tmp_path / "base")
-    trained = shaken(write_trained(tmp_path / "joint.pt", base, joint=True))
-    assemble([trained], base / "tokenizer.json", annotated(4), tmp_path / "models", int8=False)
-    for name, first in (("learn", 0), ("choose", 10), ("measure", 20)):
-        (tmp_path / f"{name}.jsonl").write_text(annotated_lines(first, 10), encoding="utf-8")
-    settings = {
-        "MODELS": str(tmp_path / "models"),
-        "BASE": str(base),
-        "LAYERS": "1",
-        "TOKENS": "40000",
-        "THREADS": "1",
-        "RECALL": "0.9",
-        "ITERATE": "--learning-rate 6e-3",
-        "ONNX": "--float32",
-    }
-    inputs = [str(tmp_path / f"{name}.jsonl") for name in ("learn", "choose", "measure")]
-    done = subprocess.run(
-        ["bash", str(ROOT / "examples" / "adapt_to_site.sh"), *inputs, str(write_lists(tmp_path / "lists")), "site"],
-        cwd=tmp_path,
-        env={**commands, **settings},
-        capture_output=True,
-        text=True,
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    reached = {
-        name: float(f2) for name, f2 in re.findall(r"^(\d-\w+): F2, recall, precision (\S+)", done.stdout, re.MULTILINE)
-    }
-    assert list(reached) == ["0-before", "1-threshold", "2-heads"]
-    assert os.readlink(tmp_path / "site" / "current") == max(reached, key=lambda name: reached[name])
-    assert reached["2-heads"] > reached["0-before"]  # training had an effect
-    registry = json.loads((tmp_path / "site" / "registry" / "registry.json").read_text(encoding="utf-8"))
-    assert {version["name"] for version in registry["versions"]} == {"v0", "v1"}  # the old version is kept
 
 
 def test_the_lock_of_the_documentation_fits_into_the_environment_of_all() -> None:
