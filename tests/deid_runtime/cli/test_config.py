@@ -199,6 +199,7 @@ def test_options_that_differ_between_commands_are_those_that_need_a_table() -> N
         "dates",
         "safe-harbor",
         "profile",
+        "window-borders",
     }
     assert {name for name in shared if meaning(known["serve"][name]) != meaning(known["run"][name])} <= {
         *AMBIGUOUS,
