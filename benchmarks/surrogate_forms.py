@@ -361,9 +361,11 @@ def read_gazetteer() -> Gazetteer:
         first, last = span.split("-")
         zips[code] = (int(first), int(last))
         codes[code] = frozenset(area.split(","))
-    towns = {
-        code: frozenset(bare(t.rsplit(" ", 1)[0]) for t in listed.split(",")) for code, listed in _rows("us_cities.tsv")
-    }
+    towns: dict[str, frozenset[str]] = {}
+    for name in ("us_cities.tsv", "us_towns.tsv"):
+        for code, listed in _rows(name):
+            here = frozenset(bare(town.rsplit(" ", 1)[0]) for town in listed.split(","))
+            towns[code] = towns.get(code, frozenset()) | here
     return Gazetteer(states, towns, zips, codes)
 
 
