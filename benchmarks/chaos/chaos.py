@@ -79,7 +79,7 @@ class Setting:
 
 @dataclass
 class Round:
-    """One run with its output. ``state`` collects what is told about it."""
+    """One run with its output. ``state`` collects what is known about it."""
 
     setting: Setting
     out: Path

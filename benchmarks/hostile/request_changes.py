@@ -129,7 +129,7 @@ def huge_id(request: Request, choose: random.Random) -> None:
 
 
 def many_parameters(request: Request, choose: random.Random) -> None:
-    """Give parameters that nobody asked for."""
+    """Add parameters that the server does not know."""
     for number in range(choose.choice([1, 50, 5000])):
         request.parameters[f"{MARKER}{number}"].string_param = MARKER
     name = choose.choice(
@@ -157,7 +157,7 @@ def unknown_output(request: Request, choose: random.Random) -> None:
 
 
 def shared_memory(request: Request, choose: random.Random) -> None:
-    """Point at memory that the server shares with nobody."""
+    """Refer to shared memory that does not exist."""
     parameters = choose.choice(request.inputs).parameters
     parameters["shared_memory_region"].string_param = choose.choice([MARKER, "", "../../etc/passwd"])
     parameters["shared_memory_byte_size"].int64_param = choose.choice([-1, 64, 2**62])

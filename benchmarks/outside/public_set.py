@@ -3,10 +3,10 @@
     python benchmarks/outside/public_set.py --sets SET.jsonl.gz [MORE.jsonl.gz] [--profile full]
 
 Method: the measures that other systems publish on such sets (``deid_runtime.evaluation.characters``). ``deid detect``
-runs on every text of the set as on a note; nothing is told to it. A set is in the format of presidio-research: one JSON
-object a line with ``full_text`` and ``spans`` (``entity_type``, ``start_position``, ``end_position``). What identifies
-nobody (``TITLE``, ``PREFIX``, ``NRP``) is no identifier here. Texts in a form that the pipeline holds back are counted
-and left out, since nothing of them leaves. The intervals are of a bootstrap over texts.
+runs on every text of the set as on a note, without a patient record. A set is in the format of presidio-research: one
+JSON object a line with ``full_text`` and ``spans`` (``entity_type``, ``start_position``, ``end_position``). Types that
+do not identify a person (``TITLE``, ``PREFIX``, ``NRP``) do not count as identifiers. Texts in a form that the pipeline
+holds back are counted and left out, because they are not released. The intervals are of a bootstrap over texts.
 """
 
 import argparse
@@ -39,7 +39,7 @@ LABELS: Final = {
     "US_SSN": "SSN", "DATE_TIME": "DATE", "AGE": "AGE", "CREDIT_CARD": "ACCOUNT", "IBAN_CODE": "ACCOUNT",
     "DOMAIN_NAME": "URL", "IP_ADDRESS": "IPADDR", "US_DRIVER_LICENSE": "LICENSE",
 }  # fmt: skip
-#: Entity types that identify nobody by themselves.
+#: Entity types that do not identify a person by themselves.
 LEFT_OUT: Final = frozenset({"TITLE", "PREFIX", "NRP"})
 _RESAMPLES: Final = 1_000
 

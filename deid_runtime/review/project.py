@@ -33,6 +33,12 @@ from deid_runtime.system.closing import Closing
 
 #: Most spans of one note; more than this is no review but an attack on the memory of the server.
 MOST_SPANS: Final = 20_000
+_DATABASE_BEGINNING: Final = b"SQLite format 3\0"
+
+
+def _is_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_DATABASE_BEGINNING)) == _DATABASE_BEGINNING
 
 
 class ConflictError(DeidError):
@@ -44,7 +50,7 @@ class Project(Closing):
 
     def __init__(self, path: Path) -> None:
         """Open the project at ``path``. Raises SourceError when it is no project or other users can read it."""
-        if not path.is_file():
+        if not path.is_file() or not _is_database(path):
             raise SourceError(f"{path}: no review project; make one with `deid review create`")
         if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise SourceError(f"{path}: other users can read this file, which holds note text; chmod 600 it")
