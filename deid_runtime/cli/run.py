@@ -11,7 +11,7 @@ from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.config import config_option
 from deid_runtime.cli.exits import ignore_stop_signals, reported
 from deid_runtime.cli.job_options import job_options, memory_option
-from deid_runtime.cli.release import bundle_options, check_bundle, write_bundle
+from deid_runtime.cli.release import check_bundle, release_options, write_bundle
 from deid_runtime.cli.remote import server_options, server_settings
 from deid_runtime.cli.run_end import conclude
 from deid_runtime.cli.surrogates import (
@@ -22,6 +22,7 @@ from deid_runtime.cli.surrogates import (
     warn_of_patients,
 )
 from deid_runtime.run.kept_columns import FEW_VALUES, LONGEST_VALUE_CHARS, MOST_VALUES, NOTES_PER_VALUE
+from deid_runtime.run.outcomes import Gate
 from deid_runtime.run.progress import Mode
 from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Recall, Settings, WindowBorders
 from deid_runtime.system.cores import cores
@@ -162,7 +163,7 @@ _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warn
     rewriting_options(),
     run_surrogate_options,
 )
-@bundle_options
+@release_options
 @server_options
 @_SPEED_OPTIONS
 @job_options
@@ -339,6 +340,7 @@ def _run_options(
     shard_chars: int,
     progress: Mode,
     memory: int | None,
+    gate: Gate = "none",
     whole_patients: bool = False,
     keep_ids: bool = False,
     type_column: str | None = None,
@@ -366,6 +368,7 @@ def _run_options(
         workers=workers,
         in_process=False,  # a worker process can be replaced when it crashes or hangs
         batch_size=batch_size,
+        gate=gate,
         whole_patients=whole_patients,
         keep_ids=keep_ids,
         overwrite=overwrite,

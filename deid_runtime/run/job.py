@@ -23,7 +23,7 @@ from deid_runtime.run.identity import describe_inputs, describe_read_options, di
 from deid_runtime.run.job_folder import JobFolder, discard_finished, finished_counts, open_job
 from deid_runtime.run.joining import Body, join_body, join_crosswalk, join_quarantine
 from deid_runtime.run.kept_columns import KeptColumns, as_batch, check_kept_columns
-from deid_runtime.run.outcomes import Work
+from deid_runtime.run.outcomes import Gate, Work
 from deid_runtime.run.progress import Mode, Progress, Report, progress
 from deid_runtime.run.report import Counts, describe_outputs, make_manifest
 from deid_runtime.run.shard_run import ShardRun
@@ -50,6 +50,7 @@ class RunOptions:
     memory_mb: int | None = None  # what this process and its worker processes may use together, in MiB; None: no limit
     whole_patients: bool = False  # surrogates agree over all notes of a patient; these must be consecutive
     keep_ids: bool = False
+    gate: Gate = "none"  # which de-identified notes a second look holds back
     overwrite: bool = False
     quiet: bool = False  # show no progress
     progress: Mode = "auto"  # how to show progress on stderr
@@ -106,6 +107,7 @@ def deidentify_files(
         settings=settings,
         key=key,
         records=records or {},
+        gate=options.gate,
         whole_patients=options.whole_patients,
     )
     return _run(inputs, files, out, work, options, is_folder=not inputs.is_single_file)
@@ -175,6 +177,7 @@ def _identity(inputs: Inputs, work: Work, options: RunOptions, out: Path, *, is_
         "format": options.format,
         "whole_patients": work.whole_patients,
         "keep_ids": options.keep_ids,
+        "gate": work.gate,
         "crosswalk": options.crosswalk is not None,
         "crosswalk_keys": list(options.crosswalk_keys),
         "is_folder": is_folder,
@@ -358,6 +361,7 @@ def _describe_options(options: RunOptions) -> dict[str, object]:
         "format": options.format,
         "whole_patients": options.whole_patients,
         "keep_ids": options.keep_ids,
+        "gate": options.gate,
         "keep_columns": list(options.read.keep_columns),
         "unchecked_columns": list(options.read.unchecked_columns),
         "workers": options.workers,
