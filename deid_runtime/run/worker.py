@@ -20,6 +20,7 @@ from deid_runtime.run.outcomes import Work, process
 from deid_runtime.run.watchdog import Stopwatch
 from deid_runtime.spans import Note
 from deid_runtime.system.installed_files import missing_file
+from deid_runtime.system.json_logs import log_as_parent
 from deid_runtime.system.process_privacy import keep_private
 from deid_runtime.system.stop_signals import signals_deferred
 
@@ -103,6 +104,7 @@ class Worker(Generic[_Job]):
 def _serve(connection: socket.socket) -> None:
     """Answer jobs until the parent closes the connection or dies. Runs in a process of its own."""
     keep_private()
+    log_as_parent(os.environ)
     with connection, connection.makefile("rwb") as stream, suppress(EOFError, BrokenPipeError, ConnectionResetError):
         parent = cast(BinaryIO, stream)
         work = cast(Work, receive(parent))
