@@ -17,6 +17,7 @@ from deid_runtime.cli.config import config_option
 from deid_runtime.cli.exits import reported
 from deid_runtime.cli.logs import log_format_option
 from deid_runtime.cli.surrogates import check_safe_harbor, rewriting_options
+from deid_runtime.cli.watching import trace_option
 from deid_runtime.errors import SettingsError
 from deid_runtime.settings import Dates, Operator, Profile, Recall, Settings
 from deid_runtime.system.cores import cores
@@ -153,6 +154,7 @@ def serve(
     instances: int,
     verbose: bool,
     log_format: LogFormat,
+    otlp_endpoint: str | None,
     **options: Any,
 ) -> None:
     """Serve the models on this machine until stopped (Ctrl-C or SIGTERM). Needs the extra [serve].
@@ -181,6 +183,8 @@ def serve(
     _check_secrets(keys, tls_key, allow_shared=allow_shared_key)
     installation = find_installation()
     environment = _environment(settings, repository, keys, patients, allow_shared_key=allow_shared_key)
+    if otlp_endpoint is not None:
+        environment["DEID_SERVE_OTLP_ENDPOINT"] = otlp_endpoint
     with _repository(settings, repository, instances) as served:
         server = ServerOptions(
             repository=served,

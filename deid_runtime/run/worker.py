@@ -81,6 +81,7 @@ class Worker(Generic[_Job]):
         self.watch = Stopwatch(self.process.pid or 0)
         self.is_ready = False
         self.job: _Job | None = None
+        self.job_started_ns = 0  # since 1970
         self.jobs_done = 0
         self.stage_seconds: Mapping[str, float] = {}
         self.window_counts: Mapping[str, int] = {}

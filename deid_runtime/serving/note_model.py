@@ -7,6 +7,7 @@ from environment variables of the server. Each of them corresponds to an option 
 - ``DEID_SERVE_PATIENTS``: a table of patient records
 - ``DEID_SERVE_OFFSETS``: a table of date shifts, days by patient
 - ``DEID_SERVE_MODELS_KEY``: the public key of the models' signature
+- ``DEID_SERVE_OTLP_ENDPOINT``: the OpenTelemetry collector that gets traces
 - ``DEID_SERVE_ALLOW_SHARED_KEY=1`` and ``DEID_SERVE_TRUST_MODELS=1``: options without a value
 """
 
@@ -15,7 +16,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, time_ns
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from deid_runtime.errors import DeidError, InputError, ModelError, SettingsError
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline, surrogate_maker
+from deid_runtime.pipeline.tracing import export_traces, more_seconds, record_batch
 from deid_runtime.records.patients import read_patients
 from deid_runtime.run.outcomes import span_rows
 from deid_runtime.serving.canary_note import CANARY_NOTE, canary_fault
@@ -40,6 +42,7 @@ KEYS_VARIABLE: Final = "DEID_SERVE_KEYS"
 PATIENTS_VARIABLE: Final = "DEID_SERVE_PATIENTS"
 OFFSETS_VARIABLE: Final = "DEID_SERVE_OFFSETS"
 MODELS_KEY_VARIABLE: Final = "DEID_SERVE_MODELS_KEY"
+OTLP_VARIABLE: Final = "DEID_SERVE_OTLP_ENDPOINT"
 ALLOW_SHARED_KEY_VARIABLE: Final = "DEID_SERVE_ALLOW_SHARED_KEY"
 TRUST_MODELS_VARIABLE: Final = "DEID_SERVE_TRUST_MODELS"
 
@@ -101,7 +104,9 @@ class NoteService:
         return self._pipeline.stage_seconds
 
     def _answer(self, note: Note, surrogates: Surrogates) -> Answer:
+        started_ns, before = time_ns(), dict(self._pipeline.stage_seconds)
         [outcome] = self._pipeline.with_surrogates(surrogates).deidentify([note])
+        record_batch([note], [outcome], started_ns, more_seconds(before, self._pipeline.stage_seconds))
         if isinstance(outcome, Quarantined):
             raise InputError(outcome.reason, stage=outcome.stage)
         pseudonyms = {"note": outcome.note_pseudonym, "patient": outcome.patient_pseudonym}
@@ -205,6 +210,8 @@ class TritonPythonModel:
         parameters = {name: entry["string_value"] for name, entry in config["parameters"].items()}
         self._service = load_note_service(parameters, Path(args["model_repository"]).parent, os.environ)
         self._metrics = NoteMetrics(triton, self._service.describe())
+        collector = os.environ.get(OTLP_VARIABLE)
+        self._traces: Any = export_traces(collector) if collector else None
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
         """Return one response per request, in order. An invalid request does not affect the others."""
@@ -254,6 +261,8 @@ class TritonPythonModel:
 
     def finalize(self) -> None:
         """Free the pipeline when Triton unloads the model."""
+        if self._traces is not None:
+            self._traces.shutdown()
         self._metrics.close()
         self._service.close()
 
