@@ -163,6 +163,7 @@ def serve(
     model `deidentify` takes whole notes and does with them what `deid run` does with the same options. A crashed or
     hung server is started again. Nothing of what it is sent is logged or kept. Exit code 0 when it was stopped.
     """
+    from deid_runtime.pipeline.tracing import check_collector
     from deid_runtime.serving.installation import find_installation
     from deid_runtime.serving.monitor import Monitor
     from deid_runtime.serving.server_options import ServerOptions, check_host, check_ipv4
@@ -184,6 +185,7 @@ def serve(
     installation = find_installation()
     environment = _environment(settings, repository, keys, patients, allow_shared_key=allow_shared_key)
     if otlp_endpoint is not None:
+        check_collector(otlp_endpoint)
         environment["DEID_SERVE_OTLP_ENDPOINT"] = otlp_endpoint
     with _repository(settings, repository, instances) as served:
         server = ServerOptions(

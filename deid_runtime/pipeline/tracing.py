@@ -63,11 +63,7 @@ def export_traces(endpoint: str) -> Any:
 
     Raises SettingsError as :func:`exported_traces` does.
     """
-    parts = urlsplit(endpoint)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise SettingsError(
-            f"the collector {endpoint!r:.80} is no URL; expected one as http://127.0.0.1:4318/v1/traces (--otlp-endpoint)"
-        )
+    check_collector(endpoint)
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
@@ -79,6 +75,15 @@ def export_traces(endpoint: str) -> Any:
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint, timeout=_EXPORT_S)))
     trace_with(provider)
     return provider
+
+
+def check_collector(endpoint: str) -> None:
+    """Raise SettingsError unless ``endpoint`` is a URL of HTTP."""
+    parts = urlsplit(endpoint)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SettingsError(
+            f"the collector {endpoint!r:.80} is no URL; expected one as http://127.0.0.1:4318/v1/traces (--otlp-endpoint)"
+        )
 
 
 def record_batch(
