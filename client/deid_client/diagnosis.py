@@ -112,7 +112,7 @@ def _name_fault(address: Address, error: socket.gaierror) -> Diagnosis:
     host, _ = split_endpoint(address.endpoint)
     if error.errno == socket.EAI_AGAIN:
         return Diagnosis(
-            Cause.WRONG_ADDRESS,
+            Cause.NAME_NOT_FOUND,
             f"{address}: the name {host} cannot be looked up now; is the name server of this machine reachable?",
         )
     return Diagnosis(

@@ -42,7 +42,7 @@ def canary_fault(text: str, spans: str) -> str:
         if any(part in replacement for part in identifier.split()):
             return "an identifier was left in"
     try:
-        covered = {offset for start, end in _offsets(spans) for offset in range(start, min(end, _LONGEST_CHARS))}
+        covered = {offset for start, end in _offsets(spans) for offset in range(max(start, 0), min(end, _LONGEST_CHARS))}
     except (ValueError, KeyError, TypeError, RecursionError):
         return "the spans are not a list of spans"
     return "" if covered == _expected() else "the spans do not cover the identifiers and nothing else"
