@@ -106,8 +106,8 @@ class _Asker:
         wrong = [fault for fault in faults if fault]
         if silent:
             wrong.append(
-                f"{self._name} gave no answer in time from {', '.join(sorted(silent))}; a process of it may be stopped or "
-                "busy with a long note (--timeout)"
+                f"{self._name} gave no answer in time from {', '.join(sorted(silent))}; a process of it may be "
+                "stopped, or busy with a long note (--timeout)"
             )
         return "; ".join(wrong)
 
@@ -129,9 +129,7 @@ class _Asker:
                 return ""
             count = min(max(sum(group.count for group in config.instance_group), 1), _MOST_AT_ONCE)
             request = _request(config)
-            answers = await asyncio.gather(
-                *(self._call(self._stub.ModelInfer, request, end_s) for _ in range(count))
-            )
+            answers = await asyncio.gather(*(self._call(self._stub.ModelInfer, request, end_s) for _ in range(count)))
         except CallError as failure:
             if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED:
                 return None

@@ -1,7 +1,8 @@
 """Why a server cannot be reached, told apart at once: wrong address, unknown name, refused TLS, another server.
 
-gRPC reports all of these as UNAVAILABLE, and goes on trying. So after a failed call, :func:`diagnose` opens a connection
-of its own, as the client would, sends the first bytes of HTTP/2, and looks at what comes back. No note is sent.
+gRPC reports all of these as UNAVAILABLE, and goes on trying. So after a failed call, :func:`diagnose` opens a
+connection of its own, as the client would, sends the first bytes of HTTP/2, and looks at what comes back. No note is
+sent.
 """
 
 import asyncio
@@ -80,8 +81,8 @@ async def diagnose(address: Address, settings: ServerSettings) -> Diagnosis | No
     except TimeoutError:
         return Diagnosis(
             Cause.WRONG_ADDRESS,
-            f"{address}: no connection within {_CONNECT_S:g} s (wrong address, or a firewall drops it); check host, port "
-            "and network policy",
+            f"{address}: no connection within {_CONNECT_S:g} s (wrong address, or a firewall drops it); check host, "
+            "port and network policy",
         )
     except ConnectionRefusedError:
         return Diagnosis(
@@ -152,11 +153,11 @@ async def _look_in_plain(address: Address, ip: str, port: int) -> Diagnosis | No
         first = await _first_bytes(reader, writer)
     if first is not None and _is_http2(first):
         return None
-    if (first and first[0] in _TLS_RECORDS) or (not first and await _speaks_tls(ip, port)):
+    if (first and first[0] in _TLS_RECORDS) or (first == b"" and await _speaks_tls(ip, port)):
         return Diagnosis(
             Cause.TLS_REFUSED,
-            f"{address}: the server asks for TLS, this client speaks without; give --tls-ca FILE with the authority of its "
-            "certificate (and --tls-cert and --tls-key when it asks for a client certificate)",
+            f"{address}: the server asks for TLS, this client speaks without; give --tls-ca FILE with the authority of "
+            "its certificate (and --tls-cert and --tls-key when it asks for a client certificate)",
         )
     return _other_server(address, first)
 
@@ -193,8 +194,8 @@ def _tls_context(settings: ServerSettings) -> ssl.SSLContext:
             context.load_cert_chain(tls.certificate, tls.key)
     except (OSError, ssl.SSLError) as error:
         raise SettingsError(
-            f"the files for TLS cannot be used ({type(error).__name__}); expected PEM files: an authority (--tls-ca), a "
-            "certificate (--tls-cert) and its key (--tls-key)"
+            f"the files for TLS cannot be used ({type(error).__name__}); expected PEM files: an authority (--tls-ca), "
+            "a certificate (--tls-cert) and its key (--tls-key)"
         ) from None
     return context
 
@@ -236,8 +237,8 @@ async def _handshake_fault(address: Address, ip: str, port: int, reason: str) ->
     if plain and _is_http2(plain):
         return Diagnosis(
             Cause.TLS_REFUSED,
-            f"{address}: the server speaks without TLS, this client with it; leave out --tls and --tls-ca if the server is "
-            "on this machine, else give the server a certificate",
+            f"{address}: the server speaks without TLS, this client with it; leave out --tls and --tls-ca if the "
+            "server is on this machine, else give the server a certificate",
         )
     if plain:
         return _other_server(address, plain)
@@ -245,7 +246,7 @@ async def _handshake_fault(address: Address, ip: str, port: int, reason: str) ->
 
 
 def _other_server(address: Address, first: bytes | None) -> Diagnosis:
-    if first and first.startswith(b"HTTP/1"):
+    if first and first.startswith((b"HTTP/1", b"<")):  # some send only the page of the error
         what = "a server of HTTP/1 answers, not one of gRPC"
     elif first is None:
         what = "what listens there does not answer"

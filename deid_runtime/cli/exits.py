@@ -72,8 +72,8 @@ DEID: Final = Program()
 MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.OK: "Done.",
     ExitCode.HELD_BACK: "Some notes were held back; `verify`: a difference; `corpus resynthesize`: originals are left; "
-    "`audit parrot`: the gate is not passed; `evaluate tune`: the wanted recall is not reached; `probe`: the server does "
-    "not de-identify.",
+    "`audit parrot`: the gate is not passed; `evaluate tune`: the wanted recall is not reached; `probe`: the server "
+    "does not de-identify.",
     ExitCode.WRONG_USE: "Wrong use or input: an option, setting, file, model or server that will not do, a full disk.",
     ExitCode.FAILURE: "Failure of deid: a defect, an engine that fails, a missing file of its installation.",
     ExitCode.STOPPED_BY_SIGHUP: "Stopped by SIGHUP.",

@@ -31,8 +31,8 @@ def probe(timeout: float, log_format: str, **options: Any) -> None:
     For the probes of containers, and by hand. The note needs no key of the server and tells nothing about one. Every
     model must answer, since the server calls itself ready though a model is dead or stopped.
 
-    Exit code 0 when every server de-identifies; 1 when one does not, does not answer in time, or cannot be reached, with
-    one line that says why; 2 for wrong options. Needs the extra [client].
+    Exit code 0 when every server de-identifies; 1 when one does not, does not answer in time, or cannot be reached,
+    with one line that says why; 2 for wrong options. Needs the extra [client].
     """
     settings = probe_settings(**options)
     try:

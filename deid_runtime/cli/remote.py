@@ -37,7 +37,8 @@ probe_options: Final = cli_options.section(
         metavar="HOST:PORT[,...]",
         default="127.0.0.1:8001",
         show_default=True,
-        help="The server, gRPC port 8001 unless given. Of several, and of all addresses of a HOST, each must de-identify.",
+        help="The server, gRPC port 8001 unless given. Of several, and of all addresses of a HOST, each must "
+        "de-identify.",
     ),
     _connection_options,
     cli_options.allow_shared_key(),
@@ -120,8 +121,8 @@ def server_settings(
 ) -> "TritonServer | None":
     """Return the settings of the server; None without ``--server``. Serve metrics until the command ends.
 
-    Waits until a server can be reached, and says at once why it cannot. Raises click.UsageError for options that exclude
-    each other, SettingsError for a wrong value, ModelError when no server is reached.
+    Waits until a server can be reached, and says at once why it cannot. Raises click.UsageError for options that
+    exclude each other, SettingsError for a wrong value, ModelError when no server is reached.
     """
     if server is None:
         if stream or tls or tls_ca or tls_cert or tls_key or authorization_file or metrics_port:

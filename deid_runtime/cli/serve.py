@@ -1,6 +1,7 @@
 """``deid serve``: run the inference server on this machine."""
 
 import logging
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -91,8 +92,8 @@ _SETTLED: Final = (
         "--metrics-host",
         default="127.0.0.1",
         show_default=True,
-        help="IPv4 address for --metrics-port and --health-port. They tell counts and states alone, no text and no ids, "
-        "to whoever reaches them, and take nothing.",
+        help="IPv4 address for --metrics-port and --health-port. They tell counts and states alone, no text and no "
+        "ids, to whoever reaches them, and take nothing.",
     ),
     click.option(
         "--health-port",
@@ -170,6 +171,8 @@ def serve(
     from deid_runtime.serving.server_state import ServerState
     from deid_runtime.serving.supervisor import supervise
 
+    # The supervisor starts the server by fork and exec. The handlers of gRPC for forks would only complain about it.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     level = logging.INFO if verbose else logging.WARNING
     if log_format == "text":
         logging.basicConfig(format="deid: %(message)s")

@@ -30,8 +30,8 @@ run_watching_options: Final = cli_options.section(
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="NAME.prom",
         help="Write metrics of the run to this file, for the textfile collector of Prometheus' node exporter: while it "
-        "goes on, and how it ended. NAME tells this run from others on this machine. No text and no ids are in it. Needs "
-        "the extra [metrics].",
+        "goes on, and how it ended. NAME tells this run from others on this machine. No text and no ids are in it. "
+        "Needs the extra [metrics].",
     ),
     trace_option,
 )

@@ -82,7 +82,8 @@ def check_collector(endpoint: str) -> None:
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SettingsError(
-            f"the collector {endpoint!r:.80} is no URL; expected one as http://127.0.0.1:4318/v1/traces (--otlp-endpoint)"
+            f"the collector {endpoint!r:.80} is no URL; expected one as http://127.0.0.1:4318/v1/traces "
+            "(--otlp-endpoint)"
         )
 
 

@@ -32,7 +32,7 @@ _FILE_LIMIT_BYTES: Final = 2**20
 
 @dataclass(slots=True)
 class RunState:
-    """What the metrics say about a run. Times are seconds since 1970; ``report`` is the run report once there is one."""
+    """What the metrics say about a run. Times are seconds since 1970; ``report`` is empty until the run has ended."""
 
     name: str
     started_s: float
@@ -54,8 +54,8 @@ class MetricsFile:
         """
         if path.suffix != SUFFIX or not _NAME.fullmatch(path.stem):
             raise SettingsError(
-                f"--metrics-file {path.name!r:.80}: expected NAME{SUFFIX} with 1 to 64 letters, digits, _, - and dots; the "
-                "node exporter reads no other files"
+                f"--metrics-file {path.name!r:.80}: expected NAME{SUFFIX} with 1 to 64 letters, digits, _, - and dots; "
+                "the node exporter reads no other files"
             )
         self._path = path
         self._state = RunState(path.stem, time(), last_success_s=_last_success(path))
@@ -170,9 +170,13 @@ def _from_report(name: str, report: Mapping[str, Any], counter: Any) -> Iterator
     windows = report["windows"]
     read, cached = windows["read"], windows["from_cache"]
     by_source = {"models": read - cached, "cache": cached}
-    yield counter("windows", "Windows of text that the models read, by where the answer came from.", "source", by_source)
+    yield counter(
+        "windows", "Windows of text that the models read, by where the answer came from.", "source", by_source
+    )
     info = GaugeMetricFamily(
-        "deid_run_info", "Version and settings of the run. Always 1.", labels=["run", "version", "task", "engine", "profile"]
+        "deid_run_info",
+        "Version and settings of the run. Always 1.",
+        labels=["run", "version", "task", "engine", "profile"],
     )
     pipeline = report["pipeline"]
     info.add_metric(

@@ -17,9 +17,7 @@ from deid_runtime.spans import Note
 _KEPT: Final = ("Seen by Dr. ", " on ", ".")
 _IDENTIFIERS: Final = ("Jane Doe", "01/02/2003")
 
-CANARY_NOTE: Final = Note(
-    "canary", _KEPT[0] + _IDENTIFIERS[0] + _KEPT[1] + _IDENTIFIERS[1] + _KEPT[2], "canary"
-)
+CANARY_NOTE: Final = Note("canary", _KEPT[0] + _IDENTIFIERS[0] + _KEPT[1] + _IDENTIFIERS[1] + _KEPT[2], "canary")
 
 _ANSWER: Final = re.compile("(.+)".join(map(re.escape, _KEPT)), re.DOTALL)
 #: An answer is shorter than this, in characters: its text, and its spans as JSON.
@@ -42,7 +40,9 @@ def canary_fault(text: str, spans: str) -> str:
         if any(part in replacement for part in identifier.split()):
             return "an identifier was left in"
     try:
-        covered = {offset for start, end in _offsets(spans) for offset in range(max(start, 0), min(end, _LONGEST_CHARS))}
+        covered = {
+            offset for start, end in _offsets(spans) for offset in range(max(start, 0), min(end, _LONGEST_CHARS))
+        }
     except (ValueError, KeyError, TypeError, RecursionError):
         return "the spans are not a list of spans"
     return "" if covered == _expected() else "the spans do not cover the identifiers and nothing else"

@@ -7,7 +7,7 @@ count. The processes of a model add to the same counters.
 Triton's own metrics say how long requests wait: ``nv_inference_queue_duration_us{model="deidentify"}``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from deid_runtime.labels import LABELS
@@ -114,7 +114,6 @@ class NoteMetrics:
 def _infos(description: Mapping[str, Any]) -> list[tuple[str, str, list[dict[str, str]]]]:
     """Return name, meaning and labels of the metrics that are always 1: what the server runs."""
     models = description["models"]
-    text: Callable[[object], str] = lambda value: str(value).lower() if isinstance(value, bool) else str(value)
     return [
         (
             "deid_server_model_info",
@@ -129,7 +128,7 @@ def _infos(description: Mapping[str, Any]) -> list[tuple[str, str, list[dict[str
                     "version": deid_version(),
                     "tokenizer_sha256": models["tokenizer"]["sha256"],
                     **{
-                        name: text(description[name])
+                        name: str(description[name]).lower()
                         for name in ("profile", "operator", "dates", "safe_harbor", "hold_back_unreadable")
                     },
                 }

@@ -62,9 +62,7 @@ def note_models(options: NoteOptions) -> Iterator[ModelConfig]:
         inputs=tuple(Tensor(each, "STRING", (1,)) for each in NOTE_INPUTS),
         outputs=outputs,
         # A canary request does not wait behind the notes in the queue, and a full queue does not refuse it.
-        batching=DynamicBatching(
-            (), 0, QueuePolicy(options.max_queue_size, options.queue_timeout_us), has_urgent=True
-        ),
+        batching=DynamicBatching((), 0, QueuePolicy(options.max_queue_size, options.queue_timeout_us), has_urgent=True),
         instances=InstanceGroup(options.instances, "KIND_CPU"),
         parameters={
             **to_parameters(options.settings),

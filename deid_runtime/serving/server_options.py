@@ -108,9 +108,7 @@ def check_ipv4(option: str, host: str) -> ipaddress.IPv4Address:
     try:
         return ipaddress.IPv4Address(host)
     except ValueError:
-        raise SettingsError(
-            f"{option} {host!r} is not an IPv4 address; expected one as 127.0.0.1 or 0.0.0.0"
-        ) from None
+        raise SettingsError(f"{option} {host!r} is not an IPv4 address; expected one as 127.0.0.1 or 0.0.0.0") from None
 
 
 def arguments(options: ServerOptions, backends: Path, shared_prefix: str) -> list[str]:

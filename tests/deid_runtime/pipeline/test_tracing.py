@@ -20,7 +20,7 @@ sdk: Any = pytest.importorskip("opentelemetry.sdk.trace")
 export: Any = pytest.importorskip("opentelemetry.sdk.trace.export")
 in_memory: Any = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
 
-TEXTS = ("Ms. Halvorsen was seen on 3/11/2019.", "Call Priya Raman at 507-882-4417 in Dundas.", "held back \0 here")
+TEXTS = ("Ms. Halvorsen was seen on 3/11/2019.", "Call Priya Raman at 507-882-4417 in Dundas.", "M r s . H a l v o r s e n w a s s e e n b y D r . L i n d " * 5)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_no_word_of_a_note_is_in_a_span(exporter: Any, source: Path, tmp_path: P
     said = json.dumps([json.loads(span.to_json()) for span in exporter.get_finished_spans()])
     values = set(re.findall(r'"([^"]*)"', said))
     words = {word for text in TEXTS for word in re.findall(r"\w+", text)}
-    # Names of stages and attributes are ours, and contain words such as `read`; values of attributes hold no other text.
+    # Names of stages and attributes are ours, and contain short words such as `read`.
     assert not {value for value in values for word in words if len(word) > 4 and word in value}
     assert "id-" not in said
     assert "pat-1" not in said

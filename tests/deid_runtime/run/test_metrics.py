@@ -49,7 +49,7 @@ def test_the_metrics_of_a_run_are_those_of_its_report(tmp_path: Path) -> None:
     assert code == 1
     assert found["deid_run_notes_total", "written"] == found["deid_run_notes_total", "quarantined"] == 1
     assert found["deid_run_quarantined_total", "read"] == 1
-    assert found["deid_run_characters_total",] == sum(len(note["text"]) for note in NOTES)
+    assert found["deid_run_characters_total",] == len(NOTES[0]["text"])  # the other could not be read
     labels = {labels[0]: value for (name, *labels), value in found.items() if name == "deid_run_spans_total" and value}
     assert labels == report["notes"]["spans_by_label"]
     assert {"PHONE", "DATE"} <= set(labels)

@@ -83,9 +83,7 @@ def watched(options: ServerOptions, policy: RestartPolicy) -> Iterator[Watched]:
     with Monitor(it.state, "127.0.0.1", metrics_port, health_port):
         assert it.http("/ready")[0] == 503
         assert it.health("readiness") == "NOT_SERVING"
-        thread = threading.Thread(
-            target=supervise, args=(found, options, stop, it.servers.append, policy, it.state)
-        )
+        thread = threading.Thread(target=supervise, args=(found, options, stop, it.servers.append, policy, it.state))
         thread.start()
         try:
             wait_for(lambda: it.servers and it.health("") == "SERVING", 120)
@@ -144,6 +142,7 @@ def test_readiness_ends_with_a_model_that_is_stopped_or_dead_and_comes_back(serv
 
 def send_notes(client: Any) -> None:
     """Send two good notes, a note that is held back, and two requests that are refused."""
+
     def ask(text: str, key: str = KEY_NAME) -> Any:
         return client.infer("deidentify", note_inputs(text=[text], note_id=["n"], patient=["p"], key=[key]))
 
@@ -171,7 +170,7 @@ def check_metrics(it: Watched) -> None:
     page = it.http("/metrics")[1]
     assert page.count("\ndeid_server_model_info{") == 2
     assert "nv_inference_queue_duration_us" in page
-    assert not any(word in page for word in ("Halvorsen", "March", "unknown\"}"))
+    assert not any(word in page for word in ("Halvorsen", "March", 'unknown"}'))
 
 
 def test_a_canary_passes_the_queue(served_folder: ServedFolder) -> None:
