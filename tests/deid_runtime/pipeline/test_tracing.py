@@ -20,7 +20,11 @@ sdk: Any = pytest.importorskip("opentelemetry.sdk.trace")
 export: Any = pytest.importorskip("opentelemetry.sdk.trace.export")
 in_memory: Any = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
 
-TEXTS = ("Ms. Halvorsen was seen on 3/11/2019.", "Call Priya Raman at 507-882-4417 in Dundas.", "M r s . H a l v o r s e n w a s s e e n b y D r . L i n d " * 5)
+TEXTS = (
+    "Ms. Halvorsen was seen on 3/11/2019.",
+    "Call Priya Raman at 507-882-4417 in Dundas.",
+    "M r s . H a l v o r s e n w a s s e e n b y D r . L i n d " * 5,
+)
 
 
 @pytest.fixture

@@ -108,9 +108,9 @@ def model_process(server: Server, model: str) -> psutil.Process:
     return process
 
 
-def test_readiness_ends_with_a_model_that_is_stopped_or_dead_and_comes_back(served_folder: ServedFolder) -> None:
+def test_readiness_ends_with_a_model_that_is_stopped_or_dead_and_comes_back(fast_folder: ServedFolder) -> None:
     policy = RestartPolicy(first_delay_s=1.0, canary_s=2.0)
-    with watched(served_folder.options(), policy) as it:
+    with watched(fast_folder.options(), policy) as it:
         assert it.http("/ready") == (200, "ready\n")
         assert it.http("/live")[0] == 200
         assert it.health("readiness") == it.health("liveness") == "SERVING"
@@ -119,7 +119,8 @@ def test_readiness_ends_with_a_model_that_is_stopped_or_dead_and_comes_back(serv
         assert f"{it.options.grpc} de-identifies" in done.stdout
         with grpc.InferenceServerClient(it.options.grpc) as client:
             send_notes(client)
-        check_metrics(it)
+            check_metrics(it)
+            check_that_a_probe_passes_the_queue(it, client)
 
         stopped = model_process(it.servers[-1], "deidentify")
         stopped.send_signal(signal.SIGSTOP)
@@ -168,32 +169,27 @@ def check_metrics(it: Watched) -> None:
     assert it.metric("deid_server_note_seconds_count") == 2
     assert it.metric('deid_server_stage_seconds_total{stage="models"}') > 0
     page = it.http("/metrics")[1]
-    assert page.count("\ndeid_server_model_info{") == 2
+    assert page.count("\ndeid_server_model_info{") == 1
     assert "nv_inference_queue_duration_us" in page
     assert not any(word in page for word in ("Halvorsen", "March", 'unknown"}'))
 
 
-def test_a_canary_passes_the_queue(served_folder: ServedFolder) -> None:
-    options = served_folder.options()
-    from tests.running_server import started
-
+def check_that_a_probe_passes_the_queue(it: Watched, client: Any) -> None:
     text = "Mr. Halvorsen was seen on March 3, 2019.\n" * 200
     note = note_inputs(text=[text], note_id=["n"], patient=["p"], key=[KEY_NAME])
     answered: list[float] = []
-    with started(options) as server, grpc.InferenceServerClient(options.grpc) as client:
-        for _ in range(30):
-            client.async_infer("deidentify", note, callback=lambda result, error: answered.append(time.monotonic()))
-        begun = time.monotonic()
-        done = Watched(options, 0, 0, ServerState(), []).probe()
-        assert done.returncode == 0, done.stderr
-        assert time.monotonic() - begun < 10
-        assert len(answered) < 25  # notes still wait
-        server.clean_up()  # they need not be finished
+    for _ in range(20):
+        client.async_infer("deidentify", note, callback=lambda result, error: answered.append(time.monotonic()))
+    done = it.probe()
+    assert done.returncode == 0, done.stderr
+    assert len(answered) < 18  # others still wait
+    wait_for(lambda: len(answered) == 20, 120)
+    assert it.http("/ready")[0] == 200
 
 
-def test_the_monitor_takes_nothing_else_and_hides_nothing(served_folder: ServedFolder) -> None:
+def test_the_monitor_takes_nothing_else_and_hides_nothing(tmp_path: Path) -> None:
     metrics_port, _ = free_ports(2)
-    it = Watched(served_folder.options(), metrics_port, 0, ServerState(), [])
+    it = Watched(ServerOptions(repository=tmp_path), metrics_port, 0, ServerState(), [])
     with Monitor(it.state, "127.0.0.1", metrics_port, None):
         assert it.http("/v2/health/ready")[0] == 404
         assert it.http("/../ready")[0] == 404
