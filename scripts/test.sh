@@ -8,6 +8,7 @@ make_environment .venv-dev
 bin=.venv-dev/bin
 install_shared_python "$bin/python"
 install_browser
+install_prometheus
 install_java
 pip() { "$bin/python" -m pip --disable-pip-version-check "$@"; }
 echo "== installing"

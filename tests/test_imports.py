@@ -19,7 +19,11 @@ ALLOWED = {
     "model_repository": {"deid_runtime"},
 }
 #: The only other imports: from a module to the given package, only inside a function.
-LAZY = {"deid_runtime.cli.remote": {"deid_client"}, "deid_runtime.spark.dataframe": {"deid_client"}}
+LAZY = {
+    "deid_runtime.cli.probe": {"deid_client"},
+    "deid_runtime.cli.remote": {"deid_client"},
+    "deid_runtime.spark.dataframe": {"deid_client"},
+}
 
 #: Maps a library to the only package that may import it.
 OWNED = {

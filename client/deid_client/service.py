@@ -62,6 +62,7 @@ class Service:
         until = monotonic() + self._settings.connect_seconds
         await self._look_up()
         await self._check_all(until)
+        await self._tell_troubles(until)
         for each in self._endpoints:
             self._start_keeping(each)
         if any(map(is_name, self._settings.endpoints)):
@@ -73,12 +74,24 @@ class Service:
                 if each.failure and each.failure.verdict is Verdict.FATAL:
                     raise ModelError(str(each.failure))
             if monotonic() >= until:
-                reasons = "; ".join(str(each.failure or f"{each.name} gave no answer") for each in self._endpoints)
-                raise ServiceDownError(
-                    f"no server answers after {self._settings.connect_seconds:g} s: {reasons}. Is it running (`deid "
-                    "serve`), are host and port right?"
-                )
+                reasons = "; ".join(each.trouble for each in self._endpoints)
+                raise ServiceDownError(f"no server answers after {self._settings.connect_seconds:g} s: {reasons}")
             await self._wait_for_change(until)
+
+    async def _tell_troubles(self, until: float) -> None:
+        """Say at once why endpoints cannot be used.
+
+        Raises ServiceDownError when none can, for causes that waiting does not remove.
+        """
+        troubled = [each for each in self._endpoints if not each.is_ready and each.mismatch is None]
+        await asyncio.gather(*(each.diagnose() for each in troubled))
+        lasting = [each for each in troubled if each.diagnosis is not None and each.diagnosis.is_lasting]
+        if len(lasting) == len(self._endpoints):
+            raise ServiceDownError("; ".join(each.trouble for each in lasting))
+        left_s = max(until - monotonic(), 0.0)
+        for each in troubled:
+            if each.failure is not None and each.failure.verdict is not Verdict.FATAL:
+                _LOG.warning("%s; trying for %.0f s more", each.trouble, left_s)
 
     async def _check_all(self, until: float) -> None:
         """Check all endpoints once, until ``until``. When one is ready, the others get a few more seconds.
@@ -114,10 +127,12 @@ class Service:
         Raises ModelError when no endpoint answers before the deadline, or after several faulty answers.
         """
         self._metrics.queued.inc()
+        began = monotonic()
         try:
             await self._slots.acquire()
         finally:
             self._metrics.queued.dec()
+            self._metrics.queue_seconds.observe(monotonic() - began)
         try:
             with self._metrics.in_flight.track_inprogress():
                 answer = await self._ask(question, parse)
@@ -183,6 +198,8 @@ class Service:
             return parse(endpoint.name, question.read(endpoint.name, answer, request.id))
         except CallError as failure:
             status = "BAD_ANSWER" if isinstance(failure, BadAnswerError) else failure.code.name
+            if failure.refusal is not None:
+                self._metrics.refusals.labels(failure.refusal).inc()
             raise
         finally:
             self._metrics.calls.labels(endpoint.address.endpoint, status).inc()

@@ -60,6 +60,7 @@ class RunOptions:
     shard_chars: int = DEFAULT_SHARD_CHARS  # a shard ends when it has this many characters
     crosswalk: Path | None = None  # where to write the encrypted crosswalk
     crosswalk_keys: tuple[str, ...] = ()  # public keys to encrypt the crosswalk to
+    on_counts: Callable[[Counts], object] | None = None  # called with the counts of the whole run after each batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,19 +240,26 @@ def _process(
             keep_ids=options.keep_ids,
             is_folder=is_folder,
             crosswalk_private_key=_shard_key(work, job) if options.crosswalk else "",
-            on_batch=_shown(report, job, sum(count.size_bytes for count in files.values())),
+            on_batch=_shown(report, options.on_counts, job, sum(count.size_bytes for count in files.values())),
         )
         for part in chain([first], parts):
             run.do(part)
         return workers.window_counts()
 
 
-def _shown(report: Report, job: JobFolder, total_bytes: int) -> Callable[[Counts, int], None]:
+def _shown(
+    report: Report, on_counts: Callable[[Counts], object] | None, job: JobFolder, total_bytes: int
+) -> Callable[[Counts, int], None]:
     """Return a function that reports the counts and read bytes of this process as the progress of the run."""
     before = sum(shard.read_bytes for shard in job.state.shards.values())
     finished = job.state.counts
 
     def show(counts: Counts, read_bytes: int) -> None:
+        if on_counts is not None:
+            so_far = Counts()
+            so_far.add(finished)
+            so_far.add(counts)
+            on_counts(so_far)
         done = before + read_bytes
         report(
             Progress(

@@ -21,6 +21,7 @@ from deid_runtime.run.processor import Processor
 from deid_runtime.run.watchdog import Stopwatch
 from deid_runtime.spans import Note
 from deid_runtime.system.installed_files import missing_file
+from deid_runtime.system.json_logs import log_as_parent
 from deid_runtime.system.process_privacy import keep_private
 from deid_runtime.system.stop_signals import signals_deferred
 
@@ -81,6 +82,7 @@ class Worker(Generic[_Job]):
         self.watch = Stopwatch(self.process.pid or 0)
         self.is_ready = False
         self.job: _Job | None = None
+        self.job_started_ns = 0  # since 1970
         self.jobs_done = 0
         self.stage_seconds: Mapping[str, float] = {}
         self.window_counts: Mapping[str, int] = {}
@@ -104,6 +106,7 @@ class Worker(Generic[_Job]):
 def _serve(connection: socket.socket) -> None:
     """Answer jobs until the parent closes the connection or dies. Runs in a process of its own."""
     keep_private()
+    log_as_parent(os.environ)
     with connection, connection.makefile("rwb") as stream, suppress(EOFError, BrokenPipeError, ConnectionResetError):
         parent = cast(BinaryIO, stream)
         work = cast(Work, receive(parent))

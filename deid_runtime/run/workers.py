@@ -13,12 +13,13 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, time_ns
 from types import TracebackType
 from typing import Final, Self
 
 from deid_runtime.errors import EngineError, ModelError, SettingsError
 from deid_runtime.pipeline import Fault, Outcome, Quarantined
+from deid_runtime.pipeline.tracing import more_seconds, record_batch
 from deid_runtime.run.batches import Batch
 from deid_runtime.run.outcomes import Work, units
 from deid_runtime.run.processor import Processor
@@ -86,8 +87,10 @@ class InProcess:
     def _process(self, notes: list[Note]) -> list[Outcome]:
         """Return one outcome per note. Repeat when the pipeline fails; after repeated failure return Quarantined."""
         for _ in range(_ATTEMPTS):
+            started_ns, before = time_ns(), dict(self._processor.stage_seconds)
             outcomes = self._processor.process(notes)
             if self._processor.fault is None:
+                record_batch(notes, outcomes, started_ns, more_seconds(before, self._processor.stage_seconds))
                 return outcomes
             self._past_seconds.append(self._processor.stage_seconds)
             self._past_counts.update(self._processor.window_counts)
@@ -237,6 +240,7 @@ class WorkerPool:
 
     def _send(self, worker: Worker[_Job], job: _Job) -> None:
         worker.job = job
+        worker.job_started_ns = time_ns()
         worker.watch.start()
         with suppress(OSError):  # the worker died before it received the job; `_receive` detects that
             worker.mailbox.post([_bare(note) for note in job.notes])
@@ -280,6 +284,8 @@ class WorkerPool:
             self._retire(worker, told=message)
         elif isinstance(message, Answer) and worker.job:
             job, worker.job = worker.job, None
+            spent = more_seconds(worker.stage_seconds, message.stage_seconds)
+            record_batch(job.notes, message.outcomes, worker.job_started_ns, spent)
             worker.stage_seconds = message.stage_seconds
             worker.window_counts = message.window_counts
             self._watchdog.learn(worker.watch, job.chars)

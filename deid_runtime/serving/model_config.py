@@ -37,11 +37,16 @@ class QueuePolicy:
 
 @dataclass(frozen=True, slots=True)
 class DynamicBatching:
-    """How long requests wait to be joined in a batch, and the preferred batch sizes."""
+    """How long requests wait to be joined in a batch, and the preferred batch sizes.
+
+    With ``has_urgent`` there are two queues with these limits each: requests with priority 1 are served first. Other
+    requests have priority 2.
+    """
 
     preferred_sizes: tuple[int, ...]
     max_queue_delay_us: int
     queue: QueuePolicy
+    has_urgent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +172,9 @@ def _batching(batching: DynamicBatching) -> Iterator[_Field]:
     for size in batching.preferred_sizes:
         yield "preferred_batch_size", size
     yield "max_queue_delay_microseconds", batching.max_queue_delay_us
+    if batching.has_urgent:
+        yield "priority_levels", 2
+        yield "default_priority_level", 2
     yield (
         "default_queue_policy",
         [

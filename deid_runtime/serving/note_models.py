@@ -17,6 +17,8 @@ NOTES: Final = "deidentify"
 NOTES_STREAM: Final = "deidentify_stream"
 #: A request parameter: the model ignores the inputs and de-identifies an invented note with a random key.
 CANARY: Final = "canary"
+#: The request parameters of a canary request: it is served before other requests, see ``DynamicBatching.has_urgent``.
+CANARY_PARAMETERS: Final[dict[str, bool | int]] = {CANARY: True, "priority": 1}
 
 #: Most UTF-8 bytes of a note id, a patient id or a key name.
 MAX_NAME_BYTES: Final = 1024
@@ -59,7 +61,8 @@ def note_models(options: NoteOptions) -> Iterator[ModelConfig]:
         max_batch_size=0,
         inputs=tuple(Tensor(each, "STRING", (1,)) for each in NOTE_INPUTS),
         outputs=outputs,
-        batching=DynamicBatching((), 0, QueuePolicy(options.max_queue_size, options.queue_timeout_us)),
+        # A canary request does not wait behind the notes in the queue, and a full queue does not refuse it.
+        batching=DynamicBatching((), 0, QueuePolicy(options.max_queue_size, options.queue_timeout_us), has_urgent=True),
         instances=InstanceGroup(options.instances, "KIND_CPU"),
         parameters={
             **to_parameters(options.settings),
