@@ -13,8 +13,8 @@ from deid_runtime.formats.records import Meter, ReadOptions
 from deid_runtime.formats.sources import find_inputs
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
 from deid_runtime.pipeline.outcomes import Deidentified
-from deid_runtime.run.second_look import Looked, Reason, Verdict, finder_settings, look_again
 from deid_runtime.run.batches import make_batches
+from deid_runtime.run.second_look import Looked, Reason, Verdict, finder_settings, look_again
 from deid_runtime.run.verify import read_manifest
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
