@@ -31,8 +31,8 @@ def release_options(command: Any) -> Any:
             "--gate",
             Gate,
             "none",
-            "Look again at each de-identified note with the models of the profile full, patterns and records, as `deid "
-            "check` does. Put notes into quarantine in which an identifier is still there (fail), or in which "
+            "Look again at each de-identified note with the models of the profile full, patterns and records, as "
+            "`deid check` does. Put notes into quarantine in which an identifier is still there (fail), or in which "
             "anything at all is found (review). The run takes two to three times as long.",
         ),
         click.option(

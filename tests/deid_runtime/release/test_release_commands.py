@@ -83,8 +83,8 @@ def test_a_gate_holds_back_what_a_second_look_finds(run: Path, tmp_path: Path) -
     def gated(gate: str) -> tuple[Path, Result]:
         out = tmp_path / f"{gate}.jsonl"
         done = deid(
-            "run", run / "notes.jsonl", "-o", out, "--key", run / "key", "--no-models", "--trust-models", "--gate", gate,
-            "--workers", 1, "--quiet", "--bundle", tmp_path / gate, "--signing-key", run / "sign",
+            "run", run / "notes.jsonl", "-o", out, "--key", run / "key", "--no-models", "--trust-models", "--gate",
+            gate, "--workers", 1, "--quiet", "--bundle", tmp_path / gate, "--signing-key", run / "sign",
         )  # fmt: skip
         return out, done
 
