@@ -219,7 +219,8 @@ def test_every_command_and_option_has_help() -> None:
         "run", "detect", "evaluate", "audit", "audit bound", "audit parrot", "audit sample", "evaluate agreement",
         "evaluate forms", "evaluate tune", "bundle", "bundle make", "bundle verify", "check",
         "completion", "config", "config check", "config show",
-        "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "demo", "jobs", "jobs status", "probe", "review",
+        "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "demo", "jobs", "jobs status",
+        "probe", "review",
         "review create", "review export", "review open", "key", "key new", "key pair",
         "key signing-pair", "models", "models sign", "serve", "verify", "version",
     }  # fmt: skip
@@ -259,7 +260,7 @@ def test_every_command_and_option_has_help() -> None:
                 "Watching:",
                 "Other options:",
             ],
-        ),  # fmt: skip
+        ),
         ("evaluate", ["Input:", "Output:", "Other options:", "Commands:"]),
         ("serve", ["Service:", "Network:", "Finding:", "Surrogates:", "Speed:", "Other options:"]),
     ],
