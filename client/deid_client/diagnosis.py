@@ -37,6 +37,7 @@ class Cause(Enum):
     WRONG_ADDRESS = "wrong address"
     TLS_REFUSED = "TLS refused"
     NOT_OUR_SERVER = "not our server"
+    SILENT = "silent"
 
 
 #: Causes that only a person can remove. Behind the others a server may still be starting: a cluster knows the name of a
@@ -246,10 +247,15 @@ async def _handshake_fault(address: Address, ip: str, port: int, reason: str) ->
 
 
 def _other_server(address: Address, first: bytes | None) -> Diagnosis:
+    """Return the diagnosis of a server that did not answer with HTTP/2, given its first bytes, None for silence."""
+    if first is None:
+        return Diagnosis(
+            Cause.SILENT,
+            f"{address}: it takes connections and says nothing: a server that hangs or is stopped, or another one; "
+            "start it again, and check the port",
+        )
     if first and first.startswith((b"HTTP/1", b"<")):  # some send only the page of the error
         what = "a server of HTTP/1 answers, not one of gRPC"
-    elif first is None:
-        what = "what listens there does not answer"
     else:
         what = "what answers there does not speak gRPC"
     return Diagnosis(
@@ -284,6 +290,10 @@ def wait_reachable(settings: ServerSettings, tell: Callable[[str], object]) -> N
     A cause that only a person can remove raises at once. Any other is told by ``tell`` once, at once. Raises ModelError
     when no server can be reached, SettingsError for a TLS file that cannot be used.
     """
+    try:
+        import tritonclient  # noqa: F401
+    except ImportError:
+        return  # loading the pipeline says what is missing; there is nothing to wait for
     asyncio.run(_wait_reachable(settings, tell))
 
 

@@ -14,7 +14,7 @@ from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 
 from deid_client.addresses import Address
 from deid_client.diagnosis import Diagnosis, diagnose
-from deid_client.errors import BadAnswerError, CallError, Verdict, is_cancelled
+from deid_client.errors import BadAnswerError, CallError, StoppingError, Verdict, is_cancelled
 from deid_client.probe import PROBE_ID
 from deid_client.routes import Infer
 from deid_client.server_version import old_version
@@ -142,7 +142,18 @@ class Endpoint:
             self.unchecked.clear()
 
     async def diagnose(self) -> None:
-        """Look into why the server could not be reached. Raises SettingsError for a TLS file that cannot be used."""
+        """Look into why the server could not be used. Raises SettingsError for a TLS file that cannot be used."""
+        if self.failure is not None and self.failure.code is grpc.StatusCode.NOT_FOUND:
+            # A server that is shutting down has unloaded its models. Only its readiness tells it from another server.
+            request = service_pb2.ServerReadyRequest()
+            try:
+                await self._answer(
+                    self._connected().ServerReady(request, timeout=_CONFIG_SECONDS, metadata=self._headers())
+                )
+            except StoppingError as stopping:
+                self.failure = stopping
+            except CallError:
+                return
         if self.failure is not None and self.failure.may_be_unreachable:
             self.diagnosis = await diagnose(self.address, self._settings)
 

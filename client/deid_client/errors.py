@@ -15,6 +15,7 @@ from typing import Final
 
 import grpc
 
+from deid_client.refusals import Refusal
 from deid_runtime.errors import ModelError
 
 
@@ -60,8 +61,10 @@ _BROKEN: Final = (
 _OVERLOADED: Final = ("maximum queue size", "timeout expired")
 #: gRPC uses RESOURCE_EXHAUSTED also for a message that is too large, not only for a busy server.
 _TOO_LARGE: Final = "message larger than max"
-#: These words of Triton come from a server that is stopping. On a stream it reports errors as text without a status.
-_STOPPING: Final = ("Server is stopping", "not ready", "unavailable")
+#: These words of Triton come from a server that is stopping.
+_STOPPING: Final = ("Server is stopping", "Server exiting", "not ready")
+#: On a stream Triton reports errors as text without a status.
+_STOPPING_STREAM: Final = (*_STOPPING, "unavailable")
 #: What a server that cannot be reached, or that is no server of gRPC, may look like.
 _UNREACHABLE: Final = frozenset(
     (
@@ -73,7 +76,7 @@ _UNREACHABLE: Final = frozenset(
     )
 )
 
-_REFUSED: Final[Mapping[grpc.StatusCode, str]] = {
+_REFUSED: Final[Mapping[grpc.StatusCode, Refusal]] = {
     grpc.StatusCode.RESOURCE_EXHAUSTED: "busy",
     grpc.StatusCode.UNAUTHENTICATED: "unauthenticated",
     grpc.StatusCode.PERMISSION_DENIED: "forbidden",
@@ -82,8 +85,6 @@ _REFUSED: Final[Mapping[grpc.StatusCode, str]] = {
     grpc.StatusCode.UNIMPLEMENTED: "unknown_protocol",
     grpc.StatusCode.NOT_FOUND: "no_model",
 }
-#: Why a server refuses a call, a closed list: values of a label in the metrics.
-REFUSALS: Final = (*dict.fromkeys(_REFUSED.values()), "too_large", "stopping")
 
 _REMEDIES: Final[Mapping[grpc.StatusCode, str]] = {
     grpc.StatusCode.DEADLINE_EXCEEDED: "; restart it if a process of its models is stopped, or give it "
@@ -111,8 +112,8 @@ class CallError(Exception):
         self.verdict = verdict
 
     @property
-    def refusal(self) -> str | None:
-        """Why the server refused the call, one of :data:`REFUSALS`; None when it did not refuse it."""
+    def refusal(self) -> Refusal | None:
+        """Why the server refused the call; None when it did not refuse it."""
         return _REFUSED.get(self.code)
 
     @property
@@ -144,7 +145,7 @@ class CallError(Exception):
         """Return the CallError for an error message on a stream."""
         if any(word in message for word in _OVERLOADED):
             return cls(endpoint, grpc.StatusCode.RESOURCE_EXHAUSTED, Verdict.TRANSIENT)
-        if any(word in message for word in _STOPPING):
+        if any(word in message for word in _STOPPING_STREAM):
             return StoppingError(endpoint)
         return cls(endpoint, grpc.StatusCode.INTERNAL, Verdict.FAULT)
 
@@ -157,7 +158,7 @@ class StoppingError(CallError):
         self.args = (f"{endpoint} is shutting down, or still starting; wait for it, or name another server (--server)",)
 
     @property
-    def refusal(self) -> str:
+    def refusal(self) -> Refusal:
         """The reason ``stopping``."""
         return "stopping"
 
@@ -190,7 +191,7 @@ class TooLargeError(BadAnswerError):
         super().__init__(endpoint, "a message is larger than allowed; send fewer tokens at a time (--request-tokens)")
 
     @property
-    def refusal(self) -> str:
+    def refusal(self) -> Refusal:
         """The reason ``too_large``."""
         return "too_large"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from deid_client.errors import REFUSALS
+from deid_client.refusals import REFUSALS
 from deid_runtime.errors import SettingsError
 from deid_runtime.labels import LABELS
 from deid_runtime.pipeline import Outcome, Quarantined

@@ -14,7 +14,7 @@ from environment variables of the server. Each of them corresponds to an option 
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter, time_ns
 from typing import Any, Final
@@ -150,7 +150,9 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
     )
     # Surrogates are made at the first use of a key. Making one set here reports wrong settings while loading.
     make = surrogate_maker(settings)
-    nobodys = make(new_key())
+    make(new_key())
+    # The canary note has no row in a table of date shifts.
+    nobodys = surrogate_maker(replace(settings, offsets=None))(new_key())
     records = read_patients(Path(patients)) if patients else {}
     pipeline = load_pipeline(settings, key=None, records=records)
     folder = KeyFolder(Path(keys) if keys else None, make, allow_shared=allow_shared)

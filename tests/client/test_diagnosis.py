@@ -110,8 +110,8 @@ def test_a_closed_port_and_a_port_of_something_else() -> None:
     with listener() as port:
         found = look(port)
     assert found is not None
-    assert found.cause is Cause.NOT_OUR_SERVER
-    assert "does not answer" in found.message
+    assert (found.cause, found.is_lasting) == (Cause.SILENT, False)
+    assert "says nothing" in found.message
 
 
 def test_a_name_that_is_not_known(known: dict[str, list[str]], ours: Authority) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import http.client
+import os
 import re
 import signal
 import subprocess
@@ -16,15 +17,16 @@ from typing import Any
 import psutil
 import pytest
 
-from deid_runtime.errors import SettingsError
+from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.labels import LABELS
 from deid_runtime.serving.monitor import Monitor
 from deid_runtime.serving.server import Server
 from deid_runtime.serving.server_options import ServerOptions
 from deid_runtime.serving.server_state import ServerState
 from deid_runtime.serving.supervisor import RestartPolicy, supervise
-from tests.deid_runtime.serving.requests import grpc, note_inputs
-from tests.running_server import KEY_NAME, ServedFolder, free_ports, installation, processes
+from deid_runtime.settings import Settings
+from tests.deid_runtime.serving.requests import grpc, note_inputs, token_inputs, tokens, windows
+from tests.running_server import KEY_NAME, ServedFolder, free_ports, installation, processes, started
 
 health_pb2: Any = pytest.importorskip("grpc_health.v1.health_pb2")
 health_pb2_grpc: Any = pytest.importorskip("grpc_health.v1.health_pb2_grpc")
@@ -185,6 +187,29 @@ def check_that_a_probe_passes_the_queue(it: Watched, client: Any) -> None:
     assert len(answered) < 18  # others still wait
     wait_for(lambda: len(answered) == 20, 120)
     assert it.http("/ready")[0] == 200
+
+
+def test_a_client_tells_that_a_server_is_shutting_down(
+    small_folder: ServedFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    from deid_client.canary import ask_servers
+    from deid_client.server import TritonServer
+
+    options = small_folder.options()
+    rows = token_inputs(tokens((windows() * 64)[:64], 128))
+    settings = TritonServer(endpoints=(options.grpc,), connect_seconds=1.0)
+    with started(options) as server, grpc.InferenceServerClient(options.grpc) as client:
+        for _ in range(60):  # they are answered before it ends
+            client.async_infer("v0", rows, callback=lambda result, error: None)
+        os.kill(server.pid, signal.SIGTERM)
+        time.sleep(0.3)
+        [health] = ask_servers(settings, 4)
+        with pytest.raises(ModelError, match="is shutting down"):
+            settings.connect(Settings())
+        server.clean_up()
+
+    assert "is shutting down, or still starting" in health.message
+    assert "is shutting down, or still starting; wait for it" in caplog.text
 
 
 def test_the_monitor_takes_nothing_else_and_hides_nothing(tmp_path: Path) -> None:
