@@ -58,7 +58,11 @@ class Service:
         self._follower: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Wait for a first usable endpoint. Raises ModelError when none is ready in time, or one has other models."""
+        """Wait for a first usable endpoint.
+
+        Endpoints with other models are left out: while servers are updated one after the other, some have the old
+        models and some the new ones. Raises ModelError when no endpoint is ready in time, or all have other models.
+        """
         until = monotonic() + self._settings.connect_seconds
         await self._look_up()
         await self._check_all(until)
@@ -68,9 +72,10 @@ class Service:
         if any(map(is_name, self._settings.endpoints)):
             self._follower = asyncio.create_task(self._follow_names(), name="addresses")
         while not any(each.is_ready for each in self._endpoints):
+            mismatches = [each.mismatch for each in self._endpoints if each.mismatch]
+            if len(mismatches) == len(self._endpoints) or (mismatches and monotonic() >= until):
+                raise mismatches[0]
             for each in self._endpoints:
-                if each.mismatch:
-                    raise each.mismatch
                 if each.failure and each.failure.verdict is Verdict.FATAL:
                     raise ModelError(str(each.failure))
             if monotonic() >= until:
@@ -96,7 +101,7 @@ class Service:
     async def _check_all(self, until: float) -> None:
         """Check all endpoints once, until ``until``. When one is ready, the others get a few more seconds.
 
-        Raises ModelError for an endpoint with other models, SettingsError for settings that cannot be used.
+        Raises SettingsError for settings that cannot be used.
         """
         pending = {asyncio.create_task(self._check_one(each, until)) for each in self._endpoints}
         latest = until + _SLACK_SECONDS
@@ -106,8 +111,12 @@ class Service:
                     pending, timeout=latest - monotonic(), return_when=asyncio.FIRST_COMPLETED
                 )
                 for check in done:
-                    with suppress(CallError):
+                    try:
                         check.result()
+                    except CallError:
+                        pass
+                    except ModelError as error:
+                        _LOG.warning("an endpoint is left out: %s", error)
                 if any(each.is_ready for each in self._endpoints):
                     latest = min(latest, monotonic() + _OTHERS_SECONDS)
         finally:

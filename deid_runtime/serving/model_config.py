@@ -81,6 +81,7 @@ class EnsembleStep:
     """One model of an ensemble. Both mappings map its tensor names to the tensor names of the ensemble."""
 
     model: str
+    version: str
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
 
@@ -97,12 +98,14 @@ class Accelerator:
 class ModelConfig:
     """One model of a repository; :meth:`text` is its ``config.pbtxt``.
 
-    With ``max_batch_size`` 0, inputs have no batch dimension. Only the newest version of a model is served.
+    With ``max_batch_size`` 0, inputs have no batch dimension. ``version`` is the name of the folder with the model's
+    files and the version in every answer, see :func:`~deid_runtime.models.manifest.served_version`.
     """
 
     name: str
     backend: Backend
     max_batch_size: int
+    version: str = "1"
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     batching: DynamicBatching | None = None
@@ -204,7 +207,7 @@ def _accelerator(accelerator: Accelerator) -> Iterator[_Field]:
 
 def _step(step: EnsembleStep) -> Iterator[_Field]:
     yield "model_name", step.model
-    yield "model_version", ANY
+    yield "model_version", int(step.version)
     for name, value in (("input_map", step.inputs), ("output_map", step.outputs)):
         for key, tensor in value.items():
             yield name, [("key", key), ("value", tensor)]

@@ -186,7 +186,7 @@ def _is_set(environment: Mapping[str, str], name: str) -> bool:
 
 def _site_list(parameters: Mapping[str, str], name: str, models: Path) -> Path | None:
     """Return the path of a site's list beside the model; None when the list of the package is used."""
-    return models / NOTES / "1" / SITE_LISTS[name] if name in parameters else None
+    return models / NOTES / SITE_LISTS[name] if name in parameters else None
 
 
 def _decoded(name: str, value: bytes) -> str:

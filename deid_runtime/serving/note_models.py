@@ -31,7 +31,7 @@ NOTE_INPUTS: Final = ("text", "note_id", "patient", "key")
 NOTE_OUTPUTS: Final = ("text", "spans", "pseudonyms")
 
 
-#: File names of a site's own lists in the version folder of ``deidentify``, by field of the settings.
+#: File names of a site's own lists in the folder of ``deidentify``, by field of the settings.
 SITE_LISTS: Final = {"inclusion": "inclusion.txt", "templates": "templates.txt"}
 
 
