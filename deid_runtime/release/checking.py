@@ -170,7 +170,12 @@ def _digest(text: str) -> bytes:
 
 
 def _check_same(now: Mapping[str, object], run: Mapping[str, object]) -> None:
-    """Raise SettingsError when the lists, models or records are not those of the run."""
+    """Raise SettingsError when the lists, models, records or key versions are not those of the run."""
+    if now["key_versions"] != run.get("key_versions"):
+        raise SettingsError(
+            "this version of deid makes other values from a key than the one that made the run (key_versions in its "
+            "manifest); look at the run with the version of deid that made it"
+        )
     for name, option in (
         ("inclusion", "--inclusion"),
         ("templates", "--templates"),
