@@ -222,7 +222,7 @@ def test_every_command_and_option_has_help() -> None:
         "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "demo", "jobs", "jobs status",
         "probe", "review",
         "review create", "review export", "review open", "key", "key new", "key pair",
-        "key signing-pair", "models", "models sign", "serve", "verify", "version",
+        "key signing-pair", "models", "models sign", "models verify", "serve", "verify", "version",
     }  # fmt: skip
     for name, command in commands():
         assert command.help, name
