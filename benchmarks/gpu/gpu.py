@@ -41,8 +41,15 @@ from gpu_spans import compare_rows, compare_spans  # noqa: E402
 from gpu_state import State  # noqa: E402
 from measuring import describe_machine  # noqa: E402
 
+
+def describe(state: State) -> None:
+    """Say what the figures are measured on."""
+    state.add(machine=describe_machine(), gpu=describe_gpu(state.device))
+    state.end("done")
+
+
 STEPS: Final[Mapping[str, Callable[[State], None]]] = {
-    "machine": lambda state: state.add(machine=describe_machine(), gpu=describe_gpu(state.device)),
+    "machine": describe,
     "graphs": make_graphs,
     "cuda": lambda state: load_all(state, "cuda"),
     "tensorrt": lambda state: load_all(state, "tensorrt"),

@@ -195,7 +195,9 @@ def open_session(file: Path, kind: str, state: State, inputs: Mapping[str, Seque
 
 def engine_of(graph: Graph, kind: str, state: State) -> GpuEngine:
     """Return an engine for a whole graph."""
-    return GpuEngine(open_session(graph.file, kind, state), [each.output for each in graph.heads], kind)
+    return GpuEngine(
+        open_session(graph.file, kind, state), [each.output for each in graph.heads], provider_of(kind, state.device)[0]
+    )
 
 
 def models_for(kind: str, state: State) -> Manifest:

@@ -44,7 +44,7 @@ def measure_sweep(state: State) -> None:
                     if state.is_over:
                         state.end("cut off")
                         return
-                    cell = {"provider": kind, "graph": graph.name, "rows": rows, "threads": threads}
+                    cell = {"provider": engine.name, "graph": graph.name, "rows": rows, "threads": threads}
                     state.add_row("cells", {**cell, **_cell(engine, vocabulary, rows, threads, state)})
             engine.close()
     state.end("done")
@@ -61,9 +61,12 @@ def _cell(engine: GpuEngine, vocabulary: int, rows: int, threads: int, state: St
     until = time.perf_counter() + state.options.cell_seconds
 
     def ask() -> None:
-        while (began := time.perf_counter()) < until:
+        while True:
+            began = time.perf_counter()
             engine(ids, types, mask)
             spent.append(time.perf_counter() - began)
+            if time.perf_counter() >= until:
+                return
 
     asking = [threading.Thread(target=ask) for _ in range(threads)]
     began = time.perf_counter()

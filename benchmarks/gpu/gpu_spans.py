@@ -97,7 +97,7 @@ def compare_rows(state: State) -> None:
             for count in _ROWS:
                 arrays = pad(windows[:count], encoder.pad)
                 batch, again = engine(*arrays), engine(*arrays)
-                row = {"provider": kind, "graph": graph.name, "rows": count, **_difference(alone, batch, count)}
+                row = {"provider": engine.name, "graph": graph.name, "rows": count, **_difference(alone, batch, count)}
                 row["same_batch_twice_is_equal"] = all(
                     np.array_equal(one.scores, two.scores) and np.array_equal(one.tags, two.tags)
                     for one, two in zip(batch, again, strict=True)
