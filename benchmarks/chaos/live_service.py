@@ -263,6 +263,18 @@ def start_job(source: Path, out: Path, key: Path, servers: Sequence[str], *extra
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
+def wait_connected(process: "subprocess.Popen[bytes]", port: int, timeout_s: float = 60.0) -> None:
+    """Wait until a job, or a worker of it, has a connection to the port. A job that finds no server does not begin."""
+    until = time.monotonic() + timeout_s
+    while process.poll() is None and time.monotonic() < until:
+        with suppress(psutil.Error):
+            root = psutil.Process(process.pid)
+            for each in (root, *root.children(recursive=True)):
+                if any(place.raddr and place.raddr.port == port for place in each.net_connections("tcp")):
+                    return
+        time.sleep(0.05)
+
+
 def compare_job(
     process: "subprocess.Popen[bytes]", out: Path, expected: Mapping[str, str], limit_s: float
 ) -> dict[str, Any]:

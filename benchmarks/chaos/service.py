@@ -42,6 +42,7 @@ from live_service import (
     compare_job,
     connect,
     start_job,
+    wait_connected,
 )
 from looking import read_rows
 from served_models import free_ports
@@ -261,7 +262,8 @@ def disturb(setting: Setting, number: int, name: str, threads: int) -> dict[str,
     with Readiness(setting.service.address) as readiness:
         with NoteClients([setting.service.address], setting.notes, is_right, threads) as clients:
             job = start_job(setting.folder / "notes.jsonl", out, setting.key, [setting.service.address])
-            time.sleep(setting.choose.uniform(3.0, 6.0))
+            wait_connected(job, setting.service.ports[0])
+            time.sleep(setting.choose.uniform(0.2, 1.0))
             moment = time.monotonic()
             found = ATTACKS[name](setting)
             compared = compare_job(job, out, setting.expected, _JOB_LIMIT_S)
