@@ -19,13 +19,15 @@ security=${DEBIAN_SECURITY_MIRROR:-$(mirror_of bookworm-security)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
-packages=python3.11,python3.11-venv,libpython3.11,tzdata
+packages=python3.11,libpython3.11,tzdata
 debootstrap --variant=minbase --include="$packages" bookworm "$root" "$mirror" > "$work/log" \
     || { tail -n 20 "$work/log" "$root/debootstrap/debootstrap.log" >&2 || true; exit 1; }
 
 # What has been corrected since the release, and the further packages. No service starts, and no package that is only
-# recommended comes along.
-inside() { chroot "$root" env DEBIAN_FRONTEND=noninteractive "$@"; }
+# recommended comes along. /proc is for the packages of Java; the mount ends with the command.
+inside() {
+    unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" env DEBIAN_FRONTEND=noninteractive "$@"' "$root" "$@"
+}
 echo "deb $mirror bookworm main" > "$root/etc/apt/sources.list"
 echo "deb $mirror bookworm-updates main" >> "$root/etc/apt/sources.list"
 echo "deb $security bookworm-security main" >> "$root/etc/apt/sources.list"

@@ -58,7 +58,7 @@ compile --constraint "$work/constraints.txt" --output-file requirements/runtime.
 compile --constraint "$work/constraints.txt" --extra review --output-file requirements/review.txt "$@"
 # The smallest image; requirements/cli.in says what it leaves out.
 left_out=()
-for package in certifi charset-normalizer filelock fsspec hf-xet huggingface-hub idna pyyaml requests tqdm typing-extensions urllib3; do
+for package in certifi charset-normalizer filelock fsspec hf-xet huggingface-hub idna pyyaml requests tqdm urllib3; do
     left_out+=(--unsafe-package "$package")
 done
 [ -e requirements/cli.txt ] || cp requirements/dev.txt requirements/cli.txt

@@ -1,9 +1,9 @@
 """Health check of a container: exit code 0 when the server or the page of this container answers, else 1.
 
-``health.py server``: ``/ready`` on the port of the metrics answers 200. Where there is no ``/ready``, the gRPC port answers
-that the server is ready or, with TLS, answers a handshake. ``health.py page``: the page of ``deid demo`` or ``deid review
-open`` answers. DEID_HEALTH_PORT is the port of the metrics or of the page where it is not 8002 or 8765, and
-DEID_HEALTH_GRPC_PORT that of gRPC where it is not 8001.
+``health.py server``: ``/ready`` on the port of the metrics answers 200. Where there is no ``/ready``, the gRPC port
+answers that the server is ready or, with TLS, answers a handshake. ``health.py page``: the page of ``deid demo`` or
+``deid review open`` answers. DEID_HEALTH_PORT is the port of the metrics or of the page where it is not
+8002 or 8765, and DEID_HEALTH_GRPC_PORT that of gRPC where it is not 8001.
 """
 
 import http.client

@@ -20,9 +20,7 @@ def sha256(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def statement(
-    image: str, source: Path, wheel: Path, locks: Sequence[Path], told: Mapping[str, str]
-) -> dict[str, Any]:
+def statement(image: str, source: Path, wheel: Path, locks: Sequence[Path], told: Mapping[str, str]) -> dict[str, Any]:
     """Return the statement; ``told`` are the environment variables of this module."""
     base: dict[str, Any] = {"name": "base image", "uri": told.get("BASE_IMAGE") or "unknown"}
     if digest := told.get("BASE_DIGEST"):

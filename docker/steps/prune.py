@@ -2,8 +2,8 @@
 
     python prune.py SITE_PACKAGES PATTERNS
 
-The lines of PATTERNS are glob patterns below SITE_PACKAGES. Packages list what they installed in RECORD; what is taken out
-is taken out there, too, so that the rest can still be compared with its digests.
+The lines of PATTERNS are glob patterns below SITE_PACKAGES. Packages list their files in RECORD. What is taken out is
+taken out there, too, so that the rest can still be compared with its digests.
 """
 
 import csv

@@ -1,7 +1,7 @@
-"""Write the bill of materials of an image (CycloneDX 1.6, JSON): libraries of Python, packages of the system, models, jars.
+"""Write the bill of materials of an image, CycloneDX 1.6 in JSON.
 
-cyclonedx-py lists the libraries of Python. This adds the digest of the archive that each was installed from, and all else
-that the image holds. The result is checked against the schema of CycloneDX.
+cyclonedx-py lists the libraries of Python. This adds the digest of the archive that each was installed from, the
+packages of the system, the models and the jars. The result is checked against the schema of CycloneDX.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def with_digests(components: Iterable[Component], digests: dict[tuple[str, str],
 
 
 def system_components(rows: str, system: dict[str, str]) -> Iterator[Component]:
-    """Yield a component for each line of ``dpkg-query``: package, version, architecture and source, with tabs between."""
+    """Yield a component for each line of ``dpkg-query``: package, version, architecture, source, with tabs between."""
     for line in rows.splitlines():
         package, version, architecture, source = line.split("\t")
         name = package.partition(":")[0]
@@ -89,7 +89,9 @@ def jar_components(folder: Path) -> Iterator[Component]:
         match = _JAR.fullmatch(path.name)
         name, version = (match["name"], match["version"]) if match else (path.stem, "")
         group = _group(path, name)
-        purl = f"pkg:maven/{quote(group)}/{quote(name)}@{quote(version)}" if group else f"pkg:generic/{quote(path.name)}"
+        purl = (
+            f"pkg:maven/{quote(group)}/{quote(name)}@{quote(version)}" if group else f"pkg:generic/{quote(path.name)}"
+        )
         yield {
             "type": "library",
             "bom-ref": f"{purl}#{path.name}",

@@ -9,21 +9,23 @@ python=${PYTHON:-}
 for candidate in python3.11 python3; do
     [ -n "$python" ] || python=$(command -v "$candidate" || true)
 done
-"${python:-false}" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
-    echo "tools.sh: the base image needs Python 3.11 or newer on its path" >&2
+"${python:-false}" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' || {
+    echo "tools.sh: the base image needs Python 3.11 or newer on its path, with the module venv" >&2
     exit 2
 }
 
-options=(--isolated --disable-pip-version-check --no-cache-dir)
-if "$python" -c 'import ensurepip' 2> /dev/null; then
-    "$python" -m venv /opt/tools
-    pip=(/opt/tools/bin/python -m pip "${options[@]}")
-else # a base with pip and without the package that makes environments
-    "$python" -m venv --without-pip /opt/tools
-    pip=("$python" -m pip --python /opt/tools/bin/python "${options[@]}")
-fi
+# A base need not have pip: pip runs from its own wheel, after that was compared with the lock.
+tools=../../requirements/image-tools.txt
+wheel=$(echo "/wheels/pip-$(sed --quiet 's/^pip==\([^ ]*\).*/\1/p' "$tools")"-*.whl)
+digest=$(sha256sum "$wheel" | cut --delimiter ' ' --fields 1)
+sed --quiet '/^pip==/,/^[^ p]/p' "$tools" | grep --quiet "sha256:$digest" || {
+    echo "tools.sh: $wheel is not the file that $tools names" >&2
+    exit 1
+}
+"$python" -m venv --without-pip /opt/tools
 for lock in $TOOL_LOCKS; do
-    "${pip[@]}" install --quiet --no-index --find-links /wheels --require-hashes --no-deps -r "../../requirements/$lock.txt"
+    /opt/tools/bin/python "$wheel/pip" --isolated --disable-pip-version-check --no-cache-dir install --quiet \
+        --no-index --find-links /wheels --require-hashes --no-deps -r "../../requirements/$lock.txt"
 done
 # The environment that goes into the image has no pip: nothing is installed there later.
 "$python" -m venv --without-pip /opt/deid

@@ -94,7 +94,10 @@ def test_models_are_components_with_their_digest() -> None:
 def test_a_jar_has_the_coordinates_that_it_holds(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "tool-core-2.0.1.jar", "w") as jar:
         jar.writestr("META-INF/maven/org.other/shaded/pom.properties", "groupId=org.other\nartifactId=shaded\n")
-        jar.writestr("META-INF/maven/org.tool/tool-core/pom.properties", "version=2.0.1\ngroupId=org.tool\nartifactId=tool-core\n")
+        jar.writestr(
+            "META-INF/maven/org.tool/tool-core/pom.properties",
+            "version=2.0.1\ngroupId=org.tool\nartifactId=tool-core\n",
+        )
     zipfile.ZipFile(tmp_path / "odd.jar", "w").close()
 
     odd, tool = sbom.jar_components(tmp_path)
@@ -129,7 +132,7 @@ class Answers(BaseHTTPRequestHandler):
         self.send_response(self.server.status)  # type: ignore[attr-defined]
         self.end_headers()
 
-    def log_message(self, format: str, *arguments: object) -> None:
+    def log_message(self, *arguments: object) -> None:
         """Say nothing."""
 
 
@@ -147,9 +150,7 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Iterator[HTTPServer]:
         thread.join()
 
 
-@pytest.mark.parametrize(
-    ("status", "server", "page"), [(200, 0, 0), (503, 1, 1), (404, 1, 0), (403, 1, 0)]
-)
+@pytest.mark.parametrize(("status", "server", "page"), [(200, 0, 0), (503, 1, 1), (404, 1, 0), (403, 1, 0)])
 def test_a_container_is_healthy_when_it_says_so(answering: HTTPServer, status: int, server: int, page: int) -> None:
     answering.status = status  # type: ignore[attr-defined]
 
