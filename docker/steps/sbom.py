@@ -108,7 +108,7 @@ def _group(jar: Path, artifact: str) -> str:
     with zipfile.ZipFile(jar) as archive:
         for entry in archive.namelist():
             if entry.startswith("META-INF/maven/") and entry.endswith("/pom.properties"):
-                found = dict(_COORDINATE.findall(archive.read(entry).decode("utf-8", "replace")))
+                found: dict[str, str] = dict(_COORDINATE.findall(archive.read(entry).decode("utf-8", "replace")))
                 if found.get("artifactId") == artifact:
                     return found.get("groupId", "")
     return ""

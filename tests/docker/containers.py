@@ -65,8 +65,8 @@ def exists(name: str) -> bool:
 
 
 def download() -> None:
-    """Fill dist/wheels with what the locks of all images name, unless all images are there to be used again."""
-    if not (KEEPS and all(exists(f"deid-{image}:{TAG}") for image in IMAGES)):
+    """Fill dist/wheels with what the locks of all images name, unless an earlier run that keeps things has done so."""
+    if not (KEEPS and (ROOT / "dist" / "wheels").exists()):
         environment = {**os.environ, "PYTHON": sys.executable}
         run("bash", "scripts/images.sh", "wheels", *IMAGES, environment=environment)
 
