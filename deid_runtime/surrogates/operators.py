@@ -157,7 +157,7 @@ class Surrogates:
     ) -> list[str]:
         """Return ``made`` with the parts of values that Safe Harbor allows: years and, with ``safe_harbor``, more."""
         dated = dated_values(note, spans, values)
-        style = read_style((value for _, value in dated), UNKNOWN_NOTE_YEAR)
+        style = read_style([value for _, value in dated], UNKNOWN_NOTE_YEAR)
         born = date_of_birth(record.fields.get("dob", "")) if record is not None else None
         years = years_of_dates(dated, style, born)
         note_year = year_of_ages(note, spans, values, years.values(), born, UNKNOWN_NOTE_YEAR)
