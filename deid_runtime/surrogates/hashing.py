@@ -30,10 +30,17 @@ class Keyed:
 
     def digest(self, purpose: str, value: str) -> bytes:
         """Return 32 bytes for ``value``. ``purpose`` separates kinds of choices and must not contain NUL."""
+        return self._finished(self._started(f"{purpose}\0"), value.encode("utf-8", "surrogatepass"))
+
+    def _started(self, text: str) -> "hashlib._Hash":
+        inner = self._inner.copy()
         # Broken input may contain lone UTF-16 surrogates: hash them like any other character.
-        message = f"{purpose}\0{value}".encode("utf-8", "surrogatepass")
-        inner, outer = self._inner.copy(), self._outer.copy()
-        inner.update(message)
+        inner.update(text.encode("utf-8", "surrogatepass"))
+        return inner
+
+    def _finished(self, inner: "hashlib._Hash", last: bytes) -> bytes:
+        inner.update(last)
+        outer = self._outer.copy()
         outer.update(inner.digest())
         return outer.digest()
 
@@ -69,10 +76,11 @@ class Keyed:
         half = max(1, ((size - 1).bit_length() + 1) // 2)
         mask = (1 << half) - 1
         width = max(4, (half + 7) // 8)
+        started = [self._started(f"{purpose}\0{size}/{round_number}/") for round_number in range(rounds)]
         while True:
             left, right = index >> half, index & mask
-            for round_number in range(rounds):
-                mixed = self.digest(purpose, f"{size}/{round_number}/{right}")
+            for inner in started:
+                mixed = self._finished(inner.copy(), b"%d" % right)
                 left, right = right, left ^ (int.from_bytes(mixed[:width], "big") & mask)
             index = left << half | right
             if index < size:

@@ -51,6 +51,7 @@ class Named:
     codes: Codes = field(repr=False)
     locale: str  # one of deid_runtime.surrogates.locale.LOCALES
     at_home: frozenset[str] = field(repr=False)  # countries of addresses, which become other names of the same country
+    made: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)  # (label, value) -> its surrogate
 
 
 @dataclass(frozen=True, slots=True)

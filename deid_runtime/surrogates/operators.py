@@ -13,7 +13,7 @@ from deid_runtime.records.birth_dates import date_of_birth
 from deid_runtime.settings import Dates, Operator
 from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.surrogates.ages import replace_age
-from deid_runtime.surrogates.by_label import REPLACE
+from deid_runtime.surrogates.by_label import replace_value
 from deid_runtime.surrogates.context import MOVING_LABELS, Context, read_context
 from deid_runtime.surrogates.forms import changed, holds_text, loose_marks
 from deid_runtime.surrogates.hashing import Keyed
@@ -197,7 +197,9 @@ class Surrogates:
         else:
             named = self._view_shared(patient, context, frozenset(avoid))
         view = view_note(named, note, spans, values)
-        return [_safe(REPLACE[span.label](view, index), values[index], span.label) for index, span in enumerate(spans)]
+        return [
+            _safe(replace_value(view, index, named.made), values[index], span.label) for index, span in enumerate(spans)
+        ]
 
     def _view_shared(self, patient: Patient, context: Context, avoid: frozenset[str]) -> Named:
         """Return the view of a context, cached for the next notes: with many notes it takes most of the time."""
