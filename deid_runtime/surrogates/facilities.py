@@ -26,7 +26,7 @@ from deid_runtime.surrogates.kind_words import (
     stays,
     tells,
 )
-from deid_runtime.surrogates.known_words import is_known_word
+from deid_runtime.surrogates.known_words import is_known_word, is_ordinary_word, ordinary_words
 from deid_runtime.surrogates.lists import phrases
 from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import Patient, first_free
@@ -362,8 +362,14 @@ def _phrase(
 
 
 def _new_word(patient: Patient, word: str, attempt: int) -> str:
-    """Return a new name for a word in no list, as for people (:mod:`~deid_runtime.surrogates.coined`), else empty."""
+    """Return a new name for a word in no list, as for people (:mod:`~deid_runtime.surrogates.coined`).
+
+    Return another ordinary word for one that names of organisations have or that is in lower case (the quilting room),
+    and an empty string for other words.
+    """
     form = normal_form(word)
+    if form in ordinary_words() or (word.islower() and is_ordinary_word(form)):
+        return patient.keyed.pick(phrases().ordinary, f"ordinary word/{attempt}", form)
     return "" if is_known_word(form) else coin(patient.keyed, ("english", ""), form, attempt)
 
 

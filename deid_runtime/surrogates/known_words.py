@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from deid_runtime.lexicon.word_codes import WORD, load_lexicon
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.gazetteer import places, world_towns
 from deid_runtime.surrogates.lists import phrases, read_rows
@@ -21,6 +22,17 @@ def is_known_word(form: str) -> bool:
 
 
 @cache
+def ordinary_words() -> frozenset[str]:
+    """Return the normal forms of the ordinary words that occur in names of organisations."""
+    return frozenset(map(normal_form, phrases().ordinary))
+
+
+def is_ordinary_word(form: str) -> bool:
+    """Return whether the normal form of a word is in the vocabulary and in no list of names: ``Logistics``."""
+    return bool(load_lexicon().get(form, 0) & WORD) and not is_known_word(form)
+
+
+@cache
 def _words_of_places() -> frozenset[str]:
     """Return the words of towns, areas and countries of several words, of chains, and of names of facilities."""
     known, listed = places(), phrases()
@@ -32,7 +44,7 @@ def _words_of_places() -> frozenset[str]:
     values += [name for _, name, _ in read_rows("chains.tsv")]
     values += [words for _, _, words in read_rows("local_words.tsv")]
     values += [name for _, *row in read_rows("own_country_names.tsv") for name in row]
-    for words in (*listed.kept.values(), listed.firsts, listed.features, listed.singles, listed.streets, listed.saints):
-        values += words
+    values += [word for words in listed.kept.values() for word in words]
+    values += (*listed.firsts, *listed.features, *listed.singles, *listed.streets, *listed.saints, *listed.ordinary)
     forms = (normal_form(word) for value in values for word in value.replace("-", " ").replace(",", " ").split())
     return frozenset(forms) - {""}

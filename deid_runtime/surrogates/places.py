@@ -71,7 +71,11 @@ def replace_city(
                 picked = _with_new_words(patient, name, picked, wider, attempt)
         else:
             # Towns of one area change places, so that two of them differ, whichever notes of the patient name them.
-            picked = listed[patient.keyed.permute(place % len(listed), len(listed), target.purpose)]
+            # Those of two areas do so independently: an area may give way to an original and share its surrogate.
+            purpose = f"{target.purpose} for {home.purpose}"
+            picked = listed[patient.keyed.permute(place % len(listed), len(listed), purpose)]
+            if place >= len(listed) and words == 1:  # a smaller area has no town left for this one
+                picked = _new_word(patient, form, wider, attempt) or picked
         town = case_like(picked, name)
         return f"{shape[1] or ''}{town}{shape[3] or ''}" if shape else town
 
@@ -88,10 +92,10 @@ def _with_new_words(patient: Patient, name: str, picked: str, home: "_Home", att
 
     As for people in no list: listed words for all others would tell the real ones that were missed.
     """
-    old, new = name.split(), picked.split()
+    old, new = [normal_form(word) for word in name.split()], picked.split()
     if len(old) != len(new):
         return picked
-    for place, form in enumerate(map(normal_form, old)):
+    for place, form in enumerate(old):
         if form.isascii() and form.isalpha() and not is_known_word(form):
             new[place] = _new_word(patient, form, home, attempt) or new[place]
     return " ".join(new)
