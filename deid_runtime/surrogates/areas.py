@@ -64,7 +64,8 @@ def _peers(area: Area) -> tuple[int, ...]:
         if area.locale == "CA":
             is_northern = own.dials == _NORTHERN_DIAL
             same = tuple(i for i in same if (known.provinces[i].dials == _NORTHERN_DIAL) == is_northern)
-    groups = max(1, len(same) // _LEAST_PEERS)
+    # Not in the United Kingdom: towns with postcodes of one letter are few, and stand in for each other.
+    groups = max(1, len(same) // _LEAST_PEERS) if area.locale != "GB" else 1
     by_size = sorted(same, key=lambda index: (len(towns_of(Area(area.locale, index))), index))
     group = by_size.index(area.index) * groups // len(same)
     return tuple(sorted(index for place, index in enumerate(by_size) if place * groups // len(same) == group))

@@ -74,8 +74,6 @@ def replace_city(
             # Those of two areas do so independently: an area may give way to an original and share its surrogate.
             purpose = f"{target.purpose} for {home.purpose}"
             picked = listed[patient.keyed.permute(place % len(listed), len(listed), purpose)]
-            if place >= len(listed) and words == 1:  # a smaller area has no town left for this one
-                picked = _new_word(patient, form, wider, attempt) or picked
         town = case_like(picked, name)
         return f"{shape[1] or ''}{town}{shape[3] or ''}" if shape else town
 
