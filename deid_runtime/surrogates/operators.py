@@ -13,7 +13,7 @@ from deid_runtime.records.birth_dates import date_of_birth
 from deid_runtime.settings import Dates, Operator
 from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.surrogates.ages import replace_age
-from deid_runtime.surrogates.by_label import REPLACE
+from deid_runtime.surrogates.by_label import replace_value
 from deid_runtime.surrogates.context import MOVING_LABELS, Context, read_context
 from deid_runtime.surrogates.forms import changed, holds_text, loose_marks
 from deid_runtime.surrogates.identities import number_mentions
@@ -159,7 +159,7 @@ class Surrogates:
     ) -> list[str]:
         """Return ``made`` with the parts of values that Safe Harbor allows: years and, with ``safe_harbor``, more."""
         dated = dated_values(note, spans, values)
-        style = read_style((value for _, value in dated), UNKNOWN_NOTE_YEAR)
+        style = read_style([value for _, value in dated], UNKNOWN_NOTE_YEAR)
         born = date_of_birth(record.fields.get("dob", "")) if record is not None else None
         years = years_of_dates(dated, style, born)
         note_year = year_of_ages(note, spans, values, years.values(), born, UNKNOWN_NOTE_YEAR)
@@ -199,7 +199,9 @@ class Surrogates:
         else:
             named = self._view_shared(patient, context, frozenset(avoid))
         view = view_note(named, note, spans, values)
-        return [_safe(REPLACE[span.label](view, index), values[index], span.label) for index, span in enumerate(spans)]
+        return [
+            _safe(replace_value(view, index, named.made), values[index], span.label) for index, span in enumerate(spans)
+        ]
 
     def _view_shared(self, patient: Patient, context: Context, avoid: frozenset[str]) -> Named:
         """Return the view of a context, cached for the next notes: with many notes it takes most of the time."""
