@@ -68,13 +68,18 @@ def test_a_server_that_comes_late_is_waited_for(models, asking, texts, sentences
         ("labels", "no json"),
     ],
 )
-def test_other_models_are_refused(models, asking, name, value):
+def test_other_models_are_refused(models, asking, texts, sentences, expected, caplog, name, value):
+    """Test a server of other models alone, and beside a right one: there it is left out, as while servers change."""
     with FaultServer(models) as good, FaultServer(models) as bad:
         bad.parameters[name] = value
         with pytest.raises(ModelError, match=bad.address) as raised:
-            asking(good, bad).connect(SETTINGS)
+            asking(bad).connect(SETTINGS)
+        with asking(good, bad).connect(SETTINGS) as tagger:
+            assert tagger(texts, sentences) == expected["fast"]
+        assert not bad.asked
 
     assert "manifest" in str(raised.value)
+    assert f"an endpoint is left out: {bad.address}" in caplog.text
 
 
 def test_a_server_that_comes_back_with_other_models_is_not_asked(models, asking, texts, sentences, expected):
