@@ -49,7 +49,9 @@ def with_digests(components: Iterable[Component], digests: dict[tuple[str, str],
     for component in components:
         known = digests.get((normal(component["name"]), component.get("version", "")), [])
         hashes = {"hashes": [{"alg": "SHA-256", "content": known[0]}]} if len(known) == 1 else {}
-        result.append({**component, **hashes})
+        # Archives from a folder have no address, and cyclonedx-py then leaves out the name that scanners look for.
+        purl = f"pkg:pypi/{normal(component['name'])}@{quote(component.get('version', ''))}"
+        result.append({"purl": purl, **component, **hashes})
     return result
 
 

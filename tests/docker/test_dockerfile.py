@@ -133,7 +133,7 @@ def test_no_image_is_unknown_to_the_scripts() -> None:
 def test_no_file_names_a_registry(path: Path) -> None:
     text = path.read_text(encoding="utf-8").lower()
 
-    assert not re.search(r"pypi|docker\.io|ghcr\.io|quay\.io|nvcr\.io|deb\.debian\.org|\bgcr\.io", text)
+    assert not re.search(r"pypi\.|pythonhosted|docker\.io|ghcr\.io|quay\.io|nvcr\.io|deb\.debian\.org|\bgcr\.io", text)
 
 
 def is_in_context(path: str) -> bool:

@@ -61,7 +61,7 @@ CLIENT = (*AUTHORITY, "--tls-cert", "/tls/client.crt", "--tls-key", "/tls/client
 #: A private key or a file of credentials: text that only such files hold.
 SECRETS = re.compile(
     rb"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----\s+[A-Za-z0-9+/=]{40}|AGE-SECRET-KEY-1[A-Z0-9]{50}|^[0-9a-f]{64}\n?\Z"
-    rb"|machine \S+ login \S+ password|AKIA[0-9A-Z]{16}[^A-Za-z0-9+/]|://[^/\s:@]{1,64}:[^/\s:@]{1,64}@[a-z]"
+    rb"|machine \S+ login \S+ password|AKIA[0-9A-Z]{16}[^A-Za-z0-9+/]"
 )
 SECRET_NAMES = re.compile(
     r"(^|/)(\.git|\.netrc|\.env|\.ssh|id_rsa|id_ed25519|pip\.conf|auth\.json|[^/]*\.(key|p12|pfx))$"

@@ -64,6 +64,7 @@ def test_a_library_of_python_has_the_digest_of_its_archive(tmp_path: Path) -> No
         sbom.archive_digests(tmp_path),
     )  # fmt: skip
 
+    assert found[0]["purl"] == "pkg:pypi/some-lib@1.2"
     digests = {each["name"]: each.get("hashes", [{}])[0].get("content") for each in found}
     assert digests["some.lib"] == hashlib.sha256(b"wheel").hexdigest()
     assert digests["pyspark"] == hashlib.sha256(b"source").hexdigest()
