@@ -186,8 +186,11 @@ def usual_order(note: AnnotatedNote, record: PatientRecord | None, lists: Lists)
     The country is that of the address on record or of a postal code in the note, as in ``surrogate_places.py``.
     """
     country = country_of(note, record, lists)
-    if country in _DAY_FIRST:
+    fields = record.fields if record is not None else {}
+    if country in _DAY_FIRST or fields.get("country") in _DAY_FIRST:
         return True
+    if not country and fields.get("zip") and not re.fullmatch(r"\d{5}(?:-\d{4})?", fields["zip"]):
+        return None
     return None if not country and not _has_address(record) and _ABROAD.search(note.text) else False
 
 

@@ -36,11 +36,13 @@ def is_ordinary_word(form: str) -> bool:
 def _words_of_places() -> frozenset[str]:
     """Return the words of towns, areas and countries of several words, of chains, and of names of facilities."""
     known, listed = places(), phrases()
-    values = [town.name for area in (*known.states, *known.provinces) for town in area.towns if not town.name.isalpha()]
+    towns = [town.name for state in known.states for town in state.towns]
+    towns += [town.name for province in known.provinces for town in province.towns]
+    values = [town for town in towns if not town.isalpha()]
     values += [name for area in known.states for name in (area.name, area.short, area.code)]
     values += [name for area in known.provinces for name in (area.name, *area.shorts)]
     values += [name for country in known.countries for name in (country.name, country.demonym, *country.cities)]
-    values += [town for towns in world_towns()[1].values() for town in towns if not town.isalpha()]
+    values += [town for of_country in world_towns()[1].values() for town in of_country if not town.isalpha()]
     values += [name for _, name, _ in read_rows("chains.tsv")]
     values += [words for _, _, words in read_rows("local_words.tsv")]
     values += [name for _, *row in read_rows("own_country_names.tsv") for name in row]
