@@ -19,7 +19,11 @@ ALLOWED = {
     "model_repository": {"deid_runtime"},
 }
 #: The only other imports: from a module to the given package, only inside a function.
-LAZY = {"deid_runtime.cli.remote": {"deid_client"}, "deid_runtime.spark.dataframe": {"deid_client"}}
+LAZY = {
+    "deid_runtime.cli.gateway": {"deid_client"},
+    "deid_runtime.cli.remote": {"deid_client"},
+    "deid_runtime.spark.dataframe": {"deid_client"},
+}
 
 #: Maps a library to the only package that may import it.
 OWNED = {
@@ -38,14 +42,14 @@ LADDERS = {
         ("errors",),
         ("labels", "stages"),
         ("spans", "system"),
-        ("settings", "lexicon", "text", "rewrite", "formats"),
+        ("access", "settings", "lexicon", "text", "rewrite", "formats"),
         ("dates", "records", "annotations"),
         ("detectors", "merging", "surrogates", "evaluation"),
         ("models",),
         ("pipeline",),
         ("run",),
         ("release", "resynthesis", "review", "serving"),
-        ("audit",),
+        ("audit", "gateway"),
         ("cli",),
         ("spark",),
         ("__main__",),

@@ -29,7 +29,7 @@ from deid_client.errors import BadAnswerError, CallError, ServiceDownError, Verd
 from deid_client.metrics import ClientMetrics
 from deid_client.server_version import warning_of
 from deid_client.settings import ServerSettings
-from deid_client.tensors import Array, Question
+from deid_client.tensors import Array, Askable
 from deid_runtime.errors import DeidError, ModelError
 
 _LOG: Final = logging.getLogger(__name__)
@@ -108,7 +108,7 @@ class Service:
             self._has_warned = True
             _LOG.warning("%s", warning_of(endpoint.name, endpoint.old_version))
 
-    async def infer(self, question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
+    async def infer(self, question: Askable, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
         """Ask ``question`` until ``parse`` accepts an answer.
 
         Raises ModelError when no endpoint answers before the deadline, or after several faulty answers.
@@ -121,7 +121,7 @@ class Service:
         try:
             with self._metrics.in_flight.track_inprogress():
                 answer = await self._ask(question, parse)
-        except ModelError:
+        except DeidError:
             self._metrics.requests.labels("failed").inc()
             raise
         finally:
@@ -129,7 +129,7 @@ class Service:
         self._metrics.requests.labels("answered").inc()
         return answer
 
-    async def _ask(self, question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
+    async def _ask(self, question: Askable, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
         began = monotonic()
         until = began + self._settings.batch_seconds
         calls = faults = 0
@@ -154,7 +154,7 @@ class Service:
                 self._is_trial = False
                 return answer
             if failure.verdict is Verdict.FATAL:
-                raise ModelError(str(failure))
+                raise failure.as_error()
             if failure.verdict is Verdict.FAULT:
                 faults += 1
                 if faults >= self._settings.fault_attempts:
@@ -170,7 +170,7 @@ class Service:
     async def _call(
         self,
         endpoint: Endpoint,
-        question: Question,
+        question: Askable,
         parse: Callable[[str, Mapping[str, Array]], _Answer],
         until: float,
     ) -> _Answer:
@@ -189,7 +189,7 @@ class Service:
             if endpoint.streams_opened > streams:
                 self._metrics.reconnects.labels(endpoint.address.endpoint).inc(endpoint.streams_opened - streams)
 
-    def _seconds_for(self, question: Question, endpoint: Endpoint, left: float) -> float:
+    def _seconds_for(self, question: Askable, endpoint: Endpoint, left: float) -> float:
         """Return the deadline of one call in seconds. ``left`` is the seconds left for the question.
 
         A large question gets more time. While another endpoint is ready, half of the time is kept for it.

@@ -5,6 +5,7 @@ from environment variables of the server. Each of them corresponds to an option 
 
 - ``DEID_SERVE_KEYS``: a folder of key files
 - ``DEID_SERVE_PATIENTS``: a table of patient records
+- ``DEID_SERVE_ACCESS``: the access file, see :mod:`deid_runtime.serving.note_access`
 - ``DEID_SERVE_OFFSETS``: a table of date shifts, days by patient
 - ``DEID_SERVE_MODELS_KEY``: the public key of the models' signature
 - ``DEID_SERVE_ALLOW_SHARED_KEY=1`` and ``DEID_SERVE_TRUST_MODELS=1``: options without a value
@@ -25,7 +26,17 @@ from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline, surrogat
 from deid_runtime.records.patients import read_patients
 from deid_runtime.run.outcomes import span_rows
 from deid_runtime.serving.keys import KeyFolder, check_keys
-from deid_runtime.serving.note_models import CANARY, MAX_NAME_BYTES, NOTE_INPUTS, NOTE_OUTPUTS, NOTES, SITE_LISTS
+from deid_runtime.serving.note_access import ACCESS_VARIABLE, NoteAccess
+from deid_runtime.serving.note_models import (
+    CANARY,
+    CANARY_TEXT,
+    DETECT,
+    MAX_NAME_BYTES,
+    NOTE_INPUTS,
+    NOTE_OUTPUTS,
+    NOTES,
+    SITE_LISTS,
+)
 from deid_runtime.serving.triton_requests import check_request, check_version, request_parameters
 from deid_runtime.settings import from_parameters
 from deid_runtime.spans import Note
@@ -40,7 +51,7 @@ ALLOW_SHARED_KEY_VARIABLE: Final = "DEID_SERVE_ALLOW_SHARED_KEY"
 TRUST_MODELS_VARIABLE: Final = "DEID_SERVE_TRUST_MODELS"
 
 #: An invented note for canary requests.
-_CANARY_NOTE: Final = Note("canary", "Seen by Dr. Jane Doe on 01/02/2003.", "canary")
+_CANARY_NOTE: Final = Note("canary", CANARY_TEXT, "canary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +70,36 @@ class Answer:
 class NoteService:
     """De-identifies notes one by one, each with the key that its request names."""
 
-    def __init__(self, pipeline: Pipeline, keys: KeyFolder, nobodys_key: Surrogates, max_note_bytes: int) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        keys: KeyFolder,
+        nobodys_key: Surrogates,
+        max_note_bytes: int,
+        access: NoteAccess | None = None,
+    ) -> None:
         self._pipeline = pipeline
         self._keys = keys
         self._nobodys_key = nobodys_key
         self._max_note_bytes = max_note_bytes
+        self.access = access or NoteAccess(None)
 
     def deidentify(self, text: bytes, note_id: bytes, patient: bytes, key: bytes) -> Answer:
         """Return the answer to one request. All inputs are UTF-8. Raises InputError with the stage that failed."""
+        self._check_sizes(text, note_id, patient, key)
+        note = Note(_decoded("note_id", note_id), _decoded("text", text), _decoded("patient", patient))
+        return self._answer(note, self._keys.surrogates(_decoded("key", key)))
+
+    def detect(self, text: bytes, note_id: bytes, patient: bytes) -> Answer:
+        """Return the spans of a note and no text. All inputs are UTF-8. Raises InputError with the stage that failed."""
+        self._check_sizes(text, note_id, patient, b"")
+        note = Note(_decoded("note_id", note_id), _decoded("text", text), _decoded("patient", patient))
+        [outcome] = self._pipeline.detect([note])
+        if isinstance(outcome, Quarantined):
+            raise InputError(outcome.reason, stage=outcome.stage)
+        return Answer("", json.dumps(span_rows(outcome.spans)), "")
+
+    def _check_sizes(self, text: bytes, note_id: bytes, patient: bytes, key: bytes) -> None:
         if len(text) > self._max_note_bytes:
             raise InputError(
                 f"the note has {len(text):,} bytes, this server takes {self._max_note_bytes:,}; split it, or have "
@@ -78,8 +111,6 @@ class NoteService:
                 raise InputError(
                     f"the {name} has {len(value):,} bytes, at most {MAX_NAME_BYTES:,} are taken", stage="read"
                 )
-        note = Note(_decoded("note_id", note_id), _decoded("text", text), _decoded("patient", patient))
-        return self._answer(note, self._keys.surrogates(_decoded("key", key)))
 
     def canary(self) -> Answer:
         """De-identify an invented note with a random key. Raises InputError when that fails."""
@@ -110,6 +141,8 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
     allow_shared = _is_set(environment, ALLOW_SHARED_KEY_VARIABLE)
     if keys:
         check_keys(Path(keys), allow_shared=allow_shared)
+    access_file = environment.get(ACCESS_VARIABLE)
+    access = NoteAccess(Path(access_file) if access_file else None, allow_shared=allow_shared)
     models_key = environment.get(MODELS_KEY_VARIABLE)
     offsets = environment.get(OFFSETS_VARIABLE)
     settings = from_parameters(
@@ -126,7 +159,7 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
     records = read_patients(Path(patients)) if patients else {}
     pipeline = load_pipeline(settings, key=None, records=records)
     folder = KeyFolder(Path(keys) if keys else None, make, allow_shared=allow_shared)
-    return NoteService(pipeline, folder, nobodys, int(parameters["max_note_bytes"]))
+    return NoteService(pipeline, folder, nobodys, int(parameters["max_note_bytes"]), access)
 
 
 def _is_set(environment: Mapping[str, str], name: str) -> bool:
@@ -174,11 +207,12 @@ class TritonPythonModel:
         triton = self._triton
         try:
             check_request(request)
-            if request_parameters(request).get(CANARY):
+            parameters = request_parameters(request)
+            if parameters.get(CANARY):
                 answer = self._service.canary()
             else:
                 tensors = [triton.get_input_tensor_by_name(request, name) for name in NOTE_INPUTS]
-                answer = self._service.deidentify(*(bytes(tensor.as_numpy().item()) for tensor in tensors))
+                answer = self._asked(parameters, *(bytes(tensor.as_numpy().item()) for tensor in tensors))
         except DeidError as error:
             stage = error.stage if isinstance(error, InputError) else "read"
             return triton.InferenceResponse(
@@ -195,6 +229,13 @@ class TritonPythonModel:
         return triton.InferenceResponse(
             output_tensors=[triton.Tensor(name, strings(values[name])) for name in NOTE_OUTPUTS if name in wanted]
         )
+
+    def _asked(self, parameters: Mapping[str, Any], text: bytes, note_id: bytes, patient: bytes, key: bytes) -> Answer:
+        if parameters.get(DETECT):
+            self._service.access.check_detect(parameters)
+            return self._service.detect(text, note_id, patient)
+        self._service.access.check_key(parameters, key)
+        return self._service.deidentify(text, note_id, patient, key)
 
     def finalize(self) -> None:
         """Free the pipeline when Triton unloads the model."""

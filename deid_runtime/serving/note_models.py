@@ -17,6 +17,9 @@ NOTES: Final = "deidentify"
 NOTES_STREAM: Final = "deidentify_stream"
 #: A request parameter: the model ignores the inputs and de-identifies an invented note with a random key.
 CANARY: Final = "canary"
+CANARY_TEXT: Final = "Seen by Dr. Jane Doe on 01/02/2003."
+#: A request parameter: the note is searched and not rewritten. No key is needed; ``text`` and ``pseudonyms`` are empty.
+DETECT: Final = "detect"
 
 #: Most UTF-8 bytes of a note id, a patient id or a key name.
 MAX_NAME_BYTES: Final = 1024
