@@ -139,7 +139,9 @@ def _nesting(draw: random.Random, token: str) -> bytes:
 
 
 def _numbers(draw: random.Random, token: str) -> bytes:
-    number = draw.choice((b"9" * 5_000, b"1e999999", b"-" + b"1" * 100_000, b"0." + b"3" * 50_000, b"1E+400", b"00", b"1_0"))
+    number = draw.choice(
+        (b"9" * 5_000, b"1e999999", b"-" + b"1" * 100_000, b"0." + b"3" * 50_000, b"1E+400", b"00", b"1_0")
+    )
     name = draw.choice((b"text", b"notes", b"key", b"id", b"other"))
     return _request(draw, token, b'{"' + name + b'": ' + number + b', "key": "study"}')
 
@@ -148,7 +150,9 @@ def _sizes(draw: random.Random, token: str) -> bytes:
     change = draw.randrange(5)
     if change == 0:
         note = {"id": MARKER, "text": "x " * draw.choice((40_000, 600_000))}
-        return _request(draw, token, json.dumps({"notes": [note] * draw.choice((1, 12)), "key": KEY}).encode(), path=_PATHS[0])
+        return _request(
+            draw, token, json.dumps({"notes": [note] * draw.choice((1, 12)), "key": KEY}).encode(), path=_PATHS[0]
+        )
     if change == 1:
         notes = [{"id": str(number), "text": ""} for number in range(draw.choice((257, 5_000)))]
         return _request(draw, token, json.dumps({"notes": notes, "key": KEY}).encode())
@@ -185,8 +189,9 @@ def _addresses(draw: random.Random, token: str) -> bytes:
 
 def _tokens(draw: random.Random, token: str) -> bytes:
     wrong = draw.choice(
-        ("", MARKER, token[:-1], token + "a", token.upper(), f"{token}, Bearer {token}", "deid_" + "0" * 12 + "_" + "a" * 52,
-         "\u00e9", "a" * 9_000, token.replace("_", "__"), "null", '"', f"{token}\x01")
+        ("", MARKER, token[:-1], token + "a", token.upper(), f"{token}, Bearer {token}",
+         "deid_" + "0" * 12 + "_" + "a" * 52, "\u00e9", "a" * 9_000, token.replace("_", "__"), "null",
+         '"', f"{token}\x01")
     )  # fmt: skip
     return _request(draw, wrong, json.dumps(_right(draw)).encode())
 
@@ -194,7 +199,19 @@ def _tokens(draw: random.Random, token: str) -> bytes:
 def _streams(draw: random.Random, token: str) -> bytes:
     good = json.dumps({"id": MARKER, "text": TEXT}).encode()
     lines = draw.choices(
-        (good, b"{", b"[]", b"7", b"\xff", b"", good[:20], b'{"id": 1, "text": 2}', b"[" * 5_000, b'"' + b"x" * 9_000, b"\0"),
+        (
+            good,
+            b"{",
+            b"[]",
+            b"7",
+            b"\xff",
+            b"",
+            good[:20],
+            b'{"id": 1, "text": 2}',
+            b"[" * 5_000,
+            b'"' + b"x" * 9_000,
+            b"\0",
+        ),
         k=draw.randrange(5),
     )
     body = draw.choice((b"\n", b"\r\n", b"\n\n", b"\r")).join(lines)

@@ -4,8 +4,8 @@
 
 One server, one gateway. Two clients of this process send the same notes in turn, several rounds in one run, gRPC first
 and the gateway first by turns: unary gRPC calls of ``deidentify``, so many at once (``--at-once``), and JSON batches
-through the gateway, which has the same number under way. Texts must be equal. The rate of a round is notes by wall-clock
-seconds, warm-up left out; the share is the median of the rounds' shares.
+through the gateway, which has the same number under way. Texts must be equal. The rate of a round is notes by
+wall-clock seconds, warm-up left out; the share is the median of the rounds' shares.
 """
 
 import argparse
@@ -96,9 +96,7 @@ def _measured(address: str, front: RunningGateway, notes: list[Row], options: An
         "characters": sum(len(note["text"]) for note in notes),
         "batch": options.batch,
         "at_once": options.at_once,
-        "notes_per_second": {
-            name: statistics.median(row[name] for row in rounds) for name in ("grpc", "gateway")
-        },
+        "notes_per_second": {name: statistics.median(row[name] for row in rounds) for name in ("grpc", "gateway")},
         "share": statistics.median(row["share"] for row in rounds),
         "rounds": rounds,
     }

@@ -132,7 +132,9 @@ def read_access(path: Path, *, allow_shared: bool = False) -> Access:
             check_secret_file(path, status, allow_shared=allow_shared)
             content = file.read(_MOST_FILE_BYTES + 1)
     except OSError as error:
-        raise SettingsError(f"the access file {path} cannot be read ({error.strerror or type(error).__name__})") from None
+        raise SettingsError(
+            f"the access file {path} cannot be read ({error.strerror or type(error).__name__})"
+        ) from None
     if len(content) > _MOST_FILE_BYTES:
         raise SettingsError(f"the access file {path} has more than {_MOST_FILE_BYTES:,} bytes")
     try:

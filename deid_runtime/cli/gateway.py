@@ -62,7 +62,9 @@ def gateway_group() -> None:
         show_default=True,
         help="The servers, `deid serve` with --keys or Triton with the model `deidentify`, as for `deid run --server`.",
     ),
-    click.option("--server-ca", type=cli_options.FILE, help="Encrypt to the servers; trust this authority (PEM) alone."),
+    click.option(
+        "--server-ca", type=cli_options.FILE, help="Encrypt to the servers; trust this authority (PEM) alone."
+    ),
     click.option("--server-cert", type=cli_options.FILE, help="Show the servers this certificate (PEM)."),
     click.option("--server-key", type=cli_options.FILE, help="Key of --server-cert (PEM), readable by you alone."),
     click.option(
@@ -77,8 +79,12 @@ def gateway_group() -> None:
 )
 @cli_options.section(
     "Network",
-    click.option("--host", default="127.0.0.1", show_default=True, help="IP address to listen on. One that other "
-                 "machines can reach needs --tls-cert and --tls-key."),
+    click.option(
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        help="IP address to listen on. One that other machines can reach needs --tls-cert and --tls-key.",
+    ),
     click.option("--port", type=_PORT, default=8443, show_default=True, help="0 takes a free one."),
     click.option(
         "--monitor-port",
@@ -129,7 +135,6 @@ def serve_gateway(access: Path, audit_log: str, audit_key: Path | None, **option
 
 def _gateway(access: Path, audit_log: str, audit_key: Path | None, options: dict[str, Any]) -> "Gateway":
     from deid_client.whole_notes import WholeNotes
-
     from deid_runtime.access.access_file import AccessFile
     from deid_runtime.gateway.app import Gateway
     from deid_runtime.gateway.audit_log import AuditLog, Digests

@@ -49,7 +49,8 @@ _SETTLED: Final = (
         "--keys",
         type=cli_options.FOLDER,
         help="Folder of key files NAME.key, from `deid key new`. Requests to the model `deidentify` name one of them; "
-        "whoever reaches the server can use them all, unless --access says otherwise. Without it `deidentify` refuses every note.",
+        "whoever reaches the server can use them all, unless --access says otherwise. Without it `deidentify` refuses "
+        "every note.",
     ),
     cli_options.allow_shared_key(),
     click.option(

@@ -187,9 +187,7 @@ def _stream(gateway: Gateway, task: Task, request: Request, record: Record, clie
 
 
 def _worker(gateway: Gateway, client: Client, task: Task, key: str) -> Worker:
-    return Worker(
-        gateway.servers, gateway.metrics, client.project.name, task, key, gateway.options.notes_at_once
-    )
+    return Worker(gateway.servers, gateway.metrics, client.project.name, task, key, gateway.options.notes_at_once)
 
 
 async def _unless_gone(request: Request, work: Coroutine[Any, Any, _Result]) -> _Result:

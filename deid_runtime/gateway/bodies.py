@@ -22,7 +22,9 @@ def media_type(request: Request, allowed: tuple[str, ...]) -> str:
     if kind.strip() not in allowed or any(charset not in ("utf-8", "utf8") for charset in charsets):
         raise ProblemError(WRONG_TYPE, f"send the content-type {' or '.join(allowed)}, in UTF-8")
     if request.headers.get("content-encoding", "identity").strip().lower() not in ("identity", ""):
-        raise ProblemError(WRONG_TYPE, "send the body without content-encoding", headers={"accept-encoding": "identity"})
+        raise ProblemError(
+            WRONG_TYPE, "send the body without content-encoding", headers={"accept-encoding": "identity"}
+        )
     return kind.strip()
 
 

@@ -69,7 +69,9 @@ class Guard:
                 self._metrics.problems.labels(error.kind.name).inc()
                 await exchange.refuse(error)
             except Exception as error:  # noqa: BLE001 - its message and its traceback may hold note text
-                _logger.error("a defect: %s at %s, request %s", type(error).__name__, _place(error), exchange.request_id)
+                _logger.error(
+                    "a defect: %s at %s, request %s", type(error).__name__, _place(error), exchange.request_id
+                )
                 await exchange.refuse(ProblemError(DEFECT, f"unexpected {type(error).__name__}, a defect of deid"))
         self._metrics.requests.labels(operation, str(exchange.status or "gone")).inc()
         self._metrics.seconds.labels(operation).observe(time.monotonic() - begun)

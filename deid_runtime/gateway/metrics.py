@@ -33,9 +33,7 @@ class GatewayMetrics:
         self.held_back = Counter(
             "deid_gateway_held_back", "Notes that were held back, by stage.", ["stage"], registry=registry
         )
-        self.chars = Counter(
-            "deid_gateway_characters", "Characters of the notes.", ["project"], registry=registry
-        )
+        self.chars = Counter("deid_gateway_characters", "Characters of the notes.", ["project"], registry=registry)
         self.spans = Counter("deid_gateway_spans", "Identifiers found, by label.", ["label"], registry=registry)
         self.in_progress = Gauge("deid_gateway_requests_in_progress", "Requests being handled.", registry=registry)
         self.seconds = Histogram(

@@ -58,7 +58,7 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
     for kind, body in operation.get("requestBody", {}).get("content", {}).items():
         parts.append(f"<p>Request, <code>{html.escape(kind)}</code></p>{_code(body)}")
     rows = "".join(
-        f"<tr><td>{html.escape(status)}</td><td>{html.escape(answer.get('description', answer.get('$ref', '')))}</td></tr>"
+        f"<tr><td>{html.escape(status)}</td><td>{html.escape(answer['description'])}</td></tr>"
         for status, answer in operation["responses"].items()
     )
     return "".join([*parts, f"<table><tr><th>Status</th><th>Meaning</th></tr>{rows}</table></section>"])

@@ -51,7 +51,9 @@ def check_host(host: str, tls: ListenTls | None) -> None:
     try:
         is_loopback = ipaddress.ip_address(host).is_loopback
     except ValueError:
-        raise SettingsError(f"--host {host!r:.60} is no IP address; expected one as 127.0.0.1, 0.0.0.0 or ::1") from None
+        raise SettingsError(
+            f"--host {host!r:.60} is no IP address; expected one as 127.0.0.1, 0.0.0.0 or ::1"
+        ) from None
     if not is_loopback and tls is None:
         raise SettingsError(
             f"--host {host} can be reached from other machines, and the network could read notes and tokens; give "
@@ -70,5 +72,7 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         opened.close()
         reason = getattr(error, "strerror", None) or "no such port"
-        raise SettingsError(f"cannot listen on {host}:{port} ({reason}); stop what does, or name another port") from None
+        raise SettingsError(
+            f"cannot listen on {host}:{port} ({reason}); stop what does, or name another port"
+        ) from None
     return opened

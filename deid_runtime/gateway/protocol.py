@@ -1,7 +1,7 @@
 """The connections of clients: uvicorn's HTTP/1.1 on h11, with times and limits of its own.
 
 Uvicorn waits for ever for the headers of a request, and for a client that takes no answer. h11 refuses requests whose
-length is not clear (two lengths, spaces before a colon, bare line feeds in headers), which a proxy could read otherwise.
+length is not clear (two lengths, spaces before a colon, line ends in headers), which a proxy could read otherwise.
 """
 
 import asyncio

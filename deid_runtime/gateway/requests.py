@@ -10,6 +10,7 @@ from deid_runtime.gateway.servers import Task
 from deid_runtime.spans import Note
 
 _MOST_ID_BYTES: Final = 1024  # as the servers take
+_NEEDED: Final = ("id", "text")
 _NOTE_NAMES: Final = frozenset(("id", "text", "patient"))
 
 
@@ -30,7 +31,8 @@ def parse_request(content: object, task: Task, project: Project) -> NotesAsked:
     known = frozenset(("notes",)) if is_batch else _NOTE_NAMES
     _check_names(content, known | {"key"} if task == "deidentify" else known, "")
     if not is_batch:
-        notes = (parse_note({name: content[name] for name in content if name != "key"}, project.limits, "", ("text",)),)
+        row = {name: value for name, value in content.items() if name != "key"}
+        notes: tuple[Note, ...] = (parse_note(row, project.limits, ""),)
     else:
         rows = content["notes"]
         if not isinstance(rows, list):
@@ -47,16 +49,18 @@ def parse_request(content: object, task: Task, project: Project) -> NotesAsked:
     return NotesAsked(notes, key, is_batch)
 
 
-def parse_note(row: object, limits: Limits, where: str, needed: tuple[str, ...] = ("id", "text")) -> Note:
+def parse_note(row: object, limits: Limits, where: str) -> Note:
     """Return the note of a JSON object at the JSON pointer ``where``. Raises ProblemError."""
     if not isinstance(row, dict):
         raise ProblemError(INVALID, "expected a JSON object with id, text and optional patient", pointer=where)
     _check_names(row, _NOTE_NAMES, where)
-    for name in needed:
+    for name in _NEEDED:
         if name not in row:
             raise ProblemError(INVALID, f"a note needs {name}", pointer=where)
+    if row["id"] == "":
+        raise ProblemError(INVALID, "the id is empty; the pseudonym of the note hangs on it", pointer=f"{where}/id")
     return Note(
-        _text(row.get("id", ""), f"{where}/id", _MOST_ID_BYTES),
+        _text(row["id"], f"{where}/id", _MOST_ID_BYTES),
         _text(row["text"], f"{where}/text", limits.note_bytes),
         _text(row.get("patient", ""), f"{where}/patient", _MOST_ID_BYTES),
     )

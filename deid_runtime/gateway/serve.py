@@ -118,8 +118,8 @@ def server_context(tls: ListenTls) -> ssl.SSLContext:
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or type(error).__name__
         raise SettingsError(
-            f"the certificate {tls.certificate}, its key {tls.key} or the authority cannot be used ({reason}); expected "
-            "PEM files that belong together, the key without a password"
+            f"the certificate {tls.certificate}, its key {tls.key} or the authority cannot be used ({reason}); "
+            "expected PEM files that belong together, the key without a password"
         ) from None
     return context
 

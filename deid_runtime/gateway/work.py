@@ -31,7 +31,10 @@ class Outcome:
     def content(self, task: Task) -> dict[str, Any]:
         """Return the outcome as a JSON object."""
         if self.answer is None:
-            return {"id": self.note.id, "held_back": {"stage": self.stage, "reason": self.reason or reason_of(self.stage)}}
+            return {
+                "id": self.note.id,
+                "held_back": {"stage": self.stage, "reason": self.reason or reason_of(self.stage)},
+            }
         if task == "detect":
             return {"id": self.note.id, "spans": self.answer.spans}
         return {

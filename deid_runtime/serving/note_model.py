@@ -91,7 +91,7 @@ class NoteService:
         return self._answer(note, self._keys.surrogates(_decoded("key", key)))
 
     def detect(self, text: bytes, note_id: bytes, patient: bytes) -> Answer:
-        """Return the spans of a note and no text. All inputs are UTF-8. Raises InputError with the stage that failed."""
+        """Return the spans of a note without text. Inputs are UTF-8. Raises InputError with the stage that failed."""
         self._check_sizes(text, note_id, patient, b"")
         note = Note(_decoded("note_id", note_id), _decoded("text", text), _decoded("patient", patient))
         [outcome] = self._pipeline.detect([note])

@@ -127,7 +127,11 @@ def arguments(options: ServerOptions, backends: Path, shared_prefix: str) -> lis
         f"--http-restricted-api={_RESTRICTED}:{_UNSENDABLE_HEADER}",
         f"--grpc-restricted-protocol={_RESTRICTED}:{_UNSENDABLE_HEADER}",
         *(_tls_arguments(options.tls) if options.tls else ()),
-        *((f"--{each}-header-forward-pattern={_TOKEN_HEADER}" for each in ("grpc", "http")) if options.has_tokens else ()),
+        *(
+            (f"--{each}-header-forward-pattern={_TOKEN_HEADER}" for each in ("grpc", "http"))
+            if options.has_tokens
+            else ()
+        ),
     ]
 
 

@@ -37,7 +37,14 @@ def test_a_token_is_shown_once_and_found_by_its_digest_alone() -> None:
 
 @pytest.mark.parametrize(
     ("header", "token"),
-    [("Bearer abc", "abc"), ("bearer  abc", "abc"), ("Basic abc", None), ("abc", None), ("Bearer a b", None), ("", None)],
+    [
+        ("Bearer abc", "abc"),
+        ("bearer  abc", "abc"),
+        ("Basic abc", None),
+        ("abc", None),
+        ("Bearer a b", None),
+        ("", None),
+    ],
 )
 def test_only_a_bearer_header_has_a_token(header: str, token: str | None) -> None:
     assert token_of_header(header) == token

@@ -25,7 +25,7 @@ def test_hostile_requests_make_no_failure_and_leave_no_trace(triton: Server, tmp
         logged = front.audit.read_text() + "".join(front.log)
         logged += front.get("/metrics", token=front.token).content.decode()
         assert cases.MARKER not in logged
-        answer = front.ask(body={"text": cases.TEXT, "key": cases.KEY})
+        answer = front.ask(body={"id": "1", "text": cases.TEXT, "key": cases.KEY})
         assert answer.status == 200
         assert "Jane Doe" not in answer.json["text"]
 

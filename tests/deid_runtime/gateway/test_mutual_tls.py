@@ -107,10 +107,10 @@ def test_a_note_passes_both_connections_by_certificate(strict: RunningGateway) -
         assert time.monotonic() < until
         time.sleep(0.2)
     for key in ("study", "other"):
-        answer = strict.ask(body={"text": TEXT, "key": key}, token=None)
+        answer = strict.ask(body={"id": "n1", "text": TEXT, "key": key}, token=None)
         assert answer.status == 200
         assert "Jane Doe" not in answer.json["text"]
-    assert strict.ask("/v1/detect", {"text": TEXT}, token=None).status == 200
+    assert strict.ask("/v1/detect", {"id": "n1", "text": TEXT}, token=None).status == 200
     assert strict.audited()[-1]["shown"] == "certificate"
 
 
@@ -128,8 +128,8 @@ def test_a_certificate_without_a_project_needs_a_token(strict: RunningGateway, m
     own = strict.tls
     try:
         strict.tls = context(made, "gateway")
-        assert strict.ask(body={"text": TEXT, "key": "study"}, token=None).status == 401
-        assert strict.ask(body={"text": TEXT, "key": "study"}).status == 200
+        assert strict.ask(body={"id": "n1", "text": TEXT, "key": "study"}, token=None).status == 401
+        assert strict.ask(body={"id": "n1", "text": TEXT, "key": "study"}).status == 200
     finally:
         strict.tls = own
 

@@ -88,15 +88,15 @@ def test_detect_gives_the_same_spans_without_a_key_and_without_text(
         if "held_back" not in row:
             assert row.keys() == {"id", "spans"}
             assert places(row) == expected[row["id"]]["spans"]
-    assert front.ask("/v1/detect", {"text": TEXT}).json["id"] == ""
+    assert front.ask("/v1/detect", NOTES[0]).json["id"] == "n1"
 
 
 def test_a_single_note_that_is_held_back_is_a_problem_with_its_stage(front: RunningGateway) -> None:
-    answer = front.ask(body={"text": "a\0b", "key": KEY_NAME})
+    answer = front.ask(body={"id": "n7", "text": "a\0b", "key": KEY_NAME})
 
     assert (answer.status, answer.problem, answer.json["stage"]) == (422, "held-back", "read")
 
-    answer = front.ask(body={"text": TEXT, "key": "gone"})
+    answer = front.ask(body={"id": "n7", "text": TEXT, "key": "gone"})
 
     assert (answer.status, answer.problem, answer.json["stage"]) == (422, "held-back", "surrogates")
 
@@ -156,13 +156,13 @@ def test_health_says_what_is_true(front: RunningGateway, lone: RunningGateway) -
     assert front.get("/healthz").content == b"ok\n"
     assert lone.get("/healthz").status == 200
     assert lone.get("/readyz").status == 503
-    answer = lone.ask(body={"text": "x", "key": KEY_NAME})
+    answer = lone.ask(body={"id": "n7", "text": "x", "key": KEY_NAME})
     assert (answer.status, answer.problem) == (503, "no-server")
     assert int(answer.headers["retry-after"]) >= 1
 
 
 def test_metrics_count_notes_and_need_a_token_beyond_the_monitor(front: RunningGateway) -> None:
-    front.ask(body={"text": TEXT, "key": KEY_NAME})
+    front.ask(body={"id": "n7", "text": TEXT, "key": KEY_NAME})
 
     assert front.get("/metrics").status == 401
     text = front.get("/metrics", token=front.token).content.decode()

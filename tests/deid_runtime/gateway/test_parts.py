@@ -93,7 +93,7 @@ def test_digests_are_keyed_and_differ_by_kind() -> None:
 
 SUBJECTS = [
     ("/O=Hospital/OU=Cardiology/CN=etl", "CN=etl,OU=Cardiology,O=Hospital"),
-    ("/C=DE/ST=Hessen/L=Gießen/CN=a,b+c \"d\"", 'CN=a\\,b\\+c \\"d\\",L=Gießen,ST=Hessen,C=DE'),
+    ('/C=DE/ST=Hessen/L=Gießen/CN=a,b+c "d"', 'CN=a\\,b\\+c \\"d\\",L=Gießen,ST=Hessen,C=DE'),
     ("/DC=org/DC=clinic/UID=u1/CN=#x", "CN=\\#x,UID=u1,DC=clinic,DC=org"),
     ("/O=A+OU=B/CN=c;d<e>", "CN=c\\;d\\<e\\>,O=A+OU=B"),
 ]

@@ -1,6 +1,7 @@
 """Test what the gateway refuses: clients without access, wrong requests, too much and too slow ones."""
 
 import json
+import re
 import socket
 import time
 from typing import Any
@@ -10,13 +11,13 @@ import pytest
 from deid_runtime.access.tokens import new_token
 from tests.deid_runtime.gateway.running_gateway import RunningGateway
 
-NOTE = {"text": "Seen by Dr. Swordfish.", "key": "study"}
+NOTE = {"id": "n1", "text": "Seen by Dr. Swordfish.", "key": "study"}
 HEAD = "POST /v1/deidentify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer {token}\r\n"
 
 
 def statuses(answer: bytes) -> list[int]:
     """Return the status of each answer on a connection."""
-    return [int(part[:3]) for part in answer.split(b"HTTP/1.1 ")[1:]]
+    return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d{3}) ", answer)]
 
 
 @pytest.mark.parametrize("token", [None, "x", "deid_", new_token().text])
@@ -27,7 +28,9 @@ def test_without_a_known_token_nothing_is_answered(lone: RunningGateway, token: 
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-@pytest.mark.parametrize("name", ["nobody", "gone2", "../study", "/etc/passwd", "study\0", "study.key", "", "x" * 3_000])
+@pytest.mark.parametrize(
+    "name", ["nobody", "gone2", "../study", "/etc/passwd", "study\0", "study.key", "", "x" * 3_000]
+)
 def test_unknown_and_forbidden_key_names_have_one_answer(front: RunningGateway, name: str) -> None:
     answer, other = (front.ask(body={**NOTE, "key": each}) for each in (name, "forbidden"))
 
@@ -53,11 +56,13 @@ def test_unknown_and_forbidden_key_names_have_one_answer(front: RunningGateway, 
         (b"[" * 20_000 + b"]" * 20_000, 400, None),
         (b"[]", 422, ""),
         (b'{"key": "study"}', 422, ""),
-        (b'{"text": 7, "key": "study"}', 422, "/text"),
-        (b'{"text": "\\ud800", "key": "study"}', 422, "/text"),
+        (b'{"id": "1", "text": 7, "key": "study"}', 422, "/text"),
+        (b'{"id": "1", "text": "\\ud800", "key": "study"}', 422, "/text"),
         (b'{"text": "x", "key": "study", "Swordfish": 1}', 422, ""),
-        (b'{"text": "x", "key": ["study"]}', 422, "/key"),
-        (b'{"text": "x"}', 422, "/key"),
+        (b'{"id": "1", "text": "x", "key": ["study"]}', 422, "/key"),
+        (b'{"id": "1", "text": "x"}', 422, "/key"),
+        (b'{"id": "", "text": "x", "key": "study"}', 422, "/id"),
+        (b'{"text": "x", "key": "study"}', 422, ""),
         (b'{"notes": {}, "key": "study"}', 422, "/notes"),
         (b'{"notes": [{"text": "x"}], "key": "study"}', 422, "/notes/0"),
         (b'{"notes": [{"id": "1", "text": "x"}, 5], "key": "study"}', 422, "/notes/1"),
@@ -101,9 +106,7 @@ def test_other_addresses_and_methods_are_refused(lone: RunningGateway) -> None:
     [
         "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
         "Content-Length: 5\r\nContent-Length: 6\r\n",
-        "Content-Length: 5\r\nContent-Length: 5\r\n",
         "Content-Length: +5\r\n",
-        "Content-Length: 5, 5\r\n",
         "Content-Length : 5\r\n",
         "Content-Length: 5\r\n Transfer-Encoding: chunked\r\n",
         "Transfer-Encoding: chunked, identity\r\n",
@@ -115,7 +118,6 @@ def test_other_addresses_and_methods_are_refused(lone: RunningGateway) -> None:
         "Content-Length: 5\r\nAuthorization: Bearer x\r\n",
         "Content-Length: 5\r\nX: a\rb\r\n",
         "Content-Length: 5\r\nX\x00: a\r\n",
-        "Content-Length: 5\r\n" + "X: " + "a" * 40_000 + "\r\n",
     ],
 )
 def test_no_request_is_smuggled_behind_another(lone: RunningGateway, lines: str) -> None:
@@ -128,7 +130,9 @@ def test_no_request_is_smuggled_behind_another(lone: RunningGateway, lines: str)
 
 def test_headers_of_a_proxy_are_not_believed(lone: RunningGateway) -> None:
     answer = lone.ask(
-        body=NOTE, token=None, headers={"X-Forwarded-For": "10.9.8.7", "Forwarded": "for=10.9.8.7", "X-Request-Id": "mine"}
+        body=NOTE,
+        token=None,
+        headers={"X-Forwarded-For": "10.9.8.7", "Forwarded": "for=10.9.8.7", "X-Request-Id": "mine"},
     )
 
     rows = [row for row in lone.audited() if row["request"] == answer.headers["x-request-id"]]
