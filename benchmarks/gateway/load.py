@@ -15,7 +15,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -46,8 +45,6 @@ def main() -> None:
             started(write_served_folder(folder / "served").options()) as server,
             gateway(folder, server.options.grpc, more=_MORE) as front,
         ):
-            while front.get("/readyz").status != 200:
-                time.sleep(0.2)
             subprocess.run(
                 [
                     sys.executable, "-m", "locust", "--headless", "-u", str(options.users), "-r", str(options.users),

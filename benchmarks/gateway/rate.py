@@ -61,8 +61,6 @@ def main() -> None:
             started(write_served_folder(folder / "served").options()) as server,
             gateway(folder, server.options.grpc, *arguments, more=_MORE) as front,
         ):
-            while front.get("/readyz").status != 200:
-                time.sleep(0.2)
             result = _measured(server.options.grpc, front, notes, options)
     text = json.dumps(result, indent=2)
     print(text)

@@ -115,6 +115,8 @@ def server_context(tls: ListenTls) -> ssl.SSLContext:
         if tls.client_authority is not None:
             context.load_verify_locations(tls.client_authority)
             context.verify_mode = ssl.CERT_REQUIRED
+    except SettingsError:  # it is a ValueError too
+        raise
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or type(error).__name__
         raise SettingsError(

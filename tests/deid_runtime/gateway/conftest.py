@@ -27,5 +27,5 @@ def lone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
     [port] = free_ports(1)
     more = "request_bytes = 65_536\nnote_bytes = 4_096\nnotes_per_request = 8\nrequests_at_once = 2\n"
     times = ("--header-time", 1, "--body-time", 1, "--answer-time", 2, "--deadline", 5, "--connections", 24)
-    with gateway(folder, f"127.0.0.1:{port}", *times, more=more) as running:
+    with gateway(folder, f"127.0.0.1:{port}", *times, more=more, waits=False) as running:
         yield running

@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -100,6 +101,21 @@ class RunningGateway:
                 pass
         return bytes(parts)
 
+    def wait_ready(self, timeout_s: float = 60) -> None:
+        """Wait until a server has de-identified a known note."""
+        until = time.monotonic() + timeout_s
+        while not self._is_ready():
+            assert time.monotonic() < until, "".join(self.log)
+            time.sleep(0.1)
+
+    def _is_ready(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.monitor_port, timeout=30)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        finally:
+            connection.close()
+
     def audited(self) -> list[dict[str, Any]]:
         """Return the lines of the audit log."""
         return [json.loads(line) for line in self.audit.read_text(encoding="ascii").splitlines()]
@@ -118,9 +134,9 @@ def write_access(path: Path, keys: str, token: NewToken, more: str = "") -> Path
 
 @contextmanager
 def gateway(
-    folder: Path, server: str, *arguments: object, keys: str = '"study"', more: str = "", env: Mapping[str, str] = {}
+    folder: Path, server: str, *arguments: object, keys: str = '"study"', more: str = "", waits: bool = True
 ) -> Iterator[RunningGateway]:
-    """Start a gateway, and stop it at the end; it must stop cleanly."""
+    """Start a gateway, wait until a server answers it unless told not to, and stop it at the end, cleanly."""
     token = new_token()
     access = write_access(folder / "access.toml", keys, token, more)
     audit = folder / "audit.jsonl"
@@ -135,7 +151,7 @@ def gateway(
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
-        env={**environment, **env},
+        env=environment,
         cwd=ROOT,
     )
     assert process.stderr is not None
@@ -150,7 +166,10 @@ def gateway(
         assert found, "".join(log)
         reader = threading.Thread(target=lambda: log.extend(process.stderr or ()), daemon=True)
         reader.start()
-        yield RunningGateway(process, int(found[3]), int(found[4]), token.text, audit, log)
+        running = RunningGateway(process, int(found[3]), int(found[4]), token.text, audit, log)
+        if waits:
+            running.wait_ready()
+        yield running
         process.terminate()
         assert process.wait(timeout=40) == 0, "".join(log)
         reader.join(timeout=5)

@@ -5,7 +5,6 @@ import re
 import shutil
 import ssl
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -102,10 +101,6 @@ def context(made: Path, name: str | None) -> ssl.SSLContext:
 
 
 def test_a_note_passes_both_connections_by_certificate(strict: RunningGateway) -> None:
-    until = time.monotonic() + 30
-    while strict.get("/readyz").status != 200:
-        assert time.monotonic() < until
-        time.sleep(0.2)
     for key in ("study", "other"):
         answer = strict.ask(body={"id": "n1", "text": TEXT, "key": key}, token=None)
         assert answer.status == 200

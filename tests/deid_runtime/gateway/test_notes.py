@@ -88,7 +88,8 @@ def test_detect_gives_the_same_spans_without_a_key_and_without_text(
         if "held_back" not in row:
             assert row.keys() == {"id", "spans"}
             assert places(row) == expected[row["id"]]["spans"]
-    assert front.ask("/v1/detect", NOTES[0]).json["id"] == "n1"
+    single = front.ask("/v1/detect", NOTES[0])
+    assert (single.status, single.json) == (200, answer.json["notes"][0])
 
 
 def test_a_single_note_that_is_held_back_is_a_problem_with_its_stage(front: RunningGateway) -> None:
@@ -149,10 +150,7 @@ def test_a_client_that_goes_away_is_written_down(front: RunningGateway) -> None:
 
 
 def test_health_says_what_is_true(front: RunningGateway, lone: RunningGateway) -> None:
-    until = time.monotonic() + 20
-    while front.get("/readyz").status != 200:
-        assert time.monotonic() < until
-        time.sleep(0.2)
+    assert front.get("/readyz").status == 200
     assert front.get("/healthz").content == b"ok\n"
     assert lone.get("/healthz").status == 200
     assert lone.get("/readyz").status == 503

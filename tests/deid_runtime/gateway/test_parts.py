@@ -95,7 +95,7 @@ SUBJECTS = [
     ("/O=Hospital/OU=Cardiology/CN=etl", "CN=etl,OU=Cardiology,O=Hospital"),
     ('/C=DE/ST=Hessen/L=Gießen/CN=a,b+c "d"', 'CN=a\\,b\\+c \\"d\\",L=Gießen,ST=Hessen,C=DE'),
     ("/DC=org/DC=clinic/UID=u1/CN=#x", "CN=\\#x,UID=u1,DC=clinic,DC=org"),
-    ("/O=A+OU=B/CN=c;d<e>", "CN=c\\;d\\<e\\>,O=A+OU=B"),
+    ("/O=A+OU=B/CN=c;d<e>", "CN=c\\;d\\<e\\>,OU=B+O=A"),
 ]
 
 
