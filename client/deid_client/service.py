@@ -80,6 +80,10 @@ class Service:
                 )
             await self._wait_for_change(until)
 
+    async def probe(self, question: Askable, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
+        """Ask ``question`` as :meth:`infer` does, without waiting for the requests in flight of this client."""
+        return await self._ask(question, parse)
+
     async def _check_all(self, until: float) -> None:
         """Check all endpoints once, until ``until``. When one is ready, the others get a few more seconds.
 
@@ -111,7 +115,8 @@ class Service:
     async def infer(self, question: Askable, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
         """Ask ``question`` until ``parse`` accepts an answer.
 
-        Raises ModelError when no endpoint answers before the deadline, or after several faulty answers.
+        Raises ModelError when no endpoint answers before the deadline, or after several faulty answers, InputError when
+        the question is a note that is held back.
         """
         self._metrics.queued.inc()
         try:

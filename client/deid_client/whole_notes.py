@@ -132,7 +132,7 @@ class WholeNotes:
     async def is_ready(self) -> bool:
         """Return whether a server de-identifies a known note rightly now."""
         try:
-            await self._connected().infer(_CANARY, _check_canary)
+            await self._connected().probe(_CANARY, _check_canary)
         except DeidError:
             return False
         return True

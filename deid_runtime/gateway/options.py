@@ -29,7 +29,7 @@ class Timeouts:
     answer_s: float = 60.0  # the longest time in which a client takes nothing of an answer
     idle_s: float = 15.0  # a connection without a request
     deadline_s: float = 120.0  # for the servers' answer to a JSON request, and to each note of a stream
-    ready_s: float = 5.0  # for the known note of /readyz
+    ready_s: float = 4.0  # for the known note of /readyz
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
