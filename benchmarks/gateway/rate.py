@@ -5,7 +5,8 @@
 One server, one gateway. Two clients of this process send the same notes in turn, several rounds in one run, gRPC first
 and the gateway first by turns: unary gRPC calls of ``deidentify``, so many at once (``--at-once``), and JSON batches
 through the gateway, which has the same number under way. Texts must be equal. The rate of a round is notes by
-wall-clock seconds, warm-up left out; the share is the median of the rounds' shares.
+wall-clock seconds, warm-up left out; the share is the median of the rounds' shares. Beside it stands the processor
+time a note of each way, over server, gateway and client together, which other work on the machine disturbs less.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psutil
 import tritonclient.grpc.aio as triton_aio
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -30,7 +32,7 @@ from measuring import describe_machine
 
 from tests.deid_runtime.gateway.running_gateway import RunningGateway, gateway
 from tests.deid_runtime.serving.requests import note_inputs
-from tests.running_server import KEY_NAME, started, write_served_folder
+from tests.running_server import KEY_NAME, processes, started, write_served_folder
 
 _MORE = "notes_per_minute = 100_000_000\nbytes_per_minute = 1_000_000_000_000\nrequests_at_once = 64"
 _CONNECTIONS = 2  # of the gateway's client: one batch is parsed while another is under way
@@ -61,14 +63,17 @@ def main() -> None:
             started(write_served_folder(folder / "served").options()) as server,
             gateway(folder, server.options.grpc, *arguments, more=_MORE) as front,
         ):
-            result = _measured(server.options.grpc, front, notes, options)
+            watched = [*processes(server), psutil.Process(front.process.pid), psutil.Process()]
+            result = _measured(server.options.grpc, front, notes, watched, options)
     text = json.dumps(result, indent=2)
     print(text)
     if options.out:
         options.out.write_text(text + "\n", encoding="utf-8")
 
 
-def _measured(address: str, front: RunningGateway, notes: list[Row], options: Any) -> dict[str, Any]:
+def _measured(
+    address: str, front: RunningGateway, notes: list[Row], watched: list[psutil.Process], options: Any
+) -> dict[str, Any]:
     def over_grpc() -> list[str]:
         return asyncio.run(_over_grpc(address, notes, options.at_once))
 
@@ -78,13 +83,15 @@ def _measured(address: str, front: RunningGateway, notes: list[Row], options: An
     if over_grpc() != over_gateway():  # the warm-up too
         sys.exit("the gateway gives other texts than gRPC")
     rounds = []
+    computed = {"grpc": 0.0, "gateway": 0.0}
     for number in range(options.rounds):
         ways = [("grpc", over_grpc), ("gateway", over_gateway)]
         seconds = {}
         for name, way in ways if number % 2 == 0 else reversed(ways):
-            begun = time.perf_counter()
+            begun, before = time.perf_counter(), _computed_s(watched)
             way()
             seconds[name] = time.perf_counter() - begun
+            computed[name] += _computed_s(watched) - before
         rates = {name: round(len(notes) / each, 2) for name, each in seconds.items()}
         rounds.append({**rates, "share": round(seconds["grpc"] / seconds["gateway"], 4)})
     return {
@@ -95,9 +102,17 @@ def _measured(address: str, front: RunningGateway, notes: list[Row], options: An
         "batch": options.batch,
         "at_once": options.at_once,
         "notes_per_second": {name: statistics.median(row[name] for row in rounds) for name in ("grpc", "gateway")},
+        "processor_ms_per_note": {
+            name: round(1000 * each / len(notes) / options.rounds, 2) for name, each in computed.items()
+        },
         "share": statistics.median(row["share"] for row in rounds),
         "rounds": rounds,
     }
+
+
+def _computed_s(watched: list[psutil.Process]) -> float:
+    """Return the processor seconds that the processes have used."""
+    return sum(sum(process.cpu_times()[:2]) for process in watched)
 
 
 async def _over_grpc(address: str, notes: list[Row], at_once: int) -> list[str]:

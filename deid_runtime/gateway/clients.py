@@ -64,7 +64,9 @@ def subject_text(subject: Subject) -> str:
 
     ``openssl x509 -noout -subject -nameopt RFC2253,utf8,-esc_msb`` prints the same.
     """
-    parts = ["+".join(f"{_SHORT.get(name, name)}={_escaped(value)}" for name, value in reversed([*part])) for part in subject]
+    parts = [
+        "+".join(f"{_SHORT.get(name, name)}={_escaped(value)}" for name, value in reversed([*part])) for part in subject
+    ]
     return ",".join(reversed(parts))
 
 
