@@ -56,12 +56,15 @@ def main() -> None:
                 check=False,  # it ends with 1 when a request failed; the failures are in the result
             )  # fmt: skip
         rows = _rows(folder / "load_stats.csv")
+        with (folder / "load_failures.csv").open(encoding="utf-8", newline="") as file:
+            failures = {f"{row['Name']}: {row['Error']}": int(row["Occurrences"]) for row in csv.DictReader(file)}
     result = {
         "date": datetime.now(UTC).date().isoformat(),
         "machine": describe_machine(),
         "users": options.users,
         "seconds": options.seconds,
         "requests": rows,
+        "failures": failures,
     }
     text = json.dumps(result, indent=2)
     print(text)
