@@ -115,7 +115,8 @@ def _constant(content: bytes, content_type: str) -> Any:
 
 async def _ready(gateway: Gateway, request: Request) -> Response:
     is_ready = await gateway.readiness.now()
-    return Response(b"ready\n" if is_ready else b"no server de-identifies a known note\n", 200 if is_ready else 503)
+    content = b"ready\n" if is_ready else b"no server de-identifies a known note\n"
+    return Response(content, 200 if is_ready else 503, media_type="text/plain")
 
 
 async def _metrics(gateway: Gateway, needs_token: bool, request: Request) -> Response:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from deid_runtime.access.projects import Limits, Project
-from deid_runtime.gateway.problems import INVALID, KEY_REFUSED, TOO_LARGE, ProblemError
+from deid_runtime.gateway.problems import INVALID, KEY_REFUSED, TOO_LARGE, Kind, ProblemError
 from deid_runtime.gateway.servers import Task
 from deid_runtime.spans import Note
 
@@ -61,7 +61,7 @@ def parse_note(row: object, limits: Limits, where: str) -> Note:
         raise ProblemError(INVALID, "the id is empty; the pseudonym of the note hangs on it", pointer=f"{where}/id")
     return Note(
         _text(row["id"], f"{where}/id", _MOST_ID_BYTES),
-        _text(row["text"], f"{where}/text", limits.note_bytes),
+        _text(row["text"], f"{where}/text", limits.note_bytes, TOO_LARGE),
         _text(row.get("patient", ""), f"{where}/patient", _MOST_ID_BYTES),
     )
 
@@ -87,7 +87,8 @@ def _check_names(row: Mapping[str, Any], known: frozenset[str], where: str) -> N
         raise ProblemError(INVALID, f"unknown name in the object; expected only {', '.join(sorted(known))}", where)
 
 
-def _text(value: object, where: str, most_bytes: int) -> str:
+def _text(value: object, where: str, most_bytes: int, kind: Kind = INVALID) -> str:
+    """Return a text. Raises ProblemError, of ``kind`` when it is too long."""
     if not isinstance(value, str):
         raise ProblemError(INVALID, "expected a text", pointer=where)
     try:
@@ -97,5 +98,5 @@ def _text(value: object, where: str, most_bytes: int) -> str:
             INVALID, f"half of a surrogate pair at code point {error.start}: no text of Unicode", pointer=where
         ) from None
     if size > most_bytes:
-        raise ProblemError(TOO_LARGE, f"{size:,} bytes of UTF-8, at most {most_bytes:,} are taken", pointer=where)
+        raise ProblemError(kind, f"{size:,} bytes of UTF-8, at most {most_bytes:,} are taken", pointer=where)
     return value

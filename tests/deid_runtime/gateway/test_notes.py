@@ -154,6 +154,7 @@ def test_health_says_what_is_true(front: RunningGateway, lone: RunningGateway) -
     assert front.get("/healthz").content == b"ok\n"
     assert lone.get("/healthz").status == 200
     assert lone.get("/readyz").status == 503
+    assert all(each.get("/readyz").headers["content-type"].startswith("text/plain") for each in (front, lone))
     answer = lone.ask(body={"id": "n7", "text": "x", "key": KEY_NAME})
     assert (answer.status, answer.problem) == (503, "no-server")
     assert int(answer.headers["retry-after"]) >= 1
