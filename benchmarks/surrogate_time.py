@@ -2,10 +2,12 @@
 
     python benchmarks/surrogate_time.py --notes train [--keys 12] [--every 1]
 
-Method: the dates and ages of the annotated notes (*gold* spans) get surrogates, note by note, under ``--keys`` keys.
-The dates of the original and of the result are read by ``surrogate_time_reader.py``, which shares no code with what
-moves them and reads only plain forms. A *timeline* is the dates of one note under one key. Counted are timelines with
-any of:
+Method: the dates and ages of the annotated notes (*gold* spans), and the places and telephone numbers that tell their
+country, get surrogates, note by note, under ``--keys`` keys. The dates of the original and of the result are read by
+``surrogate_time_reader.py``, which shares no code with what moves them and reads only plain forms. Where no figure over
+12, no weekday and no date of birth on record tells whether the day is first, the country does; figures of a note
+without an address that looks British, Irish, Australian or Indian are not read. A *timeline* is the dates of one note
+under one key. Counted are timelines with any of:
 
 ``interval``: a full date that moved by other days than most full dates of the note; two months, or two years, that
 moved by different numbers of months or years; a date without its year or month (``7/23``, ``the 3rd``, ``Christmas``)
@@ -42,6 +44,7 @@ from pathlib import Path
 from typing import Final
 
 from measuring import RESULTS, describe_machine, write_results
+from surrogate_places import Lists, country_of, read_lists
 from surrogate_time_reader import Mention, is_day_first, latest_year, names_year, read_mentions
 
 from deid_export.data.corpus import corpus_digest
@@ -50,7 +53,8 @@ from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.spans import Note, PatientRecord
 from deid_runtime.surrogates import Surrogates
 
-_TIMED: Final = frozenset({"DATE", "AGE"})
+#: Labels of times, and of what tells the country of a note.
+_USED: Final = frozenset("DATE AGE ZIP STATE CITY COUNTRY PHONE FAX".split())
 _CLOSE_DAYS: Final = 90
 _BEFORE_DAYS: Final = 120
 _AFTER_DAYS: Final = 60
@@ -61,6 +65,8 @@ _OVER_89_YEARS: Final = 89
 _OLDEST_PLAIN: Final = 89
 _EARLIEST_NOTE: Final = 1990
 _LATEST_YEAR: Final = 2039
+_DAY_FIRST: Final = ("United Kingdom", "Ireland", "Australia", "New Zealand", "India")
+_ABROAD: Final = re.compile(r"\b(?:NHS|GP|HSE|Centrelink|Eircode|ACC|DHB|Aadhaar)\b|\+(?:44|353|61|64|91)\b")
 _BORN: Final = re.compile(r"(?:\bd\.?o\.?b\b\.?|\bborn|\bbirthdate|\bdate of birth)\W*(?:on|in)?\W*$", re.I)
 _CUE_CHARS: Final = 20
 
@@ -102,7 +108,7 @@ def main() -> None:
     machine = describe_machine()
     notes, records = read_annotated([options.notes])[:: options.every], read_records([options.notes])
     digest = corpus_digest(notes)
-    notes = [replace(note, spans=tuple(span for span in note.spans if span.label in _TIMED)) for note in notes]
+    notes = [replace(note, spans=tuple(span for span in note.spans if span.label in _USED)) for note in notes]
     counts = Counts()
     for number in range(options.keys):
         measure(notes, records, hashlib.sha256(f"benchmark {number}".encode()).digest(), counts)
@@ -139,13 +145,13 @@ _FAULTS: Final = (
 
 def measure(notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord], key: bytes, counts: Counts) -> None:
     """Add the faults of ``notes`` under one key."""
-    surrogates = Surrogates(key)
+    surrogates, lists = Surrogates(key), read_lists()
     births: dict[tuple[str, str], set[str]] = defaultdict(set)
     shifts: dict[str, set[int]] = defaultdict(set)
     for note in notes:
         made = surrogates.replacements(Note(note.id, note.text, note.patient), note.spans, records.get(note.patient))
         dob = records[note.patient].fields.get("dob", "") if note.patient in records else ""
-        pairs = _pairs(note, made, dob, counts)
+        pairs = _pairs(note, made, dob, counts, usual=usual_order(note, records.get(note.patient), lists))
         if any((pair.old.year or 0) > _LATEST_YEAR for pair in pairs):
             counts.of["notes with years to come"] += 1
             continue
@@ -174,14 +180,31 @@ def measure(notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord]
             counts.fault("patients: several shifts", f"{patient} {sorted(moves)}")
 
 
-def _pairs(note: AnnotatedNote, made: Sequence[str], dob: str, counts: Counts) -> list[Pair]:
+def usual_order(note: AnnotatedNote, record: PatientRecord | None, lists: Lists) -> bool | None:
+    """Return whether the country of a note has the day first; None for a note of no address with signs of another one.
+
+    The country is that of the address on record or of a postal code in the note, as in ``surrogate_places.py``.
+    """
+    country = country_of(note, record, lists)
+    if country in _DAY_FIRST:
+        return True
+    return None if not country and not _has_address(record) and _ABROAD.search(note.text) else False
+
+
+def _has_address(record: PatientRecord | None) -> bool:
+    return record is not None and any(record.fields.get(name) for name in ("zip", "state", "country"))
+
+
+def _pairs(
+    note: AnnotatedNote, made: Sequence[str], dob: str, counts: Counts, *, usual: bool | None = False
+) -> list[Pair]:
     """Return the dates of a note that the reader reads, with their surrogates; ranges give two.
 
-    ``dob`` is the date of birth in the patient's record.
+    ``dob`` is the date of birth in the patient's record, ``usual`` the order where no date tells it.
     """
     values = [note.text[span.start : span.end] for span in note.spans]
     dated = [value for value, span in zip(values, note.spans, strict=True) if span.label == "DATE"]
-    day_first, latest = is_day_first(dated), latest_year(dated)
+    day_first, latest = is_day_first(dated, usual=usual, dob=dob), latest_year(dated)
     unread = any(names_year(value) and not read_mentions(value, day_first, latest) for value in dated)
     pairs: list[Pair] = []
     end = -_GAP_CHARS

@@ -97,11 +97,26 @@ class Mention:
         return f"{self.year}-{self.month}-{self.number}"
 
 
-def is_day_first(values: Sequence[str]) -> bool | None:
-    """Return whether figures of a note have the day first, by days over 12; None when both orders occur."""
+def is_day_first(values: Sequence[str], *, usual: bool | None = False, dob: str = "") -> bool | None:
+    """Return whether figures of a note have the day first; None when that is not told.
+
+    Days over 12 tell it, unless both orders occur. Else weekdays beside full dates do, and dates that are the date of
+    birth ``dob`` (``1931-03-12``) in one order; else it is ``usual``.
+    """
     found = [match for value in values if (match := _PAIR.match(value))]
     first, second = any(int(each["a"]) > 12 for each in found), any(int(each["b"]) > 12 for each in found)
-    return None if first and second else first
+    if first or second:
+        return None if first and second else first
+    votes = sum(_fits(value, True, dob) - _fits(value, False, dob) for value in values)
+    return votes > 0 if votes else usual
+
+
+def _fits(value: str, day_first: bool, dob: str) -> bool:
+    """Return whether a full date agrees in this order with the weekday beside it or with the date of birth."""
+    read = _read(value.strip(), day_first)
+    if read is None or read.kind != "day" or (read.year or 0) < _SHORT_YEARS:
+        return False
+    return read.day.weekday() == read.weekday if read.weekday is not None else read.day.isoformat() == dob
 
 
 def latest_year(values: Sequence[str]) -> int:

@@ -12,6 +12,8 @@ PIPELINE_STAGES: Final = (
 COLUMNS_STAGE: Final = "columns"
 #: The notes of one patient cannot be processed together.
 PATIENTS_STAGE: Final = "patients"
+#: A second look at a de-identified note found what may identify somebody.
+GATE_STAGE: Final = "gate"
 #: The worker processes failed on a note.
 WORKER_STAGE: Final = "worker"
 #: The format of the output cannot hold a note.
@@ -20,4 +22,6 @@ WRITE_STAGE: Final = "write"
 EVALUATE_STAGE: Final = "evaluate"
 
 #: All stages that an error or a quarantine may name.
-STAGES: Final = (*PIPELINE_STAGES, COLUMNS_STAGE, PATIENTS_STAGE, WORKER_STAGE, WRITE_STAGE, EVALUATE_STAGE)
+STAGES: Final = (
+    *PIPELINE_STAGES, COLUMNS_STAGE, PATIENTS_STAGE, GATE_STAGE, WORKER_STAGE, WRITE_STAGE, EVALUATE_STAGE,
+)  # fmt: skip

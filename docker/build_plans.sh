@@ -44,8 +44,9 @@ shapes() {
 
 for config in "$repository"/*/configs/plans.pbtxt; do
     model=$(dirname "$(dirname "$config")")
+    version=$(dirname "$model"/*/model.onnx)
     echo "== $(basename "$model")"
-    "$trtexec" --onnx="$model/1/model.onnx" --saveEngine="$model/1/model.plan" "${precision[@]}" \
+    "$trtexec" --onnx="$version/model.onnx" --saveEngine="$version/model.plan" "${precision[@]}" \
         --minShapes="$(shapes "$config" 1 32)" \
         --optShapes="$(shapes "$config" $((max_rows / 2)) 64)" \
         --maxShapes="$(shapes "$config" "$max_rows" "$max_tokens")" \

@@ -45,6 +45,11 @@ install_browser() {
     command -v chromium > /dev/null || command -v chromium-browser > /dev/null || install_package chromium "browser for tests"
 }
 
+# install_prometheus: the tests load alerts and the queries of the dashboard into a real one.
+install_prometheus() {
+    command -v promtool > /dev/null || install_package prometheus "Prometheus for tests"
+}
+
 # Spark needs Java 17 or newer.
 install_java() {
     local told

@@ -4,6 +4,7 @@ python scripts/figures.py
 """
 
 import json
+import statistics
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +31,13 @@ def main() -> None:
 
 def tables() -> dict[str, str]:
     """Return every table that a page of the documentation can name, by mark."""
-    return {**render_tables.tables(), "SPEED": speed_table(), "SUMMARY": readme_table()}
+    return {
+        **render_tables.tables(),
+        "SPEED": speed_table(),
+        "SUMMARY": readme_table(),
+        "SIZING": sizing_table(),
+        "LOAD": load_table(),
+    }
 
 
 def readme_table() -> str:
@@ -81,6 +88,50 @@ def speed_table() -> str:
             f"| {size['distinct_sentences_per_second']:,.0f} | {size['peak_memory_bytes'] / 2**20:,.0f} "
             f"| {result['machine']['measured']} | {'those that ship' if used <= shipped else 'earlier ones'} |"
         )
+    return "\n".join(rows)
+
+
+def sizing_table() -> str:
+    """Return what two cores do in an hour, embedded with each profile and with a server beside the client."""
+    rows = [
+        "| run | profile | processor | notes / s | notes / hour | distinct sentences / s | memory, MiB | models |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |",
+    ]
+    shipped = {graph["sha256"] for graph in _manifest()["graphs"].values()}
+
+    def row(place: str, profile: str, result: Any, used: set[str], *figures: float) -> None:
+        notes_per_second, sentences_per_second, memory_bytes = figures
+        rows.append(
+            f"| {place} | `{profile}` | {result['machine']['processor']} | {notes_per_second:.1f} "
+            f"| {3600 * notes_per_second:,.0f} | {sentences_per_second:,.0f} | {memory_bytes / 2**20:,.0f} "
+            f"| {'those that ship' if used <= shipped else 'earlier ones'} |"
+        )
+
+    for profile in PROFILES:
+        result = _read(f"throughput_{profile}")
+        size = max(result["sizes"], key=lambda each: each["notes"])
+        used = {graph["sha256"] for graph in result["run"]["pipeline"]["models"]["graphs"].values()}
+        speed = size["notes_per_second"], size["distinct_sentences_per_second"]
+        row("embedded", profile, result, used, *speed, size["peak_memory_bytes"])
+    result = _read("serving")
+    served = result["deid_run"]
+    used = set(result["models"]["int8"].values())
+    notes_per_second = served["notes"] / statistics.median(served["served_seconds"])
+    memory_bytes = served["peak_memory_bytes"]["served_client"]
+    sentences_per_second = served["served_distinct_sentences_per_minute"] / 60
+    row("on a server", "fast", result, used, notes_per_second, sentences_per_second, memory_bytes)
+    return "\n".join(rows)
+
+
+def load_table() -> str:
+    """Return rate, latency and the ratio of queue to compute time of one model, by requests under way."""
+    rows = ["| requests under way | rows / s | p95, ms | queue / compute |", "| ---: | ---: | ---: | ---: |"]
+    for cell in _read("serving")["cells"]:
+        if cell["series"] == "reference" and cell["rows_a_request"] == 32:
+            server = cell["server"]
+            ratio = server["queue_ms_a_request"] / server["compute_ms_a_request"]
+            p95 = cell["latency_ms"]["p95"]
+            rows.append(f"| {cell['concurrency']} | {cell['rows_per_second']:.0f} | {p95:,.0f} | {ratio:.1f} |")
     return "\n".join(rows)
 
 

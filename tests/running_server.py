@@ -60,6 +60,16 @@ def write_served_folder(folder: Path) -> ServedFolder:
     return served
 
 
+def write_fast_folder(folder: Path) -> ServedFolder:
+    """Write the graph of the profile ``fast``, the models for notes, and a key into ``folder``; they start fast."""
+    served = ServedFolder(folder / "repository", folder / "keys")
+    manifest = read_manifest(find_models(None)).only("fast")
+    write_repository(manifest, served.repository, ServingOptions(call_rows=1), NoteOptions())
+    served.keys.mkdir()
+    write_key(served.keys / f"{KEY_NAME}.key")
+    return served
+
+
 def write_small_folder(folder: Path) -> ServedFolder:
     """Write a repository of one model that starts fast into ``folder``, without keys."""
     served = ServedFolder(folder / "repository", folder)

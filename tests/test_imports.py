@@ -21,6 +21,7 @@ ALLOWED = {
 #: The only other imports: from a module to the given package, only inside a function.
 LAZY = {
     "deid_runtime.cli.gateway": {"deid_client"},
+    "deid_runtime.cli.probe": {"deid_client"},
     "deid_runtime.cli.remote": {"deid_client"},
     "deid_runtime.spark.dataframe": {"deid_client"},
 }

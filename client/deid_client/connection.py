@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from tritonclient.grpc import model_config_pb2
 
@@ -38,6 +38,8 @@ class Connection(Closing):
     ) -> None:
         self.settings = settings
         self.metrics = metrics or ClientMetrics()
+        content: Any = manifest.content
+        self.metrics.set_models({graph.name: content["graphs"][graph.name]["sha256"] for graph in profile.graphs})
         self._router = Router(settings.route, profile.graphs, len(profile.graphs) == len(manifest.graphs))
         needed = self._router.needed()
         window = known_window(manifest)

@@ -13,7 +13,8 @@ import grpc
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 
 from deid_client.addresses import Address
-from deid_client.errors import BadAnswerError, CallError, Verdict, is_cancelled
+from deid_client.diagnosis import Diagnosis, diagnose
+from deid_client.errors import BadAnswerError, CallError, StoppingError, Verdict, is_cancelled
 from deid_client.probe import PROBE_ID
 from deid_client.routes import Infer
 from deid_client.server_version import old_version
@@ -56,6 +57,7 @@ class Endpoint:
         self.streams_opened = 0
         self.mismatch: ModelError | None = None
         self.failure: CallError | None = None  # of the last call; None after a success
+        self.diagnosis: Diagnosis | None = None  # why it could not be reached, as far as that was looked into
         self.retry_at = 0.0  # monotonic time; the endpoint is not used before it
         self.is_silent = False  # a request timed out, and no later request was answered
         self.answered_at = -math.inf  # monotonic time of the last valid answer to a request
@@ -134,10 +136,35 @@ class Endpoint:
             raise self._refused(error) from None
         if not is_loopback(self.address.endpoint):
             await self._read_version(stub, metadata)
-        self.mismatch = self.failure = None
+        self.mismatch = self.failure = self.diagnosis = None
         self.probed_at = monotonic()
         if not self._was_lost:
             self.unchecked.clear()
+
+    async def diagnose(self) -> None:
+        """Look into why the server could not be used. Raises SettingsError for a TLS file that cannot be used."""
+        if self.failure is not None and self.failure.code is grpc.StatusCode.NOT_FOUND:
+            # A server that is shutting down has unloaded its models. Only its readiness tells it from another server.
+            request = service_pb2.ServerReadyRequest()
+            try:
+                await self._answer(
+                    self._connected().ServerReady(request, timeout=_CONFIG_SECONDS, metadata=self._headers())
+                )
+            except StoppingError as stopping:
+                self.failure = stopping
+            except CallError:
+                return
+        if self.failure is not None and self.failure.may_be_unreachable:
+            self.diagnosis = await diagnose(self.address, self._settings)
+
+    @property
+    def trouble(self) -> str:
+        """Why the endpoint cannot be used, for a person."""
+        if self.mismatch is not None:
+            return str(self.mismatch)
+        if self.diagnosis is not None:
+            return self.diagnosis.message
+        return str(self.failure or f"{self.name} gave no answer")
 
     def _refused(self, error: ModelError) -> ModelError:
         self.mismatch = error
@@ -234,7 +261,7 @@ class Endpoint:
 
     def _connected(self) -> service_pb2_grpc.GRPCInferenceServiceStub:
         if self._channel is None:
-            self._channel = _open_channel(self.address, self._settings)
+            self._channel = open_channel(self.address, self._settings)
             self._stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
             self._watcher = asyncio.create_task(self._watch(self._channel), name=f"connection to {self.name}")
         return self._stub
@@ -265,7 +292,8 @@ def _most_bytes(settings: ServerSettings) -> int:
     return max(_LEAST_BYTES, settings.request_rows * WINDOW_TOKENS * _TOKEN_BYTES)
 
 
-def _open_channel(address: Address, settings: ServerSettings) -> grpc.aio.Channel:
+def open_channel(address: Address, settings: ServerSettings) -> grpc.aio.Channel:
+    """Return a channel to a server. Raises SettingsError for a TLS file that cannot be read or that others can open."""
     tls, most_bytes = settings.tls, _most_bytes(settings)
     options: list[tuple[str, object]] = [
         *_OPTIONS,

@@ -3,6 +3,7 @@
 ::
 
     CallError          one call to one endpoint failed; never leaves this package
+    ├── StoppingError        the server is shutting down
     ├── BadAnswerError       an answer came, but it does not match the request
     │   └── TooLargeError    a message was refused for its size
     └── HeldBackError        the model for whole notes did not de-identify a note
@@ -16,6 +17,7 @@ from typing import Final
 
 import grpc
 
+from deid_client.refusals import Refusal
 from deid_runtime.errors import DeidError, InputError, ModelError
 from deid_runtime.stages import STAGES
 
@@ -62,8 +64,30 @@ _BROKEN: Final = (
 _OVERLOADED: Final = ("maximum queue size", "timeout expired")
 #: gRPC uses RESOURCE_EXHAUSTED also for a message that is too large, not only for a busy server.
 _TOO_LARGE: Final = "message larger than max"
-#: On a stream Triton reports errors as text without a status. These words come from a server that is stopping.
-_STOPPING: Final = ("Server is stopping", "not ready", "unavailable")
+#: These words of Triton come from a server that is stopping.
+_STOPPING: Final = ("Server is stopping", "Server exiting", "not ready")
+#: On a stream Triton reports errors as text without a status.
+_STOPPING_STREAM: Final = (*_STOPPING, "unavailable")
+#: What a server that cannot be reached, or that is no server of gRPC, may look like.
+_UNREACHABLE: Final = frozenset(
+    (
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.UNKNOWN,
+        grpc.StatusCode.INTERNAL,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.CANCELLED,
+    )
+)
+
+_REFUSED: Final[Mapping[grpc.StatusCode, Refusal]] = {
+    grpc.StatusCode.RESOURCE_EXHAUSTED: "busy",
+    grpc.StatusCode.UNAUTHENTICATED: "unauthenticated",
+    grpc.StatusCode.PERMISSION_DENIED: "forbidden",
+    grpc.StatusCode.INVALID_ARGUMENT: "invalid",
+    grpc.StatusCode.OUT_OF_RANGE: "invalid",
+    grpc.StatusCode.UNIMPLEMENTED: "unknown_protocol",
+    grpc.StatusCode.NOT_FOUND: "no_model",
+}
 
 #: The model for whole notes names the stage that held a note back.
 _HELD_BACK: Final = re.compile(r"not de-identified, stage ([a-z]+):")
@@ -93,6 +117,16 @@ class CallError(Exception):
         self.code = code
         self.verdict = verdict
 
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why the server refused the call; None when it did not refuse it."""
+        return _REFUSED.get(self.code)
+
+    @property
+    def may_be_unreachable(self) -> bool:
+        """Whether the server may be another one, or out of reach; only a look at the connection can tell."""
+        return self.code in _UNREACHABLE
+
     def of_probe(self, model: str) -> "CallError":
         """Return this failure as the failure of a probe of ``model``."""
         return CallError(self.endpoint, self.code, self.verdict, f" to a probe of model {model}")
@@ -115,6 +149,8 @@ class CallError(Exception):
             return TooLargeError(endpoint)
         if code is grpc.StatusCode.UNAVAILABLE and any(word in details for word in _OVERLOADED):
             code = grpc.StatusCode.RESOURCE_EXHAUSTED
+        elif code is grpc.StatusCode.UNAVAILABLE and any(word in details for word in _STOPPING):
+            return StoppingError(endpoint)
         return cls(endpoint, code, VERDICTS[code])
 
     @classmethod
@@ -122,9 +158,31 @@ class CallError(Exception):
         """Return the CallError for an error message on a stream."""
         if any(word in message for word in _OVERLOADED):
             return cls(endpoint, grpc.StatusCode.RESOURCE_EXHAUSTED, Verdict.TRANSIENT)
-        if any(word in message for word in _STOPPING):
-            return cls(endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
+        if any(word in message for word in _STOPPING_STREAM):
+            return StoppingError(endpoint)
         return cls(endpoint, grpc.StatusCode.INTERNAL, Verdict.FAULT)
+
+
+class StoppingError(CallError):
+    """A server that is shutting down, or still starting."""
+
+    def __init__(self, endpoint: str) -> None:
+        super().__init__(endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
+        self.args = (f"{endpoint} is shutting down, or still starting; wait for it, or name another server (--server)",)
+
+    @property
+    def refusal(self) -> Refusal:
+        """The reason ``stopping``."""
+        return "stopping"
+
+    @property
+    def may_be_unreachable(self) -> bool:
+        """False: it has answered."""
+        return False
+
+    def of_probe(self, model: str) -> CallError:
+        """Return this failure unchanged: all its models stop."""
+        return self
 
 
 class BadAnswerError(CallError):
@@ -145,6 +203,11 @@ class TooLargeError(BadAnswerError):
     def __init__(self, endpoint: str) -> None:
         super().__init__(endpoint, "a message is larger than allowed; send fewer tokens at a time (--request-tokens)")
 
+    @property
+    def refusal(self) -> Refusal:
+        """The reason ``too_large``."""
+        return "too_large"
+
 
 class HeldBackError(CallError):
     """A whole note that the server did not de-identify. The reason is not passed on: it is a text of the server."""
@@ -153,6 +216,11 @@ class HeldBackError(CallError):
         super().__init__(endpoint, grpc.StatusCode.INVALID_ARGUMENT, Verdict.FATAL)
         self.args = (f"{endpoint} held the note back in stage {stage}",)
         self.stage = stage
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """None: a note that is held back is no refusal."""
+        return None
 
     def as_error(self) -> DeidError:
         """Return the error of the note, with its stage."""

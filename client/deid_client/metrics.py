@@ -6,15 +6,22 @@ sums. This is the multi-process mode of prometheus_client, which an environment 
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections import Counter as TallyCounter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
+from deid_client.refusals import REFUSALS
 from deid_runtime.errors import SettingsError
+from deid_runtime.labels import LABELS
+from deid_runtime.pipeline import Outcome, Quarantined
+from deid_runtime.spans import Note
+from deid_runtime.stages import PIPELINE_STAGES
 from deid_runtime.system.extras import install_extra
 
 _FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 _CALL_SECONDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+_NOTE_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
 class ClientMetrics:
@@ -57,7 +64,60 @@ class ClientMetrics:
             "deid_client_call_seconds", "Seconds from sending a request to its answer, answered calls only.",
             buckets=_CALL_SECONDS, registry=self.registry,
         )  # fmt: skip
+        self.queue_seconds = Histogram(
+            "deid_client_queue_seconds", "Seconds that a request waited in the client for its turn.",
+            buckets=_CALL_SECONDS, registry=self.registry,
+        )  # fmt: skip
+        self.refusals = Counter(
+            "deid_client_refusals", "Calls that a server refused, by reason.", ["reason"], registry=self.registry
+        )
+        self.models = Gauge(
+            "deid_client_model_info", "The graphs that servers must run, by digest. Always 1.", ["graph", "sha256"],
+            registry=self.registry, multiprocess_mode="livemax",
+        )  # fmt: skip
         self.notes = Counter("deid_client_notes", "Notes of DeidClient.", ["outcome"], registry=self.registry)
+        self.characters = Counter(
+            "deid_client_characters", "Characters (code points) of the notes of DeidClient that succeeded.",
+            registry=self.registry,
+        )  # fmt: skip
+        self.spans = Counter(
+            "deid_client_spans", "Identifiers found in notes of DeidClient, by label.", ["label"],
+            registry=self.registry,
+        )  # fmt: skip
+        self.quarantined = Counter(
+            "deid_client_quarantined", "Notes of DeidClient that were held back, by the stage that failed.", ["stage"],
+            registry=self.registry,
+        )  # fmt: skip
+        self.note_seconds = Histogram(
+            "deid_client_note_seconds", "Seconds from reading a note of DeidClient to its outcome.",
+            buckets=_NOTE_SECONDS, registry=self.registry,
+        )  # fmt: skip
+        self._begin()
+
+    def _begin(self) -> None:
+        """Make all counters with known labels, at 0: what never counted must not look as if it was not watched."""
+        for reason in REFUSALS:
+            self.refusals.labels(reason)
+        for label in LABELS:
+            self.spans.labels(label)
+        for stage in PIPELINE_STAGES:
+            self.quarantined.labels(stage)
+
+    def count_note(self, note: Note, outcome: Outcome, seconds: float) -> None:
+        """Count a note of DeidClient that took ``seconds`` from reading to its outcome."""
+        self.notes.labels(type(outcome).__name__.lower()).inc()
+        self.note_seconds.observe(seconds)
+        if isinstance(outcome, Quarantined):
+            self.quarantined.labels(outcome.stage).inc()
+            return
+        self.characters.inc(len(note.text))
+        for label, count in TallyCounter(span.label for span in outcome.spans).items():
+            self.spans.labels(label).inc(count)
+
+    def set_models(self, graphs: Mapping[str, str]) -> None:
+        """Name the graphs in use; ``graphs`` maps their names to their SHA-256."""
+        for name, digest in graphs.items():
+            self.models.labels(name, digest).set(1)
 
 
 @contextmanager

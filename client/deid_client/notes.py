@@ -26,6 +26,7 @@ from collections.abc import (
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
+from time import monotonic, time_ns
 from types import TracebackType
 from typing import Final, Generic, Self, TypeVar
 
@@ -36,12 +37,14 @@ from deid_client.tagger import TritonTagger
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.models.manifest import Manifest, Profile
 from deid_runtime.models.tagger import choose_profile
-from deid_runtime.pipeline import Deidentified, Detected, Pipeline, Quarantined, load_pipeline
+from deid_runtime.pipeline import Deidentified, Detected, Outcome, Pipeline, Quarantined, load_pipeline
+from deid_runtime.pipeline.tracing import more_seconds, record_batch
 from deid_runtime.settings import Settings
 from deid_runtime.spans import LoadedTagger, Note, PatientRecord
 from deid_runtime.system.closing import Closing
 
-_Outcome = TypeVar("_Outcome")
+_Outcome = TypeVar("_Outcome", bound=Outcome)
+_Item = TypeVar("_Item")
 _BATCH_NOTES: Final = 8  # most notes that a thread processes at a time
 
 
@@ -70,6 +73,7 @@ class _Job(Generic[_Outcome]):
 
     note: Note = field(repr=False)
     outcome: asyncio.Future[_Outcome] = field(repr=False)
+    read_s: float = field(default_factory=monotonic)
 
 
 class DeidClient(Closing):
@@ -168,7 +172,7 @@ class DeidClient(Closing):
         try:
             while (job := await ordered.get()) is not None:
                 outcome = await job.outcome
-                self.metrics.notes.labels(type(outcome).__name__.lower()).inc()
+                self.metrics.count_note(job.note, outcome, monotonic() - job.read_s)
                 yield job.note, outcome
                 room.release()
             await reader  # raises an error of `notes` to the caller
@@ -209,13 +213,13 @@ class SyncDeidClient(Closing):
         self._client.close()
 
 
-def _driven(stream: AsyncGenerator[_Outcome, None]) -> Generator[_Outcome, None, None]:
+def _driven(stream: AsyncGenerator[_Item, None]) -> Generator[_Item, None, None]:
     """Yield the outcomes of an asynchronous stream. The event loop runs only during the wait for an outcome.
 
     The threads also work between two steps.
     """
 
-    async def step() -> _Outcome:
+    async def step() -> _Item:
         return await anext(stream)
 
     with asyncio.Runner() as runner:
@@ -284,7 +288,10 @@ def _serve(
     try:
         if pipeline.fault is not None:  # out of memory on earlier notes; this pipeline has nothing to close
             pipeline = load()
-        outcomes = work(pipeline, [job.note for job in jobs])
+        notes = [job.note for job in jobs]
+        started_ns, before = time_ns(), dict(pipeline.stage_seconds)
+        outcomes = work(pipeline, notes)
+        record_batch(notes, outcomes, started_ns, more_seconds(before, pipeline.stage_seconds))
     except Exception as error:  # noqa: BLE001 - the caller waits for an outcome, so every error must reach it
         loop.call_soon_threadsafe(_fail, jobs, error)
     else:

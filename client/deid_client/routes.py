@@ -9,7 +9,7 @@ from deid_client.agreement import Needed
 from deid_client.settings import Route
 from deid_client.tensors import Array, Askable, Output, Question, head_scores, outputs_of
 from deid_runtime.models.engines import TokenScores
-from deid_runtime.models.manifest import Graph, HeadVersion
+from deid_runtime.models.manifest import Graph, HeadVersion, served_version
 
 _Answer = TypeVar("_Answer")
 
@@ -27,7 +27,11 @@ class Infer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """The models of the graphs of one profile. ``all_graphs``: the profile has all graphs of the model manifest."""
+    """The models of the graphs of one profile. ``all_graphs``: the profile has all graphs of the model manifest.
+
+    Every question names the version of its model, which comes from the digests of its graphs. So each answer is made by
+    the graphs of the model manifest, also when the server exchanges its models between two questions.
+    """
 
     route: Route
     graphs: Sequence[Graph]
@@ -71,13 +75,14 @@ class Router:
                 for version in graph.heads
             ]
 
-        return await infer(Question("deid", inputs, outputs), parse)
+        version = served_version(*(graph.sha256 for graph in self.graphs))
+        return await infer(Question("deid", inputs, outputs, version), parse)
 
     async def _ask_graph(
         self, infer: Infer, inputs: Mapping[str, Array], shape: tuple[int, ...], graph: Graph
     ) -> Votes:
         return await infer(
-            Question(self._model(graph), inputs, _outputs(graph.heads, shape)),
+            Question(self._model(graph), inputs, _outputs(graph.heads, shape), served_version(graph.sha256)),
             lambda endpoint, arrays: [(version, head_scores(endpoint, version, arrays)) for version in graph.heads],
         )
 

@@ -58,36 +58,54 @@ class Service:
         self._follower: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Wait for a first usable endpoint. Raises ModelError when none is ready in time, or one has other models."""
+        """Wait for a first usable endpoint.
+
+        Endpoints with other models are left out: while servers are updated one after the other, some have the old
+        models and some the new ones. Raises ModelError when no endpoint is ready in time, or all have other models.
+        """
         until = monotonic() + self._settings.connect_seconds
         await self._look_up()
         await self._check_all(until)
+        await self._tell_troubles(until)
         for each in self._endpoints:
             self._start_keeping(each)
         if any(map(is_name, self._settings.endpoints)):
             self._follower = asyncio.create_task(self._follow_names(), name="addresses")
         while not any(each.is_ready for each in self._endpoints):
+            mismatches = [each.mismatch for each in self._endpoints if each.mismatch]
+            if len(mismatches) == len(self._endpoints) or (mismatches and monotonic() >= until):
+                raise mismatches[0]
             for each in self._endpoints:
-                if each.mismatch:
-                    raise each.mismatch
                 if each.failure and each.failure.verdict is Verdict.FATAL:
                     raise ModelError(str(each.failure))
             if monotonic() >= until:
-                reasons = "; ".join(str(each.failure or f"{each.name} gave no answer") for each in self._endpoints)
-                raise ServiceDownError(
-                    f"no server answers after {self._settings.connect_seconds:g} s: {reasons}. Is it running (`deid "
-                    "serve`), are host and port right?"
-                )
+                reasons = "; ".join(each.trouble for each in self._endpoints)
+                raise ServiceDownError(f"no server answers after {self._settings.connect_seconds:g} s: {reasons}")
             await self._wait_for_change(until)
 
     async def probe(self, question: Askable, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
         """Ask ``question`` as :meth:`infer` does, without waiting for the requests in flight of this client."""
         return await self._ask(question, parse)
 
+    async def _tell_troubles(self, until: float) -> None:
+        """Say at once why endpoints cannot be used.
+
+        Raises ServiceDownError when none can, for causes that waiting does not remove.
+        """
+        troubled = [each for each in self._endpoints if not each.is_ready and each.mismatch is None]
+        await asyncio.gather(*(each.diagnose() for each in troubled))
+        lasting = [each for each in troubled if each.diagnosis is not None and each.diagnosis.is_lasting]
+        if len(lasting) == len(self._endpoints):
+            raise ServiceDownError("; ".join(each.trouble for each in lasting))
+        left_s = max(until - monotonic(), 0.0)
+        for each in troubled:
+            if each.failure is not None and each.failure.verdict is not Verdict.FATAL:
+                _LOG.warning("%s; trying for %.0f s more", each.trouble, left_s)
+
     async def _check_all(self, until: float) -> None:
         """Check all endpoints once, until ``until``. When one is ready, the others get a few more seconds.
 
-        Raises ModelError for an endpoint with other models, SettingsError for settings that cannot be used.
+        Raises SettingsError for settings that cannot be used.
         """
         pending = {asyncio.create_task(self._check_one(each, until)) for each in self._endpoints}
         latest = until + _SLACK_SECONDS
@@ -97,8 +115,12 @@ class Service:
                     pending, timeout=latest - monotonic(), return_when=asyncio.FIRST_COMPLETED
                 )
                 for check in done:
-                    with suppress(CallError):
+                    try:
                         check.result()
+                    except CallError:
+                        pass
+                    except ModelError as error:
+                        _LOG.warning("an endpoint is left out: %s", error)
                 if any(each.is_ready for each in self._endpoints):
                     latest = min(latest, monotonic() + _OTHERS_SECONDS)
         finally:
@@ -119,10 +141,12 @@ class Service:
         the question is a note that is held back.
         """
         self._metrics.queued.inc()
+        began = monotonic()
         try:
             await self._slots.acquire()
         finally:
             self._metrics.queued.dec()
+            self._metrics.queue_seconds.observe(monotonic() - began)
         try:
             with self._metrics.in_flight.track_inprogress():
                 answer = await self._ask(question, parse)
@@ -188,6 +212,8 @@ class Service:
             return parse(endpoint.name, question.read(endpoint.name, answer, request.id))
         except CallError as failure:
             status = "BAD_ANSWER" if isinstance(failure, BadAnswerError) else failure.code.name
+            if failure.refusal is not None:
+                self._metrics.refusals.labels(failure.refusal).inc()
             raise
         finally:
             self._metrics.calls.labels(endpoint.address.endpoint, status).inc()

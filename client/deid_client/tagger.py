@@ -60,6 +60,7 @@ class TritonTagger(Closing):
         self._most_pending = connection.settings.requests_in_flight * _BATCHES_AHEAD
         self.manifest: Mapping[str, object] = {
             **manifest.content,
+            "models_sha256": manifest.profile_sha256(profile.name),
             "engine": "server",
             "server": connection.settings.describe(),
             "profile": profile.name,

@@ -62,6 +62,7 @@ class Question:
     model: str
     inputs: Mapping[str, Array] = field(repr=False)  # no repr: the note text can be read from them
     outputs: Sequence[Output]
+    version: str = ""  # of the model, which names its graphs by digest; empty: any
 
     @property
     def tokens(self) -> int:
@@ -71,7 +72,7 @@ class Question:
 
     def request(self, request_id: str) -> service_pb2.ModelInferRequest:
         """Return the message to send."""
-        request = service_pb2.ModelInferRequest(model_name=self.model, id=request_id)
+        request = service_pb2.ModelInferRequest(model_name=self.model, model_version=self.version, id=request_id)
         for name, array in self.inputs.items():
             request.inputs.add(name=name, datatype=_NAMES[array.dtype], shape=array.shape)
             request.raw_input_contents.append(array.tobytes())
@@ -83,6 +84,10 @@ class Question:
         """Return the outputs by name. Raises BadAnswerError when they do not match the request."""
         if answer.id != request_id or answer.model_name != self.model:
             raise BadAnswerError(endpoint, f"it is one of another request, or of model {answer.model_name!r:.80}")
+        if self.version and answer.model_version != self.version:
+            raise BadAnswerError(
+                endpoint, f"it is one of version {answer.model_version!r:.40} of {self.model}, asked was {self.version}"
+            )
         if len(answer.outputs) != len(self.outputs) or len(answer.raw_output_contents) != len(self.outputs):
             raise BadAnswerError(
                 endpoint,

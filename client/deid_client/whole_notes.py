@@ -22,14 +22,13 @@ from deid_client.settings import ServerSettings
 from deid_client.tensors import Array
 from deid_runtime.errors import DeidError, ModelError
 from deid_runtime.gateway.servers import NoteAnswer, ServersDownError, Task
-from deid_runtime.serving.note_models import CANARY, CANARY_TEXT, DETECT, NOTE_INPUTS, NOTE_OUTPUTS, NOTES
+from deid_runtime.serving.canary_note import CANARY_NOTE, canary_fault
+from deid_runtime.serving.note_models import CANARY_PARAMETERS, DETECT, NOTE_INPUTS, NOTE_OUTPUTS, NOTES
 from deid_runtime.spans import Note
 
 _LOG: Final = logging.getLogger(__name__)
 _LENGTH_BYTES: Final = 4  # before each string of a tensor
 _CHARS_PER_TOKEN: Final = 3
-#: The identifiers of the known note.
-_KNOWN: Final = ("Jane Doe", "01/02/2003")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class NoteQuestion:
 
     note: Note = field(repr=False)
     key: str = ""
-    parameter: str = ""  # a parameter of the request that is true
+    parameters: Mapping[str, bool | int] = field(default_factory=dict)
 
     @property
     def model(self) -> str:
@@ -60,8 +59,11 @@ class NoteQuestion:
             request.raw_input_contents.append(len(content).to_bytes(_LENGTH_BYTES, "little") + content)
         for name in NOTE_OUTPUTS:
             request.outputs.add(name=name)
-        if self.parameter:
-            request.parameters[self.parameter].bool_param = True
+        for name, value in self.parameters.items():
+            if isinstance(value, bool):
+                request.parameters[name].bool_param = value
+            else:
+                request.parameters[name].int64_param = value
         return request
 
     def read(self, endpoint: str, answer: service_pb2.ModelInferResponse, request_id: str) -> dict[str, Array]:
@@ -121,7 +123,7 @@ class WholeNotes:
         Raises InputError with its stage for a note that is held back, ServersDownError when no server answers, another
         ModelError when servers answer and fail.
         """
-        question = NoteQuestion(note, key, DETECT if task == "detect" else "")
+        question = NoteQuestion(note, key, {DETECT: True} if task == "detect" else {})
         try:
             return await self._connected().infer(
                 question, lambda endpoint, arrays: _answer(endpoint, arrays, note, task)
@@ -151,7 +153,7 @@ class WholeNotes:
         return self._service
 
 
-_CANARY: Final = NoteQuestion(Note("canary", CANARY_TEXT), parameter=CANARY)
+_CANARY: Final = NoteQuestion(CANARY_NOTE, parameters=CANARY_PARAMETERS)
 
 
 async def _check(
@@ -170,17 +172,12 @@ async def _check(
 
 def _check_canary(endpoint: str, arrays: Mapping[str, Array]) -> None:
     """Raise BadAnswerError unless the identifiers of the known note were found and replaced."""
-    answer = _answer(endpoint, arrays, _CANARY.note, "deidentify")
-    for known in _KNOWN:
-        start = CANARY_TEXT.index(known)
-        covered = {
-            offset
-            for span in answer.spans
-            if isinstance(span["start"], int) and isinstance(span["end"], int)
-            for offset in range(span["start"], span["end"])
-        }
-        if known in answer.text or not covered.issuperset(range(start, start + len(known))):
-            raise BadAnswerError(endpoint, "an identifier of a known note is not found or not replaced")
+    try:
+        fault = canary_fault(_text(arrays["text"]), _text(arrays["spans"]))
+    except UnicodeDecodeError:
+        fault = "it is not UTF-8"
+    if fault:
+        raise BadAnswerError(endpoint, f"it is wrong for the known note: {fault}")
 
 
 def _answer(endpoint: str, arrays: Mapping[str, Array], note: Note, task: Task) -> NoteAnswer:

@@ -23,6 +23,7 @@ from deid_runtime.cli.streams import drop_stdout, is_stdout_closed, lasting_stre
 from deid_runtime.errors import DefectError, DeidError, EngineError, InstallationError
 from deid_runtime.system.extras import install_extra
 from deid_runtime.system.installed_files import missing_file
+from deid_runtime.system.json_logs import JsonLines
 from deid_runtime.system.stop_signals import STOP_SIGNALS, Stopped
 
 _SIGNAL_BASE: Final = 128
@@ -58,7 +59,10 @@ class Program:
 
     def end(self, message: str, code: int) -> NoReturn:
         """Print one line on stderr and end the process."""
-        click.echo(f"{self.name}: {message}", err=True)
+        if isinstance(sys.stderr, JsonLines):
+            sys.stderr.write_object("error", "failed", message, {"exit_code": int(code)})
+        else:
+            click.echo(f"{self.name}: {message}", err=True)
         sys.exit(code)
 
 
@@ -68,7 +72,8 @@ DEID: Final = Program()
 MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.OK: "Done.",
     ExitCode.HELD_BACK: "Some notes were held back; `verify`: a difference; `corpus resynthesize`: originals are left; "
-    "`audit parrot`: the gate is not passed; `evaluate tune`: the wanted recall is not reached.",
+    "`audit parrot`: the gate is not passed; `evaluate tune`: the wanted recall is not reached; `probe`: the server "
+    "does not de-identify.",
     ExitCode.WRONG_USE: "Wrong use or input: an option, setting, file, model or server that will not do, a full disk.",
     ExitCode.FAILURE: "Failure of deid: a defect, an engine that fails, a missing file of its installation.",
     ExitCode.STOPPED_BY_SIGHUP: "Stopped by SIGHUP.",

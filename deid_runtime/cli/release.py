@@ -11,6 +11,7 @@ import cloup
 from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.exits import ExitCode, reported
 from deid_runtime.errors import SettingsError
+from deid_runtime.run.outcomes import Gate
 
 if TYPE_CHECKING:
     from deid_runtime.release.checking import Summary
@@ -22,10 +23,18 @@ _SIGNER = click.option(
 )
 
 
-def bundle_options(command: Any) -> Any:
-    """Give ``deid run`` the options that write a bundle of the run."""
+def release_options(command: Any) -> Any:
+    """Give ``deid run`` the options of the gate and of the bundle."""
     return cli_options.section(
-        "Bundle",
+        "Release",
+        cli_options.chosen(
+            "--gate",
+            Gate,
+            "none",
+            "Look again at each de-identified note with the models of the profile full, patterns and records, as "
+            "`deid check` does. Put notes into quarantine in which an identifier is still there (fail), or in which "
+            "anything at all is found (review). The run takes two to three times as long.",
+        ),
         click.option(
             "--bundle",
             type=cli_options.PATH,

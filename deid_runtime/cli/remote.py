@@ -10,11 +10,41 @@ from deid_runtime.cli import options as cli_options
 
 if TYPE_CHECKING:
     from deid_client.server import TritonServer
+    from deid_client.settings import ServerSettings
 
 #: The variable with the authorisation header. There is no such option, since others can see process arguments.
 AUTHORIZATION_VARIABLE: Final = "DEID_AUTHORIZATION"
 
-#: The options of this module, as one decorator.
+#: How to connect to a server.
+_connection_options: Final = cli_options.together(
+    cli_options.flag("--tls", "Encrypt, and trust the authorities that gRPC comes with."),
+    click.option("--tls-ca", type=cli_options.FILE, help="Encrypt, and trust the authorities in this PEM file alone."),
+    click.option("--tls-cert", type=cli_options.FILE, help="Show the server this certificate (PEM); with --tls-key."),
+    click.option("--tls-key", type=cli_options.FILE, help="Key of --tls-cert (PEM), which only you may read."),
+    click.option(
+        "--authorization-file",
+        type=cli_options.FILE,
+        help="File with the authorization header, as `Bearer ...`, which only you may read; read anew every minute. "
+        f"Or set {AUTHORIZATION_VARIABLE}.",
+    ),
+)
+
+#: The options of ``deid probe``: which server, and how to connect to it.
+probe_options: Final = cli_options.section(
+    cli_options.SERVER,
+    click.option(
+        "--server",
+        metavar="HOST:PORT[,...]",
+        default="127.0.0.1:8001",
+        show_default=True,
+        help="The server, gRPC port 8001 unless given. Of several, and of all addresses of a HOST, each must "
+        "de-identify.",
+    ),
+    _connection_options,
+    cli_options.allow_shared_key(),
+)
+
+#: The options of commands whose models may run on a server, as one decorator.
 server_options = cli_options.section(
     cli_options.SERVER,
     click.option(
@@ -60,16 +90,7 @@ server_options = cli_options.section(
         "that time, further notes go there at once, until a server answers a probe. Less than a server takes to "
         "restart, and every restart costs notes.",
     ),
-    cli_options.flag("--tls", "Encrypt, and trust the authorities that gRPC comes with."),
-    click.option("--tls-ca", type=cli_options.FILE, help="Encrypt, and trust the authorities in this PEM file alone."),
-    click.option("--tls-cert", type=cli_options.FILE, help="Show the server this certificate (PEM); with --tls-key."),
-    click.option("--tls-key", type=cli_options.FILE, help="Key of --tls-cert (PEM), which only you may read."),
-    click.option(
-        "--authorization-file",
-        type=cli_options.FILE,
-        help="File with the authorization header, as `Bearer ...`, which only you may read; read anew every minute. "
-        f"Or set {AUTHORIZATION_VARIABLE}.",
-    ),
+    _connection_options,
     click.option(
         "--metrics-port",
         type=click.IntRange(1, 65535),
@@ -100,7 +121,8 @@ def server_settings(
 ) -> "TritonServer | None":
     """Return the settings of the server; None without ``--server``. Serve metrics until the command ends.
 
-    Raises click.UsageError for options that exclude each other, SettingsError for a wrong value.
+    Waits until a server can be reached, and says at once why it cannot. Raises click.UsageError for options that
+    exclude each other, SettingsError for a wrong value, ModelError when no server is reached.
     """
     if server is None:
         if stream or tls or tls_ca or tls_cert or tls_key or authorization_file or metrics_port:
@@ -110,10 +132,9 @@ def server_settings(
         raise click.UsageError(
             "--server runs the models by its own engine; leave out --no-models, --engine and --precision"
         )
+    from deid_client.diagnosis import wait_reachable
     from deid_client.server import TritonServer
-    from deid_client.settings import Tls
 
-    is_encrypted = tls or tls_ca or tls_cert or tls_key
     settings = TritonServer(
         endpoints=tuple(server.split(",")),
         is_streaming=stream,
@@ -123,13 +144,50 @@ def server_settings(
         batch_seconds=deadline,
         call_seconds=min(TritonServer.call_seconds, deadline),
         connect_seconds=min(TritonServer.connect_seconds, deadline),
-        tls=Tls(roots=tls_ca, certificate=tls_cert, key=tls_key) if is_encrypted else None,
-        authorization=os.environ.get(AUTHORIZATION_VARIABLE) or None,
-        authorization_file=authorization_file,
-        allow_shared_secrets=allow_shared_key,
+        **_connection(tls, tls_ca, tls_cert, tls_key, authorization_file, allow_shared_key),
     )
+    wait_reachable(settings, lambda message: click.echo(f"deid: {message}", err=True))
     if metrics_port is not None:
         from deid_client.metrics import serving_metrics
 
         click.get_current_context().with_resource(serving_metrics(metrics_port))
     return settings
+
+
+def probe_settings(
+    *,
+    server: str,
+    tls: bool,
+    tls_ca: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    authorization_file: Path | None,
+    allow_shared_key: bool,
+) -> "ServerSettings":
+    """Return the settings of ``deid probe``. Raises SettingsError for a wrong value."""
+    from deid_client.settings import ServerSettings
+
+    return ServerSettings(
+        endpoints=tuple(server.split(",")),
+        **_connection(tls, tls_ca, tls_cert, tls_key, authorization_file, allow_shared_key),
+    )
+
+
+def _connection(
+    tls: bool,
+    tls_ca: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    authorization_file: Path | None,
+    allow_shared_key: bool,
+) -> dict[str, Any]:
+    """Return the fields of the settings that the options for connections set."""
+    from deid_client.settings import Tls
+
+    is_encrypted = tls or tls_ca or tls_cert or tls_key
+    return {
+        "tls": Tls(roots=tls_ca, certificate=tls_cert, key=tls_key) if is_encrypted else None,
+        "authorization": os.environ.get(AUTHORIZATION_VARIABLE) or None,
+        "authorization_file": authorization_file,
+        "allow_shared_secrets": allow_shared_key,
+    }

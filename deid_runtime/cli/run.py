@@ -9,9 +9,10 @@ import cloup
 
 from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.config import config_option
-from deid_runtime.cli.exits import ignore_stop_signals, reported
+from deid_runtime.cli.exits import reported
 from deid_runtime.cli.job_options import job_options, memory_option
-from deid_runtime.cli.release import bundle_options, check_bundle, write_bundle
+from deid_runtime.cli.logs import log_format_option
+from deid_runtime.cli.release import check_bundle, release_options, write_bundle
 from deid_runtime.cli.remote import server_options, server_settings
 from deid_runtime.cli.run_end import conclude
 from deid_runtime.cli.surrogates import (
@@ -21,10 +22,13 @@ from deid_runtime.cli.surrogates import (
     run_surrogate_options,
     warn_of_patients,
 )
+from deid_runtime.cli.watching import run_watching_options, watched
 from deid_runtime.run.kept_columns import FEW_VALUES, LONGEST_VALUE_CHARS, MOST_VALUES, NOTES_PER_VALUE
+from deid_runtime.run.outcomes import Gate
 from deid_runtime.run.progress import Mode
 from deid_runtime.settings import Dates, Engine, Operator, Precision, Profile, Recall, Settings, WindowBorders
 from deid_runtime.system.cores import cores
+from deid_runtime.system.json_logs import is_json
 
 if TYPE_CHECKING:
     from deid_runtime.run.job import RunOptions
@@ -162,11 +166,13 @@ _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warn
     rewriting_options(),
     run_surrogate_options,
 )
-@bundle_options
+@release_options
 @server_options
 @_SPEED_OPTIONS
 @job_options
+@run_watching_options
 @config_option
+@log_format_option
 @reported
 def run(
     inputs: tuple[Path, ...],
@@ -219,19 +225,18 @@ def run(
     to_crosswalk = crosswalk_options(crosswalk, crosswalk_key)
     check_bundle(options["bundle"], options["signing_key"])
     secret = load_key(key, allow_shared=options["allow_shared_key"]) if key else new_key()
-    summary = deidentify_files(
-        inputs,
-        out,
-        settings,
-        replace(
-            _run_options(keep_ids=keep_ids, keep_column_unchecked=keep_column_unchecked, **options),
-            can_resume=key is not None,  # a key that is thrown away ends with this process
-            **to_crosswalk,
-        ),
-        key=secret,
-        records=_records(patients),
+    run_options = replace(
+        _run_options(keep_ids=keep_ids, keep_column_unchecked=keep_column_unchecked, **options),
+        can_resume=key is not None,  # a key that is thrown away ends with this process
+        **to_crosswalk,
     )
-    ignore_stop_signals()
+    records = _records(patients)
+    summary = watched(
+        "run",
+        run_options,
+        lambda chosen: deidentify_files(inputs, out, settings, chosen, key=secret, records=records),
+        **options,
+    )
     write_bundle(options["bundle"], options["signing_key"], inputs, out, secret if key else None)
     if options["whole_patients"]:
         warn_of_patients(summary.counts)
@@ -253,8 +258,10 @@ def run(
 @server_options
 @_SPEED_OPTIONS
 @job_options
+@run_watching_options
 @cli_options.allow_shared_key()
 @config_option
+@log_format_option
 @reported
 def detect(inputs: tuple[Path, ...], out: Path, patients: Path | None, **options: Any) -> None:
     """Find identifiers without replacing them.
@@ -265,8 +272,13 @@ def detect(inputs: tuple[Path, ...], out: Path, patients: Path | None, **options
     from deid_runtime.run.job import detect_files
 
     settings = _settings(**options)
-    summary = detect_files(inputs, out, settings, _run_options(**options), records=_records(patients))
-    ignore_stop_signals()
+    records = _records(patients)
+    summary = watched(
+        "detect",
+        _run_options(**options),
+        lambda chosen: detect_files(inputs, out, settings, chosen, records=records),
+        **options,
+    )
     conclude(summary, "searched", has_records=patients is not None, quiet=options["quiet"])
 
 
@@ -339,6 +351,7 @@ def _run_options(
     shard_chars: int,
     progress: Mode,
     memory: int | None,
+    gate: Gate = "none",
     whole_patients: bool = False,
     keep_ids: bool = False,
     type_column: str | None = None,
@@ -366,11 +379,12 @@ def _run_options(
         workers=workers,
         in_process=False,  # a worker process can be replaced when it crashes or hangs
         batch_size=batch_size,
+        gate=gate,
         whole_patients=whole_patients,
         keep_ids=keep_ids,
         overwrite=overwrite,
         quiet=quiet,
-        progress=progress,
+        progress="json" if progress == "auto" and is_json() else progress,
         resume=resume,
         restart=restart,
         shard_chars=shard_chars,

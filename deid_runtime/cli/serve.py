@@ -1,9 +1,10 @@
 """``deid serve``: run the inference server on this machine."""
 
 import logging
+import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,10 +16,13 @@ from click.core import ParameterSource
 from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.config import config_option
 from deid_runtime.cli.exits import reported
+from deid_runtime.cli.logs import log_format_option
 from deid_runtime.cli.surrogates import check_safe_harbor, rewriting_options
+from deid_runtime.cli.watching import trace_option
 from deid_runtime.errors import SettingsError
 from deid_runtime.settings import Dates, Operator, Profile, Recall, Settings
 from deid_runtime.system.cores import cores
+from deid_runtime.system.json_logs import LogFormat, is_json, log_event
 
 if TYPE_CHECKING:
     from deid_runtime.models.manifest import Manifest
@@ -90,7 +94,20 @@ _SETTLED: Final = (
         type=_PORT,
         default=8002,
         show_default=True,
-        help="Prometheus metrics at /metrics, on 127.0.0.1 alone.",
+        help="HTTP for those who watch the server: Prometheus metrics at /metrics; /ready and /live answer 200 or 503.",
+    ),
+    click.option(
+        "--metrics-host",
+        default="127.0.0.1",
+        show_default=True,
+        help="IPv4 address for --metrics-port and --health-port. They tell counts and states alone, no text and no "
+        "ids, to whoever reaches them, and take nothing.",
+    ),
+    click.option(
+        "--health-port",
+        type=_PORT,
+        help="Answer the gRPC health protocol (grpc.health.v1) here, without TLS: services readiness and liveness. The "
+        "server itself answers it on --grpc-port too, and says SERVING though a model is dead. Default: none.",
     ),
     click.option("--tls-cert", type=cli_options.FILE, help="Certificate (PEM) for gRPC, with --tls-key."),
     click.option("--tls-key", type=cli_options.FILE, help="Private key (PEM) of --tls-cert."),
@@ -125,7 +142,9 @@ _SETTLED: Final = (
         shown="cores available",
     ),
 )
+@trace_option
 @config_option
+@log_format_option
 @reported
 def serve(
     repository: Path | None,
@@ -137,11 +156,15 @@ def serve(
     grpc_port: int,
     http_port: int | None,
     metrics_port: int,
+    metrics_host: str,
+    health_port: int | None,
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_client_ca: Path | None,
     instances: int,
     verbose: bool,
+    log_format: LogFormat,
+    otlp_endpoint: str | None,
     **options: Any,
 ) -> None:
     """Serve the models on this machine until stopped (Ctrl-C or SIGTERM). Needs the extra [serve].
@@ -150,12 +173,21 @@ def serve(
     model `deidentify` takes whole notes and does with them what `deid run` does with the same options. A crashed or
     hung server is started again. Nothing of what it is sent is logged or kept. Exit code 0 when it was stopped.
     """
+    from deid_runtime.pipeline.tracing import check_collector
     from deid_runtime.serving.installation import find_installation
-    from deid_runtime.serving.server_options import ServerOptions, check_host
+    from deid_runtime.serving.monitor import Monitor
+    from deid_runtime.serving.server_options import ServerOptions, check_host, check_ipv4
+    from deid_runtime.serving.server_state import ServerState
     from deid_runtime.serving.supervisor import supervise
 
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="deid: %(message)s")
+    # The supervisor starts the server by fork and exec. The handlers of gRPC for forks would only complain about it.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
+    level = logging.INFO if verbose else logging.WARNING
+    if log_format == "text":
+        logging.basicConfig(format="deid: %(message)s")
+    logging.getLogger().setLevel(level)
     stop = _stop_event()
+    check_ipv4("--metrics-host", metrics_host)
     tls = _tls(tls_cert, tls_key, tls_client_ca)
     if repository is not None:
         _check_settled(click.get_current_context())
@@ -164,19 +196,24 @@ def serve(
     _check_secrets(keys, tls_key, access, allow_shared=allow_shared_key)
     installation = find_installation()
     environment = _environment(settings, repository, keys, patients, access, allow_shared_key=allow_shared_key)
+    if otlp_endpoint is not None:
+        check_collector(otlp_endpoint)
+        environment["DEID_SERVE_OTLP_ENDPOINT"] = otlp_endpoint
     with _repository(settings, repository, instances) as served:
         server = ServerOptions(
             repository=served,
             host=host,
             http_port=http_port,
             grpc_port=grpc_port,
-            metrics_port=metrics_port,
+            metrics_port=None,  # the monitor serves the metrics, also while the server is down
             tls=tls,
             has_tokens=access is not None,
             environment=environment,
         )
-        supervise(installation, server, stop, _say_ready)
-    click.echo("deid: the server is stopped", err=True)
+        state = ServerState()
+        with Monitor(state, metrics_host, metrics_port, health_port):
+            supervise(installation, server, stop, _announcer(f"{metrics_host}:{metrics_port}"), state=state)
+    _say("server_stopped", "the server is stopped")
 
 
 @contextmanager
@@ -327,8 +364,25 @@ def _stop_event() -> threading.Event:
     return stop
 
 
-def _say_ready(server: "Server") -> None:
-    options = server.options
-    http = "" if options.http is None else f"HTTP {options.http}, "
-    places = f"gRPC {options.grpc}, {http}metrics {options.metrics}/metrics"
-    click.echo(f"deid: ready: {places} (process {server.pid})", err=True)
+def _announcer(metrics: str) -> Callable[["Server"], None]:
+    """Return a function that says that a server is ready; ``metrics`` is the address of its metrics."""
+
+    def announce(server: "Server") -> None:
+        options = server.options
+        http = "" if options.http is None else f"HTTP {options.http}, "
+        _say(
+            "server_ready",
+            f"ready: gRPC {options.grpc}, {http}metrics {metrics}/metrics (process {server.pid})",
+            grpc=options.grpc,
+            metrics=metrics,
+            pid=server.pid,
+        )
+
+    return announce
+
+
+def _say(event: str, message: str, **fields: object) -> None:
+    if is_json():
+        log_event(event, message, **fields)
+    else:
+        click.echo(f"deid: {message}", err=True)

@@ -2,9 +2,11 @@
 
 import re
 from calendar import monthrange
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from datetime import date
 from typing import Final
 
+from deid_runtime.dates.order import DAY_FIRST_LOCALES, told_order
 from deid_runtime.dates.parts import LONGEST_DATE_CHARS, DateStyle, Piece, Role
 from deid_runtime.lexicon.calendar_words import ENGLISH, ENGLISH_FOUR_LETTERS, ENGLISH_SHORT, MONTH_OF, WEEKDAY_OF
 
@@ -72,10 +74,21 @@ PLAIN_WORDS: Final = frozenset(
 )
 
 
-def read_style(values: Iterable[str], default_year: int, locale: str = "US") -> DateStyle:
-    """Return the style of the dates in ``values``; ``default_year`` is used when none of them has a year."""
+def read_style(
+    values: Sequence[str],
+    default_year: int,
+    locale: str = "US",
+    *,
+    days: Sequence[date] = (),
+    usual: bool | None = None,
+) -> DateStyle:
+    """Return the style of the dates in ``values``; ``default_year`` is used when none of them has a year.
+
+    Whether the day is first is told by figures over 12, else by :func:`~deid_runtime.dates.order.told_order` with
+    ``days``, else by ``usual``, the order of the patient's other notes, else by the country of ``locale``.
+    """
     years: dict[int, int] = {}
-    day_first = month_first = padded = bare = short = long = padded_days = in_figures = in_words = 0
+    balance = padded = bare = short = long = padded_days = in_figures = in_words = 0
     short_years: list[int] = []
     for value in values:
         value = value[:LONGEST_DATE_CHARS]
@@ -84,8 +97,7 @@ def read_style(values: Iterable[str], default_year: int, locale: str = "US") -> 
             first, second = found["a2"] or found["a5"], found["b2"] or found["b5"]
             in_figures += 1
             if first and second:
-                day_first += int(first) > 12 >= int(second)
-                month_first += int(second) > 12 >= int(first)
+                balance += _tells_order(first, second)
                 padded += first[0] == "0" or second[0] == "0"
                 bare += len(first) == 1 or len(second) == 1
             year = found["y1"] or found["y2"]
@@ -115,15 +127,33 @@ def read_style(values: Iterable[str], default_year: int, locale: str = "US") -> 
             full = full_year(number, _NEWEST_SHORT_YEAR)
             years[full] = years.get(full, 0) + 1
     year = max(years, key=lambda y: (years[y], y)) if years else default_year
+    is_day_first = balance > 0
+    if not balance and in_figures:
+        told = told_order(values, days, year if years and 1 < year < 9999 else None)
+        told = usual if told is None else told
+        is_day_first = locale in DAY_FIRST_LOCALES if told is None else told
     return DateStyle(
         year if 1 < year < 9999 else default_year,
-        day_first=day_first > month_first,
+        day_first=is_day_first,
         padded=padded > bare,
         short_months=short > long,
         padded_days=padded_days > 0,
         in_figures=in_figures >= max(in_words, 1),
         locale=locale,
     )
+
+
+def read_order(values: Sequence[str]) -> bool | None:
+    """Return whether the dates of several notes of a patient tell that the day is first; None if they do not."""
+    found = [match for value in values if (match := NUMERIC.search(value[:LONGEST_DATE_CHARS]))]
+    pairs = ((match["a2"] or match["a5"], match["b2"] or match["b5"]) for match in found)
+    balance = sum(_tells_order(first, second) for first, second in pairs if first and second)
+    return balance > 0 if balance else told_order(values)
+
+
+def _tells_order(first: str, second: str) -> int:
+    """Return 1 for the day first and -1 for the month first, by a figure over 12; 0 when none or both are."""
+    return (int(first) > 12 >= int(second)) - (int(second) > 12 >= int(first))
 
 
 def full_year(number: int, reference: int) -> int:
@@ -191,9 +221,12 @@ def roles_of(
 def compact_parts(value: str, style: DateStyle) -> tuple[str, int, int, int] | None:
     """Return (order, year, month, day) of six or eight digits in the first order that makes them a date, or None.
 
-    The orders are ``mmddyyyy``, ``yyyymmdd``, ``ddmmyyyy`` and ``mmddyy``, ``ddmmyy``, ``yymmdd``.
+    The orders are ``mmddyyyy``, ``yyyymmdd``, ``ddmmyyyy`` and ``mmddyy``, ``ddmmyy``, ``yymmdd``. Where the day is
+    first in the note, it is tried before the month.
     """
     orders = ("mdY", "Ymd", "dmY") if len(value) == 8 else ("mdy", "dmy", "ymd")
+    if style.day_first:
+        orders = ("dmY", "Ymd", "mdY") if len(value) == 8 else ("dmy", "mdy", "ymd")
     for order in orders:
         parts: dict[str, int] = {}
         place = 0

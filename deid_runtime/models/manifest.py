@@ -22,6 +22,7 @@ INPUTS: Final = ("input_ids", "token_type_ids", "attention_mask")
 HIDDEN: Final = "hidden"
 MANIFEST: Final = "manifest.json"
 _MANIFEST_LIMIT_BYTES: Final = 2**24
+_VERSION_HEX: Final = 15  # hexadecimal digits of a digest in a version number, 60 bits
 
 #: Device, inode, size and change times of a file. They change when the file or its content changes.
 FileState = tuple[int, ...]
@@ -142,6 +143,29 @@ class Manifest:
             },
         )
 
+    def profile_sha256(self, profile: str) -> str:
+        """Return the SHA-256 that names the models of a profile: all that its answers depend on, but the engine.
+
+        That is the contract, the tokenizer, the graphs with their heads and weights, the thresholds and the vote. Names
+        of files, dates and other profiles change nothing. Raises SettingsError when there is no such profile.
+        """
+        if profile not in self.profiles:
+            raise SettingsError(f"these models have no profile {profile!r}, only {', '.join(self.profiles)}")
+        content: Any = self.content
+        chosen = self.profiles[profile]
+        named = {
+            **{name: content[name] for name in ("contract", "window_tokens", "token_types")},
+            "tokenizer": self.tokenizer_sha256,
+            "graphs": [
+                [graph.sha256, [[head.head, head.version, head.output, head.tags, head.weight] for head in graph.heads]]
+                for graph in chosen.graphs
+            ],
+            "thresholds": dict(chosen.thresholds),
+            "high_thresholds": dict(chosen.high_thresholds),
+            "vote": chosen.vote,
+        }
+        return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
+
     def check_unchanged(self) -> None:
         """Check the files again after reading them. Raises ModelError for a file that changed since the first check."""
         for path, state in self.states.items():
@@ -151,6 +175,17 @@ class Manifest:
                 now = ()
             if now != state:
                 raise ModelError(f"{path} was changed or replaced while the models were loaded; load them again")
+
+
+def served_version(*digests: str) -> str:
+    """Return the version number under which a server serves what these SHA-256 digests name, in decimal.
+
+    It is the first 60 bits of the digest, or of the digest of several in sorted order: positive, and it fits the signed
+    64 bits of a version in the KServe v2 protocol. Every answer of a server carries it, so an answer can be traced to
+    the models that made it.
+    """
+    [joined] = digests if len(digests) == 1 else [hashlib.sha256(",".join(sorted(digests)).encode()).hexdigest()]
+    return str(max(int(joined[:_VERSION_HEX], 16), 1))
 
 
 def find_models(folder: Path | None) -> Path:

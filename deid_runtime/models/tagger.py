@@ -283,7 +283,7 @@ def load_tagger(settings: Settings) -> ModelTagger:
         settings.thresholds,
         encoder,
         settings.batch_windows,
-        manifest.content,
+        {**manifest.content, "models_sha256": manifest.profile_sha256(profile.name)},
         cache_bytes=settings.window_cache_bytes,
         end_at_blank_lines=settings.window_borders == "blocks",
     )

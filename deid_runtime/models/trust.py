@@ -15,7 +15,8 @@ from deid_runtime.models.signature import SIGNATURE, check_signature
 def read_trusted(folder: Path | None, *, key: Path | None = None, trust: bool = False) -> Manifest:
     """Return the checked manifest of the models in ``folder`` if they are trusted; None means those of the package.
 
-    With ``key``, the file of a public key, any models need a valid signature of that key. ``trust`` accepts any models.
+    With ``key``, the file of a public key, any models need a release signed with that key, and all files of the folder
+    must be those of the release: :mod:`deid_runtime.models.signature`. ``trust`` accepts any models.
 
     Raises ModelError for models that are missing, damaged or not trusted, SettingsError for a wrong key.
     """

@@ -14,6 +14,7 @@ from deid_runtime.records.patients import checked_records
 from deid_runtime.settings import Settings
 from deid_runtime.spans import PatientRecord, Tagger
 from deid_runtime.surrogates import Surrogates
+from deid_runtime.surrogates.key_versions import KEY_VERSIONS
 
 
 def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str, PatientRecord]) -> Pipeline:
@@ -54,6 +55,7 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
                 "window_borders": settings.window_borders,
                 "window_cache_bytes": settings.window_cache_bytes,
                 "operator": settings.operator,
+                "key_versions": dict(KEY_VERSIONS),
                 "date_shift_days": settings.date_shift_days,
                 "date_shift_whole_weeks": settings.date_shift_whole_weeks,
                 "offsets_given": settings.offsets is not None,

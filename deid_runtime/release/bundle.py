@@ -154,9 +154,11 @@ def _shortened(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return a manifest without names of input files and without the self-test of the models."""
     short = json.loads(json.dumps(manifest))
     short["inputs"].pop("names", None)
-    for graph in ((short["pipeline"].get("models") or {}).get("graphs") or {}).values():
-        graph.pop("known_answer", None)
-        graph.pop("heads", None)
+    pipeline = short["pipeline"]
+    for models in (pipeline.get("models"), pipeline.get("gate", {}).get("models")):
+        for graph in ((models or {}).get("graphs") or {}).values():
+            graph.pop("known_answer", None)
+            graph.pop("heads", None)
     return dict(short)
 
 

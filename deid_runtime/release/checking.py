@@ -13,8 +13,8 @@ from deid_runtime.formats.records import Meter, ReadOptions
 from deid_runtime.formats.sources import find_inputs
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
 from deid_runtime.pipeline.outcomes import Deidentified
-from deid_runtime.release.second_look import Looked, Reason, Verdict, look_again
 from deid_runtime.run.batches import make_batches
+from deid_runtime.run.second_look import Looked, Reason, Verdict, finder_settings, look_again
 from deid_runtime.run.verify import read_manifest
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
@@ -102,16 +102,12 @@ def look_at_run(
     """
     settings, manifest = settings_of_run(out, given)
     released = _digests_by_id(out, read)
-    second = Settings(
-        models=given.models, models_key=given.models_key, trust_models=given.trust_models, profile="full",
-        hold_back_unreadable=False,
-    )  # fmt: skip
     options = manifest["options"]
     summary = Summary()
     found, _ = find_inputs(inputs, options["format"])
     with (
         load_pipeline(settings, key=key, records=records) as first,
-        load_pipeline(second, key=None, records=records) as finder,
+        load_pipeline(finder_settings(given), key=None, records=records) as finder,
     ):
         _check_same(first.describe(), manifest["pipeline"])
         batches = make_batches(found, read, Meter(), _BATCH_NOTES, whole_patients=options["whole_patients"])
@@ -174,7 +170,12 @@ def _digest(text: str) -> bytes:
 
 
 def _check_same(now: Mapping[str, object], run: Mapping[str, object]) -> None:
-    """Raise SettingsError when the lists, models or records are not those of the run."""
+    """Raise SettingsError when the lists, models, records or key versions are not those of the run."""
+    if now["key_versions"] != run.get("key_versions"):
+        raise SettingsError(
+            "this version of deid makes other values from a key than the one that made the run (key_versions in its "
+            "manifest); look at the run with the version of deid that made it"
+        )
     for name, option in (
         ("inclusion", "--inclusion"),
         ("templates", "--templates"),

@@ -19,6 +19,11 @@ _VERDICTS: Final = {
     "REVIEW": "REVIEW: in some notes a second look found text that a person must look at before a release.",
     "FAIL": "FAIL: identifiers are still in the output. It must not be released.",
 }
+_GATES = {
+    "none": "No second look was taken at the notes of this run.",
+    "fail": "A second look was taken at every note, and held those back in which an identifier was still there.",
+    "review": "A second look was taken at every note, and held back all in which something was found.",
+}
 
 
 def bundle_page(content: Mapping[str, Any]) -> str:
@@ -26,7 +31,7 @@ def bundle_page(content: Mapping[str, Any]) -> str:
     run = content["run"]
     notes = run["notes"]
     look = content["second_look"]
-    verdict = _VERDICTS[look["verdict"]] if look else "No second look was taken at the notes of this run."
+    verdict = _VERDICTS[look["verdict"]] if look else _GATES[run["options"]["gate"]]
     counts = (
         f"{notes['read']:,} notes were read, {notes['written']:,} written and {notes['quarantined']:,} held back. "
         f"{sum(notes['spans_by_label'].values()):,} identifiers were replaced."

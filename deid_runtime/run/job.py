@@ -23,7 +23,7 @@ from deid_runtime.run.identity import describe_inputs, describe_read_options, di
 from deid_runtime.run.job_folder import JobFolder, discard_finished, finished_counts, open_job
 from deid_runtime.run.joining import Body, join_body, join_crosswalk, join_quarantine
 from deid_runtime.run.kept_columns import KeptColumns, as_batch, check_kept_columns
-from deid_runtime.run.outcomes import Work
+from deid_runtime.run.outcomes import Gate, Work
 from deid_runtime.run.progress import Mode, Progress, Report, progress
 from deid_runtime.run.report import Counts, describe_outputs, make_manifest
 from deid_runtime.run.shard_run import ShardRun
@@ -50,6 +50,7 @@ class RunOptions:
     memory_mb: int | None = None  # what this process and its worker processes may use together, in MiB; None: no limit
     whole_patients: bool = False  # surrogates agree over all notes of a patient; these must be consecutive
     keep_ids: bool = False
+    gate: Gate = "none"  # which de-identified notes a second look holds back
     overwrite: bool = False
     quiet: bool = False  # show no progress
     progress: Mode = "auto"  # how to show progress on stderr
@@ -59,6 +60,7 @@ class RunOptions:
     shard_chars: int = DEFAULT_SHARD_CHARS  # a shard ends when it has this many characters
     crosswalk: Path | None = None  # where to write the encrypted crosswalk
     crosswalk_keys: tuple[str, ...] = ()  # public keys to encrypt the crosswalk to
+    on_counts: Callable[[Counts], object] | None = None  # called with the counts of the whole run after each batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ def deidentify_files(
         settings=settings,
         key=key,
         records=records or {},
+        gate=options.gate,
         whole_patients=options.whole_patients,
     )
     return _run(inputs, files, out, work, options, is_folder=not inputs.is_single_file)
@@ -175,6 +178,7 @@ def _identity(inputs: Inputs, work: Work, options: RunOptions, out: Path, *, is_
         "format": options.format,
         "whole_patients": work.whole_patients,
         "keep_ids": options.keep_ids,
+        "gate": work.gate,
         "crosswalk": options.crosswalk is not None,
         "crosswalk_keys": list(options.crosswalk_keys),
         "is_folder": is_folder,
@@ -236,19 +240,26 @@ def _process(
             keep_ids=options.keep_ids,
             is_folder=is_folder,
             crosswalk_private_key=_shard_key(work, job) if options.crosswalk else "",
-            on_batch=_shown(report, job, sum(count.size_bytes for count in files.values())),
+            on_batch=_shown(report, options.on_counts, job, sum(count.size_bytes for count in files.values())),
         )
         for part in chain([first], parts):
             run.do(part)
         return workers.window_counts()
 
 
-def _shown(report: Report, job: JobFolder, total_bytes: int) -> Callable[[Counts, int], None]:
+def _shown(
+    report: Report, on_counts: Callable[[Counts], object] | None, job: JobFolder, total_bytes: int
+) -> Callable[[Counts, int], None]:
     """Return a function that reports the counts and read bytes of this process as the progress of the run."""
     before = sum(shard.read_bytes for shard in job.state.shards.values())
     finished = job.state.counts
 
     def show(counts: Counts, read_bytes: int) -> None:
+        if on_counts is not None:
+            so_far = Counts()
+            so_far.add(finished)
+            so_far.add(counts)
+            on_counts(so_far)
         done = before + read_bytes
         report(
             Progress(
@@ -358,6 +369,7 @@ def _describe_options(options: RunOptions) -> dict[str, object]:
         "format": options.format,
         "whole_patients": options.whole_patients,
         "keep_ids": options.keep_ids,
+        "gate": options.gate,
         "keep_columns": list(options.read.keep_columns),
         "unchecked_columns": list(options.read.unchecked_columns),
         "workers": options.workers,

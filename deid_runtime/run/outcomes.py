@@ -1,15 +1,16 @@
-"""The task of a run, the processing of notes, and the JSON form of spans."""
+"""The task of a run, the notes that belong together, and the JSON form of spans."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from deid_runtime.pipeline import Outcome, Pipeline
 from deid_runtime.run.batches import by_patient
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
 
 Task = Literal["deidentify", "detect"]
+#: Which notes a second look holds back: none, since there is no second look; those that fail; those to review, too.
+Gate = Literal["none", "fail", "review"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,14 +21,8 @@ class Work:
     settings: Settings
     key: bytes | None = field(default=None, repr=False)
     records: Mapping[str, PatientRecord] = field(default_factory=dict, repr=False)
+    gate: Gate = "none"
     whole_patients: bool = False  # batches hold whole patients; the notes of a patient are processed together
-
-
-def process(pipeline: Pipeline, work: Work, notes: Sequence[Note]) -> list[Outcome]:
-    """Return one outcome per note, in order."""
-    if work.task == "deidentify":
-        return [*pipeline.deidentify(notes, whole_patients=work.whole_patients)]
-    return [*pipeline.detect(notes)]
 
 
 def units(work: Work, notes: Sequence[Note]) -> list[range]:

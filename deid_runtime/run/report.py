@@ -16,7 +16,7 @@ from deid_runtime.system.digests import FileDigest
 _DISTRIBUTION = "deid-runtime"
 _LIBRARIES = ("numpy", "onnxruntime", "openvino", "pyarrow", "regex", "tokenizers")
 #: The fields of :class:`Counts` that are numbers, in their order.
-_NUMBERS = ("read", "written", "empty", "with_patient", "with_record")
+_NUMBERS = ("read", "written", "empty", "with_patient", "with_record", "chars")
 
 
 @dataclass(slots=True)
@@ -28,6 +28,7 @@ class Counts:
     empty: int = 0  # part of `read`: notes without text
     with_patient: int = 0  # part of `read`: notes with a patient id
     with_record: int = 0  # part of `read`: notes whose patient has a structured record
+    chars: int = 0  # code points of all notes that were read
     quarantined: Counter[str] = field(default_factory=Counter)  # by stage
     labels: Counter[str] = field(default_factory=Counter)  # spans, by label
 
@@ -36,6 +37,7 @@ class Counts:
         self.read += 1
         if isinstance(item, Note):
             self.empty += not item.text
+            self.chars += len(item.text)
             self.with_record += item.patient in records
             self.with_patient += bool(item.patient)
 
@@ -78,6 +80,7 @@ class Counts:
             "quarantined": self.quarantined.total(),
             "empty": self.empty,
             "with_patient_record": self.with_record,
+            "characters": self.chars,
             "quarantined_by_stage": dict(sorted(self.quarantined.items())),
             "spans_by_label": dict(sorted(self.labels.items())),
         }

@@ -14,12 +14,14 @@ from multiprocessing.context import SpawnContext
 from typing import BinaryIO, Final, Generic, TypeVar, cast
 
 from deid_runtime.errors import DeidError, InstallationError, ModelError
-from deid_runtime.pipeline import Outcome, load_pipeline
+from deid_runtime.pipeline import Outcome
 from deid_runtime.run.mailbox import Mailbox, receive, send
-from deid_runtime.run.outcomes import Work, process
+from deid_runtime.run.outcomes import Work
+from deid_runtime.run.processor import Processor
 from deid_runtime.run.watchdog import Stopwatch
 from deid_runtime.spans import Note
 from deid_runtime.system.installed_files import missing_file
+from deid_runtime.system.json_logs import log_as_parent
 from deid_runtime.system.process_privacy import keep_private
 from deid_runtime.system.stop_signals import signals_deferred
 
@@ -80,6 +82,7 @@ class Worker(Generic[_Job]):
         self.watch = Stopwatch(self.process.pid or 0)
         self.is_ready = False
         self.job: _Job | None = None
+        self.job_started_ns = 0  # since 1970
         self.jobs_done = 0
         self.stage_seconds: Mapping[str, float] = {}
         self.window_counts: Mapping[str, int] = {}
@@ -103,11 +106,12 @@ class Worker(Generic[_Job]):
 def _serve(connection: socket.socket) -> None:
     """Answer jobs until the parent closes the connection or dies. Runs in a process of its own."""
     keep_private()
+    log_as_parent(os.environ)
     with connection, connection.makefile("rwb") as stream, suppress(EOFError, BrokenPipeError, ConnectionResetError):
         parent = cast(BinaryIO, stream)
         work = cast(Work, receive(parent))
         try:
-            pipeline = load_pipeline(work.settings, key=work.key, records=work.records)
+            processor = Processor(work)
         except DeidError as error:
             send(parent, NotLoaded(error))
             return
@@ -117,18 +121,18 @@ def _serve(connection: socket.socket) -> None:
             send(parent, NotLoaded(missing))
             return
         _silence()
-        with pipeline:
-            send(parent, Ready(pipeline.describe()))
+        with processor:
+            send(parent, Ready(processor.describe()))
             while True:
                 try:
-                    outcomes = process(pipeline, work, cast(list[Note], receive(parent)))
+                    outcomes = processor.process(cast(list[Note], receive(parent)))
                 except InstallationError as error:
                     send(parent, NotLoaded(error))
                     return
-                if pipeline.fault is not None:
-                    send(parent, pipeline.fault)  # nothing that this process says is taken any more
+                if processor.fault is not None:
+                    send(parent, processor.fault)  # nothing that this process says is taken any more
                     os._exit(1)  # an engine that failed may crash or hang when it is freed
-                send(parent, Answer(outcomes, dict(pipeline.stage_seconds), pipeline.window_counts))
+                send(parent, Answer(outcomes, processor.stage_seconds, processor.window_counts))
 
 
 def _silence() -> None:

@@ -13,14 +13,16 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, time_ns
 from types import TracebackType
 from typing import Final, Self
 
 from deid_runtime.errors import EngineError, ModelError, SettingsError
-from deid_runtime.pipeline import Fault, Outcome, Quarantined, load_pipeline
+from deid_runtime.pipeline import Fault, Outcome, Quarantined
+from deid_runtime.pipeline.tracing import more_seconds, record_batch
 from deid_runtime.run.batches import Batch
-from deid_runtime.run.outcomes import Work, process, units
+from deid_runtime.run.outcomes import Work, units
+from deid_runtime.run.processor import Processor
 from deid_runtime.run.watchdog import STEP_S, Patience, Watchdog, resident_bytes
 from deid_runtime.run.worker import Answer, NotLoaded, Ready, Worker
 from deid_runtime.spans import Note
@@ -60,7 +62,7 @@ class InProcess:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._pipeline.close()
+        self._processor.close()
 
     def map(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Outcome]]]:
         """Yield every batch with the outcomes of its notes, in order."""
@@ -69,31 +71,33 @@ class InProcess:
 
     def describe(self) -> dict[str, object]:
         """Return the description of the pipeline."""
-        return self._pipeline.describe()
+        return self._processor.describe()
 
     def stage_seconds(self) -> dict[str, float]:
         """Return the seconds spent in each stage."""
-        return total([*self._past_seconds, self._pipeline.stage_seconds])
+        return total([*self._past_seconds, self._processor.stage_seconds])
 
     def window_counts(self) -> dict[str, int]:
         """Return how many model windows were read, and how many of them came from the cache."""
-        return dict(self._past_counts + Counter(self._pipeline.window_counts))
+        return dict(self._past_counts + Counter(self._processor.window_counts))
 
     def _load(self) -> None:
-        self._pipeline = load_pipeline(self._work.settings, key=self._work.key, records=self._work.records)
+        self._processor = Processor(self._work)
 
     def _process(self, notes: list[Note]) -> list[Outcome]:
         """Return one outcome per note. Repeat when the pipeline fails; after repeated failure return Quarantined."""
         for _ in range(_ATTEMPTS):
-            outcomes = process(self._pipeline, self._work, notes)
-            if self._pipeline.fault is None:
+            started_ns, before = time_ns(), dict(self._processor.stage_seconds)
+            outcomes = self._processor.process(notes)
+            if self._processor.fault is None:
+                record_batch(notes, outcomes, started_ns, more_seconds(before, self._processor.stage_seconds))
                 return outcomes
-            self._past_seconds.append(self._pipeline.stage_seconds)
-            self._past_counts.update(self._pipeline.window_counts)
-            description = self._pipeline.describe()
-            self._pipeline.close()
+            self._past_seconds.append(self._processor.stage_seconds)
+            self._past_counts.update(self._processor.window_counts)
+            description = self._processor.describe()
+            self._processor.close()
             self._load()
-            _check_same(description, self._pipeline.describe())
+            _check_same(description, self._processor.describe())
         rows = units(self._work, notes)
         if len(rows) == 1:
             return outcomes  # a pipeline with a fault returns `Quarantined` with the reason for all notes
@@ -236,6 +240,7 @@ class WorkerPool:
 
     def _send(self, worker: Worker[_Job], job: _Job) -> None:
         worker.job = job
+        worker.job_started_ns = time_ns()
         worker.watch.start()
         with suppress(OSError):  # the worker died before it received the job; `_receive` detects that
             worker.mailbox.post([_bare(note) for note in job.notes])
@@ -279,6 +284,8 @@ class WorkerPool:
             self._retire(worker, told=message)
         elif isinstance(message, Answer) and worker.job:
             job, worker.job = worker.job, None
+            spent = more_seconds(worker.stage_seconds, message.stage_seconds)
+            record_batch(job.notes, message.outcomes, worker.job_started_ns, spent)
             worker.stage_seconds = message.stage_seconds
             worker.window_counts = message.window_counts
             self._watchdog.learn(worker.watch, job.chars)

@@ -3,6 +3,8 @@
 A server with a hung model still reports that it is ready. So the canary sends a small request to each model at regular
 intervals. A model that does not answer in time is busy when it answers other requests or uses processor time; the
 longest notes take minutes. A model that does neither is hung.
+
+The answer of ``deidentify`` is compared with what is known of it (:mod:`deid_runtime.serving.canary_note`).
 """
 
 import http.client
@@ -12,8 +14,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
+from deid_runtime.serving.canary_note import canary_fault
 from deid_runtime.serving.grpc_probe import answers_grpc
-from deid_runtime.serving.note_models import CANARY, NOTES_STREAM
+from deid_runtime.serving.note_models import CANARY, CANARY_PARAMETERS, NOTES, NOTES_STREAM
 from deid_runtime.serving.server import Server
 
 _TOKENS: Final = 32  # in the one row of a canary request
@@ -21,6 +24,9 @@ _GRPC_S: Final = 5.0
 _STREAM_S: Final = 5.0
 _GRPC: Final = "gRPC"
 _INFER: Final = "/infer"
+_ANSWER_S: Final = 5.0  # how long to wait for an answer; a longer silence is many requests
+#: A model is started again when it gives a wrong answer this many times in a row.
+_WRONG_ANSWERS: Final = 2
 #: A model computes when it uses at least this share of one processor. A waiting model uses far less.
 _COMPUTING_SHARE: Final = 0.05
 
@@ -55,6 +61,8 @@ class Canary:
         self._requests: dict[str, tuple[str, Any] | None] = {}
         self._failures = 0
         self._hung: str | None = None
+        self._suspects: set[str] = set()
+        self._wrong_answers = 0  # of `deidentify`, in a row
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="canary", daemon=True)
 
@@ -64,8 +72,18 @@ class Canary:
         return self._hung
 
     @property
+    def wrong(self) -> str | None:
+        """The name of a model that gave a wrong answer several times in a row. None while there is none."""
+        return NOTES if self._wrong_answers >= _WRONG_ANSWERS else None
+
+    @property
+    def has_doubts(self) -> bool:
+        """Whether the last answer of a model was wrong, or a model is silent and does not compute."""
+        return bool(self._suspects) or self._wrong_answers > 0
+
+    @property
     def failures(self) -> int:
-        """The number of canary requests that were not answered in time."""
+        """The number of canary requests that were not answered in time, or wrongly."""
         return self._failures
 
     def __enter__(self) -> Self:
@@ -98,17 +116,20 @@ class Canary:
         """Record the result of one request. ``before`` is the state of the model before the request."""
         if has_answered:
             self._silences.pop(name, None)
+            self._suspects.discard(name)
             return
         self._failures += 1
         silence = self._silences.setdefault(name, before)
         now = self._look(name)
         if now.answered is not None and now.answered != silence.answered:
             self._silences[name] = now
+            self._suspects.discard(name)
             return
         idle_s = now.since_s - silence.idle_since_s
+        has_computed = now.computed_s - silence.computed_s >= _COMPUTING_SHARE * idle_s
+        (self._suspects.discard if has_computed else self._suspects.add)(name)
         if idle_s < self._silent_s:
             return
-        has_computed = now.computed_s - silence.computed_s >= _COMPUTING_SHARE * idle_s
         if has_computed and now.since_s - silence.since_s < self._computing_s:
             silence.idle_since_s, silence.computed_s = now.since_s, now.computed_s
         else:
@@ -125,12 +146,18 @@ class Canary:
                 return True
             path, body = request
             is_stream = not path.endswith(_INFER)
-            status, _ = self._server.ask("POST", path, body, timeout_s=_STREAM_S if is_stream else self._silent_s)
+            timeout_s = _STREAM_S if is_stream else min(self._silent_s, _ANSWER_S)
+            status, answer = self._server.ask("POST", path, body, timeout_s=timeout_s)
         except TimeoutError:
             # A stream request may wait behind one of many notes. If its process hangs, the server reports it in 1 s.
             return is_stream
         except (OSError, http.client.HTTPException):
             return False
+        if model == NOTES and status in (http.client.OK, http.client.BAD_REQUEST):
+            is_right = status == http.client.OK and not _note_fault(answer)
+            self._wrong_answers = 0 if is_right else self._wrong_answers + 1
+            self._failures += not is_right
+            return True
         # A model that refuses the request has answered; a site's own model may do so. For streams this does not hold:
         # there the server uses the same status for a hung model.
         return status == http.client.OK or (status == http.client.BAD_REQUEST and not is_stream)
@@ -144,7 +171,8 @@ class Canary:
             return None
         if model == NOTES_STREAM:  # Triton serves streams over HTTP on this path only
             return f"/v2/models/{model}/generate", {**{each["name"]: "" for each in about["inputs"]}, CANARY: True}
-        body = {"inputs": [_input(each) for each in about["inputs"]], "parameters": {CANARY: True}}
+        parameters = CANARY_PARAMETERS if model == NOTES else {CANARY: True}
+        body = {"inputs": [_input(each) for each in about["inputs"]], "parameters": parameters}
         return f"/v2/models/{model}{_INFER}", body
 
     def _answered(self, model: str) -> int | None:
@@ -156,6 +184,15 @@ class Canary:
         if status != http.client.OK:
             return None
         return sum(int(each["inference_stats"]["success"]["count"]) for each in found["model_stats"])
+
+
+def _note_fault(answer: Any) -> str:
+    """Return what is wrong with the parsed answer of ``deidentify``; an empty string for a right answer."""
+    try:
+        outputs = {output["name"]: str(output["data"][0]) for output in answer["outputs"]}
+        return canary_fault(outputs["text"], outputs["spans"])
+    except (KeyError, IndexError, TypeError):
+        return "the answer has no text or no spans"
 
 
 def _input(tensor: dict[str, Any]) -> dict[str, Any]:

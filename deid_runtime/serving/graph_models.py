@@ -9,7 +9,7 @@
 | ``deid`` | ensemble of the encoders and heads of all graphs |
 
 The configuration of each model has parameters that a client compares with its own model manifest:
-:func:`contract_parameters`.
+:func:`contract_parameters`. Its version comes from the digest of its graphs, and an ensemble asks only these versions.
 """
 
 import json
@@ -18,7 +18,15 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from deid_runtime.models.engines import EngineKind
-from deid_runtime.models.manifest import CONTRACT_VERSION, HIDDEN, INPUTS, Graph, Manifest, head_outputs
+from deid_runtime.models.manifest import (
+    CONTRACT_VERSION,
+    HIDDEN,
+    INPUTS,
+    Graph,
+    Manifest,
+    head_outputs,
+    served_version,
+)
 from deid_runtime.serving.model_config import (
     ANY,
     Accelerator,
@@ -123,6 +131,7 @@ class GraphModels:
             name=name,
             backend="python" if options.backend == "python" else "onnxruntime",
             max_batch_size=options.max_batch_size,
+            version=served_version(graph.sha256),
             inputs=inputs,
             outputs=outputs,
             batching=options.batching,
@@ -139,17 +148,19 @@ class GraphModels:
         steps: list[EnsembleStep] = []
         outputs: list[Tensor] = []
         for graph in graphs:
-            hidden = f"{HIDDEN}_{graph.name}"
-            steps.append(EnsembleStep(f"encoder_{graph.name}", {each: each for each in INPUTS}, {HIDDEN: hidden}))
+            hidden, version = f"{HIDDEN}_{graph.name}", served_version(graph.sha256)
+            tokens = {each: each for each in INPUTS}
+            steps.append(EnsembleStep(f"encoder_{graph.name}", version, tokens, {HIDDEN: hidden}))
             for head in heads[graph.name]:
                 renamed = _head_outputs(head + suffix.format(graph=graph.name))
                 named = {own.name: new.name for own, new in zip(_head_outputs(head), renamed, strict=True)}
-                steps.append(EnsembleStep(f"{head}_{graph.name}", {HIDDEN: hidden}, named))
+                steps.append(EnsembleStep(f"{head}_{graph.name}", version, {HIDDEN: hidden}, named))
                 outputs += renamed
         return ModelConfig(
             name=name,
             backend="ensemble",
             max_batch_size=self.options.max_batch_size,
+            version=served_version(*(graph.sha256 for graph in graphs)),
             inputs=tuple(Tensor(each, "INT32", (ANY,)) for each in INPUTS),
             outputs=tuple(outputs),
             steps=tuple(steps),

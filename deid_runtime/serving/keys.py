@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from deid_runtime.errors import InputError, SettingsError
+from deid_runtime.errors import SettingsError
+from deid_runtime.serving.refusals import RefusedError
 from deid_runtime.surrogates import Surrogates, load_key
 
 KEY_SUFFIX: Final = ".key"
@@ -31,18 +32,20 @@ class KeyFolder:
     def surrogates(self, name: str) -> Surrogates:
         """Return the surrogates of the key named ``name``.
 
-        Raises InputError when there is no such key. The message does not quote the name, since a client may have sent
+        Raises RefusedError when there is no such key. The message does not quote the name, since a client may have sent
         a key by mistake.
         """
         if self._folder is None:
-            raise InputError(
+            raise RefusedError(
                 "this server has no keys; start it with a folder of them (`deid serve --keys FOLDER`)",
+                "no_keys",
                 stage="surrogates",
             )
         if not _NAME.fullmatch(name):
-            raise InputError(
+            raise RefusedError(
                 "the key name is not one: expected 1 to 64 letters, digits, _ and -; send the name of a key in the "
                 "server's key folder, never a key",
+                "key_name",
                 stage="surrogates",
             )
         path = self._folder / (name + KEY_SUFFIX)
@@ -54,9 +57,10 @@ class KeyFolder:
             if known is None or known[0] != version:
                 known = version, self._make(load_key(path, allow_shared=self._allow_shared))
         except (OSError, SettingsError) as error:
-            raise InputError(
+            raise RefusedError(
                 f"the server cannot use a key of that name ({type(error).__name__}); ask whoever runs it for the "
                 f"names, or add NAME{KEY_SUFFIX}, made by `deid key new`, to its key folder",
+                "unknown_key",
                 stage="surrogates",
             ) from None
         self._cache[name] = known

@@ -37,11 +37,16 @@ class QueuePolicy:
 
 @dataclass(frozen=True, slots=True)
 class DynamicBatching:
-    """How long requests wait to be joined in a batch, and the preferred batch sizes."""
+    """How long requests wait to be joined in a batch, and the preferred batch sizes.
+
+    With ``has_urgent`` there are two queues with these limits each: requests with priority 1 are served first. Other
+    requests have priority 2.
+    """
 
     preferred_sizes: tuple[int, ...]
     max_queue_delay_us: int
     queue: QueuePolicy
+    has_urgent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,7 @@ class EnsembleStep:
     """One model of an ensemble. Both mappings map its tensor names to the tensor names of the ensemble."""
 
     model: str
+    version: str
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
 
@@ -92,12 +98,14 @@ class Accelerator:
 class ModelConfig:
     """One model of a repository; :meth:`text` is its ``config.pbtxt``.
 
-    With ``max_batch_size`` 0, inputs have no batch dimension. Only the newest version of a model is served.
+    With ``max_batch_size`` 0, inputs have no batch dimension. ``version`` is the name of the folder with the model's
+    files and the version in every answer, see :func:`~deid_runtime.models.manifest.served_version`.
     """
 
     name: str
     backend: Backend
     max_batch_size: int
+    version: str = "1"
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     batching: DynamicBatching | None = None
@@ -167,6 +175,9 @@ def _batching(batching: DynamicBatching) -> Iterator[_Field]:
     for size in batching.preferred_sizes:
         yield "preferred_batch_size", size
     yield "max_queue_delay_microseconds", batching.max_queue_delay_us
+    if batching.has_urgent:
+        yield "priority_levels", 2
+        yield "default_priority_level", 2
     yield (
         "default_queue_policy",
         [
@@ -196,7 +207,7 @@ def _accelerator(accelerator: Accelerator) -> Iterator[_Field]:
 
 def _step(step: EnsembleStep) -> Iterator[_Field]:
     yield "model_name", step.model
-    yield "model_version", ANY
+    yield "model_version", int(step.version)
     for name, value in (("input_map", step.inputs), ("output_map", step.outputs)):
         for key, tensor in value.items():
             yield name, [("key", key), ("value", tensor)]

@@ -11,7 +11,7 @@ from typing import Any, Final
 from deid_runtime.access.access_file import AccessFile
 from deid_runtime.access.projects import Project
 from deid_runtime.access.tokens import token_of_header
-from deid_runtime.errors import InputError
+from deid_runtime.serving.refusals import RefusedError
 
 #: The environment variable with the path of the access file.
 ACCESS_VARIABLE: Final = "DEID_SERVE_ACCESS"
@@ -27,34 +27,35 @@ class NoteAccess:
         self._file = AccessFile(file, allow_shared=allow_shared) if file else None
 
     def check_key(self, parameters: Mapping[str, Any], key: bytes) -> None:
-        """Raise InputError unless the client of a request may use the key of this name.
+        """Raise RefusedError unless the client of a request may use the key of this name.
 
         The message is the same for a forbidden name and for one that no key has.
         """
         project = self._project(parameters)
         if project is not None and not project.may_use(key.decode("utf-8", "replace")):
-            raise InputError(
+            raise RefusedError(
                 "this client cannot use a key of that name; ask whoever runs the server for the names of its project",
+                "unknown_key",
                 stage="surrogates",
             )
 
     def check_detect(self, parameters: Mapping[str, Any]) -> None:
-        """Raise InputError unless the client of a request may have notes searched without a key."""
+        """Raise RefusedError unless the client of a request may have notes searched without a key."""
         project = self._project(parameters)
         if project is not None and not project.may_detect:
-            raise InputError("this client may not have notes searched without a key", stage="read")
+            raise RefusedError("this client may not have notes searched without a key", "no_access")
 
     def _project(self, parameters: Mapping[str, Any]) -> Project | None:
-        """Return the project of the token; None when tokens are not asked for. Raises InputError for a wrong token."""
+        """Return the project of the token; None when tokens are not asked for. Raises RefusedError."""
         if self._file is None:
             return None
         header = parameters.get(AUTHORIZATION)
         token = token_of_header(header) if isinstance(header, str) else None
         known = self._file.now().project_of_token(token or "")
         if known is None:
-            raise InputError(
+            raise RefusedError(
                 "this server asks for a token: send the header `authorization: Bearer TOKEN` with one that is known "
                 "and not expired",
-                stage="read",
+                "no_access",
             )
         return known[0]

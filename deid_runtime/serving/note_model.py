@@ -8,28 +8,32 @@ from environment variables of the server. Each of them corresponds to an option 
 - ``DEID_SERVE_ACCESS``: the access file, see :mod:`deid_runtime.serving.note_access`
 - ``DEID_SERVE_OFFSETS``: a table of date shifts, days by patient
 - ``DEID_SERVE_MODELS_KEY``: the public key of the models' signature
+- ``DEID_SERVE_OTLP_ENDPOINT``: the OpenTelemetry collector that gets traces
 - ``DEID_SERVE_ALLOW_SHARED_KEY=1`` and ``DEID_SERVE_TRUST_MODELS=1``: options without a value
 """
 
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import perf_counter, time_ns
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_runtime.errors import DeidError, InputError, SettingsError
+from deid_runtime.errors import DeidError, InputError, ModelError, SettingsError
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline, surrogate_maker
+from deid_runtime.pipeline.tracing import export_traces, more_seconds, record_batch
 from deid_runtime.records.patients import read_patients
 from deid_runtime.run.outcomes import span_rows
+from deid_runtime.serving.canary_note import CANARY_NOTE, canary_fault
 from deid_runtime.serving.keys import KeyFolder, check_keys
 from deid_runtime.serving.note_access import ACCESS_VARIABLE, NoteAccess
+from deid_runtime.serving.note_metrics import NoteMetrics
 from deid_runtime.serving.note_models import (
     CANARY,
-    CANARY_TEXT,
     DETECT,
     MAX_NAME_BYTES,
     NOTE_INPUTS,
@@ -37,9 +41,10 @@ from deid_runtime.serving.note_models import (
     NOTES,
     SITE_LISTS,
 )
+from deid_runtime.serving.refusals import RefusedError
 from deid_runtime.serving.triton_requests import check_request, check_version, request_parameters
 from deid_runtime.settings import from_parameters
-from deid_runtime.spans import Note
+from deid_runtime.spans import Note, Span
 from deid_runtime.surrogates import Surrogates, new_key
 from deid_runtime.system.process_privacy import keep_private
 
@@ -47,11 +52,9 @@ KEYS_VARIABLE: Final = "DEID_SERVE_KEYS"
 PATIENTS_VARIABLE: Final = "DEID_SERVE_PATIENTS"
 OFFSETS_VARIABLE: Final = "DEID_SERVE_OFFSETS"
 MODELS_KEY_VARIABLE: Final = "DEID_SERVE_MODELS_KEY"
+OTLP_VARIABLE: Final = "DEID_SERVE_OTLP_ENDPOINT"
 ALLOW_SHARED_KEY_VARIABLE: Final = "DEID_SERVE_ALLOW_SHARED_KEY"
 TRUST_MODELS_VARIABLE: Final = "DEID_SERVE_TRUST_MODELS"
-
-#: An invented note for canary requests.
-_CANARY_NOTE: Final = Note("canary", CANARY_TEXT, "canary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +62,14 @@ class Answer:
     """One de-identified note; ``spans`` and ``pseudonyms`` are JSON.
 
     Each span has start, end, label, score and sources. Start and end are half-open code point offsets in the original
-    text.
+    text, which has ``chars`` code points. ``found`` are the same spans.
     """
 
     text: str = field(repr=False)
     spans: str
     pseudonyms: str
+    chars: int
+    found: tuple[Span, ...]
 
 
 class NoteService:
@@ -85,43 +90,64 @@ class NoteService:
         self.access = access or NoteAccess(None)
 
     def deidentify(self, text: bytes, note_id: bytes, patient: bytes, key: bytes) -> Answer:
-        """Return the answer to one request. All inputs are UTF-8. Raises InputError with the stage that failed."""
+        """Return the answer to one request. All inputs are UTF-8.
+
+        Raises RefusedError for a request that cannot be served, InputError with the stage that failed on the note.
+        """
         self._check_sizes(text, note_id, patient, key)
         note = Note(_decoded("note_id", note_id), _decoded("text", text), _decoded("patient", patient))
         return self._answer(note, self._keys.surrogates(_decoded("key", key)))
 
     def detect(self, text: bytes, note_id: bytes, patient: bytes) -> Answer:
-        """Return the spans of a note without text. Inputs are UTF-8. Raises InputError with the stage that failed."""
+        """Return the spans of a note without text. Inputs are UTF-8; errors as of :meth:`deidentify`."""
         self._check_sizes(text, note_id, patient, b"")
         note = Note(_decoded("note_id", note_id), _decoded("text", text), _decoded("patient", patient))
         [outcome] = self._pipeline.detect([note])
         if isinstance(outcome, Quarantined):
             raise InputError(outcome.reason, stage=outcome.stage)
-        return Answer("", json.dumps(span_rows(outcome.spans)), "")
+        return Answer("", json.dumps(span_rows(outcome.spans)), "", len(note.text), outcome.spans)
 
     def _check_sizes(self, text: bytes, note_id: bytes, patient: bytes, key: bytes) -> None:
         if len(text) > self._max_note_bytes:
-            raise InputError(
+            raise RefusedError(
                 f"the note has {len(text):,} bytes, this server takes {self._max_note_bytes:,}; split it, or have "
                 "max_note_bytes raised in the server's configuration",
-                stage="read",
+                "note_size",
             )
         for name, value in (("note_id", note_id), ("patient", patient), ("key", key)):
             if len(value) > MAX_NAME_BYTES:
-                raise InputError(
-                    f"the {name} has {len(value):,} bytes, at most {MAX_NAME_BYTES:,} are taken", stage="read"
+                raise RefusedError(
+                    f"the {name} has {len(value):,} bytes, at most {MAX_NAME_BYTES:,} are taken", "name_size"
                 )
 
     def canary(self) -> Answer:
-        """De-identify an invented note with a random key. Raises InputError when that fails."""
-        return self._answer(_CANARY_NOTE, self._nobodys_key)
+        """De-identify the canary note with a random key. Raises InputError when that fails."""
+        return self._answer(CANARY_NOTE, self._nobodys_key)
+
+    def describe(self) -> dict[str, object]:
+        """Return the digests and settings of the pipeline, without secrets."""
+        return self._pipeline.describe()
+
+    @property
+    def stage_seconds(self) -> Mapping[str, float]:
+        """Return the seconds that each stage took so far."""
+        return self._pipeline.stage_seconds
 
     def _answer(self, note: Note, surrogates: Surrogates) -> Answer:
+        started_ns, before = time_ns(), dict(self._pipeline.stage_seconds)
         [outcome] = self._pipeline.with_surrogates(surrogates).deidentify([note])
+        if note is not CANARY_NOTE:
+            record_batch([note], [outcome], started_ns, more_seconds(before, self._pipeline.stage_seconds))
         if isinstance(outcome, Quarantined):
             raise InputError(outcome.reason, stage=outcome.stage)
         pseudonyms = {"note": outcome.note_pseudonym, "patient": outcome.patient_pseudonym}
-        return Answer(outcome.text, json.dumps(span_rows(outcome.spans)), json.dumps(pseudonyms))
+        return Answer(
+            outcome.text,
+            json.dumps(span_rows(outcome.spans)),
+            json.dumps(pseudonyms),
+            len(note.text),
+            outcome.spans,
+        )
 
     def close(self) -> None:
         """Free the models."""
@@ -132,7 +158,8 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
     """Load the note service as set by the ``parameters`` of a model's configuration and the server's ``environment``.
 
     Raises SettingsError for a wrong setting, a missing key folder, a key that others can open or guess, or a wrong
-    table of patients or date shifts; ModelError for models that do not match or are not trusted.
+    table of patients or date shifts; ModelError for models that do not match, are not trusted, or do not find the
+    identifiers of the canary note.
     """
     keys = environment.get(KEYS_VARIABLE)
     patients = environment.get(PATIENTS_VARIABLE)
@@ -155,11 +182,30 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
     )
     # Surrogates are made at the first use of a key. Making one set here reports wrong settings while loading.
     make = surrogate_maker(settings)
-    nobodys = make(new_key())
+    make(new_key())
+    # The canary note has no row in a table of date shifts.
+    nobodys = surrogate_maker(replace(settings, offsets=None))(new_key())
     records = read_patients(Path(patients)) if patients else {}
     pipeline = load_pipeline(settings, key=None, records=records)
     folder = KeyFolder(Path(keys) if keys else None, make, allow_shared=allow_shared)
-    return NoteService(pipeline, folder, nobodys, int(parameters["max_note_bytes"]), access)
+    service = NoteService(pipeline, folder, nobodys, int(parameters["max_note_bytes"]), access)
+    _check_canary(service)
+    return service
+
+
+def _check_canary(service: NoteService) -> None:
+    """Raise ModelError when the canary note is not de-identified: no later canary request would succeed either."""
+    try:
+        answer = service.canary()
+        fault = canary_fault(answer.text, answer.spans)
+    except InputError as error:
+        fault = str(error)
+    if fault:
+        service.close()
+        raise ModelError(
+            f"the pipeline fails on the canary note: {fault}; look at the site's inclusion list, templates and "
+            "thresholds, and at the models"
+        )
 
 
 def _is_set(environment: Mapping[str, str], name: str) -> bool:
@@ -172,15 +218,15 @@ def _is_set(environment: Mapping[str, str], name: str) -> bool:
 
 def _site_list(parameters: Mapping[str, str], name: str, models: Path) -> Path | None:
     """Return the path of a site's list beside the model; None when the list of the package is used."""
-    return models / NOTES / "1" / SITE_LISTS[name] if name in parameters else None
+    return models / NOTES / SITE_LISTS[name] if name in parameters else None
 
 
 def _decoded(name: str, value: bytes) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"the {name} is not valid UTF-8 at byte {error.start}; encode it so, from its true encoding", stage="read"
+        raise RefusedError(
+            f"the {name} is not valid UTF-8 at byte {error.start}; encode it so, from its true encoding", "encoding"
         ) from None
 
 
@@ -198,27 +244,40 @@ class TritonPythonModel:
         config = json.loads(args["model_config"])
         parameters = {name: entry["string_value"] for name, entry in config["parameters"].items()}
         self._service = load_note_service(parameters, Path(args["model_repository"]).parent, os.environ)
+        self._metrics = NoteMetrics(triton, self._service.describe())
+        collector = os.environ.get(OTLP_VARIABLE)
+        self._traces: Any = export_traces(collector) if collector else None
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
         """Return one response per request, in order. An invalid request does not affect the others."""
-        return [self._respond(request) for request in requests]
+        responses = [self._respond(request) for request in requests]
+        self._metrics.stages(self._service.stage_seconds)
+        return responses
 
     def _respond(self, request: Any) -> Any:
         triton = self._triton
+        is_canary = False
         try:
             check_request(request)
             parameters = request_parameters(request)
-            if parameters.get(CANARY):
+            is_canary = bool(parameters.get(CANARY))
+            if is_canary:
                 answer = self._service.canary()
             else:
                 tensors = [triton.get_input_tensor_by_name(request, name) for name in NOTE_INPUTS]
-                answer = self._asked(parameters, *(bytes(tensor.as_numpy().item()) for tensor in tensors))
+                answer = self._asked(parameters, tensors)
         except DeidError as error:
             stage = error.stage if isinstance(error, InputError) else "read"
+            if isinstance(error, RefusedError):
+                self._metrics.refused(error.reason)
+            elif not is_canary:
+                self._metrics.quarantined(stage)
             return triton.InferenceResponse(
                 error=triton.TritonError(f"not de-identified, stage {stage}: {error}", triton.TritonError.INVALID_ARG)
             )
         except Exception as error:  # noqa: BLE001 - its message may hold note text: keep it from the log and the client
+            if not is_canary:
+                self._metrics.failed()
             return triton.InferenceResponse(
                 error=triton.TritonError(
                     f"not de-identified: unexpected {type(error).__name__}", triton.TritonError.INTERNAL
@@ -230,15 +289,23 @@ class TritonPythonModel:
             output_tensors=[triton.Tensor(name, strings(values[name])) for name in NOTE_OUTPUTS if name in wanted]
         )
 
-    def _asked(self, parameters: Mapping[str, Any], text: bytes, note_id: bytes, patient: bytes, key: bytes) -> Answer:
+    def _asked(self, parameters: Mapping[str, Any], tensors: Sequence[Any]) -> Answer:
+        """Answer one request, given its inputs, and count its note. Raises InputError."""
+        begun = perf_counter()
+        text, note_id, patient, key = (bytes(tensor.as_numpy().item()) for tensor in tensors)
         if parameters.get(DETECT):
             self._service.access.check_detect(parameters)
-            return self._service.detect(text, note_id, patient)
+            return self._service.detect(text, note_id, patient)  # not counted: nothing is de-identified
         self._service.access.check_key(parameters, key)
-        return self._service.deidentify(text, note_id, patient, key)
+        answer = self._service.deidentify(text, note_id, patient, key)
+        self._metrics.deidentified(answer.chars, answer.found, perf_counter() - begun)
+        return answer
 
     def finalize(self) -> None:
         """Free the pipeline when Triton unloads the model."""
+        if self._traces is not None:
+            self._traces.shutdown()
+        self._metrics.close()
         self._service.close()
 
 

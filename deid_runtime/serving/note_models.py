@@ -17,7 +17,8 @@ NOTES: Final = "deidentify"
 NOTES_STREAM: Final = "deidentify_stream"
 #: A request parameter: the model ignores the inputs and de-identifies an invented note with a random key.
 CANARY: Final = "canary"
-CANARY_TEXT: Final = "Seen by Dr. Jane Doe on 01/02/2003."
+#: The request parameters of a canary request: it is served before other requests, see ``DynamicBatching.has_urgent``.
+CANARY_PARAMETERS: Final[dict[str, bool | int]] = {CANARY: True, "priority": 1}
 #: A request parameter: the note is searched and not rewritten. No key is needed; ``text`` and ``pseudonyms`` are empty.
 DETECT: Final = "detect"
 
@@ -32,7 +33,7 @@ NOTE_INPUTS: Final = ("text", "note_id", "patient", "key")
 NOTE_OUTPUTS: Final = ("text", "spans", "pseudonyms")
 
 
-#: File names of a site's own lists in the version folder of ``deidentify``, by field of the settings.
+#: File names of a site's own lists in the folder of ``deidentify``, by field of the settings.
 SITE_LISTS: Final = {"inclusion": "inclusion.txt", "templates": "templates.txt"}
 
 
@@ -62,7 +63,8 @@ def note_models(options: NoteOptions) -> Iterator[ModelConfig]:
         max_batch_size=0,
         inputs=tuple(Tensor(each, "STRING", (1,)) for each in NOTE_INPUTS),
         outputs=outputs,
-        batching=DynamicBatching((), 0, QueuePolicy(options.max_queue_size, options.queue_timeout_us)),
+        # A canary request does not wait behind the notes in the queue, and a full queue does not refuse it.
+        batching=DynamicBatching((), 0, QueuePolicy(options.max_queue_size, options.queue_timeout_us), has_urgent=True),
         instances=InstanceGroup(options.instances, "KIND_CPU"),
         parameters={
             **to_parameters(options.settings),

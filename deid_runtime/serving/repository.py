@@ -8,13 +8,14 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from deid_runtime.errors import OutputError
-from deid_runtime.models.manifest import Manifest
+from deid_runtime.models.manifest import Manifest, served_version
 from deid_runtime.serving.graph_models import MASK_FILE, GraphModels, ServingOptions
 from deid_runtime.serving.installation import PATH_VARIABLE
 from deid_runtime.serving.model_config import ModelConfig
@@ -22,6 +23,10 @@ from deid_runtime.serving.note_models import NOTES, NOTES_STREAM, SITE_LISTS, No
 from deid_runtime.serving.rows import WIDTHS
 
 GRAPH_FILE: Final = "model.onnx"
+_PROGRAM: Final = "model.py"
+#: An empty file of this name beside a program keeps Python from writing compiled programs there. They would be no part
+#: of a signed release, and the processes of the server ignore PYTHONDONTWRITEBYTECODE.
+_NO_BYTECODE: Final = "__pycache__"
 
 #: The ``model.py`` of python models. It extends `sys.path` from a variable, since Triton's process ignores PYTHONPATH.
 #: Without the variable the package must be installed.
@@ -60,7 +65,7 @@ def write_repository(manifest: Manifest, out: Path, options: ServingOptions, not
         models = GraphModels(manifest, options)
         for graph in manifest.graphs.values():
             write_graph_model(out, models.whole(graph), graph.file)
-        write_note_models(out, notes)
+        write_note_models(out, manifest, notes)
         manifest.check_unchanged()
 
 
@@ -73,7 +78,10 @@ def repository_folder(manifest: Manifest, out: Path) -> Iterator[None]:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OutputError(f"{out} exists already; name a new or empty folder, a server may be reading this one")
     content: Any = manifest.content
-    graphs = {name: {**entry, "file": f"{name}/1/{GRAPH_FILE}"} for name, entry in content["graphs"].items()}
+    graphs = {
+        name: {**entry, "file": f"{name}/{served_version(entry['sha256'])}/{GRAPH_FILE}"}
+        for name, entry in content["graphs"].items()
+    }
     tokenizer = {**content["tokenizer"], "file": manifest.tokenizer.name}
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -95,29 +103,37 @@ def write_graph_model(
     folder = write_config(out, config, variants=variants)
     shutil.copyfile(graph, folder / GRAPH_FILE)
     if config.backend == "python":
-        (folder / "model.py").write_text(_TOKEN_MODEL, encoding="utf-8")
+        _write_program(folder, _TOKEN_MODEL)
     if any(each.file for warmup in config.warmup for each in warmup.inputs):
         (out / config.name / "warmup").mkdir()
         for width in WIDTHS:
             np.ones(width, np.int32).tofile(out / config.name / "warmup" / MASK_FILE.format(width=width))
 
 
-def write_note_models(out: Path, options: NoteOptions) -> None:
-    """Write the folders of the models for whole notes."""
-    for config in note_models(options):
+def write_note_models(out: Path, manifest: Manifest, options: NoteOptions) -> None:
+    """Write the folders of the models for whole notes. Their version comes from the digest of the profile's models."""
+    digest = manifest.profile_sha256(options.settings.profile)
+    for made in note_models(options):
+        parameters = {**made.parameters, "models_sha256": digest}
+        config = replace(made, version=served_version(digest), parameters=parameters)
         folder = write_config(out, config)
-        (folder / "model.py").write_text(_NOTE_MODELS[config.name], encoding="utf-8")
+        _write_program(folder, _NOTE_MODELS[config.name])
         if config.name == NOTES:
             for name, path in options.site_lists.items():
-                shutil.copyfile(path, folder / SITE_LISTS[name])
+                shutil.copyfile(path, folder.parent / SITE_LISTS[name])
 
 
 def write_config(out: Path, config: ModelConfig, *, variants: Mapping[str, ModelConfig] | None = None) -> Path:
     """Write the ``config.pbtxt`` of a model and return its version folder, which stays empty for ensembles."""
-    folder = out / config.name / "1"
+    folder = out / config.name / config.version
     folder.mkdir(parents=True)
     (out / config.name / "config.pbtxt").write_text(config.text(), encoding="ascii")
     for name, variant in (variants or {}).items():
         (out / config.name / "configs").mkdir(exist_ok=True)
         (out / config.name / "configs" / f"{name}.pbtxt").write_text(variant.text(), encoding="ascii")
     return folder
+
+
+def _write_program(folder: Path, text: str) -> None:
+    (folder / _PROGRAM).write_text(text, encoding="utf-8")
+    (folder / _NO_BYTECODE).touch()

@@ -17,7 +17,8 @@ from typing import Any, Final, Self
 
 from deid_runtime.errors import ModelError
 from deid_runtime.serving.grpc_probe import answers_grpc
-from deid_runtime.serving.http_relay import HttpRelay, SocketFileConnection
+from deid_runtime.serving.http_port import HttpPort
+from deid_runtime.serving.http_relay import SocketFileConnection, relay_to
 from deid_runtime.serving.installation import Installation, lay_out_backends, server_environment
 from deid_runtime.serving.processes import children, command, computed_s, confinement, is_stopped, limit_data, parent
 from deid_runtime.serving.server_options import (
@@ -32,6 +33,8 @@ from deid_runtime.serving.server_options import (
 _SHARED_MEMORY: Final = Path("/dev/shm")
 _POLL_S: Final = 0.1
 _STOP_S: Final = 15.0  # for requests in flight, and again for the models' processes; then the server is killed
+#: How long a server may take to stop, at most.
+LONGEST_STOP_S: Final = 2 * _STOP_S + 5.0
 _ASK_S: Final = 5.0
 _LOG_LINES: Final = 20
 #: Log lines without meaning here: the server writes them without a GPU, or for a socket file.
@@ -91,11 +94,11 @@ class Server:
             raise
         self._reader = threading.Thread(target=self._read_log, name="tritonserver-log", daemon=True)
         self._reader.start()
-        self._relays: list[HttpRelay] = []
+        self._relays: list[HttpPort] = []
         for port, file in ((options.http_port, OWN_SOCKET), (options.metrics_port, METRICS_SOCKET)):
             try:
                 if port is not None:
-                    self._relays.append(HttpRelay((LOOPBACK, port), self._socket(file)))
+                    self._relays.append(HttpPort((LOOPBACK, port), relay_to(self._socket(file))))
             except OSError as error:  # another process took the port after the options were checked
                 self.clean_up()
                 raise ModelError(f"cannot listen on {LOOPBACK}:{port} for {file} ({error.strerror})") from error
@@ -109,6 +112,11 @@ class Server:
     def log_tail(self) -> list[str]:
         """The last log lines of the server: warnings and errors, without content of requests."""
         return list(self._log)
+
+    @property
+    def metrics_socket(self) -> str:
+        """The path of the socket file that serves the server's own metrics."""
+        return self._socket(METRICS_SOCKET)
 
     def _socket(self, name: str) -> str:
         # Through /proc: a socket path may have at most 107 bytes, and paths of temporary folders may be longer.

@@ -44,7 +44,7 @@ class ServerOptions:
     host: str = LOOPBACK
     http_port: int | None = None  # None: no HTTP for clients
     grpc_port: int = 8001
-    metrics_port: int = 8002
+    metrics_port: int | None = 8002  # None: another part of the program serves the metrics
     tls: Tls | None = None
     has_tokens: bool = False  # the models for whole notes get the header `authorization` of each request
     environment: Mapping[str, str] = field(default_factory=dict)  # additional variables for the models
@@ -62,9 +62,9 @@ class ServerOptions:
         return None if self.http_port is None else f"{LOOPBACK}:{self.http_port}"
 
     @property
-    def metrics(self) -> str:
-        """Host and port of the Prometheus endpoint, path ``/metrics``."""
-        return f"{LOOPBACK}:{self.metrics_port}"
+    def metrics(self) -> str | None:
+        """Host and port of the Prometheus endpoint, path ``/metrics``; None without one."""
+        return None if self.metrics_port is None else f"{LOOPBACK}:{self.metrics_port}"
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -78,9 +78,8 @@ def check_options(options: ServerOptions) -> None:
     Ports are checked here since the server's own error message for a busy port is hard to read.
     """
     check_host(options.host, options.tls)
-    ports = {"gRPC": options.grpc_port, "metrics": options.metrics_port}
-    if options.http_port is not None:
-        ports["HTTP"] = options.http_port
+    named = {"gRPC": options.grpc_port, "metrics": options.metrics_port, "HTTP": options.http_port}
+    ports = {name: port for name, port in named.items() if port is not None}
     if len(set(ports.values())) < len(ports):
         raise SettingsError(f"{', '.join(ports)} need a port each; got {', '.join(map(str, ports.values()))}")
     for name, port in ports.items():
@@ -98,16 +97,21 @@ def check_options(options: ServerOptions) -> None:
 
 def check_host(host: str, tls: Tls | None) -> None:
     """Raise SettingsError unless ``host`` is a loopback address or clients must present a certificate."""
-    try:
-        is_loopback = ipaddress.IPv4Address(host).is_loopback  # the server cannot bind to IPv6 addresses
-    except ValueError:
-        raise SettingsError(f"--host {host!r} is not an IPv4 address; expected one as 127.0.0.1 or 0.0.0.0") from None
+    is_loopback = check_ipv4("--host", host).is_loopback
     if not is_loopback and (tls is None or tls.client_authority is None):
         raise SettingsError(
             f"--host {host} can be reached from other machines: whoever reaches this server can use its keys, and a "
             "request of any client can end it. Give --tls-cert, --tls-key and --tls-client-ca, so that only clients "
             "with a certificate are served; or leave out --host"
         )
+
+
+def check_ipv4(option: str, host: str) -> ipaddress.IPv4Address:
+    """Return the address of ``host``. Raises SettingsError for another kind of address, which the server cannot use."""
+    try:
+        return ipaddress.IPv4Address(host)
+    except ValueError:
+        raise SettingsError(f"{option} {host!r} is not an IPv4 address; expected one as 127.0.0.1 or 0.0.0.0") from None
 
 
 def arguments(options: ServerOptions, backends: Path, shared_prefix: str) -> list[str]:

@@ -5,7 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from deid_runtime.errors import InputError, SettingsError
+from deid_runtime.errors import SettingsError
+from deid_runtime.serving.refusals import RefusedError
 
 #: NVIDIA's images set this variable to their version, such as 25.07. The wheel's server, which `deid serve` runs, does
 #: not set it.
@@ -32,15 +33,15 @@ def check_version(environment: Mapping[str, str]) -> None:
 
 
 def check_request(request: Any) -> None:
-    """Raise InputError when the id or the parameters of a request are too large."""
+    """Raise RefusedError when the id or the parameters of a request are too large."""
     if len(request.request_id()) > MAX_ID_CHARS:
-        raise InputError(
-            f"the id of the request is too long, at most {MAX_ID_CHARS:,} characters are taken", stage="read"
+        raise RefusedError(
+            f"the id of the request is too long, at most {MAX_ID_CHARS:,} characters are taken", "request_size"
         )
     if len(request.parameters()) > MAX_PARAMETERS_CHARS:
-        raise InputError(
+        raise RefusedError(
             f"the parameters of the request are too large, at most {MAX_PARAMETERS_CHARS:,} characters are taken",
-            stage="read",
+            "request_size",
         )
 
 

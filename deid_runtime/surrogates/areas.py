@@ -10,6 +10,7 @@ from deid_runtime.surrogates.gazetteer import COUNTRY_OF, Area, Province, State,
 from deid_runtime.surrogates.patient import Patient, first_free
 
 _SHORT_DIAL: Final = 4  # characters of the dialling code of a British city, such as 0113; other codes are longer
+_LEAST_PEERS: Final = 8  # areas that change places; Safe Harbor would let a state stay
 _NORTHERN_DIAL: Final = ("867",)  # the territories of Canada, which have few people
 
 
@@ -50,18 +51,24 @@ def _peers(area: Area) -> tuple[int, ...]:
     """Return the areas among which ``area`` changes places.
 
     In the United Kingdom, areas with a dialling code of a city stay among each other, so that telephone numbers keep
-    their format. The territories of Canada stay among each other too.
+    their format. The territories of Canada stay among each other too. Of many areas, those with about as many towns do:
+    in an area with fewer towns, two towns could not get two surrogates.
     """
     known = places()
-    if area.locale == "US":
-        return tuple(range(len(known.states)))
-    own = known.provinces[area.index]
-    same = known.provinces_of[own.country]
-    if area.locale == "GB":
-        return tuple(i for i in same if _has_short_dial(known.provinces[i]) == _has_short_dial(own))
-    if area.locale == "CA":
-        return tuple(i for i in same if (known.provinces[i].dials == _NORTHERN_DIAL) == (own.dials == _NORTHERN_DIAL))
-    return same
+    same: tuple[int, ...] = tuple(range(len(known.states)))
+    if area.locale != "US":
+        own = known.provinces[area.index]
+        same = known.provinces_of[own.country]
+        if area.locale == "GB":
+            same = tuple(i for i in same if _has_short_dial(known.provinces[i]) == _has_short_dial(own))
+        if area.locale == "CA":
+            is_northern = own.dials == _NORTHERN_DIAL
+            same = tuple(i for i in same if (known.provinces[i].dials == _NORTHERN_DIAL) == is_northern)
+    # Not in the United Kingdom: towns with postcodes of one letter are few, and stand in for each other.
+    groups = max(1, len(same) // _LEAST_PEERS) if area.locale != "GB" else 1
+    by_size = sorted(same, key=lambda index: (len(towns_of(Area(area.locale, index))), index))
+    group = by_size.index(area.index) * groups // len(same)
+    return tuple(sorted(index for place, index in enumerate(by_size) if place * groups // len(same) == group))
 
 
 def _has_short_dial(province: Province) -> bool:

@@ -43,16 +43,25 @@ class BirthEvidence:
 
 
 def births_in(
-    note: Note, spans: Sequence[Span], values: Sequence[str], dates: Sequence[DateParts | None] | None = None
+    note: Note,
+    spans: Sequence[Span],
+    values: Sequence[str],
+    dates: Sequence[DateParts | None] | None = None,
+    *,
+    locale: str = "US",
+    usual: bool | None = None,
 ) -> BirthEvidence:
-    """Return what a note tells about the date of birth. ``dates`` are its dates as read, in the order of the text."""
+    """Return what a note tells about the date of birth. ``dates`` are its dates as read, in the order of the text.
+
+    Without them, they are read here, with the ``locale`` and the ``usual`` order of day and month of the patient.
+    """
     dated = [(span, value) for span, value in zip(spans, values, strict=True) if span.label == "DATE"]
     cued = [index for index, (span, _) in enumerate(dated) if _is_birth(note.text, span.start)]
     if not cued:
         return BirthEvidence()
     if dates is None:
         texts = [value for _, value in dated]
-        dates = read_dates(texts, read_style(texts, _DEFAULT_YEAR))
+        dates = read_dates(texts, read_style(texts, _DEFAULT_YEAR, locale, usual=usual))
     days, months, years = [], [], []
     for index in cued:
         parts = dates[index]

@@ -12,6 +12,7 @@ from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.surrogates.ages import replace_age
 from deid_runtime.surrogates.areas import replace_state
 from deid_runtime.surrogates.contacts import replace_email, replace_ip, replace_url, replace_username
+from deid_runtime.surrogates.context import MOVING_LABELS
 from deid_runtime.surrogates.countries import replace_country
 from deid_runtime.surrogates.facilities import Around, replace_phrase
 from deid_runtime.surrogates.forms import changed, holds_text, normal_form, scramble
@@ -178,3 +179,17 @@ REPLACE: Final[Mapping[str, Callable[[NoteView, int], str]]] = {
     "ORGANIZATION": _phrase_of("organization"),
     "LOCATION-OTHER": _phrase_of("place"),
 }
+
+
+def replace_value(view: NoteView, index: int, made: dict[tuple[str, str], str]) -> str:
+    """Return the surrogate of a span; ``made`` keeps those that depend on nothing but label and value in the context.
+
+    Names are mentioned again and again in a note.
+    """
+    label, value = view.spans[index].label, view.values[index]
+    if label in MOVING_LABELS:
+        return REPLACE[label](view, index)
+    found = made.get((label, value))
+    if found is None:
+        found = made[label, value] = REPLACE[label](view, index)
+    return found

@@ -2,13 +2,12 @@
 
 If a name in no list got a listed one, a name in no list would be a real one that was missed, and everybody who has the
 lists could see it. So it gets a name in no list, too: letters are drawn from a Markov chain over the names of its
-likely culture, three letters at a time (Shannon 1948, section 3, over letters).
+likely culture, or the towns of its country, three letters at a time (Shannon 1948, section 3, over letters).
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping
-from functools import cache, lru_cache
-from itertools import accumulate
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Final
 
 from deid_runtime.lexicon.word_codes import load_lexicon
@@ -19,36 +18,62 @@ from deid_runtime.surrogates.unlisted import nearest
 
 _ORDER: Final = 3  # letters that decide the next one
 _SAMPLE: Final = 3000  # names of a pool, the most frequent ones, that the chain is made of
-_LEAST_SAMPLE: Final = 200  # a smaller pool would give its own names back
+_LEAST_SAMPLE: Final = 200  # fewer names would be given back themselves
 _TRIES: Final = 40
 _CHOICE_BYTES: Final = 48  # more than all letters of a name use up
-_START, _END = "^", "$"
+_START: Final = "^"
+_END: Final = "$"
+_CHAR_BITS: Final = 8
 #: How much longer or shorter than the original a new name may be.
 _LENGTH_SLACK: Final = 2
 _LEAST_CHARS: Final = 4
 
-#: The last letters -> the letters that may follow, and the running sums of their counts.
-_Chain = Mapping[str, tuple[str, tuple[int, ...]]]
+
+class Chain:
+    """The letters that follow each run of three letters in ``forms``, and how often: normal forms of ASCII letters."""
+
+    def __init__(self, forms: Iterable[str]) -> None:
+        import numpy as np
+
+        text = "".join(f"{_START * _ORDER}{form}{_END}" for form in forms)
+        chars = np.frombuffer(text.encode("ascii"), np.uint8).astype(np.int64)
+        size = max(0, len(chars) - _ORDER)
+        runs = np.zeros(size, np.int64)
+        is_inside = np.ones(size, np.bool_)
+        for place in range(_ORDER + 1):
+            each = chars[place : place + size]
+            runs = runs << _CHAR_BITS | each
+            if place < _ORDER:
+                is_inside &= each != ord(_END)  # a run does not go on into the next name
+        self._runs, self._counts = np.unique(runs[is_inside], return_counts=True)
+        self._rows: dict[str, tuple[str, list[int]]] = {}
+
+    def __bool__(self) -> bool:
+        return len(self._runs) > 0
+
+    def following(self, before: str) -> tuple[str, list[int]]:
+        """Return the letters that follow three letters, ascending, and the running sums of their counts."""
+        row = self._rows.get(before)
+        if row is None:
+            first = int.from_bytes(before.encode("ascii"), "big") << _CHAR_BITS
+            low, high = self._runs.searchsorted([first, first + (1 << _CHAR_BITS)])
+            letters = "".join(chr(run & 0xFF) for run in self._runs[low:high].tolist())
+            row = self._rows[before] = letters, self._counts[low:high].cumsum().tolist()
+        return row
+
+
+def chain_of(listed: Iterable[str]) -> Chain:
+    """Return the chain of the letters of ``listed`` names, all of one culture; an empty one when they are too few."""
+    every = list(listed)
+    if len(every) < _LEAST_SAMPLE:
+        return Chain(())
+    forms = (name.lower() if name.isascii() and name.isalpha() else normal_form(name) for name in every)
+    return Chain(form for form in forms if form.isascii() and form.isalpha())
 
 
 @lru_cache(maxsize=64)
-def _chain(key: tuple[str, str]) -> _Chain:
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for name in names().pools[key][:_SAMPLE]:
-        form = normal_form(name)
-        if form.isascii() and form.isalpha():
-            letters = _START * _ORDER + form + _END
-            for at in range(_ORDER, len(letters)):
-                counts[letters[at - _ORDER : at]][letters[at]] += 1
-    return {
-        before: ("".join(sorted(following)), tuple(accumulate(following[each] for each in sorted(following))))
-        for before, following in counts.items()
-    }
-
-
-@cache
-def _is_large(key: tuple[str, str]) -> bool:
-    return len(names().pools[key]) >= _LEAST_SAMPLE
+def _chain(key: tuple[str, str]) -> Chain:
+    return chain_of(names().pools[key][:_SAMPLE])
 
 
 def coin(keyed: Keyed, key: tuple[str, str], form: str, attempt: int) -> str:
@@ -57,24 +82,26 @@ def coin(keyed: Keyed, key: tuple[str, str], form: str, attempt: int) -> str:
     The name is in no list, no word of the vocabulary and no misspelling of a frequent name. It is about as long as
     ``form``, and ends with the same letter ``a`` or not, which in many cultures tells the sex.
     """
-    if not _is_large(key):
-        return ""
-    for turn in range(_TRIES):
-        made = _drawn(keyed, key, form, f"coined/{attempt}/{turn}")
-        if _fits(made, form):
+    return coin_like(keyed, _chain(key), form, attempt, lambda _: False)
+
+
+def coin_like(keyed: Keyed, chain: Chain, form: str, attempt: int, is_listed: Callable[[str], bool]) -> str:
+    """Return a new name as :func:`coin` does, but from ``chain``, and none that ``is_listed`` by its normal form."""
+    for turn in range(_TRIES if chain else 0):
+        made = _drawn(keyed, chain, form, f"coined/{attempt}/{turn}")
+        if _fits(made, form) and not is_listed(made):
             return made.capitalize()
     return ""
 
 
-def _drawn(keyed: Keyed, key: tuple[str, str], form: str, purpose: str) -> str:
-    chain = _chain(key)
+def _drawn(keyed: Keyed, chain: Chain, form: str, purpose: str) -> str:
     number = int.from_bytes(keyed.stream(_CHOICE_BYTES, purpose, form), "big")
     made = ""
     before = _START * _ORDER
     while len(made) <= len(form) + _LENGTH_SLACK:
-        letters, sums = chain[before]
+        letters, sums = chain.following(before)
         number, rest = divmod(number, sums[-1])
-        letter = next(each for each, last in zip(letters, sums, strict=True) if rest < last)
+        letter = letters[bisect_right(sums, rest)]
         if letter == _END:
             break
         made += letter

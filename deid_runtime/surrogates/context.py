@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
-from deid_runtime.dates.forms import read_style
+from deid_runtime.dates.forms import read_order, read_style
 from deid_runtime.spans import Note, Span
-from deid_runtime.surrogates.births import BirthEvidence, births_in, likely_birth
+from deid_runtime.surrogates.births import births_in, likely_birth
 from deid_runtime.surrogates.facilities import abbreviations, spelled_apart
 from deid_runtime.surrogates.forms import normal_form
-from deid_runtime.surrogates.locale import LOCALES, read_evidence
+from deid_runtime.surrogates.locale import LOCALES, locale_of, read_evidence
 from deid_runtime.surrogates.written_places import place_written_after
 
 #: A given name, a nickname in brackets or quotes, and a family name.
@@ -46,7 +46,8 @@ class Context:
     - ``apart``: normal form of a facility -> a spelling of it in several words or with an apostrophe.
     - ``phones``: telephone numbers.
     - ``originals``: normal forms that no surrogate may have.
-    - ``born``, ``year``: with several notes, the date of birth and the main year that they tell, else None.
+    - ``born``, ``year``, ``day_first``: with several notes, the date of birth, the main year and the order of day and
+      month that they tell, else None.
     """
 
     names: tuple[str, ...] = field(repr=False)
@@ -63,6 +64,7 @@ class Context:
     originals: frozenset[str] = field(repr=False)
     born: date | None = field(default=None, repr=False)
     year: int | None = field(default=None, repr=False)
+    day_first: bool | None = None
 
 
 def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
@@ -76,7 +78,7 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     facilities: dict[str, None] = {}
     phones: dict[str, None] = {}
     originals: set[str] = set()
-    births: list[BirthEvidence] = []
+    read: list[tuple[Note, Sequence[Span], list[str]]] = []
     dated: list[str] = []
     staying: set[str] = set()
     evidence: dict[str, float] = dict.fromkeys(LOCALES, 0.0)
@@ -84,7 +86,7 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
         values = [note.text[span.start : span.end] for span in spans]
         labelled = [(span.label, value) for span, value in zip(spans, values, strict=True)]
         if len(notes) > 1:
-            births.append(births_in(note, spans, values))
+            read.append((note, spans, values))
             dated += (value for label, value in labelled if label == "DATE")
         for locale, weight in read_evidence(note.text, labelled).items():
             evidence[locale] += weight
@@ -117,6 +119,8 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
                 city = beside(note.text, spans, values, index - 1 if state else index, "CITY", -1)
                 known_zip = zips.get(normal_form(value), ("", ""))
                 zips[normal_form(value)] = max(known_zip, (city, state), key=lambda pair: sum(map(bool, pair)))
+    day_first = read_order(dated) if read else None
+    locale = locale_of(evidence, {}) if read else "US"
     return Context(
         names=tuple(names),
         handles=tuple(handles),
@@ -130,8 +134,9 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
         apart=spelled_apart(facilities),
         phones=tuple(phones),
         originals=frozenset(originals - {""}),
-        born=likely_birth(births),
+        born=likely_birth(births_in(*each, locale=locale, usual=day_first) for each in read),
         year=read_style(dated, _NO_YEAR).year or None,
+        day_first=day_first,
     )
 
 

@@ -14,11 +14,9 @@ from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.numbers import ORDINAL_WORDS, ordinal, ordinal_ending
-from deid_runtime.lexicon.word_codes import load_lexicon
 from deid_runtime.surrogates.clinical import clinical_initials
 from deid_runtime.surrogates.coined import coin
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
-from deid_runtime.surrogates.gazetteer import places
 from deid_runtime.surrogates.kind_words import (
     HEADS,
     SKIPPED,
@@ -28,6 +26,7 @@ from deid_runtime.surrogates.kind_words import (
     stays,
     tells,
 )
+from deid_runtime.surrogates.known_words import is_known_word, is_ordinary_word, ordinary_words
 from deid_runtime.surrogates.lists import phrases
 from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import Patient, first_free
@@ -342,8 +341,9 @@ def _phrase(
     last, ending = words[-1], _ending(words[-1])
     previous = next((token.lower() for token in reversed(before) if token[0].isalpha()), "")
     if previous in ("st", "saint", "ste", "san", "santa", "sainte", "st."):
-        return [pick_first(phrases().saints, "saint") + ending]
-    if len(words) == 1 and kind != "place" and (new := _new_word(patient, last.removesuffix(ending), attempt)):
+        new = _new_word(patient, last.removesuffix(ending), attempt)
+        return [(new or pick_first(phrases().saints, "saint")) + ending]
+    if len(words) == 1 and (new := _new_word(patient, last.removesuffix(ending), attempt)):
         return [new + ending]
     if kind == "street" and len(words) == 1:
         return [pick_first(listed.streets, "name") + ending]
@@ -356,16 +356,21 @@ def _phrase(
             options = names().pools["english", ""] if is_person else listed.singles
         return [pick_first(options, "single") + ending]
     first = _new_word(patient, words[0], attempt) or pick_first(listed.firsts, "first")
-    feature = pick(listed.features, "feature", lambda drawn: drawn == first or normal_form(drawn) in own)
+    feature = _new_word(patient, last.removesuffix(ending), attempt)
+    feature = feature or pick(listed.features, "feature", lambda drawn: drawn == first or normal_form(drawn) in own)
     return [first, *_middle(patient, kind, words, form, attempt), feature + ending]
 
 
 def _new_word(patient: Patient, word: str, attempt: int) -> str:
-    """Return a new name for a word in no list, as for people (:mod:`~deid_runtime.surrogates.coined`), else empty."""
+    """Return a new name for a word in no list, as for people (:mod:`~deid_runtime.surrogates.coined`).
+
+    Return another ordinary word for one that names of organisations have or that is in lower case (the quilting room),
+    and an empty string for other words.
+    """
     form = normal_form(word)
-    if form in load_lexicon() or names().listed(form) is not None or form in places().areas_of_town:
-        return ""
-    return coin(patient.keyed, ("english", ""), form, attempt)
+    if form in ordinary_words() or (word.islower() and is_ordinary_word(form)):
+        return patient.keyed.pick(phrases().ordinary, f"ordinary word/{attempt}", form)
+    return "" if is_known_word(form) else coin(patient.keyed, ("english", ""), form, attempt)
 
 
 def _ending(word: str) -> str:
@@ -380,4 +385,7 @@ def _ending(word: str) -> str:
 def _middle(patient: Patient, kind: str, words: Sequence[str], form: str, attempt: int) -> list[str]:
     """Return the words between the first and the last word of a name of more than two: at most two family names."""
     pool = names().pools["english", ""]
-    return [patient.keyed.pick(pool, f"{kind} middle {n}/{attempt}", form) for n in range(min(len(words) - 2, 2))]
+    return [
+        _new_word(patient, word, attempt) or patient.keyed.pick(pool, f"{kind} middle {n}/{attempt}", form)
+        for n, word in enumerate(words[1:-1][:2])
+    ]

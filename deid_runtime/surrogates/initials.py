@@ -39,7 +39,7 @@ def _lone(patient: Patient, people: People, joined: str, taken: frozenset[str]) 
         if known and not _is_clinical(known):
             return known
         if len(joined) == 2 and is_listed(joined):  # NG may be a name: replace it like a name
-            return choose(patient, people, joined, attempt)
+            return choose(patient, people, joined, attempt)[: len(joined)]  # what is written must not be clinical
         return "".join(surrogate_letter(patient, char, attempt) for char in joined)
 
     # A second row of candidates steps the letters apart: with one step for all, few pairs of letters can be had.

@@ -22,6 +22,7 @@ class Phrases:
     """Words for the names of facilities, organisations, streets and places.
 
     ``kept`` maps ``"facility"``, ``"street"`` and ``"place"`` to the words for the kind of thing, which are kept.
+    ``ordinary`` are ordinary words that occur in names of organisations: they stand in for each other.
     """
 
     kept: Mapping[str, frozenset[str]]
@@ -30,6 +31,7 @@ class Phrases:
     singles: tuple[str, ...]
     streets: tuple[str, ...]
     saints: tuple[str, ...]
+    ordinary: tuple[str, ...]
 
 
 def _column(name: str) -> tuple[str, ...]:
@@ -42,5 +44,5 @@ def phrases() -> Phrases:
     kept = {kind: frozenset(_column(f"kept_{kind}.txt")) for kind in ("facility", "street", "place")}
     return Phrases(
         kept, _column("place_firsts.txt"), _column("place_features.txt"), _column("place_singles.txt"),
-        _column("streets.txt"), _column("saints.txt"),
+        _column("streets.txt"), _column("saints.txt"), _column("organization_words.txt"),
     )  # fmt: skip

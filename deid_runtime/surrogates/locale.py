@@ -88,14 +88,19 @@ def read_evidence(text: str, values: Iterable[tuple[str, str]]) -> dict[str, flo
     return weights
 
 
+@lru_cache(maxsize=1024)
+def _of_record(told: tuple[tuple[str, str], ...]) -> tuple[tuple[str, float], ...]:
+    return tuple(read_evidence("", told).items())
+
+
 def locale_of(evidence: Mapping[str, float], record: Mapping[str, str]) -> str:
     """Return the locale, one of :data:`LOCALES`, from the evidence of notes and the record of their patient.
 
     It is ``US`` without evidence, and ``other`` when the signs speak for a country that is not listed.
     """
     weights = {locale: evidence.get(locale, 0.0) for locale in LOCALES}
-    told = [(label, record[name]) for name, label in _FIELDS.items() if record.get(name)]
-    for locale, weight in (read_evidence("", told) if told else {}).items():
+    told = tuple((label, record[name]) for name, label in _FIELDS.items() if record.get(name))
+    for locale, weight in _of_record(told) if told else ():
         weights[locale] += _RECORD_WEIGHT * weight
     if known_country(record.get("country", "")) is not None and own_locale(record["country"]) not in LOCALES:
         weights["other"] += _RECORD_WEIGHT * _WEIGHTS["STATE"]

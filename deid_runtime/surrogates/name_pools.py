@@ -7,7 +7,7 @@ import lzma
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -127,6 +127,7 @@ class Names:
     abbreviations: Mapping[str, str]  # normal form of a formal name -> its written abbreviation (William: Wm)
     abbreviated: Mapping[str, str]  # normal form of such an abbreviation -> that of the formal name
     is_rather_family: Callable[[str], bool] = field(repr=False)  # whether a name of both kinds is rather a family name
+    levels: Callable[[Set[str]], dict[str, int]] = field(repr=False)  # those of normal forms that are listed -> level
 
     def listed(self, form: str, *, is_family: bool | None = None) -> Listed | None:
         """Return the place of a name. The kind ``is_family`` (None: the more likely kind) is searched first."""
@@ -215,7 +216,13 @@ def names() -> Names:
         {normal_form(name): short for name, short in read_rows("name_abbreviations.tsv")},
         {normal_form(short): normal_form(name) for name, short in read_rows("name_abbreviations.tsv")},
         lambda form: form in places and rows[places[form] >> _PLACE_BITS].is_rather_family,
+        lambda forms: _levels(places, rows, forms),
     )
+
+
+def _levels(places: Mapping[str, int], rows: Sequence[_Row], forms: Set[str]) -> dict[str, int]:
+    found = ((form, rows[places[form] >> _PLACE_BITS]) for form in places.keys() & forms)
+    return {form: row.level for form, row in found if row.given_pool or row.family_pool}
 
 
 def _bands_by_culture(

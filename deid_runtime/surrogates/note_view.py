@@ -51,6 +51,7 @@ class Named:
     codes: Codes = field(repr=False)
     locale: str  # one of deid_runtime.surrogates.locale.LOCALES
     at_home: frozenset[str] = field(repr=False)  # countries of addresses, which become other names of the same country
+    made: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)  # (label, value) -> its surrogate
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +169,14 @@ def view_note(named: Named, note: Note, spans: Sequence[Span], values: Sequence[
     patient = named.patient
     dated = dated_values(note, spans, values)
     default_year = named.context.year or _default_year(patient)
-    dates = read_style((value for _, value in dated), default_year, locale=named.locale)
     born = date_of_birth(patient.record.get("dob", ""))
+    dates = read_style(
+        [value for _, value in dated],
+        default_year,
+        named.locale,
+        days=() if born is None else (born,),
+        usual=named.context.day_first,
+    )
     years = years_of_dates(dated, dates, born)
     parts = read_dates([value for _, value in dated], dates, [years[pair] for pair in dated])
     note_year = year_of_ages(note, spans, values, years.values(), born, default_year)

@@ -13,11 +13,11 @@ from deid_runtime.records.birth_dates import date_of_birth
 from deid_runtime.settings import Dates, Operator
 from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.surrogates.ages import replace_age
-from deid_runtime.surrogates.by_label import REPLACE
+from deid_runtime.surrogates.by_label import replace_value
 from deid_runtime.surrogates.context import MOVING_LABELS, Context, read_context
 from deid_runtime.surrogates.forms import changed, holds_text, loose_marks
-from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.identities import number_mentions
+from deid_runtime.surrogates.key_versions import keyed_for
 from deid_runtime.surrogates.keys import KEY_BYTES
 from deid_runtime.surrogates.line_breaks import unbroken, written_like
 from deid_runtime.surrogates.name_parts import record_roles
@@ -81,7 +81,9 @@ class Surrogates:
                 f"{broken_weeks} of {len(offsets or ())} offsets are not a multiple of {DAYS_IN_WEEK} days; with whole "
                 "weeks every offset must be one"
             )
-        self._keyed = Keyed(key)
+        self._pseudonyms = keyed_for("pseudonyms", key)
+        self._shifts = keyed_for("date_shifts", key)
+        self._keyed = keyed_for("surrogates", key)
         self._offsets = offsets
         self._is_safe_harbor = safe_harbor
         self._only_years = safe_harbor or dates == "year"
@@ -103,7 +105,7 @@ class Surrogates:
 
         ``kind`` (``"note"``, ``"patient"``) gives equal ids of different kinds different pseudonyms.
         """
-        digest = self._keyed.digest(f"pseudonym {kind}", value)[:_PSEUDONYM_BYTES]
+        digest = self._pseudonyms.digest(f"pseudonym {kind}", value)[:_PSEUDONYM_BYTES]
         return f"{kind[:1].upper()}-{base64.b32encode(digest).decode('ascii')}"
 
     def replacements(
@@ -157,7 +159,7 @@ class Surrogates:
     ) -> list[str]:
         """Return ``made`` with the parts of values that Safe Harbor allows: years and, with ``safe_harbor``, more."""
         dated = dated_values(note, spans, values)
-        style = read_style((value for _, value in dated), UNKNOWN_NOTE_YEAR)
+        style = read_style([value for _, value in dated], UNKNOWN_NOTE_YEAR)
         born = date_of_birth(record.fields.get("dob", "")) if record is not None else None
         years = years_of_dates(dated, style, born)
         note_year = year_of_ages(note, spans, values, years.values(), born, UNKNOWN_NOTE_YEAR)
@@ -197,7 +199,9 @@ class Surrogates:
         else:
             named = self._view_shared(patient, context, frozenset(avoid))
         view = view_note(named, note, spans, values)
-        return [_safe(REPLACE[span.label](view, index), values[index], span.label) for index, span in enumerate(spans)]
+        return [
+            _safe(replace_value(view, index, named.made), values[index], span.label) for index, span in enumerate(spans)
+        ]
 
     def _view_shared(self, patient: Patient, context: Context, avoid: frozenset[str]) -> Named:
         """Return the view of a context, cached for the next notes: with many notes it takes most of the time."""
@@ -256,7 +260,8 @@ class Surrogates:
         patient = self._patients.get(key)
         if patient is None:
             keyed = self._keyed.derive(*identity)
-            offset = given_offset or offset_of(keyed, self._date_shift_days, whole_weeks=self._whole_weeks)
+            shifts = self._shifts.derive(*identity)
+            offset = given_offset or offset_of(shifts, self._date_shift_days, whole_weeks=self._whole_weeks)
             patient = make_patient(keyed, fields, record_roles(fields), offset)
             patient = replace(patient, keeps_states=self._is_safe_harbor)
             self._patients[key] = patient

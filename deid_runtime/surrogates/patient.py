@@ -62,7 +62,9 @@ def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, st
 
 
 def offset_of(keyed: Keyed, date_shift_days: int, *, whole_weeks: bool = False) -> int:
-    """Return the date offset in days of the patient whose secret is ``keyed``: one of :func:`possible_offsets`.
+    """Return the date offset in days of the patient whose secret for date shifts is ``keyed``.
+
+    It is one of :func:`possible_offsets`.
 
     The offset in whole weeks and the offset in days are independent. A release of the notes in both ways reveals no
     more.

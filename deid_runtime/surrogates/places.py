@@ -12,12 +12,12 @@ from functools import lru_cache
 from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
-from deid_runtime.lexicon.word_codes import load_lexicon
 from deid_runtime.surrogates.areas import any_area, area_for, known_area, known_areas, replace_state, towns_of
-from deid_runtime.surrogates.coined import coin
+from deid_runtime.surrogates.coined import Chain, chain_of, coin, coin_like
 from deid_runtime.surrogates.countries import country_for, known_country, own_locale
 from deid_runtime.surrogates.forms import changed, normal_form
 from deid_runtime.surrogates.gazetteer import COUNTRY_OF, Area, Town, is_offered, places, world_towns
+from deid_runtime.surrogates.known_words import is_known_word
 from deid_runtime.surrogates.patient import Patient, first_free
 
 _COUNTY: Final = re.compile(
@@ -28,6 +28,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _LONGEST_NAME_CHARS: Final = 160
 _LONGEST_SHAPED_CHARS: Final = 80
 _IN_AREA_ATTEMPTS: Final = 16  # number of candidates from the surrogate area; later ones are from the whole country
+_SAMPLE: Final = 3_000  # towns that the letters of new towns come from
 _LEAST_OPTIONS: Final = 4  # with fewer towns in the same written form, other towns are candidates too
 
 
@@ -61,29 +62,48 @@ def replace_city(
     words, is_plain = len(name.split()), _is_plain(name)
     wider = target if target.locale == "other" else _Home(locale=target.locale)
 
-    def new_town(attempt: int) -> str:
-        # As for people in no list: a listed town for every other one would tell the real ones that were missed.
-        is_new = words == 1 and home.locale in _ENGLISH and _is_in_no_list(form)
-        return coin(patient.keyed, ("english", ""), form, attempt) if is_new else ""
-
     def candidate(attempt: int) -> str:
         listed = _options(target if attempt < _IN_AREA_ATTEMPTS else wider, words, is_plain)
         place = _place_in(home, words, is_plain, form) if attempt == 0 and target is not wider else None
         if place is None:
-            picked = new_town(attempt) or patient.keyed.pick(listed, f"town/{attempt}", form)
+            picked = patient.keyed.pick(listed, f"town/{attempt}", form)
+            if not _is_listed_town(form):
+                picked = _with_new_words(patient, name, picked, wider, attempt)
         else:
             # Towns of one area change places, so that two of them differ, whichever notes of the patient name them.
-            picked = listed[patient.keyed.permute(place % len(listed), len(listed), target.purpose)]
+            # Those of two areas do so independently: an area may give way to an original and share its surrogate.
+            purpose = f"{target.purpose} for {home.purpose}"
+            picked = listed[patient.keyed.permute(place % len(listed), len(listed), purpose)]
         town = case_like(picked, name)
         return f"{shape[1] or ''}{town}{shape[3] or ''}" if shape else town
 
     return first_free(candidate, value, taken.union(used) if used else taken)
 
 
-def _is_in_no_list(form: str) -> bool:
+def _is_listed_town(form: str) -> bool:
     known = places()
-    towns = (known.areas_of_town, known.country_of_town, world_towns()[0], load_lexicon())
-    return not any(form in listed for listed in towns)
+    return any(form in listed for listed in (known.areas_of_town, known.country_of_town, world_towns()[0]))
+
+
+def _with_new_words(patient: Patient, name: str, picked: str, home: "_Home", attempt: int) -> str:
+    """Return the town ``picked`` for ``name``, with a new word for each word of ``name`` that no list has.
+
+    As for people in no list: listed words for all others would tell the real ones that were missed.
+    """
+    old, new = [normal_form(word) for word in name.split()], picked.split()
+    if len(old) != len(new):
+        return picked
+    for place, form in enumerate(old):
+        if form.isascii() and form.isalpha() and not is_known_word(form):
+            new[place] = _new_word(patient, form, home, attempt) or new[place]
+    return " ".join(new)
+
+
+def _new_word(patient: Patient, form: str, home: "_Home", attempt: int) -> str:
+    made = coin_like(patient.keyed, _letters_of(home), form, attempt, is_known_word)
+    if not made and home.locale in _ENGLISH:
+        made = coin(patient.keyed, ("english", ""), form, attempt)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +209,12 @@ def _towns(home: _Home) -> tuple[str, ...]:
     name = COUNTRY_OF.get(home.locale, "")
     areas = _areas(name) if name != COUNTRY_OF["US"] else [Area("US", i) for i in range(len(places().states))]
     return tuple(dict.fromkeys(town for area in areas for town in _towns(_Home(area=area))))
+
+
+@lru_cache(maxsize=64)
+def _letters_of(home: _Home) -> Chain:
+    towns = [town for town in _towns(home) if town.isalpha()]
+    return chain_of(towns[:: max(1, len(towns) // _SAMPLE)])
 
 
 def _areas(country: str) -> list[Area]:

@@ -43,7 +43,7 @@ def nearest(form: str) -> str:
     if not form.isascii() or not form.isalpha():
         return ""
     for least, slips in _slips(form):
-        found = [(listed.level, slip) for slip in slips if (listed := names().listed(slip)) and listed.level >= least]
+        found = [(level, slip) for slip, level in names().levels(slips).items() if level >= least]
         if found:
             return max(found)[1]
     return ""

@@ -270,7 +270,7 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
         values = [each for graph in graphs for each in self.models.run(graph, inputs)]
         arrays = [array for each in values for array in (each.tags, each.scores.astype(np.float16))]
         made = {name: (kind, array) for (name, kind), array in zip(self._outputs(graphs), arrays, strict=True)}
-        answer = Answer(model_name=request.model_name, model_version="1", id=request.id)
+        answer = Answer(model_name=request.model_name, model_version=request.model_version, id=request.id)
         for output in request.outputs:
             kind, array = made[output.name]
             answer.outputs.add(name=output.name, datatype=kind, shape=array.shape)

@@ -3,11 +3,115 @@
 import re
 from typing import Final
 
+from deid_runtime.detectors.clinical.labs import TEST_WORDS
 from deid_runtime.detectors.clinical.rows import FIGURES, ORIGINS, ClinicalRow
 
 _ALL: Final = FIGURES | ORIGINS
 
+#: A procedure code: five figures of CPT with or without its modifier, or a letter and four figures of HCPCS.
+_PROCEDURE: Final = r"(?:\d{5}|\d{4}[FTU]|[ACDEGHJ-MP-V]\d{4})(?:-(?:\d\d|[A-Z][A-Z0-9]))?(?![\w.]|-\d)"
+_DIAGNOSIS: Final = r"(?:[A-TV-Z]\d[\dA-Z](?:\.[\dA-Z]{1,4})?)(?![\w.]|-\d)"
+_TIMES: Final = r"(?:[ ]?x[ ]?\d{1,2}(?!\d))?"
+_TEST_BEHIND: Final = re.compile(r"[ ]\(?([A-Za-z]{2,20})")
+#: Before a number that belongs to somebody or something.
+_NUMBERED: Final = re.compile(r"(?i)(?:#|\b(?:id|ids|no|number|lot|lic|mrn))[ .:]{0,2}$")
+_NEXT: Final = r"(?:[ ]?[,;/&+][ ]?|[ ](?:and|or|with|plus|vs)[ ])"
+
 ROWS: Final = (
+    ClinicalRow(
+        name="code-billed",
+        kind="code",
+        # "Billing: 66984-LT, H25.12", "Panel 80053, 85025, dx R53.83", "coded 47562"
+        pattern=re.compile(
+            r"(?i:bill(?:ed|ing|s)?|cod(?:e|ed|es|ing)|charge[ds]?|panels?|procedures?|dx|diagnos[ei]s|primary|"
+            r"secondary|"
+            r"OPCS|ICPC|registry)(?:[ ](?:codes?|as|is|to|under|for))?[ ]?[:#=]?[ ]"
+            rf"(?P<value>(?:{_PROCEDURE}|{_DIAGNOSIS}){_TIMES}"
+            rf"(?:{_NEXT}(?:(?i:dx|mod(?:ifier)?|code)[ ])?(?:{_PROCEDURE}|{_DIAGNOSIS}|"
+            rf"\d\d(?![\d/.:-])){_TIMES}){{0,9}})"
+        ),
+        words=frozenset(
+            "bill billed billing bills code coded codes coding charge charged charges panel panels procedure "
+            "procedures dx "
+            "diagnosis diagnoses primary secondary opcs icpc registry".split()
+        ),
+        excludes=_ALL,
+        check=lambda match: "." in match["value"] or re.search(r"[A-Z]?\d{4}", match["value"]) is not None,
+    ),
+    ClinicalRow(
+        name="code-grouped",
+        kind="code",
+        # "HCC 85, 18, 22", "DRG 470", "POS 10", "Rev code 0450"
+        pattern=re.compile(
+            r"(?:HCC(?=[ ]\d+,)|DRG|POS|GMLOS|(?i:rev(?:enue)? codes?|mod(?:ifiers?)?|reason code))s?[ :#]{1,2}"
+            r"(?P<value>\d{1,4}(?![\d/:-])(?:(?:,[ ]?|[ ]and[ ]|[ ]vs[ ])\d{2,3}(?![\d/:-])){0,8})"
+        ),
+        words=frozenset("hcc hccs drg drgs pos gmlos rev revenue mod modifier modifiers reason".split()),
+        excludes=_ALL,
+    ),
+    ClinicalRow(
+        name="code-procedures",
+        kind="code",
+        # "99214-25", "20610-RT", "90837 telehealth": a modifier, or what is done with codes
+        pattern=re.compile(
+            r"\d{5}(?:-(?:25|59|76|95|LT|RT|TC|GT)(?![\w-])|(?=[ ](?:billed|coded|charged|telehealth|mod|modifier|"
+            r"AWV|ACP|CPT)\b))"
+            rf"(?:{_NEXT}{_PROCEDURE}{_TIMES}){{0,9}}"
+        ),
+        at_numbers=True,
+        after="- ",
+        excludes=_ALL,
+        check=lambda match: _NUMBERED.search(match.string, max(0, match.start() - 8), match.start()) is None,
+    ),
+    ClinicalRow(
+        name="code-hcpcs",
+        kind="code",
+        # "G0439 AWV", "J3301 x 4", "E0601, A7030"
+        pattern=re.compile(
+            rf"[ACDEGHJ-MP-V]\d{{4}}(?=[ ]?(?:x[ ]?\d|[,;/][ ]?(?:[A-V]\d{{4}}|\d{{5}})(?!\d)|[ ](?:AWV|ACP|"
+            rf"billed|coded|CPT|HCPCS)\b))"
+            rf"{_TIMES}(?:{_NEXT}{_PROCEDURE}{_TIMES}){{0,9}}"
+        ),
+        words=frozenset("acdeghjklmpqrstuv"),
+        excludes=_ALL,
+    ),
+    ClinicalRow(
+        name="code-diagnoses",
+        kind="code",
+        # "I10, E78.5, Z79.4": two codes of diagnoses or more, one of them with its subdivision
+        pattern=re.compile(rf"{_DIAGNOSIS}(?:(?:[ ]?[,;/&+]|[ ]and|->)?[ ]{_DIAGNOSIS}){{1,9}}"),
+        words=frozenset("abcdefghijklmnopqrstvwxyz"),
+        excludes=_ALL,
+        check=lambda match: "." in match[0],
+    ),
+    ClinicalRow(
+        name="code-morphology",
+        kind="code",
+        # "8500/3": the morphology of a tumour
+        pattern=re.compile(r"[89]\d{3}/[01236](?![\d/])"),
+        at_numbers=True,
+        after="/",
+        excludes=_ALL,
+    ),
+    ClinicalRow(
+        name="code-loinc-form",
+        kind="code",
+        # "2160-0 creatinine", "LOINC 2345-7, 2951-2 and 2823-3": figures, a hyphen and the check digit
+        pattern=re.compile(r"\d{3,5}-\d(?!\d)"),
+        at_numbers=True,
+        after="-",
+        excludes=_ALL,
+        check=lambda match: _has_check_digit(match[0]) and _is_of_tests(match),
+    ),
+    ClinicalRow(
+        name="code-snomed-term",
+        kind="code",
+        # "38341003 |hypertensive disorder|"
+        pattern=re.compile(r"\d{6,18}[ ]?(?=\|[A-Za-z][^|\n]{2,60}\|)"),
+        at_numbers=True,
+        after=" |",
+        excludes=_ALL,
+    ),
     ClinicalRow(
         name="code-icd",
         kind="code",
@@ -54,3 +158,20 @@ ROWS: Final = (
         excludes=_ALL,
     ),
 )
+
+
+def _has_check_digit(code: str) -> bool:
+    """Return whether the figure behind the hyphen is the check digit of LOINC (Luhn) of those before it."""
+    number, _, digit = code.partition("-")
+    total = 0
+    for at, figure in enumerate(reversed(number)):
+        value = int(figure) * (2 if at % 2 == 0 else 1)
+        total += value - 9 if value > 9 else value
+    return (10 - total % 10) % 10 == int(digit)
+
+
+def _is_of_tests(match: re.Match[str]) -> bool:
+    """Return whether LOINC stands before the code in its line, or a test behind it."""
+    line = match.string[max(0, match.start() - 80) : match.start()].rpartition("\n")[2]
+    word = _TEST_BEHIND.match(match.string, match.end())
+    return "LOINC" in line.upper() or (word is not None and word[1].lower() in TEST_WORDS)

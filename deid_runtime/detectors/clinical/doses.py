@@ -174,7 +174,8 @@ ROWS: Final = (
         # "Shingrix 2/2", "Hep B 2/3 today", "COVID 3/3", "Prevnar 13", "Pneumovax 23"
         pattern=re.compile(
             r"(?i:[a-z]{2,14}(?:[ -](?:B|A|vaccine|vax|series|injection|inj|dose|shot|infusion|booster|\#)){0,3})[ ]?"
-            r"(?:#|:|dose|\()?[ ]?(?P<value>[1-3][ ]?/[ ]?[23])(?![\d/])"
+            r"(?:series[ ](?:incomplete|complete|started|done)[ ]?\(?|#|:|dose|\()?[ ]?(?P<value>[1-3][ ]?/[ "
+            r"]?[23])(?![\d/])"
         ),
         words=frozenset(_VACCINES),
         check=lambda match: int(match["value"][0]) <= int(match["value"][-1]),

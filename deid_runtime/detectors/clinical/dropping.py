@@ -3,11 +3,13 @@
 Only a span that no strong finder (template, pattern, record) touches can be dropped, and only if
 
 - it lies in a stretch of the grammar that excludes its label, has no cue of identity beside it, and no model is very
-  sure of it; or
+  sure of it, or the stretch is of a kind that no identifier looks like; or
 - it is an age over 120, or an age over 89 without a cue or a sure model; or
 - it is a date of two numbers that no calendar has; or
 - it is a bare figure without a cue beside it, and the models are not sure of it; or
-- every word of it is a clinical term and no name (:mod:`deid_runtime.detectors.clinical.terms`).
+- it is a fraction of the same total as a fraction beside it, which is a count or a score; or
+- every word of it is a clinical term and no name (:mod:`deid_runtime.detectors.clinical.terms`), or the words beside it
+  say that it is a role, a kind of place, a drug, a gene, a trial or a plain word (``generic``, ``named``, ``phrases``).
 
 A name is never dropped for a number beside it. The grammar is tried on the lines around such spans alone: texts
 without them cost nothing.
@@ -19,14 +21,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from deid_runtime.detectors.clinical import codes, people
+from deid_runtime.detectors.clinical.figures import (
+    adjoins_fraction,
+    is_no_day,
+    is_other_number,
+    is_term_alone,
+    is_unsure,
+)
 from deid_runtime.detectors.clinical.forms import AGE_BEHIND
+from deid_runtime.detectors.clinical.generic import is_generic
 from deid_runtime.detectors.clinical.grammar import GRAMMAR
+from deid_runtime.detectors.clinical.named import is_brand, is_gene, is_marker, is_trial
+from deid_runtime.detectors.clinical.phrases import is_phrase
 from deid_runtime.detectors.clinical.plain_words import is_plain
-from deid_runtime.detectors.clinical.rows import FIGURES, ORIGINS, Covered, Stretch
+from deid_runtime.detectors.clinical.rows import FIGURES, NAMES, Covered, Stretch
 from deid_runtime.detectors.clinical.terms import is_term
-from deid_runtime.detectors.patterns.validators import is_day_of_year
-from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, either
+from deid_runtime.detectors.clinical.times import is_relative
+from deid_runtime.detectors.patterns.words import WEEKDAYS, either
 from deid_runtime.labels import HEADS
 from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
 from deid_runtime.lexicon.vocabulary import alternation, kin
@@ -38,21 +49,12 @@ VERY_SURE: Final = 0.98
 #: measurement. In a sixth of the training notes all 117 such ages scored .9 or more, all 9 wrong ones .7 or less.
 SURE_OF_HIGH_AGE: Final = 0.8
 SURE_AMONG_MEASURES: Final = 0.9
+#: Kinds of facts whose form or name says enough to outvote such a model, too: of 158,000 identifiers of the training
+#: notes, offered as if a model were sure of them, seven had their form. On dev and test they took no right span.
+_PLAIN_KINDS: Final = frozenset({"edition", "lab", "code", "gestation", "level", "score", "people"})
 HIGHEST_AGE: Final = 120
 #: Ages over this are rare, and numbers over it common: saturations, rates, pressures.
 COMMON_AGE: Final = 89
-
-_CALENDAR: Final = rf"(?i:[^\d]*\b(?:{either([*MONTHS, *WEEKDAYS, *SEASONS])})\b)"
-#: Least scores at which models alone make a bare figure an identifier, without a cue beside it. In 1,720 training notes
-#: spans of models below them were wrong 180 times and right 20 times (the forms with figures).
-_LEAST_SURE: Final = (
-    ("DATE", re.compile(r"\d{1,2}(?:/\d{1,2}){1,2}"), 0.4),
-    ("DATE", re.compile(r"/?\d{1,2}/?"), 0.5),
-    ("DATE", re.compile(r"(?!(?:19|20)\d\d$)[^A-Z]*\d[^A-Z]*"), 0.3),
-    ("DATE", re.compile(rf"(?!{_CALENDAR})[a-z][^\d]*"), 0.2),  # "on the first evening", "for a time"
-    ("AGE", re.compile(r"\d{1,2}"), 0.25),
-    ("AGE", re.compile(r"[^\W\d_]+(?:[ ,-]{1,2}[^\W\d_]+){0,3}"), 0.6),  # spelled: "slept from nine to five"
-)
 
 _TERM_LABELS: Final = frozenset((*HEADS["name"], *HEADS["location"], *HEADS["organization"]))
 _BEFORE_CHARS: Final = 100
@@ -63,7 +65,8 @@ _AGE_AFTER: Final = re.compile(AGE_BEHIND, re.IGNORECASE)
 _AGE_BEFORE: Final = re.compile(
     r"(?i)(?:\b(?:aged?|ages|born|turned|turning|turns|dob|edad|âge|age/sex|(?:he|she|who|patient|pt|"
     r"i)(?:['’]s|['’]m|[ ](?:is|was|am))|"
-    rf"{alternation(kin('age-before'))}|grand\w{{2,8}}|died|deceased|mr|mrs|ms|miss)\b[^\w\n]{{0,3}}(?:(?:at|of|is|was|now|about|age|"
+    rf"{alternation(kin('age-before'))}|grand\w{{2,8}}|died|deceased|mr|mrs|ms|miss)\b[^\w\n]{{0,3}}(?:(?:at|of|"
+    rf"is|was|now|about|age|"
     r"aged|in)[ ]){0,2}[(~]?)$"
 )
 #: ``mar`` alone begins words of medicine, too.
@@ -94,14 +97,17 @@ _ID_BEFORE: Final = re.compile(
 )
 #: Figures as values have them; an identifier has letters, hyphens or more of them.
 _PLAIN: Final = re.compile(r"\d{1,4}(?:[.,]\d{1,4})?(?:/\d{1,4}(?:\.\d{1,2})?){0,4}")
-_MANY: Final = re.compile(r"\d{1,3}(?:/\d{1,3}){3,6}")
 _SHORT_DATE: Final = re.compile(r"(?:19|20)\d\d|\d{1,2}/\d{1,2}")
 _WORDS: Final = re.compile(r"[^\W\d_]+")
-#: Words that a row for peoples and languages hangs on or begins with, and what codes stand behind.
-_PEOPLES: Final = frozenset(word for row in people.ROWS for word in row.words) | frozenset(
-    word for row in codes.ROWS for word in row.words if len(word) > 1
+#: Words at which rows for names are tried: peoples, languages, scores, bodies, what codes stand behind.
+_NAMED_WORDS: Final = frozenset(
+    word for row in GRAMMAR.rows if not NAMES.isdisjoint(row.excludes) for word in row.words if len(word) > 1
 )
 _PAIR: Final = re.compile(r"(\d{1,2})/(\d{1,2})")
+_PAIRS: Final = re.compile(r"(?<![\d/.])(\d{1,2})/(\d{1,2})(?![\d/])")
+_CLAUSE_CHARS: Final = 48
+_LEAST_TOTAL: Final = 4
+_CLAUSE_END: Final = re.compile(r"[.!?][ ]|[ ]{3}|\||\b(?i:on|to|until|since|seen|stop|due)[ ]$|^[ ]?[-–]")
 
 
 def without_clinical(text: str, spans: Sequence[Span]) -> list[Span]:
@@ -142,7 +148,7 @@ def _is_doubtful(span: Span) -> bool:
     return (
         _goes_by_form(span)
         and span.end - span.start <= _LONGEST
-        and (span.label in FIGURES or span.label in ORIGINS or span.label in _TERM_LABELS)
+        and (span.label in FIGURES or span.label in NAMES or span.label in _TERM_LABELS)
     )
 
 
@@ -162,9 +168,10 @@ class _Judge:
         for start, end in _windows(text, asked):
             found.update(GRAMMAR.find(text, start, end))
         self._names = covered(
-            span
-            for span in (*spans, *others)
-            if span.label in _TERM_LABELS and not is_term(text, span) and not is_plain(text, span)
+            span for span in (*spans, *others) if span.label in _TERM_LABELS and not _is_no_name(text, span)
+        )
+        self._dates = covered(
+            span for span in (*spans, *others) if span.label == "DATE" and not is_relative(text[span.start : span.end])
         )
         self._by_label: dict[str, Covered] = {}
         self._found = found
@@ -173,8 +180,8 @@ class _Judge:
     def _may_be_fact(self, span: Span) -> bool:
         """Say whether it is worth trying the grammar around ``span``."""
         value = self._text[span.start : span.end]
-        if span.label in ORIGINS:
-            return span.label == "COUNTRY" or any(word.lower() in _PEOPLES for word in _WORDS.findall(value))
+        if span.label in NAMES:
+            return span.label == "COUNTRY" or any(word.lower() in _NAMED_WORDS for word in _WORDS.findall(value))
         if span.label == "AGE":
             return _may_be_value(self._text, span) and _AGE_AFTER.match(self._text, span.end) is None
         return span.label in FIGURES and _may_be_value(self._text, span)
@@ -182,32 +189,45 @@ class _Judge:
     def drops(self, span: Span) -> bool:
         """Say whether ``span`` is no identifier."""
         text = self._text
-        if span.label in _TERM_LABELS and (is_term(text, span) or is_plain(text, span)):
+        if span.label in _TERM_LABELS and _is_no_name(text, span):
             return not self._is_beside_name(span)
-        if span.label == "AGE" and self._is_no_age(span):
+        if is_marker(text, span):
             return True
-        if span.label == "DATE" and "pattern" not in span.sources and _is_no_day(text[span.start : span.end]):
+        if span.label == "AGE" and (self._is_no_age(span) or is_other_number(text, span)):
             return True
-        if _is_unsure(text, span) and not self._has_cue(span):
+        if span.label == "DATE" and "pattern" not in span.sources:
+            value = text[span.start : span.end]
+            if (
+                is_no_day(value)
+                or adjoins_fraction(text, span)
+                or is_term_alone(text, span)
+                or (is_relative(value) and not _touches(self._dates, _widened(span)))
+            ):
+                return True
+        if is_unsure(text, span) and not self._has_cue(span):
             return True
         start, end = _trimmed(text, span)
         if span.label in FIGURES and not _may_be_value(text, span):
             return False
         if span.label in FIGURES and span.label not in ("AGE", "DATE") and not _PLAIN.fullmatch(text, start, end):
             return self._is_code(span.label, start, end)
-        if span.score >= VERY_SURE and any(source.startswith("model:") for source in span.sources):
-            return False
+        is_very_sure = span.score >= VERY_SURE and any(source.startswith("model:") for source in span.sources)
         if any(
-            each.sure and each.start <= start and end <= each.end and span.label in each.excludes for each in self._sure
+            each.start <= start
+            and end <= each.end
+            and span.label in each.excludes
+            and not (is_very_sure and each.kind not in _PLAIN_KINDS)
+            for each in self._sure
         ):
             return True
-        is_fact = self._covered(span.label).holds(start, end)
+        if is_very_sure and not self._plainly_covered(span.label).holds(start, end):
+            return False
+        is_fact = self._covered(span.label).holds(start, end) or (span.label == "DATE" and self._is_like_fraction(span))
         return is_fact and not self._has_cue(span)
 
     def _is_beside_name(self, span: Span) -> bool:
         """Say whether a name touches ``span`` or stands one blank or hyphen away: both are parts of one."""
-        beside = replace(span, start=max(0, span.start - 2), end=span.end + 2)
-        return _touches(self._names, beside)
+        return _touches(self._names, _widened(span))
 
     def _is_code(self, label: str, start: int, end: int) -> bool:
         return Covered(
@@ -218,6 +238,44 @@ class _Judge:
         if label not in self._by_label:
             self._by_label[label] = Covered(each for each in self._found if label in each.excludes)
         return self._by_label[label]
+
+    def _is_like_fraction(self, span: Span) -> bool:
+        """Return whether a fraction of the same total stands beside: ``21/28 days on and 7/28 off``."""
+        pair = _PAIR.fullmatch(self._text, span.start, span.end)
+        if pair is None:
+            return False
+        start = self._text.rfind("\n", max(0, span.start - _CLAUSE_CHARS), span.start) + 1
+        start = max(start, span.start - _CLAUSE_CHARS, 0)
+        end = self._text.find("\n", span.end, span.end + _CLAUSE_CHARS)
+        end = end if end >= 0 else min(len(self._text), span.end + _CLAUSE_CHARS)
+        for other in _PAIRS.finditer(self._text, start, end):
+            if (
+                int(pair[2]) < _LEAST_TOTAL
+                or other[2] != pair[2]
+                or other[1] == pair[1]
+                or int(other[1]) > int(other[2])
+            ):
+                continue
+            between = self._text[min(span.end, other.end()) : max(span.start, other.start())]
+            if _CLAUSE_END.search(between) is None and (
+                is_no_day(other[0]) or self._fractions().holds(other.start(), other.end())
+            ):
+                return True
+        return False
+
+    def _fractions(self) -> Covered:
+        key = "fractions"
+        if key not in self._by_label:
+            self._by_label[key] = Covered(each for each in self._found if each.kind == "score")
+        return self._by_label[key]
+
+    def _plainly_covered(self, label: str) -> Covered:
+        key = f"{label} plainly"
+        if key not in self._by_label:
+            self._by_label[key] = Covered(
+                each for each in self._found if label in each.excludes and each.kind in _PLAIN_KINDS
+            )
+        return self._by_label[key]
 
     def _has_cue(self, span: Span) -> bool:
         before = self._text[max(0, span.start - 24) : span.start].rpartition("\n")[2]
@@ -241,15 +299,14 @@ class _Judge:
         return span.score < least and not self._has_cue(span)
 
 
-def _is_unsure(text: str, span: Span) -> bool:
-    """Say whether only models found ``span``, a bare figure, and their score is low for one of its form."""
-    if any(not source.startswith("model:") for source in span.sources):
-        return False
-    value = text[span.start : span.end].strip()
-    for label, form, least in _LEAST_SURE:
-        if span.label == label and form.fullmatch(value) is not None:
-            return span.score < least
-    return False
+def _widened(span: Span) -> Span:
+    return replace(span, start=max(0, span.start - 2), end=span.end + 2)
+
+
+def _is_no_name(text: str, span: Span) -> bool:
+    return any(
+        is_no_name(text, span) for is_no_name in (is_term, is_plain, is_generic, is_brand, is_gene, is_trial, is_phrase)
+    )
 
 
 def _windows(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
@@ -286,15 +343,3 @@ def _trimmed(text: str, span: Span) -> tuple[int, int]:
     while end > start + 1 and not text[end - 1].isalnum():
         end -= 1
     return start, end
-
-
-def _is_no_day(value: str) -> bool:
-    """``22/30`` is no day and no month of a year; ``3/95`` may be a month."""
-    if _MANY.fullmatch(value.strip(" /")) is not None:
-        return True  # "8/5/10/28": four numbers
-    pair = _PAIR.fullmatch(value.strip())
-    if pair is None:
-        return False
-    first, second = int(pair[1]), int(pair[2])
-    is_month = 1 <= first <= 12 and len(pair[2]) == 2
-    return not is_month and not is_day_of_year(first, second)

@@ -3,53 +3,46 @@
 import re
 from typing import Final
 
-from deid_runtime.detectors.clinical.forms import anchors, any_of, words_of
-from deid_runtime.detectors.clinical.rows import ClinicalRow
+from deid_runtime.detectors.clinical.forms import anchors, any_of
+from deid_runtime.detectors.clinical.rows import NAMES, ClinicalRow
+from deid_runtime.lexicon.tables import words_for
 
 _YEAR: Final = r"(?:19[6-9]\d|20[0-4]\d)(?!\d|[/.-]\d)"
-_BODIES: Final = words_of(
-    "ACC/AHA,AHA/ACC,ACC,AHA,ACC/AHA/HRS,AHA/ASA,ACCF,HFSA,HRS,SCAI,ESC,ESC/EAS,ESC/ERS,ESH,EAS,ADA,EASD,ADA/EASD,AACE,"
-    "ATS,ATS/ERS,ATS/IDSA,IDSA,IDSA/ATS,SHEA,SCCM,SSC,Surviving Sepsis,CHEST,ACCP,GINA,GOLD,NICE,SIGN,BTS,BTS/SIGN,BSG,"
-    "BHIVA,BASHH,RCOG,RCP,RCPCH,UKMEC,JBDS,Resus Council,ACOG,ASCCP,SMFM,USPSTF,ACIP,CDC,WHO,AAP,AAN,"
-    "AAO,AAOS,AUA,EAU,ACG,"
-    "AGA,ASGE,AASLD,EASL,ACR,ACR/EULAR,EULAR,EULAR/ACR,SLICC,KDIGO,KDOQI,NKF,NCCN,ASCO,ASCO/CAP,CAP,"
-    "ESMO,AJCC,UICC,FIGO,"
-    "ISUP,WHO classification,ELN,ICC,IMWG,Lugano,Cheson,RECIST,iwCLL,ASH,ASTRO,ESTRO,ASRM,Endocrine "
-    "Society,NAMS,NOF,AACAP,"
-    "APA,DSM,Beers,AGS Beers,AGS,STOPP/START,JNC,JNC 7,JNC 8,ATP III,NCEP,Rome,Atlanta,revised Atlanta,Berlin,Tokyo,"
-    "Tokyo guidelines,Bethesda,Paris,Chicago,McDonald,revised McDonald,Rotterdam,Jones,Duke,modified "
-    "Duke,Sydney,Sapporo,"
-    "Fleischner,ACR TI-RADS,PI-RADS,ILAE,IHS,ICHD,ISTH,ASRA,ASA,ASPEN,ESPEN,SAGES,EAST,ATLS,ACLS,PALS,BLS,NRP,ILCOR,"
-    "Baveno,BCLC,Milan,CKD-EPI,ADA Standards,FDA,EMA,NIA-AA,NIAAA,SAMHSA,DHHS,AASM,ICSD,ESPGHAN,"
-    "NASPGHAN,ERS,GLI,NHANES,"
-    "ACMG,CASPAR,Amsel,Sepsis-3,Sepsis-2,PI-RADS,LI-RADS,BI-RADS,TI-RADS,O-RADS,Lung-RADS,Cardiac Risk "
-    "Index,RCRI,Nugent,Ghent,WHO-HAEM5,WHO-HAEM,DSM-5,DSM-IV,ICD-10,ICD-11,qSOFA,CKD-EPI,MDRD,ASIA,"
-    "ISNCSCI,ISHLT,SVS,STS,ESVS,UNOS,OPTN,BOSTON criteria,Movement Disorder Society,MDS,AAD,BAD,AHRQ,AANA,CMS"
-)
+#: Bodies that issue guidelines, and names of classifications.
+_BODIES: Final = words_for("guidelines", "body", "name", "uses")
+_BODY: Final = any_of(_BODIES)
 _NOUN: Final = (
     r"(?:(?i:guidelines?|guidances?|criteria|classifications?|consensus|statement|recommendations?|"
-    r"standards?|editions?|ed\.?|"
-    r"update|revision|definitions?|risk calculator|pooled cohort|equations?|staging|protocol|pathway|algorithm|"
+    r"standards?|editions?|ed\.?|nomenclature|advice|bundle|terminology|targets|definitions?|"
+    r"update|revision|risk calculator|pooled cohort|equations?|staging|protocol|pathway|algorithm|"
     r"position statement|focused update|scheme|schema|schedule|system|report|code|policy|version|"
     r"grading|nomogram|thresholds?|"
     r"formula|reference|norms?|chart)(?![^\W\d_]))"
 )
-_WORDS: Final = r"(?:[ ](?:the[ ])?[A-Za-z][\w/&-]{1,18}){0,4}?"
 _GUIDE_WORDS: Final = (
     "guideline guidelines guidance criteria classification consensus statement recommendation "
     "recommendations standards edition "
-    "ed update revision definition definitions staging protocol equation equations schedule version reference"
+    "ed update revision definition definitions staging protocol equation equations schedule version reference "
+    "nomenclature terminology nomogram bundle"
 ).split()
+#: Between a body and its year: a version, an edition, the subject.
+_BETWEEN: Final = (
+    rf"(?:[ ,(]{{1,2}}(?:\d{{1,2}}(?:st|nd|rd|th)?|v\.?[ ]?\d(?:\.\d)?|I{{1,3}}|IV|{_NOUN}|(?i:for|of|the|by|on|"
+    rf"ed|in|per|"
+    r"adult|staging|grade|system|manual|cancer|score|v|version|heart failure|asthma|hypertension|diabetes|lipid|"
+    r"sepsis|revised|modified|updated|standards of care))){0,4}"
+)
 
 ROWS: Final = (
     ClinicalRow(
         name="year-body",
         kind="edition",
+        sure=True,
         # "2013 ACC/AHA", "the 2021 updated KDIGO guideline"
         pattern=re.compile(
-            rf"(?P<value>(?:19[6-9]\d|20[0-4]\d)(?:[/-](?:\d\d|20\d\d))?)[ ](?:(?i:updated|revised|joint|"
-            rf"international|american|european|"
-            rf"british|new|current|focused|consensus|annual)[ ]){{0,2}}(?:{any_of(_BODIES)}(?![\w])|{_NOUN})"
+            rf"(?P<value>(?:19[6-9]\d|20[0-4]\d)(?:[/-](?:\d\d|20\d\d))?)[ ](?:(?i:updated|revised|modified|joint|"
+            rf"international|american|european|intl|"
+            rf"british|new|current|focused|consensus|annual)[ ]){{0,2}}(?:{_BODY}(?![\w])|{_NOUN})"
         ),
         at_numbers=True,
         after=" /-",
@@ -58,10 +51,11 @@ ROWS: Final = (
     ClinicalRow(
         name="year-noun-behind",
         kind="edition",
+        sure=True,
         # "2019 sepsis bundle guideline": the noun within a few words
         pattern=re.compile(
             r"(?P<value>(?:19[6-9]\d|20[0-4]\d))(?:[ ][A-Za-z][\w/&-]{1,18}){1,3}?[ ](?i:guidelines?|"
-            r"criteria|classification|consensus|recommendations|revision of)(?!\w)"
+            r"criteria|classification|consensus|recommendations|nomenclature|equations?|revision of)(?!\w)"
         ),
         at_numbers=True,
         after=" ",
@@ -70,20 +64,32 @@ ROWS: Final = (
     ClinicalRow(
         name="body-year",
         kind="edition",
-        # "WHO 2016", "AJCC 8th edition 2017", "GOLD guidelines (2023)"
+        sure=True,
+        # "WHO 2016", "AJCC 8th edition 2017", "GOLD guidelines (2023)", "Chicago v4 2020"
         pattern=re.compile(
-            rf"{any_of(_BODIES)}(?![^\W\d_])(?:-\w{{1,4}}){{0,2}}(?:[ ]v\d(?:\.\d)?)?(?:[ ,]{{1,2}}(?:\d{{1,"
-            rf"2}}(?:st|nd|rd|th)|{_NOUN}|(?i:for|of|the|by|on|ed|in|per|adult|"
-            rf"staging|grade|system|manual|cancer|score|v|version|heart failure|asthma|hypertension|diabetes|"
-            rf"lipid|sepsis))){{0,4}}"
+            rf"{_BODY}(?![^\W\d_])(?:-\w{{1,4}}){{0,2}}{_BETWEEN}"
             rf"[ ,]{{0,2}}[(]?(?P<value>{_YEAR}(?:[/-](?:20)?\d\d(?!\d))?)"
         ),
         words=anchors(_BODIES),
         check=lambda match: _is_body(match),
     ),
     ClinicalRow(
+        name="body-of-year",
+        kind="edition",
+        sure=True,
+        # the body itself: "Bethesda 2023 category III", "Amsel (1983)"
+        pattern=re.compile(
+            rf"(?P<body>{_BODY})(?![^\W\d_])(?:-\w{{1,4}}){{0,2}}{_BETWEEN}[ ,]{{0,2}}[(]?(?P<value>{_YEAR})"
+        ),
+        words=anchors(_BODIES),
+        excludes=NAMES,
+        is_whole=True,
+        check=lambda match: _is_body(match),
+    ),
+    ClinicalRow(
         name="noun-year",
         kind="edition",
+        sure=True,
         # "8th edition (2017)", "revised criteria 2010", "guideline, 2021"
         pattern=re.compile(rf"{_NOUN}(?:[ ](?:of|from|for|in))?[ ,]{{0,2}}[(]?(?P<value>{_YEAR})"),
         words=frozenset(_GUIDE_WORDS),
@@ -94,15 +100,21 @@ ROWS: Final = (
 _EVENT_BEFORE: Final = re.compile(r"(?i)\b(?:since|until|till|before|after|from|dx|diagnosed|hx|dated|during)[ ]{1,2}$")
 #: Text behind a classification that is named after a town: "Tokyo 2018 grade II".
 _GRADED_AFTER: Final = re.compile(
-    r"\)?[ ]{0,2}(?i:gr\b|grade|category|cat\b|class|criteria|mild|moderate\w{0,2}|severe|CR\b|PR\b|"
-    r"stage|score|III|II|IV|I\b|guideline|"
-    r"definition|classification|response|points?)"
+    r"\)?[:,]?[ ]{0,2}(?i:gr\b|grade|category|cat\b|class|criteria|mild|moderate\w{0,2}|severe|CR\b|PR\b|"
+    r"stage|score|III|II|IV|I\b|guideline|group|type|definite|probable|possible|positive|negative|met\b|not met|"
+    r"definition|classification|response|points?|pts\b|major|minor|\d/\d|\d[ ](?:major|minor|points?|of\b)|algorithm|"
+    r"[a-z]{3,12}(?:itis|osis|oma|emia|aemia|pathy)\b)"
 )
+#: Text before a classification that is named after a town: "per Rome 2016", "meets Rotterdam 2003".
+_RULED_BEFORE: Final = re.compile(
+    r"(?i)\b(?:per|under|using|meet(?:s|ing)?|met|fulfil\w{0,4}|fits|satisf\w{2,4}|according to|based on|"
+    r"in line with|classif\w{2,4}(?: (?:as|per|by|under))?|reported (?:per|by)|revised|modified|updated|criteria)"
+    r"(?: the)?[ (]{1,2}$"
+)
+_VERSION: Final = re.compile(r"[ ](?:v\.?[ ]?\d|I{1,3}V?|IV)\b")
+_BEFORE_CHARS: Final = 28
 #: Classifications named after towns and people, and societies whose abbreviation has another meaning.
-_AMBIGUOUS: Final = re.compile(
-    r"(?i)(?:Paris|Chicago|Berlin|Tokyo|Atlanta|Rome|Boston|Bethesda|Sydney|Milan|Lugano|Rotterdam|Jones|Duke|"
-    r"GOLD|McDonald|Sapporo|CAP|EAST|ASA|MDS|CMS|BAD|ICC|ASH|CDC|HRS|AGS|SSC|STS)\b"
-)
+_AMBIGUOUS: Final = re.compile(rf"{any_of(words_for('guidelines', 'ambiguous', 'name', 'uses'))}\b")
 #: Capitals that a body needs, because in lower case its name is a verb, place or person.
 _CASED: Final = re.compile(r"[A-Z].*[A-Z]|[A-Z][a-z]{3,}|[A-Z]{2,}")
 
@@ -118,5 +130,10 @@ def _is_body(match: re.Match[str]) -> bool:
     if re.search(_NOUN, match[0]):
         return True
     if _AMBIGUOUS.match(body) is not None:
-        return "/" in body or body in ("GOLD", "CDC") or _GRADED_AFTER.match(match.string, match.end()) is not None
+        return not body.endswith(" in") and (
+            "/" in body
+            or _VERSION.search(body) is not None
+            or _GRADED_AFTER.match(match.string, match.end()) is not None
+            or _RULED_BEFORE.search(match.string, max(0, match.start() - _BEFORE_CHARS), match.start()) is not None
+        )
     return _CASED.match(body) is not None

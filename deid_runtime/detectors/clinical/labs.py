@@ -49,8 +49,10 @@ _LARGE_TESTS: Final = words_of(
     "quant,bHCG,viral load,CD4,IgE,IgG,ANC,ALC,glucose,PTH,iPTH,haptoglobin,IL-6,soluble IL-2,sIL-2R,"
     "myoglobin,prolactin,ammonia,acetaminophen level,APAP level,anti-CCP,tryptase,calprotectin,fecal calprotectin,CPKs,"
     "CKs,LFTs,WBC,nucleated cells,TNC,cell count,PMNs,neutrophils,eos,absolute eos,UPCR,UACR,thyroglobulin,aldosterone,"
-    "chromogranin A,metanephrines,normetanephrine,EBV PCR,CMV PCR,BK virus"
+    "chromogranin A,metanephrines,gluc,vit B12,normetanephrine,EBV PCR,CMV PCR,BK virus"
 )
+#: The first words of the names of tests.
+TEST_WORDS: Final = anchors((*_SMALL_TESTS, *_LARGE_TESTS))
 _QUALIFIER: Final = r"(?:[ ](?i:ratio|level|count|titer|titre|peak|trough|quant|index|today|serum|total|absolute|%))?"
 
 #: A number that may be a year counts only when no further number or colon follows: not ``ferritin 2019: 340``.

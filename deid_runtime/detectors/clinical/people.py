@@ -4,6 +4,7 @@ A demonym alone is kept, because it shows an origin: ``a Dutch tourist``.
 """
 
 import re
+from importlib.resources import files
 from typing import Final
 
 from deid_runtime.detectors.clinical.forms import anchors, any_of, words_of
@@ -80,6 +81,16 @@ _SPOKEN: Final = (
     r"primary|preferred|and English|/English)"
 )
 
+
+def _peoples() -> tuple[str, ...]:
+    """Return the demonyms of all countries, and the languages."""
+    text = (files("deid_runtime") / "data" / "surrogates" / "countries.tsv").read_text(encoding="utf-8")
+    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
+    return tuple(sorted({*_LANGUAGES, *_DEMONYMS, *(row[1] for row in rows if row[1])}))
+
+
+_PEOPLES: Final = _peoples()
+
 ROWS: Final = (
     ClinicalRow(
         name="people-group",
@@ -133,6 +144,30 @@ ROWS: Final = (
             "communicate communicates "
             "communicating".split()
         ),
+        excludes=ORIGINS,
+    ),
+    ClinicalRow(
+        name="ethnicity",
+        kind="origin",
+        # "a Vietnamese man", "of Nigerian descent", "Indian diet": a people. A model that is very sure is believed.
+        pattern=re.compile(
+            rf"(?P<value>{any_of(_PEOPLES)}(?:[ /-](?:American|{any_of(_PEOPLES)}))?)[ -](?:and[ ]\w{{3,14}}[ ])?"
+            r"(?i:(?:man|woman|male|female|lady|gentleman|boy|girl|descent|origin|heritage|ancestry|ethnicity|"
+            r"extraction|parentage|background|herbs?|herbal|foods?|diet|cuisine|cooking|tea|takeaway|mother|father|"
+            r"parents|family|carers?|aide)(?!\w))"
+        ),
+        words=anchors(_PEOPLES),
+        excludes=ORIGINS,
+    ),
+    ClinicalRow(
+        name="ethnicity-label",
+        kind="people",
+        # "Ethnicity: Somali", "Race: White", "Religion: None"
+        pattern=re.compile(
+            rf"(?i:ethnicity|ethnic group|race|religion|faith)[ ]?[:=-][ ]{{0,2}}(?P<value>(?:not "
+            rf")?{any_of((*_PEOPLES, *_GROUPS))})(?!\w)"
+        ),
+        words=frozenset("ethnicity ethnic race religion faith".split()),
         excludes=ORIGINS,
     ),
     ClinicalRow(

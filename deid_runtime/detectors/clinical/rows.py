@@ -20,6 +20,9 @@ FIGURES: Final = frozenset(
 #: The label of countries, and labels that models give to peoples by mistake.
 ORIGINS: Final = frozenset({"COUNTRY", "STATE", "CITY", "LOCATION-OTHER", "ORGANIZATION"})
 
+#: Labels of people, places and facilities: none of them is the name of a score, a people or a classification.
+NAMES: Final = ORIGINS | {"PATIENT", "DOCTOR", "HOSPITAL"}
+
 #: Returns False to reject a match by its context (``match.string`` is the whole text).
 Check = Callable[[re.Match[str]], bool]
 
@@ -28,7 +31,8 @@ Check = Callable[[re.Match[str]], bool]
 class ClinicalRow:
     """One form of a clinical value.
 
-    The stretch is the group ``value`` of ``pattern``, or the whole match if there is no such group. Nothing in it can
+    The stretch is the group ``value`` of ``pattern``, or the whole match if there is no such group or the row
+    ``is_whole``. Nothing in it can
     have a label in ``excludes``. The row is tried at ``words`` (lower case). With ``at_numbers`` it is tried at the
     first digit of a number that is followed by one of the characters ``after`` (``x``: any letter; empty: any
     character). In ``sure`` rows, no word before the value changes its meaning.
@@ -42,6 +46,7 @@ class ClinicalRow:
     after: str = ""
     excludes: frozenset[str] = FIGURES
     sure: bool = False
+    is_whole: bool = False
     check: Check | None = None
 
     def __post_init__(self) -> None:
@@ -112,7 +117,7 @@ def _tried(rows: Iterable[ClinicalRow], text: str, place: int) -> Iterable[Stret
     for row in rows:
         match = row.pattern.match(text, place)
         if match is not None and (row.check is None or row.check(match)):
-            start, end = match.span("value" if "value" in row.pattern.groupindex else 0)
+            start, end = match.span("value" if "value" in row.pattern.groupindex and not row.is_whole else 0)
             if start < end:
                 yield Stretch(start, end, row.kind, row.name, row.excludes, row.sure)
 

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from deid_runtime.detectors.clinical.forms import NOT_AGE, SMALL, anchors, any_of, words_of
-from deid_runtime.detectors.clinical.rows import ClinicalRow
+from deid_runtime.detectors.clinical.rows import FIGURES, NAMES, ClinicalRow
 from deid_runtime.detectors.patterns.fractions import COUNTED, GRADED, is_counted
 from deid_runtime.lexicon.name_cues import follows_title
 
@@ -71,7 +71,8 @@ _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
         words_of(
             "reflex,reflexes,DTR,DTRs,patellar,patellars,achilles,biceps,triceps,brachioradialis,"
             "knee jerks,ankle jerks,pulses,DP,DPs,DP pulses,PT pulses,radial pulses,pedal pulses,"
-            "femoral pulses,dorsalis pedis,CAGE,TOF,train of four,SIRS,CRB-65,Ashworth,modified Ashworth"
+            "femoral pulses,dorsalis pedis,CAGE,TOF,train of four,SIRS,CRB-65,Ashworth,modified Ashworth,"
+            "edema,oedema,pitting edema,pitting oedema,Fuhrman,KL,Kellgren,Centor,CURB"
         ),
     ),
     (
@@ -101,28 +102,49 @@ _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
         words_of(
             "pain,pain score,pain scale,pain level,NRS,VAS,NPRS,FLACC,headache,HA,severity,intensity,"
             "itch,dyspnea,Borg,Aldrete,Alvarado,APGAR,APGARs,Apgar score,Apgar scores,discomfort,"
-            "nausea,fatigue,anxiety,ASPECTS,Gleason,Gleason score,orientation,HEART"
+            "nausea,fatigue,anxiety,ASPECTS,Gleason,Gleason score,orientation,HEART,Silverman,Nottingham "
+            "hip,PADSS,AMTS,"
+            "CRIES,FACES,Wong-Baker,DVPRS,cramping,cramps,pruritus,breathlessness,distress,stress,mood,energy,vertigo,"
+            "dizziness,spasms,tremor,bother,soreness,stiffness,burning,back pain,chest pain,pelvic pain,EDSS,BPP,DAST"
         ),
     ),
-    ((11,), words_of("Ranson,Ranson's")),
+    ((11,), words_of("Ranson,Ranson's,Rockall")),
     ((12,), words_of("4AT,AUDIT-C,AIR score,Mayo,SPPB")),
     ((13,), words_of("Bishop,Bishop score,Bishops,Bishop's,modified Bishop")),
+    ((16,), words_of("FOUR score,SCIM")),
+    ((17,), words_of("Westley,croup,croup score")),
+    ((18,), words_of("CDR,CDR-SB")),
+    ((20,), words_of("Barthel,Lund-Kennedy")),
     ((15,), words_of("GCS,Glasgow,Glasgow coma scale,Glasgow coma score,GDS,Child-Pugh,Child Pugh,CTP")),
-    ((21,), words_of("GAD-7,GAD7,GAD,HADS")),
+    ((21,), words_of("GAD-7,GAD7,GAD,HADS,HADS-A,HADS-D,DASS")),
     ((23,), words_of("Braden,Blatchford,Glasgow-Blatchford")),
-    ((24,), words_of("ESS,Epworth,6 clicks,AM-PAC,AMPAC,DGI,SOFA")),
+    ((24,), words_of("ESS,Epworth,6 clicks,AM-PAC,AMPAC,DGI,SOFA,Lund-Mackay,Lequesne")),
     ((25,), words_of("ACT,C-ACT,SHIM,IIEF")),
     ((27,), words_of("PHQ-9,PHQ9,PHQ")),
-    ((28,), words_of("Tinetti,ISI,POMA")),
-    ((30,), words_of("MMSE,MoCA,SLUMS,Mini-Mental,EPDS,Edinburgh,FGA")),
-    ((35,), words_of("IPSS,AUA,AUASS,AUA symptom score")),
-    ((40,), words_of("CAT,AUDIT,YBOCS,Y-BOCS")),
+    ((28,), words_of("Tinetti,ISI,POMA,AIMS,mini-BEST,mini-BESTest")),
+    ((30,), words_of("MMSE,MoCA,SLUMS,Mini-Mental,EPDS,Edinburgh,FGA,GDS,DLQI")),
+    ((35,), words_of("IPSS,AUA,AUASS,AUA symptom score,I-PSS")),
+    ((40,), words_of("CAT,AUDIT,YBOCS,Y-BOCS,SARA,PSS")),
     ((42,), words_of("NIHSS,NIH stroke scale")),
-    ((48,), words_of("ALSFRS,ALSFRS-R,Oxford hip,Oxford knee")),
+    ((48,), words_of("ALSFRS,ALSFRS-R,Oxford,Oxford hip,Oxford knee,Oxford shoulder")),
+    ((50,), words_of("NDI,ODI,Oswestry")),
+    ((51,), words_of("Rodnan,modified Rodnan,mRSS")),
+    ((60,), words_of("MADRS,YMRS")),
+    ((68, 80), words_of("PCL-5,PCL")),
+    ((75,), words_of("ISS")),
+    ((96,), words_of("WOMAC")),
     ((56,), words_of("Berg,Berg balance,Berg balance scale")),
     ((63,), words_of("BDI,BDI-II")),
     ((66, 67), words_of("Fugl-Meyer,CIWA")),
-    ((100,), words_of("Barthel,Karnofsky,KPS,PPS,ACE-III,Harris hip,ODI,WOMAC,VAS")),
+    ((110,), words_of("SNOT,SNOT-22")),
+    ((126,), words_of("FIM")),
+    (
+        (100,),
+        words_of(
+            "Barthel,Karnofsky,KPS,PPS,ACE-III,ACE-R,Harris,Harris "
+            "hip,Oswestry,ODI,WOMAC,VAS,KOOS,HOOS,ASES,SANE,Constant"
+        ),
+    ),
 )
 _KIND: Final = (
     r"(?:[ ](?i:grade|class|scores?|scale|criteria|index|stage|type|test|sum|total|histologic)){0,2}"
@@ -162,6 +184,7 @@ ROWS: Final = (
         # "Ranson 3/11", "GCS 14/15", "Nottingham grade 2 (6/9)", "pain was 7/10, now 3/10"
         pattern=re.compile(_fractions()),
         words=anchors(name for _, names in _OUT_OF for name in names),
+        excludes=FIGURES | NAMES,
         check=lambda match: _is_name_of_score(match),
     ),
     ClinicalRow(
@@ -200,13 +223,16 @@ ROWS: Final = (
         kind="score",
         # "LN 7/31 with ENE", "cores 3/12", "portal tracts 11/14", "axilla 4/17"
         pattern=re.compile(
-            r"(?:LNs?|SLNs?|(?i:nodes|nodal|axilla|cores|glomeruli|tracts|oocytes|embryos|follicles))"
+            r"(?:LNs?|SLNs?|(?i:nodes|nodal|axilla|cores|ROS|review of systems|glomeruli|tracts|oocytes|embryos|"
+            r"follicles))"
             r"(?:[ ]?:|[ ](?:R|L|left|right|pos|positive|neg|negative|sampled|involved|were|was|dissection|"
             r"incl|of)){0,3}[ ]?"
             r"(?P<value>(?P<a>\d{1,2})[ ]?/[ ]?(?P<b>\d{1,2})(?:[ ]?,[ ](?:R|L|left|right)?[ ]?\d{1,2}/\d{1,"
             r"2}){0,2})(?![\d/])"
         ),
-        words=frozenset("ln lns sln slns nodes nodal axilla cores glomeruli tracts oocytes embryos follicles".split()),
+        words=frozenset(
+            "ros review ln lns sln slns nodes nodal axilla cores glomeruli tracts oocytes embryos follicles".split()
+        ),
         check=is_counted,
     ),
     ClinicalRow(

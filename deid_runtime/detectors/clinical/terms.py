@@ -31,6 +31,9 @@ _SIGNED_AFTER: Final = re.compile(r"[@_/-]|:\w")
 _BEFORE_CHARS: Final = 28
 #: From this score on, a model is trusted that a listed abbreviation is a name, or any term a place or employer.
 SURE_OF_NAME: Final = 0.5
+#: The same for abbreviations of four letters or more, which are rarely initials.
+SURE_OF_LONG: Final = 0.8
+_LONG: Final = 4
 
 
 def is_term(text: str, span: Span) -> bool:
@@ -41,9 +44,16 @@ def is_term(text: str, span: Span) -> bool:
         return False
     if not all(_is_listed(word) for word in words):
         return False
-    if span.score >= SURE_OF_NAME and (span.label not in HEADS["name"] or any(_is_short(word) for word in words)):
+    is_long = all(_is_short(word) and len(word) >= _LONG for word in words)
+    least = SURE_OF_LONG if is_long else SURE_OF_NAME
+    if span.score >= least and (span.label not in HEADS["name"] or any(_is_short(word) for word in words)):
         return False  # an abbreviation may be initials or a hospital; a brand may be its maker or its shop
     return not is_introduced(text, span)
+
+
+def is_term_word(word: str) -> bool:
+    """Return whether ``word`` is a listed clinical term that is no name."""
+    return not word.isupper() and _is_listed(word)
 
 
 def is_introduced(text: str, span: Span) -> bool:

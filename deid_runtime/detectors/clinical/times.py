@@ -10,6 +10,18 @@ _DURATION: Final = r"(?:\d{1,2}(?:[-–]\d{1,2})?/52|(?:[1-9]|1[0-4])/7|(?:[1-9]
 #: Labels excluded by a duration. AGE is not among them, because it may be the age of an infant: "baby, 3/52".
 _NOT_OF_INFANTS: Final = FIGURES - {"AGE"}
 
+#: Words that tell a time without a calendar. Seasons without a year are no dates, either.
+_RELATIVE: Final = frozenset(
+    "spring summer autumn fall winter season seasons yesterday today tonight tomorrow overnight morning afternoon "
+    "evening "
+    "night noon midday midnight bedtime breakfast lunch lunchtime dinner supper last this next past previous following "
+    "coming same early earlier late later mid the a an in of on at since until week weeks month months year years "
+    "day days hour hours minute minutes ago before after prior now then again one two three few several couple".split()
+)
+_WORD: Final = re.compile(r"[^\W\d_]+")
+
+_BIRTH_BEFORE: Final = re.compile(r"(?i)\b(?:since|born|b\.?|dob|in|from)[ ]{1,2}$")
+
 ROWS: Final = (
     ClinicalRow(
         name="duration-weeks",
@@ -21,12 +33,41 @@ ROWS: Final = (
         excludes=_NOT_OF_INFANTS,
     ),
     ClinicalRow(
+        name="gestation-fortieths",
+        kind="gestation",
+        # "31/40", "36/40 uncomplicated", "40/40 + 3": weeks of forty, but "born 4/40"
+        pattern=re.compile(r"(?:[4-9]|[1-3]\d|4[0-4])(?:-\d\d)?/40(?:[ ]?\+[ ]?\d{1,2})?(?![\d/])"),
+        at_numbers=True,
+        after="/-",
+        check=lambda match: _BIRTH_BEFORE.search(match.string, max(0, match.start() - 12), match.start()) is None,
+    ),
+    ClinicalRow(
+        name="duration-hours",
+        kind="relative time",
+        # "every 4/24", "x 18/24": hours as parts of a day
+        pattern=re.compile(
+            r"(?i:for|over|past|last|within|every|max|x|q|sleeps|about|approx|at least|up to)[ ]{1,2}"
+            r"(?P<value>(?:[1-9]|1\d|2[0-4])/24)(?![\d/])"
+        ),
+        words=frozenset("for over past last within every max x q sleeps about approx at up".split()),
+        excludes=_NOT_OF_INFANTS,
+    ),
+    ClinicalRow(
+        name="duration-hours-named",
+        kind="relative time",
+        # "8/24 h"
+        pattern=re.compile(r"(?:[1-9]|1\d|2[0-4])/24[ ]?(?:h|hrs?|hours|hourly)(?!\w)"),
+        at_numbers=True,
+        after="/",
+        excludes=_NOT_OF_INFANTS,
+    ),
+    ClinicalRow(
         name="duration-before",
         kind="relative time",
         # "5/7 of trimethoprim", "6/12 ago", "3/7 hx", "2/12 history"
         pattern=re.compile(
             rf"{_DURATION}[ ]{{1,2}}(?i:of\b(?![ ](?:this|last|next|the|19|20))|hx\b|h/o|history|ago\b|"
-            rf"duration|previously)"
+            rf"duration|previously|beforehand|prior|pre-admission|post[ -]?op|off\b|on\b(?=[ ](?:and|then|/)))"
         ),
         at_numbers=True,
         after="/-–",
@@ -120,3 +161,9 @@ ROWS: Final = (
         words=frozenset({"g"}),
     ),
 )
+
+
+def is_relative(value: str) -> bool:
+    """Return whether ``value`` tells a time without a calendar: ``last winter``, ``the week before``."""
+    words = _WORD.findall(value)
+    return bool(words) and not any(map(str.isdigit, value)) and all(word.lower() in _RELATIVE for word in words)

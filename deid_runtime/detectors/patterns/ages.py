@@ -107,9 +107,13 @@ def _is_life_event(match: re.Match[str]) -> bool:
     start = match.start("value")
     clause = match.string[max(0, start - 60) : start].rpartition("\n")[2]
     words = {word.strip(".,;:()").lower() for word in clause.split()[-9:]}
+    if _WEEKS_AFTER.match(match.string, match.end("value")) is not None:
+        return False
     return not words.isdisjoint(_LIFE_WORDS) and words.isdisjoint(_MEASURE_WORDS)
 
 
+#: Behind a number that counts weeks: "38 and 3 sevenths", "38 and 3/7".
+_WEEKS_AFTER: Final = re.compile(r"[ ](?:and[ ])?\d(?:/7|[ ]sevenths)")
 _LIFE_WORDS: Final = KIN_WORDS | frozenset(
     "died dies death d passed diagnosed dx dx'd onset menarche menopause married widowed divorced quit "
     "stroke mi cancer ca deceased "

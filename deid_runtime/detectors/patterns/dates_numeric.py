@@ -20,7 +20,13 @@ from deid_runtime.lexicon.vocabulary import alternation, credential_keys, street
 _VERSION_BEFORE: Final = re.compile(r"(?i)(?:\bv|ver|version|software|firmware|release|rev)[ .:]{0,2}$")
 
 
+#: Behind three numbers that are measures: "8/11/14 beats".
+_MEASURES_AFTER: Final = re.compile(r"[ ]?(?:beats|cm|mm|mg|mcg|mL|ml|units|inches)\b|[ ]in(?=[ ]*(?:$|[,.;\n]))")
+
+
 def _is_full(match: re.Match[str]) -> bool:
+    if _MEASURES_AFTER.match(match.string, match.end("value")) is not None:
+        return False
     if not is_day_of_year(int(match["a"]), int(match["b"])):
         return False
     if match["sep"] == "." and len(match["y"]) < 4:

@@ -16,21 +16,27 @@ _SIDES: Final = (
 )
 #: A count out of a count: nodes with tumour, biopsies, criteria.
 COUNTED: Final = re.compile(
-    rf"(?P<a>\d{{1,2}})[ ]?/[ ]?(?P<b>\d{{1,2}})(?![\d/])[ ](?:of[ ](?:the[ "
-    rf"])?)?(?i:{_KINDS_OF_NODE}(?:nodes?|LNs?|SLNs?|cores|bottles|criteria|"
+    rf"(?P<a>\d{{1,2}})[ ]?/[ ]?(?P<b>\d{{1,2}})(?![\d/])[ ](?:of[ ](?:(?:the|his|her|their)[ "
+    rf"])?)?(?i:(?-i:(?!per|on|for|with|and|from|the)(?:[a-z][a-z-]{{2,13}}|[A-Z]{{2,5}})[ "
+    rf"]){{0,2}}?{_KINDS_OF_NODE}(?:nodes?|LNs?|SLNs?|cores|bottles|criteria|"
     r"points|slides|joints|tender points|axillary LNs?|glomeruli|embryos|blastocysts|oocytes|eggs|"
     r"follicles|nerves|tracts|fragments|"
     r"passes|foci|samples|swabs|smears|patches|lobes|quadrants|sperm(?:atozoa)?|limbs|muscles|vertebrae|"
     r"biopsies|specimens|"
     r"(?:migraine|headache|treatment|school)[ ](?:days|nights)|sessions|doses given|attempts|trials|"
-    r"objects|words|questions|systems)\b)"
+    r"objects|words|questions|systems|pills|tablets|tabs|caps(?:ules)?|packets|readings|crescents|ports|pts|sheets|"
+    r"items|blocks|beats|episodes|visits|appointments|antibodies|levels|chambers|leaflets|ribs|fingers|toes|digits|"
+    r"biopsy|fields|seconds|meals|feeds|days (?:a|per) week|follicles|genes|markers|exons|loci|stools|cultures|"
+    r"contained)\b)"
 )
 #: A grade of a finding, each with its own maximum as the denominator.
 GRADED: Final = re.compile(
     r"\d{1,2}(?:\.5)?[+\-]?[ ]?/[ ]?(?:10(?![\d/])[ ](?i:(?:\w{3,10}[ ])?(?:pain|severity|intensity|"
     r"headache)|at rest|at worst|at best|"
     r"with (?:movement|activity)|on exertion)\b|"
-    rf"5[+\-]?(?![\d/])[ ](?:(?i:(?:muscle[ ]|motor[ ]|grip[ ])?(?:strength|motor|power))\b|{_SIDES})|"
+    rf"5[+\-]?(?![\d/])[ ](?:(?i:(?:muscle[ ]|motor[ ]|grip[ ])?(?:strength|motor|power))\b|(?:power|strength) "
+    rf"in\b|(?:APB|FDI|ADM|EHL|FHL|TA|FPL|FDP|IP|DF|PF|ECRL|FCU)\b|(?i:deltoids?|biceps|triceps|quads|hamstrings|"
+    rf"iliopsoas|gastrocs?)\b|{_SIDES})|"
     r"6(?![\d/])[ ](?i:(?:harsh|blowing|soft|early|late|mid|holo|crescendo|ejection|high[ -]pitched|"
     r"short|loud)?[ ]?(?:peaking[ ])?"
     r"(?:systolic|diastolic|holosystolic|SEM|HSM|murmur|ejection|pansystolic)\b)|"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from deid_runtime.detectors.clinical.named import names_drug
 from deid_runtime.detectors.people import cues
 from deid_runtime.detectors.people.typos import is_like_a_word
 from deid_runtime.detectors.people.words import Case, Facts, Grade, Word
@@ -147,9 +148,10 @@ class Run:
         return gap == "-" or (gap == " " and behind.facts.case is not Case.LOWER)
 
     def is_thing(self, first: int, last: int) -> bool:
-        """Return whether the name is part of a disease, device, scale, place or firm."""
+        """Return whether the name is part of a disease, device, scale, place or firm, or a brand of a drug."""
         end = self.words[last].end
-        if is_eponym(self.text, self.words[first].start, end):
+        start = self.words[first].start
+        if is_eponym(self.text, start, end) or (first == last and names_drug(self.text, start, end)):
             return True
         if last + 1 >= len(self.words):
             return False

@@ -9,6 +9,7 @@ from deid_export.cli import models as trained
 from deid_export.cli.harvest import harvest
 from deid_export.cli.iterate import iterate, versions
 from deid_export.cli.recipe import recipe
+from deid_export.cli.release import release
 from deid_export.cli.reports import ReportingGroup
 from deid_export.cli.repository import repository
 from deid_export.cli.review import review
@@ -47,6 +48,7 @@ def adapt() -> None:
 
 main.add_command(train)
 main.add_command(recipe)
+main.add_command(release)
 main.add_command(completion_of("deid-export"))
 for command in (corpora.check, corpora.card, corpora.convert, corpora.mark_prose):
     corpus.add_command(command)

@@ -43,7 +43,7 @@ def write_full_repository(manifest: Manifest, out: Path, options: ServingOptions
             folder.mkdir()
             models = _write_graph(out, GraphModels(manifest, options), graph, folder)
         write_config(out, models.all_graphs())
-        write_note_models(out, notes)
+        write_note_models(out, manifest, notes)
 
 
 def _write_graph(out: Path, models: GraphModels, graph: Graph, scratch: Path) -> GraphModels:

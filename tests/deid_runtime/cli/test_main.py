@@ -220,9 +220,9 @@ def test_every_command_and_option_has_help() -> None:
         "evaluate forms", "evaluate tune", "bundle", "bundle make", "bundle verify", "check",
         "completion", "config", "config check", "config show",
         "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "demo", "gateway", "gateway check",
-        "gateway serve", "gateway token", "gateway token new", "jobs", "jobs status", "review",
+        "gateway serve", "gateway token", "gateway token new", "jobs", "jobs status", "probe", "review",
         "review create", "review export", "review open", "key", "key new", "key pair",
-        "key signing-pair", "models", "models sign", "serve", "verify", "version",
+        "key signing-pair", "models", "models sign", "models verify", "serve", "verify", "version",
     }  # fmt: skip
     for name, command in commands():
         assert command.help, name
@@ -244,10 +244,23 @@ def test_every_command_and_option_has_help() -> None:
                 "Server:",
                 "Speed:",
                 "Resuming and progress:",
+                "Watching:",
                 "Other options:",
             ],
         ),
-        ("detect", ["Input:", "Output:", "Finding:", "Server:", "Speed:", "Resuming and progress:", "Other options:"]),
+        (
+            "detect",
+            [
+                "Input:",
+                "Output:",
+                "Finding:",
+                "Server:",
+                "Speed:",
+                "Resuming and progress:",
+                "Watching:",
+                "Other options:",
+            ],
+        ),
         ("evaluate", ["Input:", "Output:", "Other options:", "Commands:"]),
         ("gateway serve", ["Access:", "Servers:", "Network:", "Limits:", "Other options:"]),
         ("serve", ["Service:", "Network:", "Finding:", "Surrogates:", "Speed:", "Other options:"]),

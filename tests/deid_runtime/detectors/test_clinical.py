@@ -12,6 +12,7 @@ from deid_runtime.detectors.clinical import GRAMMAR, find_clinical, without_clin
 from deid_runtime.detectors.clinical.rows import ClinicalRow, Grammar
 from deid_runtime.detectors.clinical.terms import _terms
 from deid_runtime.detectors.patterns import find_patterns
+from deid_runtime.detectors.people import find_people
 from deid_runtime.labels import LABELS
 from deid_runtime.lexicon.name_cues import is_listed_name
 from deid_runtime.spans import Span
@@ -120,10 +121,107 @@ def test_identifiers_beside_clinical_facts_stay(text: str, label: str) -> None:
     assert stays(text, label)
 
 
-@pytest.mark.parametrize("text", ["review in [3/12]", "[3/14] axillary nodes"])
-def test_a_very_sure_model_outvotes_the_grammar(text: str) -> None:
+@pytest.mark.parametrize("text", ["review in [3/12]", "lisinopril [3/12] daily"])
+def test_a_very_sure_model_outvotes_a_form_that_dates_have_too(text: str) -> None:
     assert stays(text, "DATE", score=0.99)
     assert not stays(text, "DATE", score=0.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("[3/14] axillary nodes", "DATE"),
+        ("Amsel ([1983]) 3/4 met", "DATE"),
+        ("per AASLD [2023], HCC surveillance", "DATE"),
+        ("Chicago v4 [2020], EGJOO", "DATE"),
+        ("meets Rotterdam [2003]", "DATE"),
+        ("seen at [31/40], well", "AGE"),
+        ("Billing: [66984-LT], H25.12", "IDNUM"),
+        ("LOINC 2345-7, [2951-2] and 2823-3", "IDNUM"),
+        ("[38341003] |hypertensive disorder|", "IDNUM"),
+        ("[I10, E78.5], Z79.4", "IDNUM"),
+    ],
+)
+def test_no_model_outvotes_a_form_that_only_facts_have(text: str, label: str) -> None:
+    assert not stays(text, label, score=0.999)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("moved to Rotterdam in [2003]", "DATE"),
+        ("Bethesda IV in [2015] at home", "DATE"),
+        ("born [4/40]", "DATE"),
+        ("ID bands [77420] x4", "IDNUM"),
+        ("PT #[11207-24]", "LICENSE"),
+        ("Rx# [77120-4] mirtazapine", "IDNUM"),
+        ("MRN [93938115] | CSN 5", "MEDICALRECORD"),
+        ("son Bill [68], in Iowa", "AGE"),
+        ("dates 2/24, [6/24], 9/24", "DATE"),
+        ("quiz 19/20. Limit 10 lb to [8/20]", "DATE"),
+    ],
+)
+def test_identifiers_of_such_forms_stay(text: str, label: str) -> None:
+    assert stays(text, label)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("21/28 days on and [7/28] off", "DATE"),
+        ("INR 1.4 on [5/5/5]/7.5", "DATE"),
+        ("[last spring] and again in the [fall]", "DATE"),
+        ("restarted [Yaz]", "DATE"),
+        ("held [30] s", "AGE"),
+        ("his [10]-year risk is 12", "AGE"),
+        ("bone age [11]", "AGE"),
+        ("[SGLT2] added", "USERNAME"),
+        ("the [charge nurse] was told", "DOCTOR"),
+        ("seen by the [Fracture Clinic]", "HOSPITAL"),
+        ("lives in a [halfway hostel]", "ORGANIZATION"),
+        ("seen with [OT], PA and SW", "DOCTOR"),
+        ("[Camila] refilled x 12", "PATIENT"),
+        ("switched to [Yasmin] in spring", "PATIENT"),
+        ("[SHANK3] del 22q13", "DOCTOR"),
+        ("[HOPE] trial criteria met", "PATIENT"),
+        ("on [KEYNOTE]-522", "DOCTOR"),
+        ("[Rose] from the chair", "PATIENT"),
+        ("walks with a [cane]", "PATIENT"),
+        ("[Brucella] titre sent", "DOCTOR"),
+        ("[alvarado] 8/10, surgery called", "DOCTOR"),
+        ("Reported per [Bethesda] 2023 category III", "CITY"),
+    ],
+)
+def test_words_around_say_that_it_is_a_fact(text: str, label: str) -> None:
+    assert not stays(text, label)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("[Camila] is better", "PATIENT"),
+        ("started [Ella] on iron", "PATIENT"),
+        ("daughter [Yasmin] refilled it", "PATIENT"),
+        ("[Hope] called", "PATIENT"),
+        ("told [Rose] from records", "DOCTOR"),
+        ("Nurse [Coach] left", "DOCTOR"),
+        ("Riverside [Fracture Clinic]", "HOSPITAL"),
+        ("the [Medical Center]", "HOSPITAL"),
+        ("page [SW] tonight", "DOCTOR"),
+        ("in [fall 2019]", "DATE"),
+        ("seen in [Oct]", "DATE"),
+        ("[8/20]/8/21/19", "DATE"),
+    ],
+)
+def test_without_such_words_a_name_stays(text: str, label: str) -> None:
+    assert stays(text, label)
+
+
+def test_a_brand_beside_words_for_drugs_is_no_person_for_the_rules() -> None:
+    brand, person = find_people(["Camila worked well for cramps", "Camila denies cramps"])
+
+    assert brand == []
+    assert len(person) == 1
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,15 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "maker.pem", write_signing_pair(tmp_path / "maker.pem")
 
 
+def own_models(folder: Path, change: Callable[[Content], None]) -> Path:
+    """Write the packaged models with a changed manifest to ``folder``, as plain files: links cannot be signed."""
+    shutil.copytree(find_models(None), folder, dirs_exist_ok=True)
+    content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    change(content)
+    (folder / "manifest.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "models").mkdir()
@@ -122,7 +131,7 @@ def test_another_tokenizer_is_refused(folder: Path) -> None:
 
 
 def test_signed_models_are_taken_with_the_key_of_the_signer(folder: Path, pair: tuple[Path, Path]) -> None:
-    changed_models(folder, deafened)
+    own_models(folder, deafened)
     private, public = pair
 
     sign_models(folder, private)
@@ -135,7 +144,7 @@ def test_signed_models_are_taken_with_the_key_of_the_signer(folder: Path, pair: 
 
 
 def test_models_that_somebody_else_signed_are_refused(folder: Path, pair: tuple[Path, Path], tmp_path: Path) -> None:
-    changed_models(folder, deafened)
+    own_models(folder, deafened)
     write_signing_pair(tmp_path / "attacker.pem")
     sign_models(folder, tmp_path / "attacker.pem")
 
@@ -144,12 +153,12 @@ def test_models_that_somebody_else_signed_are_refused(folder: Path, pair: tuple[
 
 
 def test_models_that_were_changed_after_signing_are_refused(folder: Path, pair: tuple[Path, Path]) -> None:
-    changed_models(folder, lambda content: None)
+    own_models(folder, lambda content: None)
     private, public = pair
     signature = sign_models(folder, private)
-    manifest = folder / "manifest.json"
+    release = folder / "release.json"
 
-    manifest.write_text(manifest.read_text() + " ")
+    release.write_text(release.read_text() + " ")
     with pytest.raises(ModelError, match="do not use them"):
         read_trusted(folder, key=public)
 
@@ -179,7 +188,7 @@ def test_a_graph_that_was_replaced_after_signing_is_refused(folder: Path, pair: 
 def test_with_a_key_a_copy_of_the_models_of_the_package_needs_a_signature_too(
     folder: Path, pair: tuple[Path, Path]
 ) -> None:
-    changed_models(folder, lambda content: None)
+    own_models(folder, lambda content: None)
 
     with pytest.raises(ModelError, match="signature cannot be read"):
         read_trusted(folder, key=pair[1])
@@ -214,7 +223,7 @@ def seeded(seed: bytes) -> str:
 def test_a_private_key_that_will_not_do_is_refused(
     folder: Path, tmp_path: Path, content: str, mode: int, message: str
 ) -> None:
-    changed_models(folder, lambda content: None)
+    own_models(folder, lambda content: None)
     key = tmp_path / "key.pem"
     key.touch(mode=0o600)
     key.write_text(content)
@@ -222,12 +231,12 @@ def test_a_private_key_that_will_not_do_is_refused(
 
     with pytest.raises(SettingsError, match=message):
         sign_models(folder, key)
-    assert not (folder / "manifest.json.sig").exists()
+    assert not (folder / "release.json.sig").exists()
 
 
 def test_a_random_private_key_written_by_hand_is_taken(folder: Path, tmp_path: Path) -> None:
     """Test that the refused keys are refused for their content, not for their form."""
-    changed_models(folder, lambda content: None)
+    own_models(folder, lambda content: None)
     key = tmp_path / "key.pem"
     key.touch(mode=0o600)
     key.write_text(seeded(os.urandom(32)))
@@ -236,7 +245,7 @@ def test_a_random_private_key_written_by_hand_is_taken(folder: Path, tmp_path: P
 
 
 def test_a_wrong_public_key_is_told_apart(folder: Path, pair: tuple[Path, Path], tmp_path: Path) -> None:
-    changed_models(folder, lambda content: None)
+    own_models(folder, lambda content: None)
     sign_models(folder, pair[0])
     (tmp_path / "none.pub").write_text("age1abc\n")
 
@@ -252,11 +261,11 @@ def test_a_wrong_public_key_is_told_apart(folder: Path, pair: tuple[Path, Path],
 def test_openssl_checks_our_signatures(folder: Path, pair: tuple[Path, Path]) -> None:
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl")
-    changed_models(folder, lambda content: None)
+    own_models(folder, lambda content: None)
     sign_models(folder, pair[0])
-    command = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", str(pair[1]), "-rawin", "-in", "manifest.json"]
+    command = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", str(pair[1]), "-rawin", "-in", "release.json"]
 
-    done = subprocess.run([*command, "-sigfile", "manifest.json.sig"], cwd=folder, check=False, capture_output=True)
+    done = subprocess.run([*command, "-sigfile", "release.json.sig"], cwd=folder, check=False, capture_output=True)
 
     assert done.returncode == 0, done.stderr
 
@@ -266,7 +275,7 @@ def deid(*arguments: object) -> Result:
 
 
 def test_the_commands_make_keys_sign_and_check(folder: Path, tmp_path: Path) -> None:
-    changed_models(folder, outvoted)
+    own_models(folder, outvoted)
     notes = tmp_path / "notes.jsonl"
     notes.write_text(json.dumps({"id": "1", "text": "Seen by Dr. Marcus Oyelaran."}) + "\n")
     run = ("detect", notes, "--models", folder, "--workers", 1, "--quiet", "-o")
@@ -286,7 +295,7 @@ def test_the_commands_make_keys_sign_and_check(folder: Path, tmp_path: Path) -> 
 
 
 def test_the_server_is_not_started_on_models_that_are_not_trusted(folder: Path) -> None:
-    changed_models(folder, deafened)
+    own_models(folder, deafened)
 
     for option in ("--models", "--repository"):
         result = deid("serve", option, folder)
@@ -296,7 +305,7 @@ def test_the_server_is_not_started_on_models_that_are_not_trusted(folder: Path) 
 
 
 def test_workers_do_not_take_models_that_are_not_trusted(folder: Path, tmp_path: Path) -> None:
-    changed_models(folder, deafened)
+    own_models(folder, deafened)
     notes = tmp_path / "notes.jsonl"
     notes.write_text(json.dumps({"id": "1", "text": "Seen by Dr. Marcus Oyelaran."}) + "\n")
 

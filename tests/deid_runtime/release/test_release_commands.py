@@ -77,6 +77,32 @@ def test_what_a_run_without_models_left_is_found(run: Path, tmp_path: Path) -> N
     assert "other models find an identifier" in done.output or "still there" in done.output
 
 
+def test_a_gate_holds_back_what_a_second_look_finds(run: Path, tmp_path: Path) -> None:
+    """Without models a place in plain prose is left; the models of the second look find it."""
+
+    def gated(gate: str) -> tuple[Path, Result]:
+        out = tmp_path / f"{gate}.jsonl"
+        done = deid(
+            "run", run / "notes.jsonl", "-o", out, "--key", run / "key", "--no-models", "--trust-models", "--gate",
+            gate, "--workers", 1, "--quiet", "--bundle", tmp_path / gate, "--signing-key", run / "sign",
+        )  # fmt: skip
+        return out, done
+
+    (open_, all_out), (some, some_out), (strict, strict_out) = gated("none"), gated("fail"), gated("review")
+
+    assert (all_out.exit_code, some_out.exit_code, strict_out.exit_code) == (0, 0, 1), strict_out.output
+    assert open_.read_bytes() == some.read_bytes()
+    assert strict.read_text() == open_.read_text().splitlines(keepends=True)[0]
+    [held] = [json.loads(line) for line in strict.with_name("review.jsonl.quarantine.jsonl").read_text().splitlines()]
+    assert (held["id"], held["stage"]) == ("n2", "gate")
+    assert held["reason"].startswith("REVIEW in the second look: other models find an identifier")
+    manifest = json.loads(strict.with_name("review.jsonl.manifest.json").read_text())
+    assert manifest["options"]["gate"] == "review"
+    assert manifest["pipeline"]["gate"]["models"]["profile"] == "full"
+    assert "held back all in which something was found" in (tmp_path / "review" / "report.html").read_text()
+    assert deid("check", strict, run / "notes.jsonl", "--key", run / "key", "--trust-models", "--gate").exit_code == 0
+
+
 def test_another_key_or_list_is_refused_or_fails(run: Path, tmp_path: Path) -> None:
     deid("key", "new", tmp_path / "other")
     records = tmp_path / "patients.jsonl"

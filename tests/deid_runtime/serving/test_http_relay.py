@@ -10,7 +10,8 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from deid_runtime.serving.http_relay import HttpRelay, RelayLimits
+from deid_runtime.serving.http_port import HttpLimits, HttpPort
+from deid_runtime.serving.http_relay import relay_to
 from deid_runtime.serving.server import Server
 from deid_runtime.serving.server_options import OWN_SOCKET
 from tests.running_server import free_ports
@@ -19,10 +20,10 @@ HEAD = b"POST /v2/models/v0/infer HTTP/1.1\r\nHost: localhost\r\n"
 
 
 @contextmanager
-def relay(triton: Server, limits: RelayLimits) -> Iterator[int]:
+def relay(triton: Server, limits: HttpLimits) -> Iterator[int]:
     """Start another relay to the running server; yield its port."""
     [port] = free_ports(1)
-    with HttpRelay(("127.0.0.1", port), f"/proc/{triton.pid}/cwd/{OWN_SOCKET}", limits):
+    with HttpPort(("127.0.0.1", port), relay_to(f"/proc/{triton.pid}/cwd/{OWN_SOCKET}"), limits):
         yield port
 
 
@@ -61,7 +62,7 @@ def test_a_request_is_answered_as_by_the_server(triton: Server) -> None:
     ],
 )
 def test_a_request_that_is_never_finished_is_given_up(triton: Server, parts: tuple[bytes, ...]) -> None:
-    with relay(triton, RelayLimits(request_s=0.5)) as port:
+    with relay(triton, HttpLimits(request_s=0.5)) as port:
         started = time.monotonic()
         answer = answer_to(port, *parts, pause_s=0.1)
 
@@ -88,7 +89,7 @@ def test_a_request_that_is_never_finished_is_given_up(triton: Server, parts: tup
 def test_what_the_server_cannot_take_is_refused_without_a_word_of_it(
     triton: Server, parts: tuple[bytes, ...], status: int
 ) -> None:
-    with relay(triton, RelayLimits(request_s=5, body_bytes=1_000_000)) as port:
+    with relay(triton, HttpLimits(request_s=5, body_bytes=1_000_000)) as port:
         answer = answer_to(port, *parts)
 
     assert answer.startswith(b"HTTP/1.1 %d " % status)
@@ -97,7 +98,7 @@ def test_what_the_server_cannot_take_is_refused_without_a_word_of_it(
 
 
 def test_connections_are_counted_and_given_back(triton: Server) -> None:
-    with relay(triton, RelayLimits(request_s=3, connections=2)) as port, ExitStack() as stack:
+    with relay(triton, HttpLimits(request_s=3, connections=2)) as port, ExitStack() as stack:
         for _ in range(2):
             held = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
             held.sendall(b"GET")
@@ -113,7 +114,7 @@ def test_connections_are_counted_and_given_back(triton: Server) -> None:
 
 def test_nothing_is_left_when_it_is_closed(triton: Server) -> None:
     before = threading.active_count()
-    with relay(triton, RelayLimits()) as port:
+    with relay(triton, HttpLimits()) as port:
         answer_to(port, b"GET /v2/health/ready HTTP/1.1\r\n\r\n")
 
     assert threading.active_count() <= before

@@ -120,7 +120,7 @@ def parse_config(repository: Path) -> dict[str, str]:
 def test_a_missing_list_of_the_site_is_told(tmp_path: Path) -> None:
     parameters = parameters_of(NoteOptions()) | {"inclusion": "inclusion.txt"}
 
-    with pytest.raises(SettingsError, match=r"inclusion list .*deidentify/1/inclusion.txt"):
+    with pytest.raises(SettingsError, match=r"inclusion list .*deidentify/inclusion.txt"):
         load_note_service(parameters, find_models(None), {})
 
 

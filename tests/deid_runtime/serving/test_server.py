@@ -369,13 +369,15 @@ def test_with_mutual_tls_only_a_client_with_a_certificate_is_served(small_folder
                 client.is_model_ready("v0")
 
 
-def test_the_metric_that_the_cluster_scales_by_is_one_of_the_server(triton: Server) -> None:
-    [name] = re.findall(r"metric: \{name: (\w+)\}", (ROOT / "docker" / "kubernetes.yaml").read_text())
+def test_the_series_that_the_cluster_watches_are_those_of_the_server(triton: Server) -> None:
+    rules = (ROOT / "docker" / "kubernetes" / "common" / "rules.yaml").read_text()
     with urllib.request.urlopen(f"http://{triton.options.metrics}/metrics", timeout=10) as page:
         metrics = page.read().decode()
 
-    assert f"# TYPE {name} gauge" in metrics
-    assert f'{name}{{model="v0"' in metrics
+    named = set(re.findall(r"\bnv_\w+", rules))
+    assert "nv_inference_queue_duration_us" in named
+    assert {name for name in named if f"# TYPE {name} " not in metrics} == set()
+    assert '{model="v0"' in metrics
 
 
 @pytest.mark.parametrize("name", ["gRPC", "HTTP", "metrics"])

@@ -3,6 +3,8 @@ import re
 import pytest
 
 from deid_runtime.surrogates.clinical import clinical_initials
+from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.known_words import is_known_word, ordinary_words
 from tests.deid_runtime.surrogates.marked import surrogates_of
 
 
@@ -261,3 +263,31 @@ def test_no_letters_of_a_facility_read_as_a_clinical_abbreviation():
     }
 
     assert not {letters.lower() for letters in made} & clinical_initials()
+
+
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [
+        ("ORGANIZATION", "Fralvick Gumlorst"),
+        ("HOSPITAL", "St. Zemmbrick Hospital"),
+        ("LOCATION-OTHER", "Zemmbrick Ward"),
+        ("STREET", "14 Fralvick Zemmbrick Rd"),
+        ("CITY", "Port Zemmbrick"),
+    ],
+)
+def test_a_word_of_a_place_in_no_list_becomes_a_word_in_no_list(label, value):
+    def unlisted(name):
+        return [not is_known_word(normal_form(word)) for word in re.findall(r"[^\W\d_]{3,}", name)]
+
+    made = [surrogates_of(f"at <{label}>{value}</{label}>.", patient=f"p{number}")[0] for number in range(8)]
+
+    assert sum(unlisted(each) == unlisted(value) for each in made) >= 6  # letters do not always give a new word
+
+
+def test_an_ordinary_word_becomes_an_ordinary_word():
+    kept, lower = surrogates_of(
+        "<ORGANIZATION>Fralvick Seaways</ORGANIZATION>, the <LOCATION-OTHER>quilting room</LOCATION-OTHER>"
+    )
+
+    assert normal_form(kept.split()[1]) in ordinary_words()
+    assert normal_form(lower.split()[0]) in ordinary_words()

@@ -1,3 +1,5 @@
+import hmac
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +20,12 @@ def test_choices_depend_on_value_and_secret(left, right):
     assert (KEYED.digest("p", left) == KEYED.digest("p", right)) is (left == right)
     assert KEYED.digest("p", left) != Keyed(b"l" * 32).digest("p", left)
     assert KEYED.digest("p", left) != KEYED.digest("q", left)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.binary(min_size=1, max_size=150), st.text(st.characters(codec="utf-8"), max_size=90))
+def test_the_digest_is_that_of_the_standard_library(secret, value):
+    assert Keyed(secret).digest("p", value) == hmac.digest(secret, b"p\0" + value.encode(), "sha256")
 
 
 def test_lone_surrogates_are_hashed_like_any_character():

@@ -13,7 +13,7 @@ def test_the_list_knows_clinical_letters(letters):
     assert letters.lower() in clinical_initials()
 
 
-@pytest.mark.parametrize("letters", ["JS", "K.L.", "tlh", "GB", "NG"])
+@pytest.mark.parametrize("letters", ["JS", "K.L.", "tlh", "GB", "NG", "AL", "KA", "M.O."])
 def test_lone_initials_are_never_clinical(letters):
     for key in KEYS:
         [made] = surrogates_of(f"signed <DOCTOR>{letters}</DOCTOR>", key=key)

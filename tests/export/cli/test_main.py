@@ -31,7 +31,7 @@ def test_every_command_has_help_that_says_what_it_does(words: tuple[str, ...]) -
 
 
 def test_the_first_page_names_the_groups() -> None:
-    assert set(main.commands) == {"corpus", "models", "adapt", "train", "recipe", "completion"}
+    assert set(main.commands) == {"corpus", "models", "adapt", "train", "recipe", "release", "completion"}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from deid_client.server import TritonServer
 from deid_client.settings import Route
-from deid_runtime.models.manifest import find_models, read_manifest
+from deid_runtime.models.manifest import find_models, read_manifest, served_version
 from deid_runtime.models.tagger import load_tagger, width_of
 from deid_runtime.serving.graph_models import ServingOptions
 from deid_runtime.serving.note_models import NoteOptions
@@ -63,10 +63,15 @@ def test_every_folder_is_a_model_that_triton_can_read(tmp_path: Path, backend: s
         config = text_format.Parse(path.read_text(), model_config_pb2.ModelConfig())
         assert config.name == path.relative_to(out).parts[0]
         has_graph = config.platform != "ensemble" and not config.name.startswith("deidentify")
-        assert (out / config.name / "1" / "model.onnx").is_file() == has_graph
-        assert (out / config.name / "1" / "model.py").is_file() == (config.backend == "python")
+        [version] = [each for each in (out / config.name).iterdir() if each.name.isdecimal()]
+        assert (version / "model.onnx").is_file() == has_graph
+        assert (version / "model.py").is_file() == (config.backend == "python")
     assert (out / "v0" / "configs" / "plans.pbtxt").exists() == (backend == "tensorrt")
-    assert read_manifest(out).content == read_manifest(tmp_path / "source").content
+    written, source = read_manifest(out), read_manifest(tmp_path / "source")
+    assert {name: graph.sha256 for name, graph in written.graphs.items()} == {
+        name: graph.sha256 for name, graph in source.graphs.items()
+    }
+    assert all(written.profile_sha256(name) == source.profile_sha256(name) for name in source.profiles)
 
 
 def test_int8_is_not_written_for_tensorrt(tmp_path: Path) -> None:
@@ -98,7 +103,9 @@ def test_the_script_asks_for_a_plan_of_every_graph_in_its_shapes(
     calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
     by_model = {Path(call[0].partition("=")[2]).parts[-3]: call for call in calls}
     assert len(calls) == len(by_model) == 7 * len(GRAPHS)
-    assert all(f"--saveEngine={out}/{model}/1/model.plan" in call for model, call in by_model.items())
+    graphs = read_manifest(out).graphs
+    versions = {model: served_version(graphs[model.rpartition("_")[2]].sha256) for model in by_model}
+    assert all(f"--saveEngine={out}/{model}/{versions[model]}/model.plan" in call for model, call in by_model.items())
     assert all([each for each in call if each == "--fp16" or each == "--int8"] == given for call in calls)
     assert "--minShapes=input_ids:1x32,token_type_ids:1x32,attention_mask:1x32" in by_model["v0"]
     assert "--maxShapes=hidden:64x128x384" in by_model["name_v1"]

@@ -17,6 +17,7 @@ from deid_runtime.evaluation.tokens import TOKEN
 from deid_runtime.labels import HEADS
 from deid_runtime.lexicon.name_cues import fold, is_ordinary
 from deid_runtime.pipeline.outcomes import Deidentified
+from deid_runtime.settings import Settings
 from deid_runtime.spans import Span
 
 #: Words of the originals that are looked for in the released text: those of names, and numbers of four digits and more.
@@ -76,6 +77,14 @@ class Looked:
             "verdict": str(self.verdict),
             "reasons": {str(k): n for k, n in self.reasons.items()},
         }
+
+
+def finder_settings(run: Settings) -> Settings:
+    """Return the settings of the second finder of a run: the profile ``full`` of its models, on this machine."""
+    return Settings(
+        models=run.models, models_key=run.models_key, trust_models=run.trust_models, profile="full",
+        engine=run.engine, precision=run.precision, hold_back_unreadable=False,
+    )  # fmt: skip
 
 
 def look_again(original: str, released: Deidentified, found: Sequence[Span]) -> Looked:

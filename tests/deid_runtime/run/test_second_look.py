@@ -3,8 +3,8 @@
 import pytest
 
 from deid_runtime.pipeline.outcomes import Deidentified
-from deid_runtime.release.second_look import Looked, Reason, Verdict, look_again
 from deid_runtime.rewrite import rewrite
+from deid_runtime.run.second_look import Looked, Reason, Verdict, look_again
 from deid_runtime.spans import Span
 
 ORIGINAL = "Seen by Okonkwo, MRN 4471902, for cough. Hope is high."

@@ -1,0 +1,116 @@
+"""Generic people and places: a role, a relative, a kind of place or a service, without a name.
+
+Models take *the charge nurse*, *Day Surgery Unit* or *halfway house* for a person, a hospital or an employer. A span
+is generic when all its words are listed (``data/lexicon/generic_words.tsv``, ``kin.tsv``) and the last word that is
+no preposition names a role or a kind of place. A name beside it makes it a part of that name (*Riverside Wound
+Clinic*, *Nurse Okafor*): then it stays.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from deid_runtime.detectors.clinical.terms import is_introduced
+from deid_runtime.labels import HEADS
+from deid_runtime.lexicon.name_cues import fold
+from deid_runtime.lexicon.tables import table, words_for
+from deid_runtime.spans import Span
+
+_PEOPLE: Final = frozenset(HEADS["name"])
+_PLACES: Final = frozenset((*HEADS["organization"], "LOCATION-OTHER", "CITY"))
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_MOST_WORDS: Final = 6
+#: Last words that, with a specialty before them, are rarely the name of a place; and words that begin such names.
+_UNNAMED: Final = frozenset(
+    "clinic clinics unit units team teams surgery rehab rehabilitation department ward wards".split()
+)
+_COMMON_IN_NAMES: Final = frozenset("community family public health medical hospital center centre young burn".split())
+_LEAST_LETTERS: Final = 4
+_ROLE: Final = re.compile(r"OT|PT|SLP|SW|MSW|LCSW|CM|RT|RD|NP|PA|CNA|PCA|GP|HV|PCP|ST|DN|ANP|CNS")
+_ROLE_BEHIND: Final = re.compile(rf"[ ]?(?:[,/&+]|and\b|or\b)[ ]?(?:and[ ])?(?P<role>{_ROLE.pattern})(?![\w'’-])")
+_ROLE_ACTS: Final = re.compile(
+    r"[ ](?:consult(?:ed)?|eval(?:uation)?|recs|involved|referral|to (?:assess|eval\w{0,6}|arrange))\b"
+)
+_ROLE_BEFORE: Final = re.compile(rf"(?<![\w'’-])(?P<role>{_ROLE.pattern})[ ]?(?:[,/&+]|and|or)[ ]?(?:and[ ])?$")
+#: A capitalised word that adjoins the span, with at most a preposition between: it may be the name of the place.
+_NAME_BEFORE: Final = re.compile(r"([^\W\d_]+(?:['’][^\W\d_]+)?)[ ]{1,2}$")
+_NAME_AFTER: Final = re.compile(r"[ ]{1,2}(?:(?:of|at|for|in)[ ](?:the[ ])?)?([^\W\d_]+)|[ ]?#?\d")
+_BEFORE_CHARS: Final = 24
+
+
+def is_generic(text: str, span: Span) -> bool:
+    """Return whether ``span`` names a role or a kind of place in listed words, and no name stands beside it."""
+    if span.label not in _PEOPLE and span.label not in _PLACES:
+        return False
+    written = _WORD.findall(text, span.start, span.end)
+    if not 0 < len(written) <= _MOST_WORDS or any(char.isdigit() for char in text[span.start : span.end]):
+        return False
+    words = [fold(word) for word in written]
+    heads, rest = (_roles(), _before_role()) if span.label in _PEOPLE else (_kinds(), _before_kind())
+    if _is_role_of_list(text, span):
+        return True
+    if max(map(len, words)) < _LEAST_LETTERS or (len(words) == 1 and not written[0].islower()):
+        return False  # "SW" may be initials, "Coach" a nickname
+    if (
+        words[-1] not in heads
+        or (span.label in _PLACES and not _is_kind_only(written, words))
+        or not all(word in heads or word in rest for word in words)
+    ):
+        return False
+    return not (_adjoins_name(text, span) or is_introduced(text, span))
+
+
+def _is_role_of_list(text: str, span: Span) -> bool:
+    """Return whether ``span`` is an abbreviation of a role in a list of such: ``OT, PA and SW``. Alone it may be "
+    "initials."""
+    value = text[span.start : span.end]
+    if span.label not in _PEOPLE or _ROLE.fullmatch(value) is None:
+        return False
+    if _ROLE_ACTS.match(text, span.end) is not None and not is_introduced(text, span):
+        return True
+    behind = _ROLE_BEHIND.match(text, span.end)
+    before = _ROLE_BEFORE.search(text, max(0, span.start - _BEFORE_CHARS), span.start)
+    return any(other is not None and other["role"] != value for other in (behind, before))
+
+
+def _is_kind_only(written: Sequence[str], words: Sequence[str]) -> bool:
+    """Return whether words for a place can be no name: lower case, or a specialty before *Clinic*, *Unit* or *Team*."""
+    if all(map(str.islower, written)):
+        return True
+    return len(words) > 1 and words[-1] in _UNNAMED and _COMMON_IN_NAMES.isdisjoint(words)
+
+
+def _adjoins_name(text: str, span: Span) -> bool:
+    before = _NAME_BEFORE.search(text, max(0, span.start - _BEFORE_CHARS), span.start)
+    if before is not None and before[1][0].isupper() and not _is_listed(before[1]):
+        return True
+    after = _NAME_AFTER.match(text, span.end)
+    if after is None:
+        return False
+    return after[1] is None or (after[1][0].isupper() and not _is_listed(after[1]))
+
+
+def _is_listed(word: str) -> bool:
+    key = fold(word)
+    return key in _kinds() or key in _before_kind() or key in _roles() or key in _before_role()
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> frozenset[str]:
+    return frozenset(words_for("generic_words", "place"))
+
+
+@lru_cache(maxsize=1)
+def _before_kind() -> frozenset[str]:
+    return frozenset(words_for("generic_words", "before-place"))
+
+
+@lru_cache(maxsize=1)
+def _roles() -> frozenset[str]:
+    return frozenset((*words_for("generic_words", "role"), *(row[0] for row in table("kin", "word", "uses"))))
+
+
+@lru_cache(maxsize=1)
+def _before_role() -> frozenset[str]:
+    return frozenset(words_for("generic_words", "before-role"))
