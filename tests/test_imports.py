@@ -20,6 +20,7 @@ ALLOWED = {
 }
 #: The only other imports: from a module to the given package, only inside a function.
 LAZY = {
+    "deid_runtime.cli.gateway": {"deid_client"},
     "deid_runtime.cli.probe": {"deid_client"},
     "deid_runtime.cli.remote": {"deid_client"},
     "deid_runtime.spark.dataframe": {"deid_client"},
@@ -42,14 +43,14 @@ LADDERS = {
         ("errors",),
         ("labels", "stages"),
         ("spans", "system"),
-        ("settings", "lexicon", "text", "rewrite", "formats"),
+        ("access", "settings", "lexicon", "text", "rewrite", "formats"),
         ("dates", "records", "annotations"),
         ("detectors", "merging", "surrogates", "evaluation"),
         ("models",),
         ("pipeline",),
         ("run",),
         ("release", "resynthesis", "review", "serving"),
-        ("audit",),
+        ("audit", "gateway"),
         ("cli",),
         ("spark",),
         ("__main__",),

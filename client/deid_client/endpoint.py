@@ -20,7 +20,7 @@ from deid_client.routes import Infer
 from deid_client.server_version import old_version
 from deid_client.settings import ServerSettings, is_loopback
 from deid_client.stream import Stream
-from deid_client.tensors import Array, Question
+from deid_client.tensors import Array, Askable
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.system.secret_files import check_secret_file
 from deid_runtime.text.windows import WINDOW_TOKENS
@@ -112,7 +112,7 @@ class Endpoint:
                 raise
             return answer.config
 
-        async def ask(question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
+        async def ask(question: Askable, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
             request = question.request(f"{PROBE_ID}{os.urandom(8).hex()}")
             seconds = max(min(self._settings.call_seconds, until - monotonic()), 0.001)
             try:

@@ -4,19 +4,22 @@
 
     CallError          one call to one endpoint failed; never leaves this package
     ├── StoppingError        the server is shutting down
-    └── BadAnswerError       an answer came, but it does not match the request
-        └── TooLargeError    a message was refused for its size
+    ├── BadAnswerError       an answer came, but it does not match the request
+    │   └── TooLargeError    a message was refused for its size
+    └── HeldBackError        the model for whole notes did not de-identify a note
 """
 
 import asyncio
 import enum
+import re
 from collections.abc import Mapping
 from typing import Final
 
 import grpc
 
 from deid_client.refusals import Refusal
-from deid_runtime.errors import ModelError
+from deid_runtime.errors import DeidError, InputError, ModelError
+from deid_runtime.stages import STAGES
 
 
 class Verdict(enum.Enum):
@@ -86,6 +89,9 @@ _REFUSED: Final[Mapping[grpc.StatusCode, Refusal]] = {
     grpc.StatusCode.NOT_FOUND: "no_model",
 }
 
+#: The model for whole notes names the stage that held a note back.
+_HELD_BACK: Final = re.compile(r"not de-identified, stage ([a-z]+):")
+
 _REMEDIES: Final[Mapping[grpc.StatusCode, str]] = {
     grpc.StatusCode.DEADLINE_EXCEEDED: "; restart it if a process of its models is stopped, or give it "
     "longer if it is only slow (--deadline)",
@@ -125,11 +131,18 @@ class CallError(Exception):
         """Return this failure as the failure of a probe of ``model``."""
         return CallError(self.endpoint, self.code, self.verdict, f" to a probe of model {model}")
 
+    def as_error(self) -> DeidError:
+        """Return the error for the caller of the service."""
+        return ModelError(str(self))
+
     @classmethod
     def of(cls, endpoint: str, error: grpc.aio.AioRpcError) -> "CallError":
         """Return the CallError for an error of gRPC."""
         code = error.code()
         details = error.details() or ""
+        held_back = _HELD_BACK.search(details) if code is grpc.StatusCode.INVALID_ARGUMENT else None
+        if held_back is not None and held_back[1] in STAGES:
+            return HeldBackError(endpoint, held_back[1])
         if code is grpc.StatusCode.INTERNAL and any(word in details for word in _BROKEN):
             return cls(endpoint, code, Verdict.TRANSIENT)
         if code is grpc.StatusCode.RESOURCE_EXHAUSTED and _TOO_LARGE in details:
@@ -194,6 +207,24 @@ class TooLargeError(BadAnswerError):
     def refusal(self) -> Refusal:
         """The reason ``too_large``."""
         return "too_large"
+
+
+class HeldBackError(CallError):
+    """A whole note that the server did not de-identify. The reason is not passed on: it is a text of the server."""
+
+    def __init__(self, endpoint: str, stage: str) -> None:
+        super().__init__(endpoint, grpc.StatusCode.INVALID_ARGUMENT, Verdict.FATAL)
+        self.args = (f"{endpoint} held the note back in stage {stage}",)
+        self.stage = stage
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """None: a note that is held back is no refusal."""
+        return None
+
+    def as_error(self) -> DeidError:
+        """Return the error of the note, with its stage."""
+        return InputError(str(self), stage=self.stage)
 
 
 def is_cancelled() -> bool:

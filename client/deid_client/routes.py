@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from deid_client.agreement import Needed
 from deid_client.settings import Route
-from deid_client.tensors import Array, Output, Question, head_scores, outputs_of
+from deid_client.tensors import Array, Askable, Output, Question, head_scores, outputs_of
 from deid_runtime.models.engines import TokenScores
 from deid_runtime.models.manifest import Graph, HeadVersion, served_version
 
@@ -21,7 +21,7 @@ class Infer(Protocol):
     """Asks one question, with retries. Returns the result of ``parse`` on the endpoint's name and the outputs."""
 
     def __call__(
-        self, question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]
+        self, question: Askable, parse: Callable[[str, Mapping[str, Array]], _Answer]
     ) -> Awaitable[_Answer]: ...
 
 

@@ -29,7 +29,7 @@ from deid_client.errors import BadAnswerError, CallError, ServiceDownError, Verd
 from deid_client.metrics import ClientMetrics
 from deid_client.server_version import warning_of
 from deid_client.settings import ServerSettings
-from deid_client.tensors import Array, Question
+from deid_client.tensors import Array, Askable
 from deid_runtime.errors import DeidError, ModelError
 
 _LOG: Final = logging.getLogger(__name__)
@@ -83,6 +83,10 @@ class Service:
                 raise ServiceDownError(f"no server answers after {self._settings.connect_seconds:g} s: {reasons}")
             await self._wait_for_change(until)
 
+    async def probe(self, question: Askable, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
+        """Ask ``question`` as :meth:`infer` does, without waiting for the requests in flight of this client."""
+        return await self._ask(question, parse)
+
     async def _tell_troubles(self, until: float) -> None:
         """Say at once why endpoints cannot be used.
 
@@ -130,10 +134,11 @@ class Service:
             self._has_warned = True
             _LOG.warning("%s", warning_of(endpoint.name, endpoint.old_version))
 
-    async def infer(self, question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
+    async def infer(self, question: Askable, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
         """Ask ``question`` until ``parse`` accepts an answer.
 
-        Raises ModelError when no endpoint answers before the deadline, or after several faulty answers.
+        Raises ModelError when no endpoint answers before the deadline, or after several faulty answers, InputError when
+        the question is a note that is held back.
         """
         self._metrics.queued.inc()
         began = monotonic()
@@ -145,7 +150,7 @@ class Service:
         try:
             with self._metrics.in_flight.track_inprogress():
                 answer = await self._ask(question, parse)
-        except ModelError:
+        except DeidError:
             self._metrics.requests.labels("failed").inc()
             raise
         finally:
@@ -153,7 +158,7 @@ class Service:
         self._metrics.requests.labels("answered").inc()
         return answer
 
-    async def _ask(self, question: Question, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
+    async def _ask(self, question: Askable, parse: Callable[[str, Mapping[str, Array]], _Answer]) -> _Answer:
         began = monotonic()
         until = began + self._settings.batch_seconds
         calls = faults = 0
@@ -178,7 +183,7 @@ class Service:
                 self._is_trial = False
                 return answer
             if failure.verdict is Verdict.FATAL:
-                raise ModelError(str(failure))
+                raise failure.as_error()
             if failure.verdict is Verdict.FAULT:
                 faults += 1
                 if faults >= self._settings.fault_attempts:
@@ -194,7 +199,7 @@ class Service:
     async def _call(
         self,
         endpoint: Endpoint,
-        question: Question,
+        question: Askable,
         parse: Callable[[str, Mapping[str, Array]], _Answer],
         until: float,
     ) -> _Answer:
@@ -215,7 +220,7 @@ class Service:
             if endpoint.streams_opened > streams:
                 self._metrics.reconnects.labels(endpoint.address.endpoint).inc(endpoint.streams_opened - streams)
 
-    def _seconds_for(self, question: Question, endpoint: Endpoint, left: float) -> float:
+    def _seconds_for(self, question: Askable, endpoint: Endpoint, left: float) -> float:
         """Return the deadline of one call in seconds. ``left`` is the seconds left for the question.
 
         A large question gets more time. While another endpoint is ready, half of the time is kept for it.

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,24 @@ class Output:
     name: str
     dtype: str
     shape: tuple[int, ...]
+
+
+class Askable(Protocol):
+    """A request that the service repeats until it has a valid answer, see :class:`Question`."""
+
+    @property
+    def model(self) -> str:
+        """The model that is asked."""
+
+    @property
+    def tokens(self) -> int:
+        """The size of the request, for its deadline."""
+
+    def request(self, request_id: str) -> service_pb2.ModelInferRequest:
+        """Return the message to send."""
+
+    def read(self, endpoint: str, answer: service_pb2.ModelInferResponse, request_id: str) -> dict[str, Array]:
+        """Return the outputs by name. Raises BadAnswerError when they do not match the request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from deid_runtime.cli.corpus import corpus
 from deid_runtime.cli.crosswalk import crosswalk_group
 from deid_runtime.cli.evaluate import evaluate
 from deid_runtime.cli.exits import DEID, MEANINGS, ExitCode, end_interrupted, report, reported
+from deid_runtime.cli.gateway import gateway_group
 from deid_runtime.cli.jobs import jobs_group
 from deid_runtime.cli.keys import key_group
 from deid_runtime.cli.models import models_group
@@ -95,7 +96,7 @@ def version() -> None:
 
 
 main.section("Notes", run, detect, jobs_group, evaluate, verify, check, demo)
-main.section("Service", serve, probe)
+main.section("Service", serve, probe, gateway_group)
 main.section("Keys, models and settings", key_group, crosswalk_group, models_group, config_group)
 main.section("Corpora and releases", corpus, bundle_group, review, audit)
 main.section("This program", completion, version)

@@ -53,9 +53,17 @@ _SETTLED: Final = (
         "--keys",
         type=cli_options.FOLDER,
         help="Folder of key files NAME.key, from `deid key new`. Requests to the model `deidentify` name one of them; "
-        "whoever reaches the server can use them all. Without it `deidentify` refuses every note.",
+        "whoever reaches the server can use them all, unless --access says otherwise. Without it `deidentify` refuses "
+        "every note.",
     ),
     cli_options.allow_shared_key(),
+    click.option(
+        "--access",
+        type=cli_options.FILE,
+        help="Access file, as for `deid gateway serve`: the models for whole notes ask each request for the header "
+        "`authorization: Bearer TOKEN` and give it the keys of its project alone. Models that read windows ask for "
+        "none. Without it, whoever reaches the server can use all keys.",
+    ),
     click.option(
         "--patients",
         type=cli_options.FILE,
@@ -142,6 +150,7 @@ def serve(
     repository: Path | None,
     keys: Path | None,
     allow_shared_key: bool,
+    access: Path | None,
     patients: Path | None,
     host: str,
     grpc_port: int,
@@ -184,9 +193,9 @@ def serve(
         _check_settled(click.get_current_context())
     settings = _settings(**options)
     check_host(host, tls)
-    _check_secrets(keys, tls_key, allow_shared=allow_shared_key)
+    _check_secrets(keys, tls_key, access, allow_shared=allow_shared_key)
     installation = find_installation()
-    environment = _environment(settings, repository, keys, patients, allow_shared_key=allow_shared_key)
+    environment = _environment(settings, repository, keys, patients, access, allow_shared_key=allow_shared_key)
     if otlp_endpoint is not None:
         check_collector(otlp_endpoint)
         environment["DEID_SERVE_OTLP_ENDPOINT"] = otlp_endpoint
@@ -198,6 +207,7 @@ def serve(
             grpc_port=grpc_port,
             metrics_port=None,  # the monitor serves the metrics, also while the server is down
             tls=tls,
+            has_tokens=access is not None,
             environment=environment,
         )
         state = ServerState()
@@ -229,12 +239,19 @@ def _repository(settings: Settings, given: Path | None, instances: int) -> Itera
 
 
 def _environment(
-    settings: Settings, repository: Path | None, keys: Path | None, patients: Path | None, *, allow_shared_key: bool
+    settings: Settings,
+    repository: Path | None,
+    keys: Path | None,
+    patients: Path | None,
+    access: Path | None,
+    *,
+    allow_shared_key: bool,
 ) -> dict[str, str]:
     """Return the environment variables that the model `deidentify` reads; ``repository`` is the one of the user."""
     files = {
         "DEID_SERVE_KEYS": keys,
         "DEID_SERVE_PATIENTS": patients,
+        "DEID_SERVE_ACCESS": access,
         "DEID_SERVE_OFFSETS": settings.offsets,
         # A repository made here has no signature; its models are checked when it is made.
         "DEID_SERVE_MODELS_KEY": settings.models_key if repository else None,
@@ -249,8 +266,9 @@ def _environment(
     }
 
 
-def _check_secrets(keys: Path | None, tls_key: Path | None, *, allow_shared: bool) -> None:
-    """Raise SettingsError for key files that others can read, unless that is allowed."""
+def _check_secrets(keys: Path | None, tls_key: Path | None, access: Path | None, *, allow_shared: bool) -> None:
+    """Raise SettingsError for files of secrets that others can read, unless that is allowed, or that are wrong."""
+    from deid_runtime.access.projects import read_access
     from deid_runtime.serving.keys import check_keys
     from deid_runtime.system.secret_files import check_secret_file
 
@@ -258,6 +276,8 @@ def _check_secrets(keys: Path | None, tls_key: Path | None, *, allow_shared: boo
         check_keys(keys, allow_shared=allow_shared)
     if tls_key is not None:
         check_secret_file(tls_key, tls_key.stat(), allow_shared=allow_shared)
+    if access is not None:
+        read_access(access, allow_shared=allow_shared)
 
 
 def _tls(certificate: Path | None, key: Path | None, client_authority: Path | None) -> "Tls | None":

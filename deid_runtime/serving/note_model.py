@@ -5,6 +5,7 @@ from environment variables of the server. Each of them corresponds to an option 
 
 - ``DEID_SERVE_KEYS``: a folder of key files
 - ``DEID_SERVE_PATIENTS``: a table of patient records
+- ``DEID_SERVE_ACCESS``: the access file, see :mod:`deid_runtime.serving.note_access`
 - ``DEID_SERVE_OFFSETS``: a table of date shifts, days by patient
 - ``DEID_SERVE_MODELS_KEY``: the public key of the models' signature
 - ``DEID_SERVE_OTLP_ENDPOINT``: the OpenTelemetry collector that gets traces
@@ -29,8 +30,17 @@ from deid_runtime.records.patients import read_patients
 from deid_runtime.run.outcomes import span_rows
 from deid_runtime.serving.canary_note import CANARY_NOTE, canary_fault
 from deid_runtime.serving.keys import KeyFolder, check_keys
+from deid_runtime.serving.note_access import ACCESS_VARIABLE, NoteAccess
 from deid_runtime.serving.note_metrics import NoteMetrics
-from deid_runtime.serving.note_models import CANARY, MAX_NAME_BYTES, NOTE_INPUTS, NOTE_OUTPUTS, NOTES, SITE_LISTS
+from deid_runtime.serving.note_models import (
+    CANARY,
+    DETECT,
+    MAX_NAME_BYTES,
+    NOTE_INPUTS,
+    NOTE_OUTPUTS,
+    NOTES,
+    SITE_LISTS,
+)
 from deid_runtime.serving.refusals import RefusedError
 from deid_runtime.serving.triton_requests import check_request, check_version, request_parameters
 from deid_runtime.settings import from_parameters
@@ -65,17 +75,39 @@ class Answer:
 class NoteService:
     """De-identifies notes one by one, each with the key that its request names."""
 
-    def __init__(self, pipeline: Pipeline, keys: KeyFolder, nobodys_key: Surrogates, max_note_bytes: int) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        keys: KeyFolder,
+        nobodys_key: Surrogates,
+        max_note_bytes: int,
+        access: NoteAccess | None = None,
+    ) -> None:
         self._pipeline = pipeline
         self._keys = keys
         self._nobodys_key = nobodys_key
         self._max_note_bytes = max_note_bytes
+        self.access = access or NoteAccess(None)
 
     def deidentify(self, text: bytes, note_id: bytes, patient: bytes, key: bytes) -> Answer:
         """Return the answer to one request. All inputs are UTF-8.
 
         Raises RefusedError for a request that cannot be served, InputError with the stage that failed on the note.
         """
+        self._check_sizes(text, note_id, patient, key)
+        note = Note(_decoded("note_id", note_id), _decoded("text", text), _decoded("patient", patient))
+        return self._answer(note, self._keys.surrogates(_decoded("key", key)))
+
+    def detect(self, text: bytes, note_id: bytes, patient: bytes) -> Answer:
+        """Return the spans of a note without text. Inputs are UTF-8; errors as of :meth:`deidentify`."""
+        self._check_sizes(text, note_id, patient, b"")
+        note = Note(_decoded("note_id", note_id), _decoded("text", text), _decoded("patient", patient))
+        [outcome] = self._pipeline.detect([note])
+        if isinstance(outcome, Quarantined):
+            raise InputError(outcome.reason, stage=outcome.stage)
+        return Answer("", json.dumps(span_rows(outcome.spans)), "", len(note.text), outcome.spans)
+
+    def _check_sizes(self, text: bytes, note_id: bytes, patient: bytes, key: bytes) -> None:
         if len(text) > self._max_note_bytes:
             raise RefusedError(
                 f"the note has {len(text):,} bytes, this server takes {self._max_note_bytes:,}; split it, or have "
@@ -87,8 +119,6 @@ class NoteService:
                 raise RefusedError(
                     f"the {name} has {len(value):,} bytes, at most {MAX_NAME_BYTES:,} are taken", "name_size"
                 )
-        note = Note(_decoded("note_id", note_id), _decoded("text", text), _decoded("patient", patient))
-        return self._answer(note, self._keys.surrogates(_decoded("key", key)))
 
     def canary(self) -> Answer:
         """De-identify the canary note with a random key. Raises InputError when that fails."""
@@ -138,6 +168,8 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
     allow_shared = _is_set(environment, ALLOW_SHARED_KEY_VARIABLE)
     if keys:
         check_keys(Path(keys), allow_shared=allow_shared)
+    access_file = environment.get(ACCESS_VARIABLE)
+    access = NoteAccess(Path(access_file) if access_file else None, allow_shared=allow_shared)
     models_key = environment.get(MODELS_KEY_VARIABLE)
     offsets = environment.get(OFFSETS_VARIABLE)
     settings = from_parameters(
@@ -156,7 +188,7 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
     records = read_patients(Path(patients)) if patients else {}
     pipeline = load_pipeline(settings, key=None, records=records)
     folder = KeyFolder(Path(keys) if keys else None, make, allow_shared=allow_shared)
-    service = NoteService(pipeline, folder, nobodys, int(parameters["max_note_bytes"]))
+    service = NoteService(pipeline, folder, nobodys, int(parameters["max_note_bytes"]), access)
     _check_canary(service)
     return service
 
@@ -227,11 +259,13 @@ class TritonPythonModel:
         is_canary = False
         try:
             check_request(request)
-            is_canary = bool(request_parameters(request).get(CANARY))
+            parameters = request_parameters(request)
+            is_canary = bool(parameters.get(CANARY))
             if is_canary:
                 answer = self._service.canary()
             else:
-                answer = self._deidentify([triton.get_input_tensor_by_name(request, name) for name in NOTE_INPUTS])
+                tensors = [triton.get_input_tensor_by_name(request, name) for name in NOTE_INPUTS]
+                answer = self._asked(parameters, tensors)
         except DeidError as error:
             stage = error.stage if isinstance(error, InputError) else "read"
             if isinstance(error, RefusedError):
@@ -255,10 +289,15 @@ class TritonPythonModel:
             output_tensors=[triton.Tensor(name, strings(values[name])) for name in NOTE_OUTPUTS if name in wanted]
         )
 
-    def _deidentify(self, tensors: Sequence[Any]) -> Answer:
-        """De-identify the note of one request, given its inputs, and count it. Raises InputError."""
+    def _asked(self, parameters: Mapping[str, Any], tensors: Sequence[Any]) -> Answer:
+        """Answer one request, given its inputs, and count its note. Raises InputError."""
         begun = perf_counter()
-        answer = self._service.deidentify(*(bytes(tensor.as_numpy().item()) for tensor in tensors))
+        text, note_id, patient, key = (bytes(tensor.as_numpy().item()) for tensor in tensors)
+        if parameters.get(DETECT):
+            self._service.access.check_detect(parameters)
+            return self._service.detect(text, note_id, patient)  # not counted: nothing is de-identified
+        self._service.access.check_key(parameters, key)
+        answer = self._service.deidentify(text, note_id, patient, key)
         self._metrics.deidentified(answer.chars, answer.found, perf_counter() - begun)
         return answer
 

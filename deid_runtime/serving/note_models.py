@@ -19,6 +19,8 @@ NOTES_STREAM: Final = "deidentify_stream"
 CANARY: Final = "canary"
 #: The request parameters of a canary request: it is served before other requests, see ``DynamicBatching.has_urgent``.
 CANARY_PARAMETERS: Final[dict[str, bool | int]] = {CANARY: True, "priority": 1}
+#: A request parameter: the note is searched and not rewritten. No key is needed; ``text`` and ``pseudonyms`` are empty.
+DETECT: Final = "detect"
 
 #: Most UTF-8 bytes of a note id, a patient id or a key name.
 MAX_NAME_BYTES: Final = 1024

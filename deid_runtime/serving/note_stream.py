@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from deid_runtime.errors import InputError
+from deid_runtime.serving.note_access import AUTHORIZATION
 from deid_runtime.serving.note_models import CANARY, MAX_STREAM_NOTES, NOTE_INPUTS, NOTE_OUTPUTS, NOTES
 from deid_runtime.serving.triton_requests import check_request, check_version, request_parameters
 from deid_runtime.system.process_privacy import keep_private
@@ -29,14 +30,15 @@ class TritonPythonModel:
         for request in requests:
             sender = request.get_response_sender()
             try:
-                notes, is_canary = self._notes(request), request_parameters(request).get(CANARY)
+                notes, parameters = self._notes(request), request_parameters(request)
             except InputError as error:
                 sender.send(self._error(str(error), triton.TritonError.INVALID_ARG))
             else:
+                token = parameters.get(AUTHORIZATION)
                 for note in notes:
                     if sender.is_cancelled():  # the client does not wait for the rest
                         break
-                    sender.send(self._canary() if is_canary else self._answer(note))
+                    sender.send(self._canary() if parameters.get(CANARY) else self._answer(note, token))
             sender.send(flags=triton.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
     def _notes(self, request: Any) -> list[tuple[bytes, ...]]:
@@ -56,13 +58,14 @@ class TritonPythonModel:
         tensors = [self._triton.Tensor(name, np.array([b""], np.object_)) for name in (*NOTE_OUTPUTS, "note_id")]
         return self._triton.InferenceResponse(output_tensors=tensors)
 
-    def _answer(self, note: Sequence[bytes]) -> Any:
+    def _answer(self, note: Sequence[bytes], token: object) -> Any:
         triton = self._triton
         inputs = {name: np.array([value], np.object_) for name, value in zip(NOTE_INPUTS, note, strict=True)}
         response = triton.InferenceRequest(
             model_name=NOTES,
             requested_output_names=list(NOTE_OUTPUTS),
             inputs=[triton.Tensor(name, value) for name, value in inputs.items()],
+            parameters={AUTHORIZATION: token} if isinstance(token, str) else {},
         ).exec()
         if response.has_error():
             return self._error(response.error().message(), response.error().code())

@@ -5,7 +5,9 @@ from typing import Final, Literal, get_args
 from deid_runtime.errors import InputError
 
 #: A closed list: values of a label in the metrics, never text of a request.
-Reason = Literal["no_keys", "key_name", "unknown_key", "note_size", "name_size", "encoding", "request_size"]
+Reason = Literal[
+    "no_keys", "key_name", "unknown_key", "no_access", "note_size", "name_size", "encoding", "request_size"
+]
 REASONS: Final[tuple[Reason, ...]] = get_args(Reason)
 
 

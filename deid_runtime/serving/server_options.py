@@ -21,6 +21,8 @@ _RESTRICTED: Final = "shared-memory,model-repository,trace,logging"
 # the header must be impossible to send: HTTP ends a name at a line feed; gRPC refuses line feeds and capital letters.
 _UNSENDABLE_HEADER: Final = "Nobody\nSends\nThis=Nobody\nSends\nThis"
 
+_TOKEN_HEADER: Final = "(?i)^authorization$"
+
 
 @dataclass(frozen=True, slots=True)
 class Tls:
@@ -44,6 +46,7 @@ class ServerOptions:
     grpc_port: int = 8001
     metrics_port: int | None = 8002  # None: another part of the program serves the metrics
     tls: Tls | None = None
+    has_tokens: bool = False  # the models for whole notes get the header `authorization` of each request
     environment: Mapping[str, str] = field(default_factory=dict)  # additional variables for the models
     ready_s: float = 180.0  # time limit for loading the models
     request_memory_bytes: int = 4 * 2**30  # memory limit for requests; a server that exceeds it is restarted
@@ -128,6 +131,11 @@ def arguments(options: ServerOptions, backends: Path, shared_prefix: str) -> lis
         f"--http-restricted-api={_RESTRICTED}:{_UNSENDABLE_HEADER}",
         f"--grpc-restricted-protocol={_RESTRICTED}:{_UNSENDABLE_HEADER}",
         *(_tls_arguments(options.tls) if options.tls else ()),
+        *(
+            (f"--{each}-header-forward-pattern={_TOKEN_HEADER}" for each in ("grpc", "http"))
+            if options.has_tokens
+            else ()
+        ),
     ]
 
 

@@ -207,11 +207,11 @@ def test_evaluate_without_a_note_that_was_lost_is_an_error(notes: Path, tmp_path
     assert "n1" in result.stderr
 
 
-def commands() -> Iterator[tuple[str, click.Command]]:
-    for name, command in main.commands.items():
-        yield name, command
+def commands(group: click.Group = main, above: str = "") -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        yield f"{above}{name}", command
         if isinstance(command, click.Group):
-            yield from ((f"{name} {sub}", each) for sub, each in command.commands.items())
+            yield from commands(command, f"{above}{name} ")
 
 
 def test_every_command_and_option_has_help() -> None:
@@ -219,8 +219,8 @@ def test_every_command_and_option_has_help() -> None:
         "run", "detect", "evaluate", "audit", "audit bound", "audit parrot", "audit sample", "evaluate agreement",
         "evaluate forms", "evaluate tune", "bundle", "bundle make", "bundle verify", "check",
         "completion", "config", "config check", "config show",
-        "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "demo", "jobs", "jobs status",
-        "probe", "review",
+        "corpus", "corpus resynthesize", "crosswalk", "crosswalk read", "demo", "gateway", "gateway check",
+        "gateway serve", "gateway token", "gateway token new", "jobs", "jobs status", "probe", "review",
         "review create", "review export", "review open", "key", "key new", "key pair",
         "key signing-pair", "models", "models sign", "models verify", "serve", "verify", "version",
     }  # fmt: skip
@@ -262,11 +262,12 @@ def test_every_command_and_option_has_help() -> None:
             ],
         ),
         ("evaluate", ["Input:", "Output:", "Other options:", "Commands:"]),
+        ("gateway serve", ["Access:", "Servers:", "Network:", "Limits:", "Other options:"]),
         ("serve", ["Service:", "Network:", "Finding:", "Surrogates:", "Speed:", "Other options:"]),
     ],
 )
 def test_the_help_shows_options_in_named_sections(command: str, sections: list[str]) -> None:
-    lines = deid(command, "--help").output.splitlines()
+    lines = deid(*command.split(), "--help").output.splitlines()
 
     assert [line for line in lines if line.endswith(":") and not line.startswith(" ")] == sections
 

@@ -1,0 +1,161 @@
+"""What share of the rate of gRPC do batches through the gateway reach?
+
+    python benchmarks/gateway/rate.py --notes notes.jsonl --out benchmarks/results/gateway_rate.json
+
+One server, one gateway. Two clients of this process send the same notes in turn, several rounds in one run, gRPC first
+and the gateway first by turns: unary gRPC calls of ``deidentify``, so many at once (``--at-once``), and JSON batches
+through the gateway, which has the same number under way. Texts must be equal. The rate of a round is notes by
+wall-clock seconds, warm-up left out; the share is the median of the rounds' shares. Beside it stands the processor
+time a note of each way, over server, gateway and client together, which other work on the machine disturbs less.
+"""
+
+import argparse
+import asyncio
+import http.client
+import json
+import statistics
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+import tritonclient.grpc.aio as triton_aio
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from measuring import describe_machine
+
+from tests.deid_runtime.gateway.running_gateway import RunningGateway, gateway
+from tests.deid_runtime.serving.requests import note_inputs
+from tests.running_server import KEY_NAME, processes, started, write_served_folder
+
+_MORE = "notes_per_minute = 100_000_000\nbytes_per_minute = 1_000_000_000_000\nrequests_at_once = 64"
+_CONNECTIONS = 2  # of the gateway's client: one batch is parsed while another is under way
+
+Row = dict[str, str]
+
+
+def main() -> None:
+    """Measure, and write what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--notes", type=Path, required=True)
+    parser.add_argument("--count", type=int, default=400, help="notes of a round")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--batch", type=int, default=50, help="notes of a request to the gateway")
+    parser.add_argument("--at-once", type=int, default=8)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    lines = options.notes.read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines[: options.count]]
+    notes = [{name: str(row[name]) for name in ("id", "text", "patient") if row.get(name)} for row in rows]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "served").mkdir()
+        # The client has _CONNECTIONS batches under way; together they may have as many notes under way as gRPC.
+        each = max(1, options.at_once // _CONNECTIONS)
+        arguments = ("--in-flight", options.at_once, "--notes-at-once", each)
+        with (
+            started(write_served_folder(folder / "served").options()) as server,
+            gateway(folder, server.options.grpc, *arguments, more=_MORE) as front,
+        ):
+            watched = [*processes(server), psutil.Process(front.process.pid), psutil.Process()]
+            result = _measured(server.options.grpc, front, notes, watched, options)
+    text = json.dumps(result, indent=2)
+    print(text)
+    if options.out:
+        options.out.write_text(text + "\n", encoding="utf-8")
+
+
+def _measured(
+    address: str, front: RunningGateway, notes: list[Row], watched: list[psutil.Process], options: Any
+) -> dict[str, Any]:
+    def over_grpc() -> list[str]:
+        return asyncio.run(_over_grpc(address, notes, options.at_once))
+
+    def over_gateway() -> list[str]:
+        return _over_gateway(front, notes, options.batch)
+
+    if over_grpc() != over_gateway():  # the warm-up too
+        sys.exit("the gateway gives other texts than gRPC")
+    rounds = []
+    computed = {"grpc": 0.0, "gateway": 0.0}
+    for number in range(options.rounds):
+        ways = [("grpc", over_grpc), ("gateway", over_gateway)]
+        seconds = {}
+        for name, way in ways if number % 2 == 0 else reversed(ways):
+            begun, before = time.perf_counter(), _computed_s(watched)
+            way()
+            seconds[name] = time.perf_counter() - begun
+            computed[name] += _computed_s(watched) - before
+        rates = {name: round(len(notes) / each, 2) for name, each in seconds.items()}
+        rounds.append({**rates, "share": round(seconds["grpc"] / seconds["gateway"], 4)})
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": describe_machine(),
+        "notes": len(notes),
+        "characters": sum(len(note["text"]) for note in notes),
+        "batch": options.batch,
+        "at_once": options.at_once,
+        "notes_per_second": {name: statistics.median(row[name] for row in rounds) for name in ("grpc", "gateway")},
+        "processor_ms_per_note": {
+            name: round(1000 * each / len(notes) / options.rounds, 2) for name, each in computed.items()
+        },
+        "share": statistics.median(row["share"] for row in rounds),
+        "rounds": rounds,
+    }
+
+
+def _computed_s(watched: list[psutil.Process]) -> float:
+    """Return the processor seconds that the processes have used."""
+    return sum(sum(process.cpu_times()[:2]) for process in watched)
+
+
+async def _over_grpc(address: str, notes: list[Row], at_once: int) -> list[str]:
+    texts = [""] * len(notes)
+    places = iter(range(len(notes)))
+    async with triton_aio.InferenceServerClient(address) as client:
+
+        async def work() -> None:
+            for place in places:
+                note = notes[place]
+                inputs = note_inputs(
+                    text=[note["text"]], note_id=[note["id"]], patient=[note.get("patient", "")], key=[KEY_NAME]
+                )
+                result = await client.infer("deidentify", inputs)
+                texts[place] = result.as_numpy("text").item().decode()
+
+        await asyncio.gather(*(work() for _ in range(at_once)))
+    return texts
+
+
+def _over_gateway(front: RunningGateway, notes: list[Row], batch: int) -> list[str]:
+    batches = [notes[start : start + batch] for start in range(0, len(notes), batch)]
+
+    def send(part: list[list[Row]]) -> list[list[str]]:
+        connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=600)
+        found = []
+        for each in part:
+            connection.request(
+                "POST", "/v1/deidentify", json.dumps({"key": KEY_NAME, "notes": each}),
+                {"content-type": "application/json", "authorization": f"Bearer {front.token}"},
+            )  # fmt: skip
+            response = connection.getresponse()
+            answer = json.loads(response.read())
+            if response.status != 200 or answer["held_back"]:
+                sys.exit(f"the gateway answered {response.status}")
+            found.append([row["text"] for row in answer["notes"]])
+        connection.close()
+        return found
+
+    with ThreadPoolExecutor(_CONNECTIONS) as pool:
+        parts = [*pool.map(send, [batches[first::_CONNECTIONS] for first in range(_CONNECTIONS)])]
+    return [text for place in range(len(batches)) for text in parts[place % _CONNECTIONS][place // _CONNECTIONS]]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Who may use a service: projects with their tokens, certificates, key names and limits."""

@@ -1,0 +1,37 @@
+"""Test that the page of the gateway quotes the committed results, and that these are good."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "how-to" / "gateway.md").read_text(encoding="utf-8")
+
+
+def result(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ROOT / "benchmarks" / "results" / f"gateway_{name}.json").read_text())
+    return found
+
+
+def test_the_page_has_the_times_of_the_load() -> None:
+    rows = re.findall(r"^\| ((?:gateway|gRPC), [^|]+) \| (.+) \|$", PAGE, re.MULTILINE)
+    told = {name: [int(cell.replace(",", "")) for cell in cells.split(" | ")] for name, cells in rows}
+
+    names = ("count", "failures", "p50_ms", "p95_ms", "p99_ms")
+    assert told == {name: [row[each] for each in names] for name, row in result("load")["requests"].items()}
+    assert all(row["failures"] == 0 for row in result("load")["requests"].values())
+
+
+def test_the_page_has_the_rate() -> None:
+    rate = result("rate")
+
+    for figure in (*rate["processor_ms_per_note"].values(), rate["share"]):
+        assert f" {figure:.2f} " in PAGE
+
+
+def test_no_hostile_request_did_harm() -> None:
+    hostile = result("hostile")
+
+    assert hostile["requests"] == 10_000
+    assert (hostile["failures"], hostile["logs_with_marker"], hostile["works_afterwards"]) == ([], [], True)
