@@ -52,5 +52,5 @@ def _sources(named: str, told: Mapping[str, Any]) -> tuple[str, ...]:
     sources = told.get("sources") or []
     # Reports show the sources, so free text in them would be a leak.
     if not isinstance(sources, list) or not all(isinstance(name, str) and _SOURCE.fullmatch(name) for name in sources):
-        raise SourceError(f"{named}: 'sources' must be a list of names of finders, letters and digits with - _ . :")
+        raise SourceError(f"{named}: 'sources' must be a list of names of detectors, letters and digits with - _ . :")
     return tuple(sources)

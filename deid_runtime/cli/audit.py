@@ -44,8 +44,8 @@ audit.add_command(bound)
     default=(5.0,),
     show_default=True,
     metavar="PERCENT",
-    help="Share of the spans to leave as they are, whole values; may be repeated. Below 1 in a small corpus figures "
-    "are luck.",
+    help="Share of the values to leave unchanged; may be repeated. Below 1 % of a small corpus the figures are "
+    "unreliable.",
 )
 @click.option(
     "--attacker",
@@ -53,10 +53,10 @@ audit.add_command(bound)
     multiple=True,
     default=("parrot", "list", "code", "frequency"),
     show_default=True,
-    help="May be repeated. parrot: has the text alone, and marks what looks like an identifier to a person and not to "
-    "a tagger. list: knows our lists, and marks names and places in none of them. code: has our code, and marks those "
-    "that least look like what it makes. frequency: has our code, and marks those that are repeated otherwise. "
-    "insider: knows the surrogates; nobody outside does, so it is no part of the gate.",
+    help="May be repeated. parrot: has only the text, and marks identifiers that a tagger trained on the release does "
+    "not find. list: has our lists, and marks names and places in none of them. code: has our code, and marks those "
+    "that differ most from generated ones. frequency: has our code, and marks those with an unusual repetition. "
+    "insider: knows the surrogates; nobody outside does, so it is not part of the gate.",
 )
 @click.option(
     "--max-gain",
@@ -71,7 +71,7 @@ audit.add_command(bound)
     type=click.IntRange(1, 100),
     default=5,
     show_default=True,
-    help="How often leaks are drawn anew for all but the parrot. More make the intervals narrower, and take longer.",
+    help="Number of times that leaks are drawn, except for parrot. More draws give narrower intervals and take longer.",
 )
 @click.option(
     "--informed",
@@ -100,15 +100,15 @@ audit.add_command(bound)
     type=click.IntRange(min=2),
     default=2,
     show_default=True,
-    help="Parts of the patients; each is attacked by a tagger that learnt from the others. More learn better and take "
-    "longer.",
+    help="Parts of the patients; each is attacked by a tagger trained on the others. More parts train better taggers "
+    "and take longer.",
 )
 @click.option(
     "--iterations",
     type=click.IntRange(min=1),
     default=60,
     show_default=True,
-    help="Of each training. Few make a weak attacker, and a bad release look good.",
+    help="Iterations of each training. With few, the attacker is weak and a bad release looks good.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the leaks, the folds and the intervals.")
 @click.option("--key", type=_FILE, help="Key of the surrogates where leaks are planted. Default: a random one.")
@@ -134,16 +134,16 @@ def parrot(
 ) -> None:
     """Attack de-identified notes with planted leaks, and say whether they may be released (Carrell et al. 2019).
 
-    NOTES are annotated originals, in the formats of `deid corpus resynthesize`. Some values are withheld, the rest is
-    replaced, and attackers try to tell the one from the other. Each is compared with as many marks at random. The
-    command ends with 0 when no attacker does much better (see --max-gain), and with 1 when one does or when the notes
-    are too few to tell.
+    NOTES are annotated originals, in the formats of `deid corpus resynthesize`. Some values stay, the rest is
+    replaced, and attackers try to recognize the values that stayed. Each attacker is compared with the same number of
+    random marks. The exit code is 0 when no attacker is much better (see --max-gain), and 1 when one is, or when there
+    are too few notes to decide.
     """
     if not released and (known or candidates):
-        raise SettingsError("--known and --candidates are of a release; say --released")
+        raise SettingsError("--known and --candidates need --released")
     is_default = click.get_current_context().get_parameter_source("attacker") == ParameterSource.DEFAULT
     if released and not is_default and set(attacker) != {"insider"}:
-        raise SettingsError("--released knows the surrogates, so the insider alone attacks; the others are planted for")
+        raise SettingsError("with --released only the attacker insider is possible; omit --attacker")
     _require_crfsuite()
     if released:
         _search(notes, known, candidates, folds=folds, iterations=iterations, seed=seed, is_json=json)
@@ -224,13 +224,13 @@ def _echo_gate(
     from deid_runtime.audit.report import render, render_gate
 
     if is_json:
-        told = {
+        values = {
             "settings": asdict(settings),
             "verdict": ("pass" if is_passed(judged) else "fail") if judged else None,
             "gate": [each.to_json() for each in judged],
             "attacks": {name: score.to_json() for name, score in rows},
         }
-        click.echo(dumps(told, indent=2))
+        click.echo(dumps(values, indent=2))
         return
     parts = ([render_gate(judged, settings.max_gain)] if judged else []) + ([render(rows)] if rows else [])
     click.echo("\n".join(parts), nl=False)
@@ -242,8 +242,8 @@ def _echo(rows: "Sequence[tuple[str, AttackScore]]", settings: "AttackSettings",
     from deid_runtime.audit.report import render
 
     if is_json:
-        told = {name: score.to_json() for name, score in rows}
+        values = {name: score.to_json() for name, score in rows}
         options = {"folds": settings.folds, "iterations": settings.iterations, "seed": settings.seed}
-        click.echo(dumps({"settings": options, "attacks": told}, indent=2))
+        click.echo(dumps({"settings": options, "attacks": values}, indent=2))
     else:
         click.echo(render(rows), nl=False)

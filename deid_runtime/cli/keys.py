@@ -20,8 +20,8 @@ def key_group() -> None:
 def new_key_file(file: Path) -> None:
     """Write a new random key to FILE, readable by its owner only.
 
-    Keep it as long as further notes of the same patients may come, apart from the output. Without it, later runs give
-    other surrogates; with it, guesses at the originals can be checked.
+    Keep it as long as you may process more notes of the same patients, and store it apart from the output. Without it,
+    later runs give other surrogates. Anyone who has it can test guesses about the originals.
     """
     from deid_runtime.surrogates import write_key
 
@@ -34,8 +34,8 @@ def new_key_file(file: Path) -> None:
 def key_pair(file: Path) -> None:
     """Write a new pair of keys for crosswalks: FILE, private, readable by you alone, and FILE.pub.
 
-    Give FILE.pub to whoever runs `deid run --crosswalk`. FILE stays with the honest broker: without it no crosswalk can
-    be read, and whoever has it and a crosswalk knows all originals. The format is that of age, X25519.
+    Give FILE.pub to the person who runs `deid run --crosswalk`. FILE stays with the honest broker: without it no
+    crosswalk can be read, and anyone who has it and a crosswalk can read all originals. The format is age, X25519.
     """
     from deid_runtime.run.crosswalk import write_key_pair
 
@@ -48,8 +48,8 @@ def key_pair(file: Path) -> None:
 def signing_pair(file: Path) -> None:
     """Write a new pair of keys for signatures of models: FILE, private, readable by you alone, and FILE.pub.
 
-    FILE.pub goes to those who use the models. Whoever has FILE can make models that they take. Ed25519, PEM. Needs the
-    extra [signing].
+    Give FILE.pub to the users of the models. Anyone who has FILE can sign models that they will accept. Ed25519, PEM.
+    Needs the extra [signing].
     """
     from deid_runtime.system.signatures import write_signing_pair
 

@@ -77,16 +77,16 @@ def date_shift(of: str = "") -> Callable[[_Command], _Command]:
         counted(
             "--date-shift",
             365,
-            f"{of}Dates of a patient move by one number of days from -DAYS to DAYS, never 0. A small number is easily "
-            "undone. From the weekdays of 8 to 16 visits a reader can guess the number modulo 7; "
+            f"{of}All dates of a patient move by the same number of days, from -DAYS to DAYS, never 0. A small DAYS is "
+            "easy to guess. From the weekdays of 8 to 16 visits a reader can guess the number modulo 7; "
             "--date-shift-weeks prevents that.",
             metavar="DAYS",
         ),
         flag(
             "--date-shift-weeks",
-            f"{of}Move dates by whole weeks, up to --date-shift: weekdays stay as they are and tell nothing about the "
-            "number. Cost: 104 possible numbers in place of about 620 (for 365 days), and weekday habits stay in the "
-            "text.",
+            f"{of}Move dates by whole weeks, up to --date-shift: weekdays stay unchanged and reveal nothing about "
+            "the number. Cost: 104 possible numbers instead of about 620 (for 365 days), and weekly habits stay in "
+            "the text.",
         ),
     )
 
@@ -102,8 +102,9 @@ def precision() -> Callable[[_Command], _Command]:
         "--precision",
         Precision,
         "float32",
-        "Of what the models do not compute in whole numbers. bfloat16 is faster on processors with units for it (AMX, "
-        "AVX-512 BF16) and refused on others; some scores and a few words differ from those of float32.",
+        "Number format of those parts of the models that are not computed in integers. bfloat16 is faster on "
+        "processors that support it (AMX, AVX-512 BF16) and refused on others; some scores and a few words differ from "
+        "float32.",
     )
 
 
@@ -113,8 +114,8 @@ def window_borders(of: str = "") -> Callable[[_Command], _Command]:
         "--window-borders",
         WindowBorders,
         "packed",
-        f"{of}Where the stretches of text end that the models read at once. blocks: at blank lines too, so that copied "
-        "sections and fixed paragraphs are read once; for notes that repeat each other. Some scores differ.",
+        f"{of}Where a window of text ends. packed: when it is full. blocks: also at blank lines, so that copied "
+        "sections and fixed paragraphs are computed once; for notes that repeat each other. Some scores differ.",
     )
 
 
@@ -125,8 +126,8 @@ def repeated_text() -> Callable[[_Command], _Command]:
         counted(
             "--window-cache",
             64,
-            "Memory in each of --workers, in MiB, for the answers of the models on text that may come again; 0 for "
-            "none. The output is the same for any number. Never written to disk.",
+            "Memory in each worker, in MiB, to keep model answers for text that may occur again; 0 for no cache. "
+            "The output is the same for any number. The cache is never written to disk.",
             least=0,
             metavar="MIB",
         ),
@@ -149,8 +150,8 @@ def recall() -> Callable[[_Command], _Command]:
         "--recall",
         Recall,
         "balanced",
-        "high: take words from lower scores of the models. Finds more, and tags more that identifies no one; the model "
-        "card says how much. --threshold still counts.",
+        "high: use lower thresholds. This finds more identifiers, and more words that identify nobody; the model card "
+        "has the figures. --threshold overrides it.",
     )
 
 
@@ -160,19 +161,20 @@ def models(kind: click.Path = EXISTING) -> Callable[[_Command], _Command]:
         click.option(
             "--models",
             type=kind,
-            help="Folder with other models. Models can be made to find nothing, so it must be signed (--models-key), a "
-            "copy of those of the package, or trusted (--trust-models). Default: those of the package.",
+            help="Folder with other models. Because manipulated models could find nothing, it must be signed "
+            "(--models-key), a copy of the models of the package, or trusted (--trust-models). Default: the models of "
+            "the package.",
         ),
         click.option(
             "--models-key",
             type=FILE,
-            help="Public key (PEM) of those who signed the models with `deid models sign`. Models that were changed "
-            "since, or that others signed, are refused. Needs the extra [signing].",
+            help="Public key (PEM) of the person who signed the models with `deid models sign`. Models that were "
+            "changed later, or signed with another key, are refused. Needs the extra [signing].",
         ),
         flag(
             "--trust-models",
-            "Take the models without a signature. Only for models whose way to this folder you know: bad ones leave "
-            "every name in.",
+            "Use the models without a signature. Only for models whose origin you know: manipulated models leave "
+            "every name in the output.",
         ),
     )
 
@@ -181,9 +183,9 @@ def allow_shared_key() -> Callable[[_Command], _Command]:
     """Return the option ``--allow-shared-key``."""
     return flag(
         "--allow-shared-key",
-        "Take also key files that other users can open or own, which are refused otherwise: for file systems "
-        "without modes, and for keys that a container platform mounts. Whoever can read a key can test guesses at the "
-        "originals.",
+        "Also accept key files that other users can open or own. Without this option they are refused. For file "
+        "systems without modes, and for keys that a container platform mounts. Anyone who can read a key can test "
+        "guesses about the originals.",
     )
 
 
@@ -194,8 +196,9 @@ def threshold(of: str = "") -> Callable[[_Command], _Command]:
         metavar=THRESHOLD_METAVAR,
         callback=_thresholds,
         multiple=True,
-        help=f"{of}How sure a model head must be that a word identifies somebody, 0 to 1; may be repeated. Too high "
-        f"and identifiers stay in, too low and clinical words go. Heads: {', '.join(HEADS)}. Default: as trained.",
+        help=f"{of}Least score, from 0 to 1, with which a model head finds a word; may be repeated. If it is too high, "
+        f"identifiers stay in; if it is too low, clinical words are replaced. Heads: {', '.join(HEADS)}. Default: as "
+        "trained.",
     )
 
 
@@ -205,14 +208,15 @@ def site_lists() -> Callable[[_Command], _Command]:
         click.option(
             "--inclusion",
             type=FILE,
-            help="List of sentences known to hold no identifier, one a line. The models are not asked of what is on "
-            "it: a wrong line leaks in every note that has it. Default: the list of the package.",
+            help="List of sentences known to hold no identifier, one per line. The models do not score these "
+            "sentences: a wrong line is a leak in every note with it. Default: the list of the package.",
         ),
         click.option(
             "--templates",
             type=FILE,
-            help="Templates of sentences with known places for identifiers. A match is final for its sentence: too "
-            "wide a template hides what it does not name. Default: those of the package.",
+            help="Templates of sentences with known places for identifiers. A match is final for its sentence: if the "
+            "template is too general, other identifiers in the sentence are missed. Default: the templates of the "
+            "package.",
         ),
     )
 
@@ -221,8 +225,8 @@ def allow_unreadable_forms() -> Callable[[_Command], _Command]:
     """Return the option ``--allow-unreadable-forms``."""
     return flag(
         "--allow-unreadable-forms",
-        "Also serve notes in a form that hides text from the detectors: invisible characters, HTML, wrongly decoded "
-        "characters, letters with gaps between them and others. NOT SAFE: in such notes up to nine of ten identifiers "
+        "Also process notes in a form that hides text from the detectors, such as invisible characters, HTML, wrongly "
+        "decoded characters, or letters with gaps. NOT SAFE: in such notes up to nine of ten identifiers "
         "are missed. Default: these notes are held back, with the form and the remedy.",
     )
 

@@ -51,7 +51,7 @@ def check_bundle(bundle: Path | None, signing_key: Path | None) -> None:
     if (bundle is None) != (signing_key is None):
         raise SettingsError("a bundle needs a folder and a key to sign it: --bundle and --signing-key")
     if bundle is not None and os.path.lexists(bundle):
-        raise SettingsError(f"{bundle}: exists; a bundle is never written over, choose another name")
+        raise SettingsError(f"{bundle}: exists; a bundle is never overwritten; choose another name")
 
 
 def write_bundle(
@@ -68,7 +68,7 @@ def _run_inputs(command: Any) -> Any:
     """Give a command the options that repeat what a run was given."""
     return cli_options.section(
         "As for the run",
-        click.option("--key", type=cli_options.FILE, help="The key of the run; without it, no repeat."),
+        click.option("--key", type=cli_options.FILE, help="The key of the run. Required to repeat the run."),
         cli_options.allow_shared_key(),
         click.option("--patients", type=cli_options.FILE, help="The patient records of the run."),
         click.option("--offsets", type=cli_options.FILE, help="The table of date shifts of the run."),
@@ -92,16 +92,16 @@ def _run_inputs(command: Any) -> Any:
         type=cli_options.PATH,
         help="New file with the verdict on each note by its original id, without text, which only you may read.",
     ),
-    cli_options.flag("--gate", "End with exit code 1 also when notes need review, not only when some fail."),
+    cli_options.flag("--gate", "Exit with code 1 also when notes need review, not only when notes fail."),
     cli_options.flag("--json", "Print JSON."),
 )
 @reported
 def check(out: Path, inputs: tuple[Path, ...], details: Path | None, gate: bool, json: bool, **options: Any) -> None:
-    """Look at the notes of a run again, with finders that took no part in it, and say PASS, REVIEW or FAIL for each.
+    """Search the output of a run again with a second set of detectors; print PASS, REVIEW or FAIL for each note.
 
-    OUT is the output of `deid run`, IN what it read. The run is repeated with its key and the settings of its manifest;
+    OUT is the output of `deid run`, IN its input. The run is repeated with its key and the settings of its manifest;
     then the models of the profile full, patterns and the patients' records read the de-identified text. FAIL: an
-    identifier is there for sure. REVIEW: other models found something that a person must look at.
+    identifier is certainly there. REVIEW: the models found something that a person must look at.
 
     Exit codes: 0; 1 when notes fail, with --gate also when notes need review; 2 when the run cannot be repeated.
     """
@@ -146,14 +146,14 @@ def make(
 
 @bundle_group.command("verify")
 @cloup.argument("folder", metavar="FOLDER", type=cli_options.FOLDER)
-@click.option("--signer", type=cli_options.FILE, required=True, help="Public key of whoever made the bundle.")
+@click.option("--signer", type=cli_options.FILE, required=True, help="Public key of the person who made the bundle.")
 @click.option("--out", type=cli_options.EXISTING, help="Compare this output too.")
 @click.option("--inputs", type=cli_options.EXISTING, multiple=True, help="Compare these inputs too.")
 @reported
 def verify_(folder: Path, signer: Path, out: Path | None, inputs: tuple[Path, ...]) -> None:
     """Check the signature of a bundle, and that its page, and OUT and the inputs if given, are those of the run.
 
-    Exit codes: 0 when all is as the bundle says, 1 when not, 2 when FOLDER is no bundle.
+    Exit codes: 0 when everything agrees with the bundle, 1 when something differs, 2 when FOLDER is not a bundle.
     """
     from deid_runtime.release.bundle import verify_bundle
 
@@ -162,7 +162,7 @@ def verify_(folder: Path, signer: Path, out: Path | None, inputs: tuple[Path, ..
         click.echo(difference)
     if differences:
         raise SystemExit(ExitCode.HELD_BACK)
-    click.echo(f"{folder}: signed, and as it was made")
+    click.echo(f"{folder}: the signature is valid and nothing has changed")
 
 
 def _look(out: Path, inputs: tuple[Path, ...], details: Path | None, **options: Any) -> "Summary":

@@ -50,16 +50,16 @@ server_options = cli_options.section(
     click.option(
         "--server",
         metavar="HOST:PORT[,...]",
-        help="Have the models run by these servers (`deid serve`, or Triton with a repository of `deid-export "
-        "models repository`), gRPC port 8001 unless given. Several are used in turn, and stand in for each other; so "
-        "are all addresses of a HOST, as they come and go. A server with other models than --models is refused. Notes "
-        "that no server answers go to quarantine. A server on another machine needs --tls or --tls-ca. More --workers "
-        "than cores keep a server busy. Needs the extra [client].",
+        help="Run the models on these servers (`deid serve`, or Triton with a repository of `deid-export models "
+        "repository`); the default gRPC port is 8001. Several servers, and all addresses of a HOST, are used in turn "
+        "and replace each other on a failure. A server whose models differ from --models is refused. Notes that no "
+        "server answers go to quarantine. A server on another machine needs --tls or --tls-ca. Use more --workers than "
+        "cores to keep a server busy. Needs the extra [client].",
     ),
     cli_options.flag(
         "--stream",
-        "One stream to each server in place of one call a request. No faster as a rule, and Triton has crashed "
-        "under streams; they are opened again, and what was not answered is asked again.",
+        "Use one stream per server instead of one call per request. Usually not faster, and Triton has crashed with "
+        "streams. A broken stream is opened again, and unanswered requests are repeated.",
     ),
     click.option(
         "--route",
@@ -72,13 +72,13 @@ server_options = cli_options.section(
     cli_options.counted(
         "--request-tokens",
         4096,
-        "Tokens sent at a time, padding included. Small ones cost more calls, large ones wait longer.",
+        "Tokens per request, padding included. A small number needs more calls, a large one waits longer.",
     ),
     cli_options.counted(
         "--in-flight",
         4,
-        "Requests under way at a time, for each of --workers. More than a server's queue takes are refused by it "
-        "and sent again later.",
+        "Open requests at a time for each worker. When the queue of a server is full, it refuses requests, and they "
+        "are sent again later.",
     ),
     click.option(
         "--deadline",
@@ -86,15 +86,15 @@ server_options = cli_options.section(
         default=120.0,
         show_default=True,
         metavar="SECONDS",
-        help="How long to try to get an answer before the notes concerned go to quarantine. When no server answered in "
-        "that time, further notes go there at once, until a server answers a probe. Less than a server takes to "
-        "restart, and every restart costs notes.",
+        help="How long to wait for an answer before the notes of a request go to quarantine. If no server answers in "
+        "this time, later notes go to quarantine at once, until a server answers a probe. Choose more than the restart "
+        "time of a server, otherwise every restart puts notes into quarantine.",
     ),
     _connection_options,
     click.option(
         "--metrics-port",
         type=click.IntRange(1, 65535),
-        help="Serve counters of the requests for Prometheus on this port of 127.0.0.1 while the run goes on.",
+        help="During the run, serve request counters for Prometheus on this port of 127.0.0.1.",
     ),
 )
 

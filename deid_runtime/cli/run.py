@@ -42,8 +42,8 @@ _INPUT_OPTIONS = cli_options.section(
     click.option(
         "--format",
         type=click.Choice(_FORMATS),
-        help="Read every input as this, whatever its suffix. A wrong one puts all notes into quarantine, or reads "
-        "markup as text. Default: by suffix.",
+        help="Format of every input, independent of its suffix. With a wrong format all notes go to quarantine, or "
+        "markup is read as text. Default: by suffix.",
     ),
     click.option("--id-column", default="id", show_default=True, help="Column with the note id; ids must be unique."),
     click.option("--text-column", default="text", show_default=True, help="Column with the text to search."),
@@ -51,15 +51,15 @@ _INPUT_OPTIONS = cli_options.section(
         "--patient-column",
         default="patient",
         show_default=True,
-        help="Column with the patient id. Without it every note is a patient of its own: the same person gets other "
-        "surrogates in each note, dates move by other days, and --patients finds nothing.",
+        help="Column with the patient id. Without it every note is a separate patient: the same person gets different "
+        "surrogates in each note, each note has another date shift, and --patients has no effect.",
     ),
     click.option(
         "--patients",
         type=cli_options.FILE,
         help="Table of structured patient records (.jsonl, .jsonl.gz, .csv, .parquet): column id and any of given, "
-        "family, dob, mrn, phone, street ... What it holds is found in that patient's notes in all forms. Held in "
-        "memory in every worker, about 2 kB a patient.",
+        "family, dob, mrn, phone, street ... These values are found in that patient's notes, also in other forms. "
+        "Every worker holds the table in memory, about 2 kB per patient.",
     ),
 )
 
@@ -68,12 +68,12 @@ _FINDING_OPTIONS = cli_options.section(
     cli_options.models(),
     cli_options.flag(
         "--no-models",
-        "Work with patterns, lists and records alone. Fast, and NOT SAFE: most names are missed.",
+        "Use only patterns, lists and records. Fast, but NOT SAFE: most names are missed.",
         off="--use-models",
     ),
     cli_options.profile(
-        "fast: one model head per kind of identifier. full: two versions of each, the second in a larger model, "
-        "together; finds more, and takes about two times as long."
+        "fast: one version of each model head. full: also a second version, in a larger model; finds more, and takes "
+        "about twice as long."
     ),
     cli_options.recall(),
     cli_options.threshold(),
@@ -86,28 +86,28 @@ _SPEED_OPTIONS = cli_options.section(
     cli_options.counted(
         "--workers",
         cores,
-        "Processes that search notes, beside one that reads and writes. Each holds its own models and patient records: "
-        "more than cores, or than memory has room for, makes it slower or gets workers killed. One that crashes or "
-        "hangs is replaced, and its notes are done again. The output is the same for any number.",
+        "Processes that search notes; one more process reads and writes. Each holds its own models and patient "
+        "records. With more workers than cores the run is slower; without enough memory workers are killed. A worker "
+        "that crashes or hangs is replaced, and its notes are processed again. The output is the same for any number.",
         shown="cores available",
     ),
     cli_options.counted(
         "--batch-size",
         32,
-        "Notes handed to a worker at a time. Under 8 wastes time, in the thousands memory. The output is the same for "
-        "any number.",
+        "Notes that a worker gets at a time. Fewer than 8 waste time, thousands waste memory. The output is the same "
+        "for any number.",
     ),
     memory_option,
     cli_options.engine(
-        "Inference engine. Engines differ by rounding: to compare runs byte for byte, use the same one. auto takes the "
-        "faster one for this processor; the manifest names it."
+        "Inference engine. Engines round differently: to compare runs byte for byte, use the same engine. auto chooses "
+        "the faster one for this processor; the manifest names it."
     ),
     cli_options.precision(),
     cli_options.repeated_text(),
 )
 
 _OVERWRITE = cli_options.flag(
-    "--overwrite", "Replace an earlier output, its manifest and quarantine, once the new one is complete."
+    "--overwrite", "Replace an earlier output, its manifest and quarantine when the new output is complete."
 )
 _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warnings and errors remain.")
 
@@ -122,34 +122,35 @@ _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warn
         "--out",
         type=cli_options.PATH,
         required=True,
-        help="Where to write: a file when there is one input and it is a file, else a folder. OUT.manifest.json and "
-        "OUT.quarantine.jsonl are written beside it.",
+        help="Output: a file if the input is a single file, otherwise a folder. OUT.manifest.json and "
+        "OUT.quarantine.jsonl are written to the same folder.",
     ),
     _OVERWRITE,
     cli_options.flag(
         "--keep-ids",
-        "Keep note and patient ids, and file names made of them. They identify people wherever the source is known.",
+        "Keep note and patient ids, and file names made from them. Anyone who has access to the source can identify "
+        "people by these ids.",
     ),
     click.option(
         "--type-column",
         metavar="NAME",
-        help="Pass the column with the note type on, as --keep-column does. Default: it is dropped.",
+        help="Keep the column with the note type, as --keep-column does. Default: it is dropped.",
     ),
     click.option(
         "--keep-column",
         multiple=True,
         metavar="NAME",
-        help="Pass this column of categories on; may be repeated. Tables are read twice for it. It is an error when it "
-        f"has more than {MOST_VALUES} values, or more than {FEW_VALUES} and one for fewer than {NOTES_PER_VALUE} "
-        f"notes. A note is held back when its value has digits or more than {LONGEST_VALUE_CHARS} characters, or when "
-        "an identifier stands in it. Other columns are dropped.",
+        help="Keep this column of categories; may be repeated. Tables are then read twice. It is an error if the "
+        f"column has more than {MOST_VALUES} values, or more than {FEW_VALUES} and one for fewer than "
+        f"{NOTES_PER_VALUE} notes. A note is held back if its value has digits, more than {LONGEST_VALUE_CHARS} "
+        "characters, or an identifier. Other columns are dropped.",
     ),
     click.option(
         "--keep-column-unchecked",
         multiple=True,
         metavar="NAME",
-        help="Pass this column on as it is, whatever it holds; may be repeated. For measurements and the like. NOBODY "
-        "looks for identifiers there: one that is there goes out.",
+        help="Keep this column unchanged; may be repeated. For measurements and similar values. It is NOT searched: "
+        "identifiers in it are written to the output.",
     ),
     _QUIET,
 )
@@ -159,8 +160,8 @@ _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warn
     click.option(
         "--key",
         type=cli_options.FILE,
-        help="Key file, from `deid key new`. The same key gives the same surrogates in every run; whoever has it can "
-        "tell which surrogate belongs to a guessed name. Default: a random key, thrown away after the run.",
+        help="Key file, from `deid key new`. The same key gives the same surrogates in every run. Anyone who has it "
+        "can test which surrogate belongs to a guessed name. Default: a random key, deleted after the run.",
     ),
     cli_options.allow_shared_key(),
     rewriting_options(),
@@ -191,26 +192,27 @@ def run(
     """De-identify notes.
 
     IN is one or more files or folders of .jsonl, .jsonl.gz, .csv, .parquet, .txt or i2b2 2014 .xml. OUT has the format
-    of the input with the text replaced, note and patient ids as pseudonyms, and no other columns but those to keep.
+    of the input. It holds the de-identified text, pseudonyms in place of ids, and of the other columns only those to
+    keep.
 
-    OUT appears when all of it is there, or not at all. Notes that could not be processed are listed in
-    OUT.quarantine.jsonl with their original ids and a reason; then the exit code is 1. OUT.manifest.json says what the
-    run did and holds digests of what it wrote, which `deid verify OUT` compares.
+    OUT is written completely or not at all. Notes that could not be processed are listed in OUT.quarantine.jsonl with
+    their original ids and a reason; then the exit code is 1. OUT.manifest.json says what the run did and holds the
+    digests of the output, which `deid verify OUT` compares.
 
     Exit codes: 0; 1 when notes were held back; 2 for wrong use and input; 3 for a failure of deid; 128 plus the number
-    of the signal when one stops the run: 129 SIGHUP, 130 Ctrl-C, 131 SIGQUIT, 143 SIGTERM. With 2 and more nothing is
-    written.
+    of the signal that stopped the run: 129 SIGHUP, 130 Ctrl-C, 131 SIGQUIT, 143 SIGTERM. No output is written when the
+    code is 2 or higher.
 
-    While it works, the run holds the lock .OUT.lock and writes to .OUT.job and .OUT.partial-*, which only you can
-    enter. A large run is cut into shards. When it is stopped, .OUT.job keeps the finished ones, and --resume goes on;
-    `deid jobs status OUT` shows them. What else a killed run left is removed by the next run.
+    During the run, the process holds the lock .OUT.lock and writes to .OUT.job and .OUT.partial-*, which only you can
+    open. A large run is divided into shards. When it is stopped, .OUT.job keeps the finished shards, and --resume
+    continues the run; `deid jobs status OUT` shows them. The next run removes all other files of a killed run.
     """
     from deid_runtime.run.job import deidentify_files
     from deid_runtime.surrogates import load_key, new_key
 
     if key is None:
         click.echo(
-            "deid: no --key: a random one is used and forgotten, so no other run will give the same surrogates",
+            "deid: no --key: a random key is used and not stored, so no other run will give the same surrogates",
             err=True,
         )
     check_safe_harbor(
@@ -249,7 +251,7 @@ def run(
 @cli_options.section(
     cli_options.OUTPUT,
     click.option(
-        "-o", "--out", type=cli_options.PATH, required=True, help="JSON Lines file to write, one object a note."
+        "-o", "--out", type=cli_options.PATH, required=True, help="JSON Lines file to write, one object per note."
     ),
     _OVERWRITE,
     _QUIET,
@@ -267,7 +269,7 @@ def detect(inputs: tuple[Path, ...], out: Path, patients: Path | None, **options
     """Find identifiers without replacing them.
 
     Writes {"id", "spans": [{"start", "end", "label", "score", "sources"}]} for each note: the original ids, half-open
-    offsets in code points of the original text, no text. Exit codes are those of `deid run`.
+    offsets in code points of the original text, but no text. Exit codes are those of `deid run`.
     """
     from deid_runtime.run.job import detect_files
 
@@ -309,9 +311,7 @@ def _settings(
     if no_models:
         click.echo("deid: WARNING: --no-models: most names and places will be MISSED; not for real notes", err=True)
     if allow_unreadable_forms:
-        click.echo(
-            "deid: WARNING: --allow-unreadable-forms: identifiers in forms that hide them will be MISSED", err=True
-        )
+        click.echo("deid: WARNING: --allow-unreadable-forms: identifiers in unreadable forms will be MISSED", err=True)
     return Settings(
         models=models,
         models_key=models_key,

@@ -21,27 +21,27 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 run_surrogate_options = cli_options.together(
     cli_options.flag(
         "--whole-patients",
-        "Take the surrogates of a note from all notes of its patient, so that all agree: initials follow a name, "
-        "abbreviations a facility, that only another note has in full. The notes of a patient must stand together in "
-        "the input, as when it is sorted by patient; several files count as one, in the order given, those of a folder "
-        "by name. Notes of a patient who comes again after others, or has more than "
-        f"{PATIENT_RECORDS:,} notes or {PATIENT_CHARS:,} characters, are held back. A note held back adds nothing to "
-        "the others: once it is mended, run all notes of its patient again. Patients with many notes take memory. "
-        "Default: note by note, in any order.",
+        "Choose surrogates from all notes of a patient, so that they agree: initials and abbreviations fit a name or "
+        "facility that only another note has in full. The notes of a patient must be consecutive in the input: sort it "
+        "by patient. Several files count as one input, in the order given, and files of a folder by name. Notes of a "
+        "patient are held back if they are not consecutive, or if there are more than "
+        f"{PATIENT_RECORDS:,} notes or {PATIENT_CHARS:,} characters. When you have corrected a note that was held "
+        "back, run all notes of its patient again. Patients with many notes need more memory. "
+        "Default: each note alone, in any order.",
     ),
     click.option(
         "--crosswalk",
         type=cli_options.PATH,
-        help="Also write which surrogate stands for which original to this file, encrypted to --crosswalk-key. "
-        "`deid crosswalk read` reads it. Whoever has it and the private key has the originals. Needs the extra "
-        "[crosswalk].",
+        help="Also write a table of originals and surrogates to this file, encrypted with --crosswalk-key. "
+        "`deid crosswalk read` reads it. Anyone who has the file and the private key has the originals. Needs the "
+        "extra [crosswalk].",
     ),
     click.option(
         "--crosswalk-key",
         multiple=True,
         metavar="PUBLIC",
         help="Public key for --crosswalk: a .pub file from `deid key pair`, or the key itself. May be repeated; "
-        "each of the private keys reads it all.",
+        "each of the private keys can read the whole file.",
     ),
 )
 
@@ -50,30 +50,31 @@ def rewriting_options(of: str = "") -> Callable[[_Command], _Command]:
     """Return the options that set how identifiers are replaced. The help of some begins with ``of``."""
     return cli_options.together(
         cli_options.operator(
-            f"{of}surrogate: a plausible surrogate, so that what was missed hides among them. tag: [PATIENT] and the "
-            "like. redact: a mask. With tag and redact whatever was missed can be seen to be real."
+            f"{of}surrogate: a plausible invented value; missed identifiers are hidden among such values. tag: the "
+            "label, such as [PATIENT]. redact: a mask. With tag and redact, a reader sees that missed identifiers are "
+            "real."
         ),
         cli_options.date_shift(of),
         click.option(
             "--offsets",
             type=cli_options.FILE,
-            help="Table of days by patient (.jsonl, .jsonl.gz, .csv, .parquet; columns patient and days) to move "
-            "dates by, in place of --date-shift, so that notes agree with tables shifted before. Notes of "
-            "patients that are not in it are held back. Whoever has it can undo the shift.",
+            help="Table of date shifts (.jsonl, .jsonl.gz, .csv, .parquet; columns patient and days). Replaces "
+            "--date-shift, so that notes agree with tables that were shifted earlier. Notes of patients that are not "
+            "in the table are held back. Anyone who has the table can undo the shift.",
         ),
         cli_options.chosen(
             "--dates",
             Dates,
             "shift",
-            f"{of}shift: dates move, intervals hold. year: only the year stays, [DATE] where there is none, and years"
-            " of 90 years ago and more become 'YEAR or earlier': intervals are lost, and a full date that was "
-            "missed stands out.",
+            f"{of}shift: dates move, intervals stay correct. year: only the year stays; a date without a year becomes "
+            "[DATE]; years 90 or more years ago become 'YEAR or earlier'. With year, intervals are lost, and readers "
+            "can recognize a missed full date.",
         ),
         cli_options.flag(
             "--safe-harbor",
-            f"{of}Keep of each identifier no more than HIPAA Safe Harbor, 45 CFR 164.514(b)(2), lets stay: years, "
-            "ages to 89, ZIP to three digits, states and countries as they are; all else as --operator says. Ids"
-            " are always replaced. What was missed is still there: the rule asks for no knowledge of that.",
+            f"{of}Keep only what HIPAA Safe Harbor, 45 CFR 164.514(b)(2), allows: years, ages up to 89, three digits "
+            "of a ZIP, states and countries. --operator sets how everything else is replaced. Ids are always replaced. "
+            "Missed identifiers stay in: the rule also requires that you do not know of any.",
         ),
     )
 
@@ -88,15 +89,17 @@ def check_safe_harbor(
     """Raise SettingsError for options that Safe Harbor forbids: they leave identifiers in the text or beside it."""
     if safe_harbor and allow_unreadable_forms:
         raise SettingsError(
-            "--allow-unreadable-forms serves notes whose identifiers are missed, which Safe Harbor does not allow; "
-            "leave one out"
+            "--allow-unreadable-forms processes notes whose identifiers may be missed, which Safe Harbor does not "
+            "allow; omit one of the two options"
         )
     if safe_harbor and keep_ids:
-        raise SettingsError("--keep-ids keeps note and patient ids, which Safe Harbor does not allow; leave one out")
+        raise SettingsError(
+            "--keep-ids keeps note and patient ids, which Safe Harbor does not allow; omit one of the two options"
+        )
     if safe_harbor and keep_column_unchecked:
         raise SettingsError(
-            "--keep-column-unchecked passes columns on that nobody has looked at, which Safe Harbor does not allow; "
-            "leave one out"
+            "--keep-column-unchecked keeps columns that are not searched, which Safe Harbor does not allow; "
+            "omit one of the two options"
         )
 
 
@@ -117,13 +120,13 @@ def warn_of_patients(counts: "Counts") -> None:
     apart = counts.quarantined[PATIENTS_STAGE]
     if apart:
         click.echo(
-            f"deid: WARNING: {apart:,} notes were held back because the notes of their patient do not stand together "
-            "or are too many; sort the input by patient",
+            f"deid: WARNING: {apart:,} notes were held back because the notes of their patient are not consecutive "
+            "or too many; sort the input by patient",
             err=True,
         )
     if counts.quarantined.total() > apart:
         click.echo(
-            "deid: NOTICE: the surrogates of a patient are taken from those notes that could be searched; once the "
-            "others are mended, run all notes of their patients again",
+            "deid: NOTICE: surrogates were chosen without the notes that were held back; when these are corrected, run "
+            "all notes of their patients again",
             err=True,
         )

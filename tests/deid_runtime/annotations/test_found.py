@@ -25,7 +25,7 @@ def test_found_spans_carry_no_text_and_may_have_scores(tmp_path):
 
 
 @pytest.mark.parametrize("sources", ['"Ilse"', "[7]", '["Ilse Vandermeer"]', '{"model": 1}'])
-def test_sources_are_names_of_finders(sources, tmp_path):
+def test_sources_are_names_of_detectors(sources, tmp_path):
     path = tmp_path / "found.jsonl"
     path.write_text(f'{{"id": "n", "spans": [{{"start": 0, "end": 1, "label": "CITY", "sources": {sources}}}]}}')
 

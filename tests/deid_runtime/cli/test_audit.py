@@ -111,7 +111,7 @@ def test_a_release_is_searched_for_candidates(notes: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--known", "notes.jsonl"], "say --released"),
+        (["--known", "notes.jsonl"], "need --released"),
         (["--released", "--attacker", "list"], "planted for"),
     ],
 )

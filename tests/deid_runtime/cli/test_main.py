@@ -84,7 +84,7 @@ def test_notes_of_patients_that_do_not_stand_together_are_told_of(tmp_path: Path
 
     assert result.exit_code == 1
     assert [row["id"] for row in rows_of(tmp_path / "out.jsonl.quarantine.jsonl")] == ["2"]
-    assert "1 notes were held back because the notes of their patient do not stand together" in result.stderr
+    assert "1 notes were held back because the notes of their patient are not consecutive" in result.stderr
     assert "run all notes of their patients again" not in result.stderr
 
 
