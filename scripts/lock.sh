@@ -30,7 +30,7 @@ trim() {
 # Nothing of torch goes into a lock: it is installed before it and by itself, because its builds differ in their
 # hashes and some of them want gigabytes of GPU libraries. Its other dependencies are locked.
 compile --unsafe-package torch --unsafe-package triton --extra dev --extra export --extra serve --extra client \
-    --extra audit --extra report --extra review --extra signing --extra bench --extra metrics --extra otel --output-file requirements/export.txt "$@" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
+    --extra audit --extra report --extra review --extra signing --extra bench --extra metrics --extra otel --extra gateway --output-file requirements/export.txt "$@" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
 trim requirements/export.txt
 grep --extended-regexp '^[a-z]' requirements/export.txt | sed 's/ *\\$//' > "$work/all.txt"
 # Hashes are taken from an earlier file; where there is none, from the largest: to hash is to download every file.
