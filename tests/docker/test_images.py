@@ -262,7 +262,10 @@ for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
 def test_a_container_is_healthy_again_after_its_server_was_killed(served: Served, mounted: Mounted) -> None:
     run(*PODMAN, "exec", served.name, "/opt/deid/bin/python", "-c", KILL_SERVER)
 
-    assert not is_healthy(served.name)
+    deadline = time.monotonic() + 5
+    while is_healthy(served.name):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     tell(f"server-cpu: healthy again after {served.wait_healthy():.0f} s")
     assert asked(served, mounted, "again.jsonl", *CLIENT).returncode == 0
 
