@@ -34,22 +34,22 @@ def _found_in(place: str, row: Mapping[str, Any]) -> tuple[str, list[Span]]:
     named = f"{place}: note {shown_id(note_id)}"
     spans = jsonl.spans_of_rows(named, row.get("spans"))
     return note_id, sorted(
-        replace(span, score=_score(named, told), sources=_sources(named, told))
-        for span, told in zip(spans, row["spans"], strict=True)
+        replace(span, score=_score(named, entry), sources=_sources(named, entry))
+        for span, entry in zip(spans, row["spans"], strict=True)
     )
 
 
-def _score(named: str, told: Mapping[str, Any]) -> float:
+def _score(named: str, row: Mapping[str, Any]) -> float:
     """Return the score of a span; 1.0 when the other system gives none. Raises SourceError."""
-    score = told.get("score", 1.0)
+    score = row.get("score", 1.0)
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
         raise SourceError(f"{named}: 'score' must be a number from 0 to 1")
     return float(score)
 
 
-def _sources(named: str, told: Mapping[str, Any]) -> tuple[str, ...]:
+def _sources(named: str, row: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the sources of a span; other systems may not give any. Raises SourceError."""
-    sources = told.get("sources") or []
+    sources = row.get("sources") or []
     # Reports show the sources, so free text in them would be a leak.
     if not isinstance(sources, list) or not all(isinstance(name, str) and _SOURCE.fullmatch(name) for name in sources):
         raise SourceError(f"{named}: 'sources' must be a list of names of detectors, letters and digits with - _ . :")

@@ -59,8 +59,8 @@ def note_features(text: str, sentences: Sequence[Words], gazetteer: Gazetteer) -
         row += [f"{at}2={a} {b}" for at, (a, b) in enumerate(pairwise(around))]
         row += [f"{at}3={a} {b} {c}" for at, (a, b, c) in enumerate(zip(around, around[1:], around[2:], strict=False))]
         rows.append(row)
-    told = iter(rows)
-    return [[next(told) for _ in words.starts] for words in sentences]
+    remaining = iter(rows)
+    return [[next(remaining) for _ in words.starts] for words in sentences]
 
 
 @lru_cache(maxsize=100_000)

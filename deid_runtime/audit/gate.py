@@ -59,8 +59,8 @@ class Judged:
     def to_json(self) -> dict[str, object]:
         """Return the verdict and what it rests on as JSON values."""
         parts = {name: gain.to_json() for name, gain in self.parts.items()}
-        told = {"attacker": self.attacker, "share": self.share, "verdict": self.verdict}
-        return {**told, **self.gain.to_json(), "parts": parts}
+        values = {"attacker": self.attacker, "share": self.share, "verdict": self.verdict}
+        return {**values, **self.gain.to_json(), "parts": parts}
 
 
 def judge(
@@ -89,8 +89,8 @@ def judge(
                 )
                 for name, labels in PARTS.items()
             }
-            told = score(*pairs[0], seed=settings.seed) if attacker == "parrot" else None
-            judged.append(Judged(attacker, share, gain, gain.verdict(settings.max_gain), parts, told))
+            leaks_found = score(*pairs[0], seed=settings.seed) if attacker == "parrot" else None
+            judged.append(Judged(attacker, share, gain, gain.verdict(settings.max_gain), parts, leaks_found))
     return judged
 
 

@@ -154,8 +154,8 @@ def tell_beforehand(sample: Sample) -> list[str]:
     for leaks in (1, 3, 10):
         if leaks < draws:
             upper = upper_bound(leaks, draws, sample.confidence)
-            told = f"at most {_share(upper)} ({_notes(upper, sample.release_notes)})"
-            lines.append(f"If there is a leak in {leaks} of the draws: {told}.")
+            statement = f"at most {_share(upper)} ({_notes(upper, sample.release_notes)})"
+            lines.append(f"If there is a leak in {leaks} of the draws: {statement}.")
     lines += ["", "By note type, if nobody marks anything:"]
     lines += [
         f"  {each.name}: {each.draws:,} draws, at most {_share(upper_bound(0, each.draws, sample.confidence))} of "

@@ -74,8 +74,8 @@ def _render_labels(rows: Sequence[tuple[str, AttackScore]]) -> Iterator[str]:
     yield "Leaks found of those planted, by label"
     for name, score in rows:
         most = sorted(score.labels.items(), key=lambda item: (-item[1][0], item[0]))
-        told = ", ".join(f"{label} {found}/{planted}" for label, (planted, found) in most) or "none known"
-        yield from wrap(told, _WIDTH, initial_indent=f"{name:<14}", subsequent_indent=" " * 14)
+        found_by_label = ", ".join(f"{label} {found}/{planted}" for label, (planted, found) in most) or "none known"
+        yield from wrap(found_by_label, _WIDTH, initial_indent=f"{name:<14}", subsequent_indent=" " * 14)
 
 
 def _figure(value: float | None) -> str:

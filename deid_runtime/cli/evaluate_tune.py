@@ -116,10 +116,10 @@ def tune(gold: Path, out: Path | None, overwrite: bool, **options: Any) -> None:
     measured, is_reached = _measure(notes, _search(notes, settings, proposal.thresholds), wanted)
     lines = [
         f"thresholds: {', '.join(f'{head}={value:g}' for head, value in proposal.thresholds.items())}",
-        f"on these notes: {_told(measured)}",
+        f"on these notes: {_scores_text(measured)}",
     ]
     if proposal.elsewhere is not None:
-        lines.append(f"on halves of the notes that had no part in the choice: {_told(proposal.elsewhere)}")
+        lines.append(f"on halves of the notes that had no part in the choice: {_scores_text(proposal.elsewhere)}")
     click.echo("\n".join(lines))
     if out is not None:
         patients = len({note.patient for note in notes if note.patient})
@@ -171,7 +171,7 @@ def _measure(notes: "Sequence[AnnotatedNote]", found: "dict[str, list[Span]]", w
     return measured, is_reached
 
 
-def _told(measured: "Measured") -> str:
+def _scores_text(measured: "Measured") -> str:
     recall, precision = (0.0 if value is None else value for value in (measured.recall, measured.precision))
     return (
         f"recall {recall:.4f}, precision {precision:.4f} ({measured.missed:,} of {measured.gold:,} words missed, "

@@ -111,9 +111,9 @@ def missing_columns(name: str, missing: list[str], found: list[str]) -> SourceEr
     Of the found columns, the message names only usual column names: without a header, the "names" are the first note.
     """
     usual = [column for column in found if column.strip().lower().replace(" ", "_") in _USUAL_COLUMNS][:30]
-    told = f"{len(found)} columns" + (f", among them {', '.join(usual)}" if usual else "")
+    columns_text = f"{len(found)} columns" + (f", among them {', '.join(usual)}" if usual else "")
     return SourceError(
-        f"{name}: no column {' or '.join(map(repr, missing))}; found {told}. Is there a header? "
+        f"{name}: no column {' or '.join(map(repr, missing))}; found {columns_text}. Is there a header? "
         "Name the columns with --id-column, --text-column, --patient-column, --type-column, --keep-column"
     )
 

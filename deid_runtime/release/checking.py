@@ -14,7 +14,7 @@ from deid_runtime.formats.sources import find_inputs
 from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
 from deid_runtime.pipeline.outcomes import Deidentified
 from deid_runtime.run.batches import make_batches
-from deid_runtime.run.second_look import Looked, Reason, Verdict, finder_settings, look_again
+from deid_runtime.run.second_look import Looked, Reason, Verdict, look_again, second_settings
 from deid_runtime.run.verify import read_manifest
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
@@ -107,13 +107,13 @@ def look_at_run(
     found, _ = find_inputs(inputs, options["format"])
     with (
         load_pipeline(settings, key=key, records=records) as first,
-        load_pipeline(finder_settings(given), key=None, records=records) as finder,
+        load_pipeline(second_settings(given), key=None, records=records) as second,
     ):
         _check_same(first.describe(), manifest["pipeline"])
         batches = make_batches(found, read, Meter(), _BATCH_NOTES, whole_patients=options["whole_patients"])
         for batch in batches:
             outcomes = first.deidentify(batch.notes, whole_patients=options["whole_patients"])
-            for looked in _look_at_batch(batch.notes, outcomes, finder, released, keeps_ids=options["keep_ids"]):
+            for looked in _look_at_batch(batch.notes, outcomes, second, released, keeps_ids=options["keep_ids"]):
                 if looked is None:
                     summary.held_back += 1
                 else:
@@ -126,14 +126,14 @@ def look_at_run(
 def _look_at_batch(
     notes: Sequence[Note],
     outcomes: Sequence[Deidentified | Quarantined],
-    finder: Pipeline,
+    second: Pipeline,
     released: dict[str, bytes],
     *,
     keeps_ids: bool,
 ) -> Iterator[Looked | None]:
     """Yield the verdict on each note of a batch, None for those that were not released. Empties ``released``."""
     done = [(note, outcome) for note, outcome in zip(notes, outcomes, strict=True) if isinstance(outcome, Deidentified)]
-    seen = finder.detect([Note(note.id, outcome.text, note.patient, note.type) for note, outcome in done])
+    seen = second.detect([Note(note.id, outcome.text, note.patient, note.type) for note, outcome in done])
     spans = {note.id: found for (note, _), found in zip(done, seen, strict=True)}
     for note, outcome in zip(notes, outcomes, strict=True):
         if isinstance(outcome, Quarantined):

@@ -8,7 +8,7 @@ from typing import Self
 from deid_runtime.pipeline import Fault, Outcome, Pipeline, Quarantined, load_pipeline
 from deid_runtime.pipeline.outcomes import Deidentified
 from deid_runtime.run.outcomes import Gate, Work
-from deid_runtime.run.second_look import Verdict, finder_settings, look_again
+from deid_runtime.run.second_look import Verdict, look_again, second_settings
 from deid_runtime.spans import Note
 from deid_runtime.stages import GATE_STAGE
 
@@ -29,11 +29,11 @@ class Processor:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._pipeline = load_pipeline(work.settings, key=work.key, records=work.records)
-        self._finder: Pipeline | None = None
+        self._second: Pipeline | None = None
         self._gate_seconds = 0.0
         if work.gate != "none":
             try:
-                self._finder = load_pipeline(finder_settings(work.settings), key=None, records=work.records)
+                self._second = load_pipeline(second_settings(work.settings), key=None, records=work.records)
             except BaseException:
                 self._pipeline.close()
                 raise
@@ -49,19 +49,19 @@ class Processor:
     def close(self) -> None:
         """Give back what the pipelines hold."""
         self._pipeline.close()
-        if self._finder is not None:
-            self._finder.close()
+        if self._second is not None:
+            self._second.close()
 
     @property
     def fault(self) -> Fault | None:
         """Why no note can be processed any more, None when all is well."""
-        return self._pipeline.fault or (self._finder.fault if self._finder is not None else None)
+        return self._pipeline.fault or (self._second.fault if self._second is not None else None)
 
     @property
     def stage_seconds(self) -> dict[str, float]:
         """The seconds spent in each stage so far."""
         seconds = dict(self._pipeline.stage_seconds)
-        return {**seconds, GATE_STAGE: self._gate_seconds} if self._finder is not None else seconds
+        return {**seconds, GATE_STAGE: self._gate_seconds} if self._second is not None else seconds
 
     @property
     def window_counts(self) -> Mapping[str, int]:
@@ -71,26 +71,26 @@ class Processor:
     def describe(self) -> dict[str, object]:
         """Return the description of the pipeline, with that of the gate when there is one."""
         described = self._pipeline.describe()
-        if self._finder is None:
+        if self._second is None:
             return described
-        return {**described, "gate": {"holds_back": self._work.gate, "models": self._finder.describe()["models"]}}
+        return {**described, "gate": {"holds_back": self._work.gate, "models": self._second.describe()["models"]}}
 
     def process(self, notes: Sequence[Note]) -> list[Outcome]:
         """Return one outcome per note, in order."""
         if self._work.task == "detect":
             return [*self._pipeline.detect(notes)]
         outcomes: list[Outcome] = [*self._pipeline.deidentify(notes, whole_patients=self._work.whole_patients)]
-        if self._finder is None or self._pipeline.fault is not None:
+        if self._second is None or self._pipeline.fault is not None:
             return outcomes
         begun = perf_counter()
-        outcomes = self._pass_gate(self._finder, notes, outcomes)
+        outcomes = self._pass_gate(self._second, notes, outcomes)
         self._gate_seconds += perf_counter() - begun
         return outcomes
 
-    def _pass_gate(self, finder: Pipeline, notes: Sequence[Note], outcomes: Sequence[Outcome]) -> list[Outcome]:
+    def _pass_gate(self, second: Pipeline, notes: Sequence[Note], outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Return the outcomes, with notes in quarantine whose new text does not pass a second look."""
         done = [(note, each) for note, each in zip(notes, outcomes, strict=True) if isinstance(each, Deidentified)]
-        seen = finder.detect([Note(note.id, each.text, note.patient, note.type) for note, each in done])
+        seen = second.detect([Note(note.id, each.text, note.patient, note.type) for note, each in done])
         looked = {note.id: self._looked(note, each, found) for (note, each), found in zip(done, seen, strict=True)}
         return [looked.get(note.id, each) for note, each in zip(notes, outcomes, strict=True)]
 

@@ -30,7 +30,7 @@ _SURE_FORMS: Final = frozenset(
     }
 )  # fmt: skip
 _NUMBER: Final = re.compile(r"\d{4,}")
-#: Least score at which a find of the second finder is shown to a person: below it most are no identifiers.
+#: Least score at which a span of the second search is shown to a person. Below it, most spans are no identifiers.
 _LEAST_SCORE: Final = 0.5
 
 
@@ -49,8 +49,8 @@ class Reason(StrEnum):
     RECORD = "a value of the patient's record is there"
     ORIGINAL = "a word of an identifier of this note is still there"
     FORM = "text has the form of a number or address that identifies"
-    SECOND_FINDER = "other models find an identifier that was not replaced"
-    HELD_BACK = "the released text cannot be read by the second finder"
+    SECOND_SEARCH = "other models find an identifier that was not replaced"
+    HELD_BACK = "the released text cannot be searched a second time"
 
 
 _FAILS: Final = frozenset({Reason.OTHER_TEXT, Reason.RECORD, Reason.ORIGINAL, Reason.FORM})
@@ -79,8 +79,8 @@ class Looked:
         }
 
 
-def finder_settings(run: Settings) -> Settings:
-    """Return the settings of the second finder of a run: the profile ``full`` of its models, on this machine."""
+def second_settings(run: Settings) -> Settings:
+    """Return the settings of the second search after a run: the profile ``full`` of its models, on this machine."""
     return Settings(
         models=run.models, models_key=run.models_key, trust_models=run.trust_models, profile="full",
         engine=run.engine, precision=run.precision, hold_back_unreadable=False,
@@ -88,7 +88,7 @@ def finder_settings(run: Settings) -> Settings:
 
 
 def look_again(original: str, released: Deidentified, found: Sequence[Span]) -> Looked:
-    """Return the verdict on a released note. ``found`` are the spans of the second finder in ``released.text``."""
+    """Return the verdict on a released note. ``found`` are the spans of the second search in ``released.text``."""
     reasons: Counter[Reason] = Counter()
     for span in found:
         reason = _reason(released, span)
@@ -113,7 +113,7 @@ def _reason(released: Deidentified, span: Span) -> Reason | None:
         return None
     if span.label in _SURE_FORMS and "pattern" in span.sources:
         return Reason.FORM
-    return Reason.SECOND_FINDER if span.score >= _LEAST_SCORE else None
+    return Reason.SECOND_SEARCH if span.score >= _LEAST_SCORE else None
 
 
 def _originals_left(original: str, released: Deidentified) -> int:

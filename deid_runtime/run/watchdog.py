@@ -110,11 +110,11 @@ class Watchdog:
 def processor_seconds(pid: int) -> float | None:
     """Return the processor seconds that all threads of a process have used; None when the system has no such data."""
     try:
-        told = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        process_stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return None
     # The second field is the program name in brackets, which may contain any character, also `)`.
-    user, system = told.rpartition(")")[2].split()[11:13]
+    user, system = process_stat.rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 

@@ -76,7 +76,7 @@ def main(kind: str, source: str, out: str, **options: Any) -> None:
         else:
             write(result, out, mode=mode)
     except Exception as error:  # noqa: BLE001 - Spark's errors share no base class, and may quote values
-        raise _told(error) from None
+        raise _settings_error(error) from None
     counted = _counts(spark, kind, out)
     held_back = counted.get(True, 0)
     click.echo(f"{counted.get(False, 0):,} notes written, {held_back:,} held back; see {out}", err=True)
@@ -151,7 +151,7 @@ def _counts(spark: "SparkSession", kind: str, out: str) -> dict[bool, int]:
     return {str(row[HELD_BACK]).lower() == "true": row["count"] for row in written.groupBy(HELD_BACK).count().collect()}
 
 
-def _told(error: Exception) -> SettingsError:
+def _settings_error(error: Exception) -> SettingsError:
     """Return an error with the reason of a failed job, without its traceback, which may quote text."""
     reason = ""
     for line in str(error).splitlines():

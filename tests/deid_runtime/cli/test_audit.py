@@ -112,7 +112,7 @@ def test_a_release_is_searched_for_candidates(notes: Path, tmp_path: Path) -> No
     ("arguments", "message"),
     [
         (["--known", "notes.jsonl"], "need --released"),
-        (["--released", "--attacker", "list"], "planted for"),
+        (["--released", "--attacker", "list"], "only the attacker insider"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(

@@ -36,11 +36,11 @@ def test_surrogates_alone_pass() -> None:
 @pytest.mark.parametrize(
     ("word", "label", "source", "score", "reason", "verdict"),
     [
-        ("cough", "DOCTOR", "model:name", 0.9, Reason.SECOND_FINDER, Verdict.REVIEW),
+        ("cough", "DOCTOR", "model:name", 0.9, Reason.SECOND_SEARCH, Verdict.REVIEW),
         ("cough", "DOCTOR", "model:name", 0.3, None, Verdict.PASS),
         ("cough", "PHONE", "pattern", 1.0, Reason.FORM, Verdict.FAIL),
-        ("cough", "DATE", "pattern", 1.0, Reason.SECOND_FINDER, Verdict.REVIEW),
-        ("Nwosu, MRN", "DOCTOR", "model:name", 0.9, Reason.SECOND_FINDER, Verdict.REVIEW),  # longer than the surrogate
+        ("cough", "DATE", "pattern", 1.0, Reason.SECOND_SEARCH, Verdict.REVIEW),
+        ("Nwosu, MRN", "DOCTOR", "model:name", 0.9, Reason.SECOND_SEARCH, Verdict.REVIEW),  # longer than the surrogate
         ("Nwosu", "PATIENT", "record", 1.0, Reason.RECORD, Verdict.FAIL),  # a surrogate must not equal the record
         ("by", "PATIENT", "model:name", 0.9, None, Verdict.PASS),  # tells nothing
     ],
