@@ -18,10 +18,10 @@ def models_group() -> None:
 @models_group.command("sign")
 @cloup.argument("folder", type=cli_options.FOLDER)
 @click.option("--key", type=cli_options.FILE, required=True, help="Private key, from `deid key signing-pair`.")
-@click.option("--release", "version", default="", help="Version of the models, as `2.1.0`, to be asked for later.")
+@click.option("--release", default="", help="Version of the models, as `2.1.0`, to be asked for later.")
 @cli_options.allow_shared_key()
 @reported
-def sign(folder: Path, key: Path, version: str, allow_shared_key: bool) -> None:
+def sign(folder: Path, key: Path, release: str, allow_shared_key: bool) -> None:
     """Sign the models in FOLDER, which `deid-export` wrote, after all of their files were checked.
 
     Writes FOLDER/release.json, a list of all files with their digests, and its signature FOLDER/release.json.sig. Give
@@ -30,18 +30,16 @@ def sign(folder: Path, key: Path, version: str, allow_shared_key: bool) -> None:
     """
     from deid_runtime.models.signature import Origin, sign_models
 
-    origin = Origin(version=version)
+    origin = Origin(version=release)
     click.echo(f"signature: {sign_models(folder, key, origin=origin, allow_shared_key=allow_shared_key)}", err=True)
 
 
 @models_group.command("verify")
 @cloup.argument("folder", type=cli_options.FOLDER)
 @click.option("--key", type=cli_options.FILE, required=True, help="Public key of those who signed the models.")
-@click.option(
-    "--release", "version", help="Version that these models must be. An older release is signed too. Default: any."
-)
+@click.option("--release", help="Version that these models must be. An older release is signed too. Default: any.")
 @reported
-def verify(folder: Path, key: Path, version: str | None) -> None:
+def verify(folder: Path, key: Path, release: str | None) -> None:
     """Check that the models in FOLDER are a signed release, and that no file or folder was changed, added or removed.
 
     FOLDER is a folder of models or a repository for a server. Every difference is one line on stdout. `deid run`, `deid
@@ -54,19 +52,19 @@ def verify(folder: Path, key: Path, version: str | None) -> None:
     from deid_runtime.models.signature import UnsignedError, check_covers, differences, read_release
 
     try:
-        release = read_release(folder, key)
+        signed = read_release(folder, key)
     except UnsignedError as error:
         _refuse(folder, [str(error)])
-    lines = differences(folder, release)
-    if version is not None and release.version != version:
-        lines.append(f"version {release.version or 'not given'!r:.80}, expected {version!r}")
+    lines = differences(folder, signed)
+    if release is not None and signed.version != release:
+        lines.append(f"version {signed.version or 'not given'!r:.80}, expected {release!r}")
     if lines:
         _refuse(folder, lines)
-    check_covers(read_manifest(folder), release)
-    click.echo(f"{folder}: release {release.version or 'without a version'}, {len(release.listing.files):,} files")
-    for profile, digest in release.content["models"].items():
+    check_covers(read_manifest(folder), signed)
+    click.echo(f"{folder}: release {signed.version or 'without a version'}, {len(signed.listing.files):,} files")
+    for profile, digest in signed.content["models"].items():
         click.echo(f"{profile}: models {digest}, version {served_version(digest)} of the served model `deidentify`")
-    for name, digest in release.content["graphs"].items():
+    for name, digest in signed.content["graphs"].items():
         click.echo(f"{name}: graph {digest}, served as version {served_version(digest)}")
 
 

@@ -43,10 +43,10 @@ def test_a_release_whose_leaks_stand_out_does_not_pass(tmp_path: Path) -> None:
     spelt = [
         f"{'qwxzv'[number % 5]}{'vzxqj'[number // 5 % 5]}otx{'kzqxw'[number // 25]}".title() for number in range(80)
     ]
-    # People, brands and towns in no list get surrogates in no list; other places do not.
+    # Countries always get listed surrogates, so a country in no list stands out.
     made = [
         AnnotatedNote(
-            f"n{number}", f"p{number}", "", f"Seen: {name} today", (Span(6, 6 + len(name), "LOCATION-OTHER"),)
+            f"n{number}", f"p{number}", "", f"Seen: {name} today", (Span(6, 6 + len(name), "COUNTRY"),)
         )
         for number, name in enumerate(spelt)
     ]

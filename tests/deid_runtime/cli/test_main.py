@@ -240,7 +240,7 @@ def test_every_command_and_option_has_help() -> None:
                 "Output:",
                 "Finding:",
                 "Surrogates:",
-                "Bundle:",
+                "Release:",
                 "Server:",
                 "Speed:",
                 "Resuming and progress:",
