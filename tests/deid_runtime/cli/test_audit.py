@@ -45,9 +45,7 @@ def test_a_release_whose_leaks_stand_out_does_not_pass(tmp_path: Path) -> None:
     ]
     # Countries always get listed surrogates, so a country in no list stands out.
     made = [
-        AnnotatedNote(
-            f"n{number}", f"p{number}", "", f"Seen: {name} today", (Span(6, 6 + len(name), "COUNTRY"),)
-        )
+        AnnotatedNote(f"n{number}", f"p{number}", "", f"Seen: {name} today", (Span(6, 6 + len(name), "COUNTRY"),))
         for number, name in enumerate(spelt)
     ]
 
