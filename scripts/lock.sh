@@ -35,8 +35,8 @@ trim requirements/export.txt
 grep --extended-regexp '^[a-z]' requirements/export.txt | sed 's/ *\\$//' > "$work/all.txt"
 # Hashes are taken from an earlier file; where there is none, from the largest: to hash is to download every file.
 [ -e requirements/serve.txt ] || cp requirements/export.txt requirements/serve.txt
-# What serves also asks other servers and checks the signatures of models.
-compile --constraint "$work/all.txt" --extra serve --extra client --extra signing \
+# What serves also asks other servers, checks the signatures of models, and may have a gateway in front.
+compile --constraint "$work/all.txt" --extra serve --extra client --extra signing --extra gateway \
     --output-file requirements/serve.txt "$@"
 # Spark and Ray, for the environment of export.txt.
 for extra in spark ray; do
