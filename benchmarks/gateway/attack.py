@@ -58,7 +58,7 @@ def _sent(port: int, case: Case) -> tuple[Case, bytes, float]:
     return case, bytes(parts), time.perf_counter() - begun
 
 
-def _is_whole(answer: bytes) -> bool:
+def _is_whole(answer: bytes | bytearray) -> bool:
     head, found, body = answer.partition(b"\r\n\r\n")
     length = re.search(rb"(?i)\ncontent-length: (\d+)", head)
     return bool(found) and length is not None and len(body) >= int(length[1])
