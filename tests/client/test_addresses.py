@@ -106,10 +106,10 @@ def test_a_server_that_comes_is_found_and_one_that_goes_is_asked_no_more(
         until_asked(tagger, third, texts, sentences, expected)
 
 
-def test_a_server_of_other_models_behind_a_name_is_refused_by_its_address(known, serving, asking_name):
+def test_servers_of_other_models_behind_a_name_are_refused_by_their_addresses(known, serving, asking_name):
     with two_servers(serving) as (first, second):
-        second.parameters["graph_sha256"] = "0" * 64
-        with pytest.raises(ModelError, match=rf"{NAME}:{first.port} \(127\.0\.0\.2\): graph_sha256"):
+        first.parameters["graph_sha256"] = second.parameters["graph_sha256"] = "0" * 64
+        with pytest.raises(ModelError, match=rf"{NAME}:{first.port} \(127\.0\.0\.[12]\): graph_sha256"):
             asking_name(first.port).connect(Settings(window_cache_bytes=0))
 
 

@@ -109,12 +109,13 @@ def test_a_server_killed_on_the_way_costs_no_note(served_folder, models, sample_
 
 def process_of(model, server):
     """Return the process of a model of a running server."""
-    wanted = f"{server.options.repository}/{model}/1/model.py".encode()
+    folder_of_model = f"{server.options.repository}/{model}/".encode()
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # a process that has ended in the meantime
             is_child = f"PPid:\t{server.pid}\n" in (folder / "status").read_text()
-            if is_child and wanted in (folder / "cmdline").read_bytes().split(b"\0"):
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if is_child and any(word.startswith(folder_of_model) for word in words):
                 found.append(int(folder.name))
     [pid] = found
     return pid

@@ -27,12 +27,9 @@ _UNNAMED: Final = frozenset(
 )
 _COMMON_IN_NAMES: Final = frozenset("community family public health medical hospital center centre young burn".split())
 _LEAST_LETTERS: Final = 4
-_ROLE: Final = re.compile(r"OT|PT|SLP|SW|MSW|LCSW|CM|RT|RD|NP|PA|CNA|PCA|GP|HV|PCP|ST|DN|ANP|CNS")
-_ROLE_BEHIND: Final = re.compile(rf"[ ]?(?:[,/&+]|and\b|or\b)[ ]?(?:and[ ])?(?P<role>{_ROLE.pattern})(?![\w'’-])")
 _ROLE_ACTS: Final = re.compile(
     r"[ ](?:consult(?:ed)?|eval(?:uation)?|recs|involved|referral|to (?:assess|eval\w{0,6}|arrange))\b"
 )
-_ROLE_BEFORE: Final = re.compile(rf"(?<![\w'’-])(?P<role>{_ROLE.pattern})[ ]?(?:[,/&+]|and|or)[ ]?(?:and[ ])?$")
 #: A capitalised word that adjoins the span, with at most a preposition between: it may be the name of the place.
 _NAME_BEFORE: Final = re.compile(r"([^\W\d_]+(?:['’][^\W\d_]+)?)[ ]{1,2}$")
 _NAME_AFTER: Final = re.compile(r"[ ]{1,2}(?:(?:of|at|for|in)[ ](?:the[ ])?)?([^\W\d_]+)|[ ]?#?\d")
@@ -65,12 +62,12 @@ def _is_role_of_list(text: str, span: Span) -> bool:
     """Return whether ``span`` is an abbreviation of a role in a list of such: ``OT, PA and SW``. Alone it may be "
     "initials."""
     value = text[span.start : span.end]
-    if span.label not in _PEOPLE or _ROLE.fullmatch(value) is None:
+    if span.label not in _PEOPLE or value not in _short_roles():
         return False
     if _ROLE_ACTS.match(text, span.end) is not None and not is_introduced(text, span):
         return True
-    behind = _ROLE_BEHIND.match(text, span.end)
-    before = _ROLE_BEFORE.search(text, max(0, span.start - _BEFORE_CHARS), span.start)
+    behind = _role_behind().match(text, span.end)
+    before = _role_before().search(text, max(0, span.start - _BEFORE_CHARS), span.start)
     return any(other is not None and other["role"] != value for other in (behind, before))
 
 
@@ -114,3 +111,20 @@ def _roles() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _before_role() -> frozenset[str]:
     return frozenset(words_for("generic_words", "before-role"))
+
+
+@lru_cache
+def _short_roles() -> frozenset[str]:
+    return frozenset(words_for("generic_words", "short-role"))
+
+
+@lru_cache
+def _role_behind() -> re.Pattern[str]:
+    roles = "|".join(sorted(_short_roles()))
+    return re.compile(rf"[ ]?(?:[,/&+]|and\b|or\b)[ ]?(?:and[ ])?(?P<role>{roles})(?![\w'’-])")
+
+
+@lru_cache
+def _role_before() -> re.Pattern[str]:
+    roles = "|".join(sorted(_short_roles()))
+    return re.compile(rf"(?<![\w'’-])(?P<role>{roles})[ ]?(?:[,/&+]|and|or)[ ]?(?:and[ ])?$")

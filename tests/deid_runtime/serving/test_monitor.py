@@ -106,7 +106,7 @@ def wait_for(condition: Callable[[], object], timeout_s: float) -> float:
 
 
 def model_process(server: Server, model: str) -> psutil.Process:
-    [process] = [each for each in processes(server) if f"/{model}/1/" in " ".join(each.cmdline())]
+    [process] = [each for each in processes(server) if f"/{model}/" in " ".join(each.cmdline())]
     return process
 
 

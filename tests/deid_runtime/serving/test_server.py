@@ -391,7 +391,8 @@ def test_a_taken_port_is_told_with_its_option(triton: Server, small_folder: Serv
 
 def test_a_model_that_cannot_be_loaded_is_told(small_folder: ServedFolder, tmp_path: Path) -> None:
     shutil.copytree(small_folder.repository, tmp_path / "repository")
-    (tmp_path / "repository" / "v0" / "1" / "model.onnx").write_bytes(b"not a graph")
+    [graph] = (tmp_path / "repository" / "v0").glob("*/model.onnx")
+    graph.write_bytes(b"not a graph")
     options = ServedFolder(tmp_path / "repository", tmp_path).options()
 
     with pytest.raises(ModelError, match="failed to load 'v0' .*export the models again"), started(options):
