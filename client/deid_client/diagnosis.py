@@ -287,8 +287,8 @@ async def _speaks_tls(ip: str, port: int) -> bool:
 def wait_reachable(settings: ServerSettings, tell: Callable[[str], object]) -> None:
     """Wait until a server of ``settings`` can be reached, at most ``connect_seconds``.
 
-    A cause that only a person can remove raises at once. Any other is told by ``tell`` once, at once. Raises ModelError
-    when no server can be reached, SettingsError for a TLS file that cannot be used.
+    For a cause that only a person can remove, raises at once. For any other cause, calls ``tell`` with it once and
+    waits. Raises ModelError when no server can be reached, SettingsError for a TLS file that cannot be used.
     """
     try:
         import tritonclient  # noqa: F401

@@ -24,7 +24,7 @@ _BEARER: Final = re.compile(r"bearer +(\S+)", re.ASCII | re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """A new token. ``text`` is shown once and kept by nobody but its user; ``sha256`` goes into the access file."""
+    """A new token. ``text`` is shown once, and only its user keeps it. ``sha256`` goes into the access file."""
 
     id: str
     text: str = field(repr=False)

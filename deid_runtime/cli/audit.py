@@ -56,7 +56,7 @@ audit.add_command(bound)
     help="May be repeated. parrot: has only the text, and marks identifiers that a tagger trained on the release does "
     "not find. list: has our lists, and marks names and places in none of them. code: has our code, and marks those "
     "that differ most from generated ones. frequency: has our code, and marks those with an unusual repetition. "
-    "insider: knows the surrogates; nobody outside does, so it is not part of the gate.",
+    "insider: knows the surrogates. No outsider knows them, so it is not part of the gate.",
 )
 @click.option(
     "--max-gain",

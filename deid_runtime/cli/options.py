@@ -150,8 +150,8 @@ def recall() -> Callable[[_Command], _Command]:
         "--recall",
         Recall,
         "balanced",
-        "high: use lower thresholds. This finds more identifiers, and more words that identify nobody; the model card "
-        "has the figures. --threshold overrides it.",
+        "high: use lower thresholds. This finds more identifiers, but also replaces more words that identify nobody. "
+        "The model card has the figures. --threshold overrides it.",
     )
 
 

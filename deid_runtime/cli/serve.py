@@ -53,7 +53,7 @@ _SETTLED: Final = (
         "--keys",
         type=cli_options.FOLDER,
         help="Folder of key files NAME.key, from `deid key new`. Requests to the model `deidentify` name one of them; "
-        "whoever reaches the server can use them all, unless --access says otherwise. Without it `deidentify` refuses "
+        "every client can use all of them, unless --access limits it. Without it `deidentify` refuses "
         "every note.",
     ),
     cli_options.allow_shared_key(),
@@ -62,7 +62,7 @@ _SETTLED: Final = (
         type=cli_options.FILE,
         help="Access file, as for `deid gateway serve`: the models for whole notes ask each request for the header "
         "`authorization: Bearer TOKEN` and give it the keys of its project alone. Models that read windows ask for "
-        "none. Without it, whoever reaches the server can use all keys.",
+        "none. Without it, every client of the server can use all keys.",
     ),
     click.option(
         "--patients",
@@ -101,7 +101,7 @@ _SETTLED: Final = (
         default="127.0.0.1",
         show_default=True,
         help="IPv4 address for --metrics-port and --health-port. They tell counts and states alone, no text and no "
-        "ids, to whoever reaches them, and take nothing.",
+        "ids, to every client, and accept no data.",
     ),
     click.option(
         "--health-port",
