@@ -3,7 +3,7 @@
     locust --headless -u 16 -r 4 -t 60s -f benchmarks/gateway/load_users.py --host http://127.0.0.1:8443 \
         --grpc 127.0.0.1:8001 --notes notes.jsonl --key-name study
 
-with the token in the variable ``DEID_LOAD_TOKEN``. Each user sends the next request after each answer. Users of HTTP send
+with the token in the variable ``DEID_LOAD_TOKEN``. Each user asks again after each answer. Users of HTTP send
 one note (3 of 4 requests) or a batch; users of gRPC send one note to the server itself. A request counts as failed when
 it is refused, held back, or answered with another note.
 """

@@ -150,7 +150,7 @@ def recall() -> Callable[[_Command], _Command]:
         "--recall",
         Recall,
         "balanced",
-        "high: use lower thresholds. This finds more identifiers, but also replaces more words that identify nobody. "
+        "high: use lower thresholds. This finds more identifiers, but also replaces more clinical words. "
         "The model card has the figures. --threshold overrides it.",
     )
 
