@@ -1,4 +1,4 @@
-"""``deid gateway``: a front with REST, tokens and limits for the servers."""
+"""``deid gateway``: REST with tokens and limits in front of the servers."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ _NO_LOG: Final = "none"
 
 @cloup.group("gateway")
 def gateway_group() -> None:
-    """Offer the servers as REST with JSON, with tokens or certificates, limits and an audit log."""
+    """Put a REST interface before the servers: JSON, tokens or certificates, limits and an audit log."""
 
 
 @gateway_group.command("serve")

@@ -87,7 +87,7 @@ def test_a_project_uses_the_keys_of_its_list_alone(name: str) -> None:
         ({"project": {}}, "expected only projects"),
         ({"projects": {"a b": {}}}, "expected a name"),
         (content(key=["a"]), "expected only"),
-        (content(keys="a"), "not a list"),
+        (content(keys="a"), "must be a list"),
         (content(keys=["../a"]), "no key name"),
         (content(keys=["a", "a"]), "twice"),
         (content(tokens=[{"id": "1", "sha256": TOKEN.sha256}]), "deid gateway token new"),
@@ -97,7 +97,7 @@ def test_a_project_uses_the_keys_of_its_list_alone(name: str) -> None:
         (content(notes_per_minute=0), "notes_per_minute is 0"),
         (content(notes_per_minute=True), "notes_per_minute is True"),
         (content(notes_per_minute=10), "could never be served"),
-        (content(detect="no"), "not true or false"),
+        (content(detect="no"), "must be true or false"),
         (content(certificates=[""]), "empty text"),
     ],
 )

@@ -90,7 +90,7 @@ def test_half_a_tag_is_an_error_without_what_it_marks(tmp_path: Path, body: str)
     path = tmp_path / "P1.txt"
     path.write_text(f"%% patient id=P1\n%% note id=n7\n{body}\n", encoding="utf-8")
 
-    with pytest.raises(SourceError, match="note n7: half a tag is left at offset") as error:
+    with pytest.raises(SourceError, match="note n7: an incomplete tag at offset") as error:
         list(read_tagged(path))
 
     assert not any(value in str(error.value) for value in ("Quist", "Orr", "0139", "9999"))

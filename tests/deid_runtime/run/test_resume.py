@@ -328,7 +328,7 @@ def test_the_status_says_how_far_a_run_is(tmp_path: Path, stop_after: Callable[[
     assert 0.4 < status["share"] < 0.6
     assert status["notes_per_s"] > 0
     text = CliRunner().invoke(main, ["jobs", "status", str(out)]).stdout
-    assert text.startswith("stopped; go on with `deid run ... --resume`\nbegan ")
+    assert text.startswith("stopped; continue with `deid run ... --resume`\nbegan ")
     assert "\n3 shards finished, " in text
     run(source, out, resume=True)
     assert job_status(out).state == "finished"

@@ -107,7 +107,7 @@ def test_a_note_that_xml_cannot_hold_is_refused_by_its_id(tmp_path: Path) -> Non
 
     [refused] = give_out(tmp_path / "out", "i2b2", notes)
     assert refused.id == "form feed"
-    assert "control character at offset 1; give out jsonl or brat" in refused.reason
+    assert "control character at offset 1; write jsonl or brat instead" in refused.reason
     assert [note.id for note in back(tmp_path / "out").notes] == ["fine"]
 
 
@@ -178,7 +178,7 @@ def span(start: object, end: object, label: object = "CITY") -> dict[str, object
     ("line", "reason"),
     [
         (edited([span(8, 11), span(10, 19)]), r"spans \[8, 11\) CITY and \[10, 19\) CITY overlap"),
-        (edited([span(15, 20)]), "ends behind a text of 19 code points"),
+        (edited([span(15, 20)]), "ends after a text of 19 code points"),
         (edited([span(4, 4)]), "empty or reversed"),
         (edited([span(4, "8")]), "whole numbers"),
         (edited([span(4, 8, "TOWN")]), "unknown label 'TOWN'"),
