@@ -8,8 +8,8 @@ The design makes the bound of :mod:`deid_runtime.audit.leak_bound` exact:
 - **A draw** picks a patient of the stratum at random, with a chance in proportion to the patient's notes of the
   stratum, and then ``notes_per_patient`` of these notes at random (all, when there are fewer). Draws are independent: a
   patient can be drawn again, and a note that is drawn again is read once and counts each time. So the share of notes
-  with a leak in one draw has the true share of the stratum as its mean, however many notes the patients have and
-  however alike their notes.
+  with a leak in one draw has the true share of the stratum as its mean, for any number of notes
+  per patient and any similarity of these.
 
 The same notes in any order, with the same seed, give the same sample. A note without a patient counts as a separate
 patient.

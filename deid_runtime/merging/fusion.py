@@ -67,11 +67,11 @@ def fuse_spans(text: str, spans: Iterable[Span]) -> list[Span]:
 
     A span fused from several has the sources of all of them, sorted by rank, and the highest of their scores.
 
-    Raises InputError when a span ends behind the text.
+    Raises InputError when a span ends after the text.
     """
     ordered = sorted(set(spans))
     if ordered and max(span.end for span in ordered) > len(text):
-        raise InputError(f"a span ends behind the text of {len(text)} characters", stage="fusion")
+        raise InputError(f"a span ends after the text of {len(text)} characters; check its offsets", stage="fusion")
     fused: list[Span] = []
     start = 0
     while start < len(ordered):

@@ -2,7 +2,7 @@
 
 Hospitals build usernames from an initial and the family name, whole or cut off, often followed by digits.
 
-When the note has the family name alone (*Dr. Ostrowe*), any letter before the whole family name counts as the initial.
+When the note has only the family name (*Dr. Ostrowe*), any letter before the whole family name counts as the initial.
 Such a username needs digits behind it: without digits, ``fevers`` would match *Dr. Evers*. Short family names need
 digits too: ``chart`` is not *Carol Hart*, and ``shunt`` is not *Sol Hunt*.
 """

@@ -11,7 +11,7 @@ from typing import Final
 from deid_runtime.detectors.patterns.rows import Check
 from deid_runtime.detectors.patterns.validators import is_dea, is_nhs_number, is_npi, is_ssn, is_vin
 
-# --- what stands after a label -------------------------------------------------------------------------------------
+# --- the value after a label -------------------------------------------------------------------------------------
 
 _DATE_LIKE: Final = re.compile(
     r"\d{1,2}/\d{1,2}(?:/(?:\d{4}|\d\d))?|\d{1,2}[-.]\d{1,2}[-.](?:19|20)\d\d|(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}/"

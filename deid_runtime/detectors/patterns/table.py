@@ -73,10 +73,12 @@ def read_rows(name: str, text: str, checks: Checks, parts: Mapping[str, str]) ->
     for where, cells in table_rows(name, text, COLUMNS):
         for column, allowed in (("label", LABELS), ("kind", ("sure", "weak")), ("by", ("label", "form"))):
             if cells[column] not in allowed:
-                raise SettingsError(f"{where}: unknown {column} {cells[column]!r}; write one of {', '.join(allowed)}")
+                raise SettingsError(
+                    f"{where}: unknown {column} {cells[column]!r}; expected one of {', '.join(allowed)}"
+                )
         pattern = _compiled(cells["pattern"], parts, where)
         if has_unbounded_repeat(pattern):
-            raise SettingsError(f"{where}: the pattern repeats without bound; write {{0,20}} for *, {{1,20}} for +")
+            raise SettingsError(f"{where}: the pattern has an unbounded repeat; write {{0,20}} for *, {{1,20}} for +")
         try:
             yield Row(
                 name=cells["name"],
@@ -95,7 +97,9 @@ def _compiled(pattern: str, parts: Mapping[str, str], where: str) -> re.Pattern[
     try:
         return re.compile(expand(pattern, parts, where))
     except re.error as error:
-        raise SettingsError(f"{where}: {pattern!r} is no pattern ({error}); mend it there or in its parts") from None
+        raise SettingsError(
+            f"{where}: {pattern!r} is not a pattern ({error}); correct it there or in its parts"
+        ) from None
 
 
 def _check(cell: str, checks: Checks, where: str) -> Check | None:
@@ -107,11 +111,11 @@ def _check(cell: str, checks: Checks, where: str) -> Check | None:
     if cell in checks:
         return checks[cell]
     known = [*checks, *(f"{each} 4" for each in _CHECKS_WITH_NUMBER)]
-    raise SettingsError(f"{where}: no check is called {cell!r}; write one of {', '.join(known)}, or nothing")
+    raise SettingsError(f"{where}: there is no check {cell!r}; expected one of {', '.join(known)}, or nothing")
 
 
 def _place(cell: str, parts: Mapping[str, str], where: str) -> dict[str, Any]:
-    """Return the fields of a row that say where it is tried."""
+    """Return the fields of a row that define where it is tried."""
     fields: dict[str, Any] = {}
     for item in filter(None, cell.split("; ")):
         key, _, value = item.partition(" ")

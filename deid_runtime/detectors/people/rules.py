@@ -19,7 +19,7 @@ from deid_runtime.spans import Span
 _SURE: Final = 0.7
 _SOURCES: Final = {True: ("rule:people",), False: ("rule:people:weak",)}
 
-#: Endings of diseases, procedures and drugs: such a word in no list is no name.
+#: Endings of diseases, procedures and drugs: such an unlisted word is not a name.
 _CLINICAL_ENDS: Final = (
     "itis", "osis", "oma", "emia", "ectomy", "otomy", "ostomy", "pathy", "plasty", "scopy", "uria", "algia", "penia",
     "mab", "nib", "pril", "olol", "statin", "azole", "cillin", "mycin", "vir",
@@ -121,9 +121,9 @@ def _alone(run: Run) -> Person | None:
 
 
 def _unlisted(run: Run) -> Person | None:
-    """Return a word in no list that does, suffers or owns what only a person can, or None.
+    """Return an unlisted word that does, suffers or owns what only a person can, or None.
 
-    Unlisted brands and eponyms are started, given and named too, but never denied a symptom or were phoned.
+    Unlisted brands and eponyms are also started, given and named, but they never deny a symptom or get a phone call.
     """
     if run.last != run.first or run.case is not Case.TITLE:
         return None

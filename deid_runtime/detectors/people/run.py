@@ -1,4 +1,4 @@
-"""The words that may be one name, and what stands around them."""
+"""The words that may be one name, and their surroundings."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -192,7 +192,7 @@ class Run:
 
 
 def is_new(facts: Facts) -> bool:
-    """Return whether a word in no list is also no inflected form, compound or misspelling of a listed word."""
+    """Return whether an unlisted word is not an inflected form, compound or misspelling of a listed word either."""
     return len(facts.key) > 3 and not is_like_a_word(facts.key)
 
 

@@ -1,4 +1,4 @@
-"""Split a text into words with what the rules need: position, case, and how likely each is a part of a name."""
+"""Split a text into words with what the rules need: position, case, and how likely each word is part of a name."""
 
 import re
 from enum import IntEnum

@@ -99,7 +99,7 @@ def test_a_link_back_to_a_folder_above_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a" / "b" / "again").symlink_to(tmp_path / "a")
     (tmp_path / "a" / "b" / "once more").symlink_to(tmp_path)
 
-    with pytest.raises(SourceError, match="again: a link to a folder that it lies in"):
+    with pytest.raises(SourceError, match="again: a link to a folder that contains it"):
         find_inputs([tmp_path])
 
 

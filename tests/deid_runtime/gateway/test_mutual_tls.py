@@ -153,7 +153,7 @@ def test_the_server_itself_asks_for_tokens_and_limits_keys(server: Server, made:
     assert "cannot use a key of that name" in forbidden
     assert forbidden == unknown == odd
     assert "Seen by Dr. " in asked(server, made, "other", GATEWAYS.text)
-    assert "may not have notes searched" in asked(server, made, "", OWN.text, detect=True)
+    assert "may not detect" in asked(server, made, "", OWN.text, detect=True)
     assert asked(server, made, "", GATEWAYS.text, detect=True) == ""
     # The text of a parameter is as good as a header, and no better.
     assert "asks for a token" in asked(server, made, "study", None, authorization="Bearer x")

@@ -139,7 +139,7 @@ def test_signed_models_are_taken_with_the_key_of_the_signer(folder: Path, pair: 
     assert read_trusted(folder, key=public).folder == folder
     with load_tagger(Settings(models=folder, models_key=public, engine="onnxruntime")) as tagger:
         assert tagger.manifest["profile"] == "fast"
-    with pytest.raises(ModelError, match=r"name the public key of those who signed them"):
+    with pytest.raises(ModelError, match=r"give the public key of those who signed them"):
         read_trusted(folder)
 
 
@@ -196,7 +196,7 @@ def test_with_a_key_a_copy_of_the_models_of_the_package_needs_a_signature_too(
 
 @pytest.mark.parametrize("settings", [{"models_key": "k"}, {"models_key": "k", "trust_models": True, "models": "m"}])
 def test_a_key_that_would_check_nothing_is_refused(settings: Content) -> None:
-    with pytest.raises(SettingsError, match="leave out --trust-models"):
+    with pytest.raises(SettingsError, match="omit --trust-models"):
         load_tagger(Settings(**{name: Path(value) if value is not True else True for name, value in settings.items()}))
 
 

@@ -76,7 +76,7 @@ def test_jsonl_csv_and_parquet_say_the_same(tmp_path: Path) -> None:
         pytest.param("p.jsonl", '{"id": "1", "mrn": 1.5}\n', r"p\.jsonl:1: column 'mrn' is float", id="float"),
         pytest.param("p.jsonl", '{"id": "1", "phone": ["1"]}\n', "is list; expected a string, with", id="list"),
         pytest.param("p.csv", "id,given\n1," + "x" * 2_001 + "\n", "has 2001 characters; the limit is 2000", id="long"),
-        pytest.param("p.csv", "id,dob\n1,1931-02-08|1931-02-09\n", "holds no whole date", id="two-dobs"),
+        pytest.param("p.csv", "id,dob\n1,1931-02-08|1931-02-09\n", "has no complete date", id="two-dobs"),
         pytest.param("p.jsonl", '{"id": "1", "given": "\\ud800"}\n', "not valid UTF-8", id="surrogate"),
         pytest.param("p.parquet", "id,given\n", "not a Parquet file", id="not-parquet"),
         pytest.param("p.xlsx", "", "are read from .jsonl", id="suffix"),
@@ -126,7 +126,7 @@ def test_every_name_stands_for_one_field() -> None:
 
 @pytest.mark.parametrize("dob", ["02/08/31", "1937", "unknown"])
 def test_a_date_of_birth_that_cannot_be_looked_for_is_an_error_without_it(tmp_path: Path, dob: str) -> None:
-    with pytest.raises(SettingsError, match=r"p\.csv:2: column 'dob' holds no whole date") as raised:
+    with pytest.raises(SettingsError, match=r"p\.csv:2: column 'dob' has no complete date") as raised:
         read_patients(write(tmp_path / "p.csv", f"id,dob\n7,{dob}\n"))
 
     assert dob not in str(raised.value)
@@ -152,7 +152,7 @@ def test_records_made_in_python_may_use_the_names_that_tables_do() -> None:
         ("7", {"shoe_size": "9"}, "name of column 1 is unknown"),
         ("7", {"given": "Ann", "dob": "long ago"}, "no whole date"),
         ("7", {"family": "Quist", "surname": "Orr"}, "two columns hold 'family'"),
-        ("8", {"family": "Quist"}, "it is of patient 7"),
+        ("8", {"family": "Quist"}, "it belongs to patient 7"),
     ],
 )
 def test_a_wrong_record_made_in_python_is_an_error(key: str, fields: dict[str, str], message: str) -> None:

@@ -77,7 +77,7 @@ def test_a_model_that_does_not_answer_is_noticed_by_what_it_is_asked(
         processes(state.server)[1].send_signal(signal.SIGSTOP)
         assert answers(state.wait_started(2))
 
-    assert "does not answer any more (v0); it is started again" in caplog.text
+    assert "does no longer answers (v0); it is started again" in caplog.text
 
 
 def test_every_model_is_asked_for_a_real_answer(triton: Server) -> None:

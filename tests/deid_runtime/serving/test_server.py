@@ -140,7 +140,7 @@ def test_nor_does_the_library_start_one(small_folder: ServedFolder) -> None:
     [
         (["--operator", "tag"], "dates are not shifted"),
         (["--date-shift", "6"], "7 or more"),
-        (["--repository", "."], "has no effect; leave one of them out"),
+        (["--repository", "."], "have no effect; omit them, or omit --repository"),
     ],
 )
 def test_whole_weeks_that_cannot_be_had_are_told_before(arguments: list[str], message: str) -> None:
@@ -265,7 +265,7 @@ def test_an_option_that_the_repository_settles_is_refused_beside_it(option: list
     result = CliRunner().invoke(main, ["serve", "--repository", str(tmp_path), *option])
 
     assert result.exit_code == 2
-    assert f"--repository settles {option[0]}" in result.stderr
+    assert f"--repository fixes {option[0]}" in result.stderr
 
 
 def test_serve_takes_what_run_takes_of_finding_surrogates_and_speed() -> None:
