@@ -30,9 +30,7 @@ from deid_runtime.system.shown_ids import shown_id
 REDACTION: Final = "[***]"
 _LARGEST_SHIFT_DAYS: Final = 36_500
 _PATIENTS_CACHED: Final = 256
-_PSEUDONYM_BYTES: Final = (
-    10  # 80 bits: 16 characters of base 32; it is practically impossible that two notes get the same one
-)
+_PSEUDONYM_BYTES: Final = 10  # 80 bits: 16 characters of base 32; a collision is practically impossible
 
 
 class Surrogates:

@@ -142,7 +142,7 @@ def new_file(path: Path) -> BinaryIO:
 
 
 class _DigestedFile(io.FileIO):
-    """A file that digests only the bytes that the system accepted, so the digest is correct even after a short write."""
+    """A file that digests only the bytes that the system accepted, so a short write does not falsify the digest."""
 
     def __init__(self, path: Path, done: Callable[[FileDigest], object] | None, mode: int) -> None:
         self._done = done

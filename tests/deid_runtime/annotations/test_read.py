@@ -134,7 +134,7 @@ def test_empty_folder_and_unknown_suffix(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no annotated note"):
         read_gold(tmp_path)
     (tmp_path / "notes.docx").write_bytes(b"")
-    with pytest.raises(SourceError, match="annotations are read from"):
+    with pytest.raises(SourceError, match="annotations are read only from"):
         read_gold(tmp_path / "notes.docx")
 
 

@@ -110,7 +110,7 @@ def test_whole_patients_without_patients_are_told_of(tmp_path: Path) -> None:
             id="patient-column",
         ),
         pytest.param(["--key", "{key}"], "key", id="key"),
-        pytest.param(["--patients", "{key}"], "patient records are read from", id="patients"),
+        pytest.param(["--patients", "{key}"], "patient records are read only from", id="patients"),
         pytest.param(["--threshold", "nose=0.5"], "unknown head in 'nose=0.5'", id="head"),
         pytest.param(["--threshold", "name=1.5"], "between 0 and 1", id="threshold"),
         pytest.param(["--threshold", "name"], "between 0 and 1", id="threshold-without-value"),

@@ -59,7 +59,7 @@ def test_weekdays_stay_and_dates_move():
         ({"dates": "year"}, "dates are not shifted"),
         ({"safe_harbor": True}, "dates are not shifted"),
         ({"date_shift_days": 6}, "7 or more"),
-        ({"offsets": {"p1": 14, "p2": 10}}, "1 of 2 offsets are not a multiple of 7"),
+        ({"offsets": {"p1": 14, "p2": 10}}, "1 of 2 date shifts are not a multiple of 7"),
     ],
 )
 def test_what_cannot_be_had_with_whole_weeks_is_refused(settings, message):

@@ -214,10 +214,10 @@ def seeded(seed: bytes) -> str:
     [
         pytest.param(seeded(os.urandom(32)), 0o644, "chmod 600", id="shared"),
         pytest.param(seeded(bytes(32)), 0o600, "not random", id="zeros"),
-        pytest.param("no key", 0o600, "no private key for signatures", id="no-key"),
-        pytest.param(pem("PRIVATE", b"damaged"), 0o600, "no private key for signatures", id="damaged"),
+        pytest.param("no key", 0o600, "not a private key for signatures", id="no-key"),
+        pytest.param(pem("PRIVATE", b"damaged"), 0o600, "not a private key for signatures", id="damaged"),
         pytest.param(pem("PUBLIC", bytes.fromhex("302a300506032b6570032100") + os.urandom(32)), 0o600,
-                     "no private key for signatures", id="public"),
+                     "not a private key for signatures", id="public"),
     ],
 )  # fmt: skip
 def test_a_private_key_that_will_not_do_is_refused(
@@ -251,7 +251,7 @@ def test_a_wrong_public_key_is_told_apart(folder: Path, pair: tuple[Path, Path],
 
     for key, message in (
         (pair[0], "this is the private key"),
-        (tmp_path / "none.pub", "no public key for signatures"),
+        (tmp_path / "none.pub", "not a public key for signatures"),
         (tmp_path / "gone.pub", "cannot read the key"),
     ):
         with pytest.raises(SettingsError, match=message):

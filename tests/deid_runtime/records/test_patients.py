@@ -79,7 +79,7 @@ def test_jsonl_csv_and_parquet_say_the_same(tmp_path: Path) -> None:
         pytest.param("p.csv", "id,dob\n1,1931-02-08|1931-02-09\n", "has no complete date", id="two-dobs"),
         pytest.param("p.jsonl", '{"id": "1", "given": "\\ud800"}\n', "not valid UTF-8", id="surrogate"),
         pytest.param("p.parquet", "id,given\n", "not a Parquet file", id="not-parquet"),
-        pytest.param("p.xlsx", "", "are read from .jsonl", id="suffix"),
+        pytest.param("p.xlsx", "", "are read only from .jsonl", id="suffix"),
     ],
 )
 def test_whatever_is_wrong_is_an_error_with_its_line(tmp_path: Path, name: str, data: str, message: str) -> None:

@@ -59,7 +59,7 @@ def test_the_file_is_the_owners_alone(tmp_path: Path) -> None:
     os.chmod(tmp_path / "p.review", 0o644)
     with pytest.raises(SourceError, match="other users can read"):
         Project(tmp_path / "p.review")
-    with pytest.raises(OutputError, match="never written over"):
+    with pytest.raises(OutputError, match="never overwritten"):
         create_project(tmp_path / "p.review", notes(), mode="correct")
     (tmp_path / "other").write_text("no database", encoding="utf-8")
     os.chmod(tmp_path / "other", 0o600)

@@ -239,10 +239,10 @@ def test_no_file_is_left_when_reading_fails_half_way(keys: tuple[Path, Path], tm
     [
         (None, "cannot read"),
         ("", "found 0"),
-        ("age1abc\n", "no public key"),
+        ("age1abc\n", "not a public key"),
         ("# public key: age1x\nAGE-SECRET-KEY-1ABC\n", "private key"),
-        ("é" * 10, "no public key"),
-        ("x" * 100_000, "no public key"),
+        ("é" * 10, "not a public key"),
+        ("x" * 100_000, "not a public key"),
     ],
 )
 def test_a_wrong_public_key_is_told_before_the_run(

@@ -51,13 +51,13 @@ class HarvestSettings:
 
 @dataclass(slots=True)
 class Harvest:
-    """The candidates of both files, most frequent first, and the counts of the harvest; ``counts`` holds no text."""
+    """The candidates of both files, most frequent first, and the counts of the harvest; ``counts`` contains no text."""
 
     inclusion: list[Candidate] = field(default_factory=list)
     templates: list[Candidate] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
-    #: Lines with fewer patients than this may be missing because memory was short; 0: none is missing.
+    #: Lines with fewer patients than this may be missing because of the memory limit; 0: none is missing.
     complete_from_patients: int = 0
 
 
@@ -66,7 +66,7 @@ Screen = Callable[[Sequence[str]], list[bool]]
 
 
 def screen_with(pipeline: Pipeline) -> Screen:
-    """Return a screen that gives each line, as a note of its own, to all detectors.
+    """Return a screen that sends each line, as a separate note, to all detectors.
 
     A line that they cannot process counts as found.
     """
@@ -97,7 +97,7 @@ def harvest(
     sentences, skeletons = _count(notes, sentence_keys, skeleton_keys)
     lines = _template_lines(skeletons, settings, result)
     likely = [tally for tally in sentences if _is_prevalent(tally, settings, result)]
-    LOGGER.info("pass 2: %d sentences and %d templates are", len(likely), len(lines))
+    LOGGER.info("pass 2: %d sentences and %d templates are frequent", len(likely), len(lines))
     matches = MatchCheck(list(lines))
     masks = MaskCheck([tally.masks for tally in lines.values()])
     words = WordUse(frozenset().union(*(t.words for t in likely), *(t.words for t in lines.values())))
@@ -143,7 +143,9 @@ def _find_frequent(
             if parts is not None:
                 skeletons.add(key_of(parts), note.patient)
     if not patients:
-        raise SourceError("no note to harvest from; none could be read, or none was processed")
+        raise SourceError(
+            "there is no note to harvest from: none could be read, or none was processed; check the inputs"
+        )
     result.counts["patients"] = len(patients)
     kept, floors = zip(
         *(keys.most_frequent(settings.min_patients, settings.survivors) for keys in (plain, with_term, skeletons)),
@@ -181,7 +183,7 @@ def _is_prevalent(tally: SentenceTally, settings: HarvestSettings, result: Harve
         result.dropped["sentence: an identifier was found in it"] += 1
         return False
     if tally.beside_identifier > settings.max_beside * occurrences:
-        result.dropped["sentence: it stands next to identifiers and may be what tells them"] += 1
+        result.dropped["sentence: it is next to identifiers and may be needed to find them"] += 1
         return False
     return True
 
@@ -198,11 +200,11 @@ def _template_lines(
         if tally.may_be_date:
             result.dropped["template: two joined numbers may be a date"] += 1
         elif not tally.has_identifier and tally.beside_identifier > settings.max_beside * tally.tally.occurrences:
-            result.dropped["template: it stands next to identifiers and may be what tells them"] += 1
+            result.dropped["template: it is next to identifiers and may be needed to find them"] += 1
         elif min((count for _, count in tally.values), default=MIN_VALUES) < MIN_VALUES:
             result.dropped["template: an identifier in it is always the same"] += 1
         elif not _is_cheap(line):
-            result.dropped["template: no word of its own to find it by"] += 1
+            result.dropped["template: no literal word by which to find it"] += 1
         else:
             lines.setdefault(line, tally)
     return lines
@@ -235,7 +237,7 @@ def _inclusion_candidates(
             if is_found:
                 result.dropped["sentence: a detector finds something in it alone"] += 1
             elif name_like and len(name_like) == len(tally.words):
-                result.dropped["sentence: all its words stand in names, places or facilities too"] += 1
+                result.dropped["sentence: all its words also occur in names, places or facilities"] += 1
             else:
                 has_term = terms.is_in(tally.line)
                 kind: Kind = "frequent" if len(taken["frequent"]) < settings.top else "term"
@@ -283,13 +285,13 @@ def _template_candidates(
         name_like = words.name_like(tally.words)
         tolerated = 1 - settings.agreement
         if len(counts.patients) < settings.min_patients:
-            result.dropped["template: its slots do not fit what stood there"] += 1
+            result.dropped["template: its slots do not fit the identifiers"] += 1
         elif matches.differing[i] > tolerated * counts.occurrences:
             result.dropped["template: it matches sentences with other identifiers"] += 1
         elif masks.others[i] > tolerated * (occurrences + masks.others[i]):
             result.dropped["template: one syntax mask has several entity masks"] += 1
         elif name_like and len(name_like) == len(tally.words):
-            result.dropped["template: all its words stand in names, places or facilities too"] += 1
+            result.dropped["template: all its words also occur in names, places or facilities"] += 1
         elif is_found:
             result.dropped["template: a detector finds something in an example"] += 1
         else:
