@@ -137,7 +137,7 @@ def _pick(locale: str, attributes: Iterable[str], limit: int) -> list[str]:
     rising = sum(left <= right for left, right in pairwise(names))
     if rising > 0.8 * len(
         names
-    ):  # the order is alphabetical and not by frequency, so the first names would all begin with A and B
+    ):  # alphabetical order, not by frequency: the first names begin with A and B
         return names[:: -(-len(names) // limit)] if names else []
     return names[:limit]
 

@@ -132,7 +132,7 @@ def test_codes_keep_what_is_often_met_closer() -> None:
 
 
 def test_embeddings_that_cannot_be_cut_are_refused() -> None:
-    with pytest.raises(InputError, match="30 values cannot be cut into stretches of 4"):
+    with pytest.raises(InputError, match="30 values cannot be divided into stretches of 4"):
         coded.code(nn.Embedding(10, 30), torch.ones(10))
 
 
