@@ -61,7 +61,7 @@ def read_gold(path: Path) -> list[AnnotatedNote]:
     notes: list[AnnotatedNote] = []
     for file in files:
         if not file.name.endswith((*jsonl.SUFFIXES, *_STANDOFF)):
-            raise SourceError(f"{file}: annotations are read from .jsonl, .jsonl.gz, .xml and .ann")
+            raise SourceError(f"{file}: annotations are read only from .jsonl, .jsonl.gz, .xml and .ann")
         notes += _read_file(file, path)
     if not notes:
         raise SourceError(

@@ -46,10 +46,10 @@ class Verdict(StrEnum):
 class Reason(StrEnum):
     """Why a note did not pass."""
 
-    OTHER_TEXT = "the released text differs from the output of this key, program and input"
-    RECORD = "a value of the patient's record is in the text"
-    ORIGINAL = "a word of an identifier of this note is still in the text"
-    FORM = "text has the form of an identifying number or address"
+    OTHER_TEXT = "the released text is not what this key, program and input give"
+    RECORD = "a value of the patient's record is there"
+    ORIGINAL = "a word of an identifier of this note is still there"
+    FORM = "text has the form of a number or address that identifies"
     SECOND_SEARCH = "other models find an identifier that was not replaced"
     HELD_BACK = "the released text cannot be searched a second time"
 

@@ -111,7 +111,7 @@ def test_a_closed_port_and_a_port_of_something_else() -> None:
         found = look(port)
     assert found is not None
     assert (found.cause, found.is_lasting) == (Cause.SILENT, False)
-    assert "says nothing" in found.message
+    assert "sends nothing" in found.message
 
 
 def test_a_name_that_is_not_known(known: dict[str, list[str]], ours: Authority) -> None:

@@ -305,7 +305,7 @@ def test_memory_that_runs_out_in_the_surrogates_stops_all_notes():
     ("error", "reason"),
     [
         pytest.param(RuntimeError("of Ann Holm"), "the engine failed with RuntimeError", id="of-a-library"),
-        pytest.param(ModelError("no numbers"), "no numbers", id="of-ours"),
+        pytest.param(ModelError("not numbers"), "not numbers", id="of-ours"),
     ],
 )
 def test_an_engine_that_raises_is_a_fault_of_the_engine(error, reason):

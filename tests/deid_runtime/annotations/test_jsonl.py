@@ -57,7 +57,7 @@ def test_what_is_rendered_reads_back(tmp_path, patient, kind, with_values):
     ("line", "message"),
     [
         ("Ilse {", "gold.jsonl:1: the line is not valid JSON"),
-        ('["Ilse"]', "JSON but no object"),
+        ('["Ilse"]', "JSON but not an object"),
         ('{"text": "Ilse", "spans": []}', "field 'id' must be a string"),
         ('{"id": "n", "spans": []}', "field 'text' must be a string"),
         ('{"id": "n", "text": "Ilse"}', "no list 'spans'"),

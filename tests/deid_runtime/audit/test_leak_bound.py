@@ -171,7 +171,7 @@ def test_marks_of_two_readers_are_united(tmp_path):
         ({"mode": "correct"}, "not reviewed in blind mode"),
         ({"text": "Ann"}, "unknown fields"),
         ({"id": "x"}, "not in the sample"),
-        ({"patient": "q"}, "another patient"),
+        ({"patient": "q"}, "different patient"),
         ({"type": "Letter"}, "different patient or type"),
         ({"reviewer": ""}, "expected 'reviewer'"),
         ({"read_whole": "yes"}, "'read_whole', true or false"),

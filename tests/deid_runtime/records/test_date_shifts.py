@@ -31,8 +31,8 @@ def test_days_by_patient_from_every_format(form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("patient,days\n", "no offsets"),
-        ("", "no offsets|header|empty"),
+        ("patient,days\n", "no date shifts"),
+        ("", "no date shifts|header|empty"),
         ("patient\np1\n", "expected columns patient and days"),
         ("patient,days,colour\np1,3,red\n", "column 3 is unknown"),
         ("patient,id,days\np1,p1,3\n", "one too many"),
@@ -92,7 +92,7 @@ def test_a_run_moves_dates_by_the_table_and_holds_back_who_is_not_in_it(notes: P
     assert "Seen 03/14/2051." in (tmp_path / "out.jsonl").read_text()
     [held_back] = [json.loads(line) for line in (tmp_path / "out.jsonl.quarantine.jsonl").read_text().splitlines()]
     assert (held_back["id"], held_back["stage"]) == ("n2", "surrogates")
-    assert "no row in the offsets" in held_back["reason"]
+    assert "no row in the table of date shifts" in held_back["reason"]
     assert json.loads((tmp_path / "out.jsonl.manifest.json").read_text())["pipeline"]["offsets_given"] is True
 
 

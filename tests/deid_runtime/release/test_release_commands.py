@@ -99,7 +99,7 @@ def test_a_gate_holds_back_what_a_second_look_finds(run: Path, tmp_path: Path) -
     manifest = json.loads(strict.with_name("review.jsonl.manifest.json").read_text())
     assert manifest["options"]["gate"] == "review"
     assert manifest["pipeline"]["gate"]["models"]["profile"] == "full"
-    assert "held back all in which something was found" in (tmp_path / "review" / "report.html").read_text()
+    assert "all notes in which something was found were held back" in (tmp_path / "review" / "report.html").read_text()
     assert deid("check", strict, run / "notes.jsonl", "--key", run / "key", "--trust-models", "--gate").exit_code == 0
 
 

@@ -63,7 +63,7 @@ def test_the_file_is_the_owners_alone(tmp_path: Path) -> None:
         create_project(tmp_path / "p.review", notes(), mode="correct")
     (tmp_path / "other").write_text("no database", encoding="utf-8")
     os.chmod(tmp_path / "other", 0o600)
-    with pytest.raises(SourceError, match="no review project"):
+    with pytest.raises(SourceError, match="not a review project"):
         Project(tmp_path / "other")
 
 

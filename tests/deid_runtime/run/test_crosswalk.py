@@ -230,7 +230,7 @@ def test_no_file_is_left_when_reading_fails_half_way(keys: tuple[Path, Path], tm
     result = deid("crosswalk", "read", path, "--key", keys[0], "-o", tmp_path / "clear.jsonl")
 
     assert result.exit_code == 2
-    assert "changed or cut" in result.stderr
+    assert "changed or truncated" in result.stderr
     assert set(tmp_path.iterdir()) == before
 
 

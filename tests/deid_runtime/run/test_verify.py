@@ -188,7 +188,7 @@ def test_an_output_that_should_not_be_is_told(copy: Path) -> None:
         (None, "there is no manifest"),
         ("no json", "not a manifest; expected"),
         ("[]", "not a manifest; expected"),
-        ("{}", "holds no digests"),
+        ("{}", "has no digests"),
         ('{"outputs": {}}', "not a manifest of this version"),
         ('{"outputs": {"body": {"kind": "file"}, "crosswalk": null}}', "not a manifest of this version"),
     ],

@@ -246,7 +246,7 @@ def test_the_shape_of_a_base_is_settled_when_its_training_begins(tmp_path: Path)
         TrainSettings(base="", layers=2, start=tmp_path / "joint.pt"),
         TrainSettings(base="", coded_pieces=True, start=tmp_path / "joint.pt"),
     ):
-        with pytest.raises(InputError, match="when its training begins"):
+        with pytest.raises(InputError, match="only when training starts"):
             train(data, WordEncoder(small_tokenizer()), settings, StreamSettings(), tmp_path / "run")
 
 

@@ -183,7 +183,7 @@ def _is_prevalent(tally: SentenceTally, settings: HarvestSettings, result: Harve
         result.dropped["sentence: an identifier was found in it"] += 1
         return False
     if tally.beside_identifier > settings.max_beside * occurrences:
-        result.dropped["sentence: it is next to identifiers and may be needed to find them"] += 1
+        result.dropped["sentence: it stands next to identifiers and may be what tells them"] += 1
         return False
     return True
 
@@ -200,11 +200,11 @@ def _template_lines(
         if tally.may_be_date:
             result.dropped["template: two joined numbers may be a date"] += 1
         elif not tally.has_identifier and tally.beside_identifier > settings.max_beside * tally.tally.occurrences:
-            result.dropped["template: it is next to identifiers and may be needed to find them"] += 1
+            result.dropped["template: it stands next to identifiers and may be what tells them"] += 1
         elif min((count for _, count in tally.values), default=MIN_VALUES) < MIN_VALUES:
             result.dropped["template: an identifier in it is always the same"] += 1
         elif not _is_cheap(line):
-            result.dropped["template: no literal word by which to find it"] += 1
+            result.dropped["template: no word of its own to find it by"] += 1
         else:
             lines.setdefault(line, tally)
     return lines
@@ -237,7 +237,7 @@ def _inclusion_candidates(
             if is_found:
                 result.dropped["sentence: a detector finds something in it alone"] += 1
             elif name_like and len(name_like) == len(tally.words):
-                result.dropped["sentence: all its words also occur in names, places or facilities"] += 1
+                result.dropped["sentence: all its words stand in names, places or facilities too"] += 1
             else:
                 has_term = terms.is_in(tally.line)
                 kind: Kind = "frequent" if len(taken["frequent"]) < settings.top else "term"
@@ -285,13 +285,13 @@ def _template_candidates(
         name_like = words.name_like(tally.words)
         tolerated = 1 - settings.agreement
         if len(counts.patients) < settings.min_patients:
-            result.dropped["template: its slots do not fit the identifiers"] += 1
+            result.dropped["template: its slots do not fit what stood there"] += 1
         elif matches.differing[i] > tolerated * counts.occurrences:
             result.dropped["template: it matches sentences with other identifiers"] += 1
         elif masks.others[i] > tolerated * (occurrences + masks.others[i]):
             result.dropped["template: one syntax mask has several entity masks"] += 1
         elif name_like and len(name_like) == len(tally.words):
-            result.dropped["template: all its words also occur in names, places or facilities"] += 1
+            result.dropped["template: all its words stand in names, places or facilities too"] += 1
         elif is_found:
             result.dropped["template: a detector finds something in an example"] += 1
         else:

@@ -58,7 +58,7 @@ def test_what_introduces_a_name_stays_with_the_models():
     result = run(ward_rows())
 
     assert "Cordially yours" not in lines(result.inclusion)
-    assert result.dropped["sentence: it is next to identifiers and may be needed to find them"] == 1
+    assert result.dropped["sentence: it stands next to identifiers and may be what tells them"] == 1
 
 
 @pytest.mark.parametrize(("min_patients", "expected"), [(4, ["Warfarin held"]), (5, [])])
@@ -143,14 +143,14 @@ def test_a_template_must_fit_what_stood_there():
     result = run(rows)
 
     assert result.templates == []
-    assert result.dropped["template: its slots do not fit the identifiers"] == 1
+    assert result.dropped["template: its slots do not fit what stood there"] == 1
 
 
 def test_a_template_without_identifier_beside_names_is_dropped():
     result = run([(f"p{i}", f"Team {i}\n<DOCTOR>{name}</DOCTOR>") for i, name in enumerate(NAMES)])
 
     assert result.templates == []
-    assert result.dropped["template: it is next to identifiers and may be needed to find them"] == 1
+    assert result.dropped["template: it stands next to identifiers and may be what tells them"] == 1
 
 
 def test_joined_numbers_that_may_be_a_date_are_dropped():
