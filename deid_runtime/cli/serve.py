@@ -46,8 +46,9 @@ _SETTLED: Final = (
         "--repository",
         type=cli_options.FOLDER,
         help="Serve this folder, written by `deid-export repository --backend python`. It fixes the models and all "
-        "options in the sections below except --offsets, so these are refused with it. The server runs its programs; "
-        "its models are checked like those of --models. Default: a temporary repository made from the models.",
+        "options in the sections below except --given-date-shifts, so these are refused with it. The server runs its "
+        "programs; its models are checked like those of --models. Default: a temporary repository made from the "
+        "models.",
     ),
     click.option(
         "--keys",
@@ -252,7 +253,7 @@ def _environment(
         "DEID_SERVE_KEYS": keys,
         "DEID_SERVE_PATIENTS": patients,
         "DEID_SERVE_ACCESS": access,
-        "DEID_SERVE_OFFSETS": settings.offsets,
+        "DEID_SERVE_GIVEN_DATE_SHIFTS": settings.given_date_shifts,
         # A repository made here has no signature; its models were checked when it was made.
         "DEID_SERVE_MODELS_KEY": settings.models_key if repository else None,
     }

@@ -135,9 +135,7 @@ def _pick(locale: str, attributes: Iterable[str], limit: int) -> list[str]:
         attributes = [attribute for attribute in attributes if "romanized" not in attribute]
     names = list(dict.fromkeys(_clean(_provider_names(locale, attributes), native=bool(native))))
     rising = sum(left <= right for left, right in pairwise(names))
-    if rising > 0.8 * len(
-        names
-    ):  # alphabetical order, not by frequency: the first names begin with A and B
+    if rising > 0.8 * len(names):  # alphabetical order, not by frequency: the first names begin with A and B
         return names[:: -(-len(names) // limit)] if names else []
     return names[:limit]
 

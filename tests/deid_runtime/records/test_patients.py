@@ -70,9 +70,7 @@ def test_jsonl_csv_and_parquet_say_the_same(tmp_path: Path) -> None:
         pytest.param("p.csv", "id,given\n1\n", r"p\.csv:2: 1 fields; the header has 2", id="ragged"),
         pytest.param("p.csv", 'id,given\n1,"A\n', "patient records: .*broken CSV", id="open-quote"),
         pytest.param("p.jsonl", '{"id": "1"}\n{"id": \n', r"p\.jsonl:2: the line is not valid JSON", id="json"),
-        pytest.param(
-            "p.jsonl", '{"id": "1", "mrn": "1", "mrn": "2"}\n', r"p\.jsonl:1: .* has a key twice", id="keys"
-        ),
+        pytest.param("p.jsonl", '{"id": "1", "mrn": "1", "mrn": "2"}\n', r"p\.jsonl:1: .* has a key twice", id="keys"),
         pytest.param("p.jsonl", '{"id": "1", "mrn": 1.5}\n', r"p\.jsonl:1: column 'mrn' is float", id="float"),
         pytest.param("p.jsonl", '{"id": "1", "phone": ["1"]}\n', "is list; expected a string, with", id="list"),
         pytest.param("p.csv", "id,given\n1," + "x" * 2_001 + "\n", "has 2001 characters; the limit is 2000", id="long"),
