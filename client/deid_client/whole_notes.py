@@ -80,7 +80,7 @@ class NoteQuestion:
             came[output.name] = np.array([content[_LENGTH_BYTES:]], dtype=np.object_)
         if came.keys() != set(NOTE_OUTPUTS):
             raise BadAnswerError(endpoint, f"{NOTES} sent {len(came)} outputs, expected {', '.join(NOTE_OUTPUTS)}")
-        return came  # type: ignore[return-value]  # an object array is no np.generic array for numpy's types
+        return came  # type: ignore[return-value]  # an object array is not an np.generic array for numpy's types
 
 
 class WholeNotes:

@@ -43,7 +43,7 @@ def read_annotated(paths: Sequence[Path]) -> list[AnnotatedNote]:
             notes += (_disjoint(file, note) for note in _read_file(file, path))
         if len(notes) == before:
             raise SourceError(
-                f"{path} holds no annotated note; expected tagged .txt, .jsonl, i2b2 .xml or brat .ann files"
+                f"{path} has no annotated note; expected tagged .txt, .jsonl, i2b2 .xml or brat .ann files"
             )
     return notes
 

@@ -1,4 +1,4 @@
-"""An upper bound on the share of notes that hold a leak, from a blind review of a sample.
+"""An upper bound on the share of notes with a leak, from a blind review of a sample.
 
 A note *holds a leak* when a reader marked at least one identifier in it; for group A or B, an identifier of that group
 (:mod:`deid_runtime.labels`). A note that nobody read whole counts as one that holds a leak of every group, because

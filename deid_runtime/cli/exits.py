@@ -124,7 +124,7 @@ def report(program: Program, command: Callable[..., object], /, *args: object, *
         missing = missing_file(error)
         if missing:
             program.end(str(missing), ExitCode.FAILURE)
-        # The message comes from the system, so it holds no note text.
+        # The message comes from the system, so it contains no note text.
         file = f"{error.filename}: " if error.filename and program.names_files else ""
         program.end(f"{file}{error.strerror or type(error).__name__}, at {_place(error)}", ExitCode.WRONG_USE)
     except ModuleNotFoundError as error:

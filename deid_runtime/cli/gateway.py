@@ -265,14 +265,14 @@ def token_group() -> None:
 def new_client_token(project: str, expires: datetime | None) -> None:
     """Print a new token, once: it is kept nowhere. Print its entry for the access file on stderr.
 
-    The entry holds a digest alone. Give the token to the client, who sends it as `authorization: Bearer TOKEN`. To
+    The entry has only a digest. Give the token to the client, who sends it as `authorization: Bearer TOKEN`. To
     replace one, add a second entry, change the client, and remove the first.
     """
     from deid_runtime.access.projects import parse_access
     from deid_runtime.access.tokens import new_token
 
     if expires is not None and expires.date() <= date.today():
-        raise SettingsError("--expires is no day to come")
+        raise SettingsError("--expires must be a day in the future")
     token = new_token()
     entry: dict[str, object] = {"id": token.id, "sha256": token.sha256}
     if expires is not None:

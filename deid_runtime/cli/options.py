@@ -211,7 +211,7 @@ def site_lists() -> Callable[[_Command], _Command]:
         click.option(
             "--inclusion",
             type=FILE,
-            help="List of sentences known to hold no identifier, one per line. The models do not score these "
+            help="List of sentences known to have no identifier, one per line. The models do not score these "
             "sentences: a wrong line is a leak in every note with it. Default: the list of the package.",
         ),
         click.option(

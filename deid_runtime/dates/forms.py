@@ -65,7 +65,7 @@ SCHEDULES: Final = {
 LETTER_DAY: Final = {
     "m": 0, "mo": 0, "t": 1, "tu": 1, "w": 2, "we": 2, "th": 3, "r": 3, "f": 4, "fr": 4, "s": 5, "sa": 5, "su": 6,
 }  # fmt: skip
-#: Words without a date meaning of their own; they stay unchanged.
+#: Words without a date meaning; they stay unchanged.
 PLAIN_WORDS: Final = frozenset(
     """of the de del el la le du den der day days eve week weeks wknd weekend wkend night morning afternoon evening
     noon am pm

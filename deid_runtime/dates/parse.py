@@ -153,7 +153,7 @@ def _read_whole(value: str, style: DateStyle) -> DateParts | None:
 
 
 def _may_have_time(before: str, time: str) -> bool:
-    """Return whether ``time`` behind the date ``before`` is a time of day and not a year: ``10/5 2019`` has no time."""
+    """Return whether ``time`` after the date ``before`` is a time of day and not a year: ``10/5 2019`` has no time."""
     day = NUMERIC.fullmatch(before.strip())
     if day is None:
         return False

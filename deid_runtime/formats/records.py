@@ -39,8 +39,7 @@ class ReadOptions:
         for column in (self.id_column, self.text_column, self.patient_column):
             if column in self.kept_columns:
                 raise SettingsError(
-                    f"column {column!r} holds the id, the text or the patient and is always rewritten; it cannot be "
-                    "kept"
+                    f"column {column!r} has the id, the text or the patient and is always rewritten; it cannot be kept"
                 )
 
     @property

@@ -242,7 +242,7 @@ class _Names:
     def _without_strange_initials(self, run: Sequence[_Part]) -> Sequence[_Part]:
         """Return ``run`` without letters at its ends that are not initials of the name beside them.
 
-        A letter that the name has only as a full word needs a full stop, because *R* behind a name can mean the right
+        A letter that the name has only as a full word needs a full stop, because *R* after a name can mean the right
         hip. A letter at the end that begins an abbreviation (*M.D.*) is removed too.
         """
         first, last = 0, len(run)

@@ -87,7 +87,7 @@ def read_release(folder: Path, key: Path) -> Release:
     """Return the release in ``folder`` if its signature is by the public key in the file ``key``.
 
     Raises UnsignedError when the signature is not by that key, ModelError when release or signature is missing or of
-    another format, SettingsError when the file holds no such key.
+    another format, SettingsError when the file has no such key.
     """
     data, signature = (_read(folder / name) for name in (RELEASE, SIGNATURE))
     if len(signature) != SIGNATURE_BYTES or not is_signed(data, signature, key):
@@ -134,7 +134,7 @@ def check_signature(manifest: Manifest, key: Path) -> Release:
     """Check that the folder of ``manifest`` is as it was signed with the private key of ``key``; return the release.
 
     Raises ModelError when the signature is missing or wrong, or when any file or folder differs; SettingsError when the
-    file ``key`` holds no public key.
+    file ``key`` has no public key.
     """
     folder = manifest.folder
     release = read_release(folder, key)

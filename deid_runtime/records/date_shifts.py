@@ -50,7 +50,7 @@ def read_date_shifts(path: Path, *, whole_weeks: bool = False) -> dict[str, int]
 
 
 def _columns_of(position: str, columns: Sequence[str]) -> dict[str, str]:
-    """Return the names of the columns that hold the patient and the days. Raises SettingsError."""
+    """Return the names of the columns with the patient and the days. Raises SettingsError."""
     found: dict[str, str] = {}
     for number, column in enumerate(columns, 1):
         if column.startswith("_"):

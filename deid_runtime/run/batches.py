@@ -193,7 +193,7 @@ def _unique(entries: Iterable[_Entry], seen: SeenIds) -> Iterator[_Entry]:
 def _patients(entries: Iterable[_Entry], seen: SeenIds) -> Iterator[list[_Entry]]:
     """Yield the entries in groups that must stay together.
 
-    A group holds the consecutive notes of one patient, and every other entry between them.
+    A group has the consecutive notes of one patient, and every other entry between them.
     """
     patient = fault = ""  # of the current group
     held: list[_Entry] = []

@@ -1,4 +1,4 @@
-"""Keep a server running: restart it with growing delays when it ends, hangs or stays unready, until told to stop."""
+"""Keep a server running: restart it with growing delays when it ends, hangs or stays unready, until ``stop`` is set."""
 
 import logging
 import threading

@@ -139,14 +139,14 @@ def _is_code(text: str) -> bool:
 def _list(found: Mapping[str, Any], name: str) -> list[Any]:
     value = found.get(name, [])
     if not isinstance(value, list):
-        raise InputError(f"{name} is no list")
+        raise InputError(f"{name} is not a list")
     return value
 
 
 def _string(found: Mapping[str, Any], name: str) -> str:
     value = found.get(name, "")
     if not isinstance(value, str):
-        raise InputError(f"{name} is no string")
+        raise InputError(f"{name} is not a string")
     return value
 
 

@@ -131,7 +131,7 @@ def _steps(prefix: str, offset: int, rest: _Rest) -> Iterator[str | tuple[str, i
     while rest is not None and not rest[0]:
         rest = rest[1]
     if rest is None:
-        raise _NoSetError  # the word may continue behind the match, or there is none
+        raise _NoSetError  # the word may continue after the match, or there is none
     (op, argument), following = rest[0][0], (rest[0][1:], rest[1])
     if op is _ops.BRANCH:
         for branch in argument[1]:

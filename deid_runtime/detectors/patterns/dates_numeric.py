@@ -109,14 +109,14 @@ _SCORE_AFTER: Final = re.compile(
     r"meal|tray|scale|score|points?|correct|items?|criteria|hyp|cartridge|liter|litre|gallon|acre|ns|"
     r"w/[ ]?(?:movement|mvmt|amb|activity|cue|drsg|dsg))(?![\w/]))"
 )
-#: Oral contraceptives, whose strengths look like dates behind their names: ``Junel Fe 1/20``, ``Ortho-Novum 10/11``.
+#: Oral contraceptives, whose strengths look like dates after their names: ``Junel Fe 1/20``, ``Ortho-Novum 10/11``.
 _PILLS: Final = frozenset(
     "alyacen aurovela blisovi cyclafem dasetta demulen estrostep gildess hailey jenest junel kelnor larin loestrin "
     "microgestin minastrin modicon necon norinyl nortrel nylia ortho-novum pirmella tarina taytulla zovia".split()
 )
 _PILL_FORMS: Final = frozenset({"fe", "lo", "21", "24", "28"})
 _PILL_STRENGTHS: Final = frozenset({"1/10", "1/20", "10/11"})
-#: Words behind a duration such as ``3/7 hx``: British notes write days as sevenths of a week, months as twelfths.
+#: Words after a duration such as ``3/7 hx``: British notes write days as sevenths of a week, months as twelfths.
 _DURATION_AFTER: Final = re.compile(r"(?i)[ \t]{0,2}(?:hx|h/o|history|ago)\b")
 _TIME_AFTER: Final = re.compile(
     r"(?i)[ \t]{0,3}(?:@|at\b)?[ \t]{0,3}(?:(?:[01]\d|2[0-3])[0-5]\d\b(?![ ]?(?:mg|ml|cal|units?))|\d{1,2}[:.h]\d\d|"

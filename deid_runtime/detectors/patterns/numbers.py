@@ -1,6 +1,6 @@
 """Numbers that identify a person, a stay, a plan, a device or a document, mostly by the label printed before them.
 
-Each label is a row; the part behind it, ``{number}``, is the same for all. Numbers with a distinctive form (SSN, NPI,
+Each label is a row; the part after it, ``{number}``, is the same for all. Numbers with a distinctive form (SSN, NPI,
 VIN, accession numbers) have a row without a label.
 """
 

@@ -131,7 +131,7 @@ def _grade_state(match: re.Match[str]) -> Grade:
 
 
 def _is_state_code(match: re.Match[str]) -> bool:
-    """Return whether a state code follows a town (``Kasson, MN``); an ambiguous code needs a postal code behind it."""
+    """Return whether a state code follows a town (``Kasson, MN``); an ambiguous code needs a postal code after it."""
     if re.match(r"\.?[ ,]{1,3}\d{5}(?!\d)", match.string[match.end("value") : match.end("value") + 10]):
         return True
     before = match.string[max(0, match.start() - 20) : match.start()]

@@ -2,7 +2,7 @@
 
 No row scans a whole note. Each row has anchors of one type: words (``MRN``, ``March``), runs of digits, codes
 (capitals, then a digit), or single characters (``@``). Runs of digits need a certain length and certain characters
-behind them. One pass over each type finds all anchors and tries only the rows that belong to them.
+after them. One pass over each type finds all anchors and tries only the rows that belong to them.
 
 A row is tried with ``pattern.match`` at its anchor, or with ``search`` in a short stretch before it. Every pattern has
 bounded repeats, so the work per anchor is bounded too. A note that still takes very long raises an error.
@@ -56,7 +56,7 @@ class Row:
     match.
 
     ``weak`` rows report as ``"pattern:weak"``. ``labelled`` rows win over rows that match by form. Repeats in
-    ``pattern`` are bounded, which may cut off a long hit; such a hit is extended over the match of ``rest`` behind it.
+    ``pattern`` are bounded, which may cut off a long hit; such a hit is extended over the match of ``rest`` after it.
 
     Raises ValueError for a row without a place to try it.
     """
@@ -121,7 +121,7 @@ _DIGITS = re.compile(r"\d+")
 _LONGEST_RUN = 30  # digits; longer runs are treated as if they had this length, and are not identifiers
 _CODE = re.compile(r"(?<![\w\-/.@#])[A-Z]{1,8}[ -]?(?=\d)")
 _LONG_HIT = 60  # minimum characters of a hit that a bound may have cut off
-_REACH = 120  # characters behind the place that a row with lookback may search
+_REACH = 120  # characters after the place that a row with lookback may search
 _PLACES_BETWEEN_LOOKS = 256  # between checks of the time limit
 _MOST_RUN_KINDS = 20_000  # maximum size of the cache of rows by digit run; then it is cleared
 

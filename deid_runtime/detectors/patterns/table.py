@@ -2,7 +2,7 @@
 
 Columns: ``name``; ``label``; ``kind``, sure or weak; ``by``, label or form (rows with a printed label win over rows
 that match by form); ``at``; ``pattern``, with named parts in braces; ``check``, a function in the module of that
-family, which may have a number behind it; ``notes``.
+family, which may have a number after it; ``notes``.
 
 ``at`` says where a row is tried. When empty: at the words one of which every match contains. Otherwise a list of items
 separated by ``; ``:
@@ -10,13 +10,13 @@ separated by ``; ``:
 ==============  ======================================================================
 ``digits 1-4``  at runs of so many digits (30 stands for all longer ones)
 ``first [..]``  if the first digit is one of these
-``next ...``    if the two characters behind the run begin with this pattern
+``next ...``    if the two characters after the run begin with this pattern
 ``code``        at one to eight capitals before a digit; a space or hyphen is allowed
 ``char [..]``   at each of these characters
 ``before [..]`` if one of these, or nothing, precedes that place
 ``where ...``   if this pattern matches at that place
 ``back 20``     matches may begin so many characters before that place
-``rest {part}`` a long hit is extended over the match of this part behind it
+``rest {part}`` a long hit is extended over the match of this part after it
 ==============  ======================================================================
 """
 
@@ -34,7 +34,7 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.labels import LABELS
 
 COLUMNS: Final = ("name", "label", "kind", "by", "at", "pattern", "check", "notes")
-#: A function that makes a check from the number behind its name in the table.
+#: A function that makes a check from the number after its name in the table.
 CheckWithNumber = Callable[[int], Check]
 Checks = Mapping[str, Check]
 

@@ -115,7 +115,7 @@ DOUBTFUL_CREDENTIALS: Final = credential_keys("doubtful")
 SURE_CREDENTIALS: Final = credential_keys("sure")
 DOTTED_CREDENTIALS: Final = tuple(word[:4] for word in dotted_credentials("dotted"))
 
-#: Words behind a lone name that show that it is a person who acts.
+#: Words after a lone name that show that it is a person who acts.
 HUMAN_VERBS: Final = frozenset(
     "was is has had will denies denied reports reported states stated says said complains complained "
     "tolerated tolerates underwent presents presented agrees agreed declined declines refuses refused "
@@ -157,7 +157,7 @@ def acts_as_person(text: str, at: int) -> bool:
     return _PERSONAL.match(text, at) is not None or _OWNED.match(text, at) is not None
 
 
-#: Words behind a name that make it part of a place, firm, street, disease, scale or device.
+#: Words after a name that make it part of a place, firm, street, disease, scale or device.
 NOT_BEHIND: Final = frozenset(
     "hospital hospitals clinic clinics center centre centers medical health healthcare university college "
     "school institute foundation pharmacy county city township park lake river creek island beach "
@@ -226,7 +226,7 @@ CALENDAR: Final = (
     | frozenset("easter christmas thanksgiving halloween ramadan passover hanukkah diwali".split())
 )
 
-#: Words that join clauses: a lone name behind one begins a clause.
+#: Words that join clauses: a lone name after one begins a clause.
 JOINING: Final = frozenset(
     "and but or that when if because while since so as although though after before once until unless where "
     "then said states reports believes thinks says stated reported whether per".split()
@@ -252,17 +252,17 @@ SYLLABLES: Final = frozenset(
     "zhen zheng zhi zhong".split()
 )
 
-#: Words that begin a sentence; a name directly behind one may stand alone.
+#: Words that begin a sentence; a name directly after one may stand alone.
 OPENERS: Final = frozenset(
     "today overnight yesterday tonight currently now then neither both because when after before once while "
     "since although until if later subsequently afterwards eventually finally unfortunately fortunately "
     "meanwhile initially per and but that what".split()
 )
 
-#: Determiners: the word behind one is rarely a person.
+#: Determiners: the word after one is rarely a person.
 DETERMINERS: Final = frozenset("a an the this that these those each every no any some modified".split())
 
-#: Capitalised words that make the pair behind them a place, street or house.
+#: Capitalised words that make the pair after them a place, street or house.
 NOT_BEFORE: Final = frozenset(
     "st saint mount mt fort ft port lake santa san north south east west new university college church camp "
     "cape hotel hospital school".split()

@@ -1,4 +1,4 @@
-"""Rules that decide whether a run of name-like words is a person: by a cue, by its words, or by the words behind it.
+"""Rules that decide whether a run of name-like words is a person: by a cue, by its words, or by the words after it.
 
 The rules are tried from the surest to the least sure. The words of a person are not used again by later rules.
 """
@@ -16,7 +16,7 @@ from deid_runtime.lexicon.clinical_forms import has_clinical_form
 from deid_runtime.lexicon.word_codes import PLACE
 from deid_runtime.spans import Span
 
-#: Minimum score of the source ``rule:people``. A weaker person ranks behind the models and is not propagated.
+#: Minimum score of the source ``rule:people``. A weaker person ranks below the models and is not propagated.
 _SURE: Final = 0.7
 _SOURCES: Final = {True: ("rule:people",), False: ("rule:people:weak",)}
 
@@ -51,7 +51,7 @@ def find_in(text: str) -> list[Span]:
 
 
 def _without_credentials(text: str, words: Sequence[Word], person: Person) -> int:
-    """Return the last word of a person without credentials behind a comma, such as ``MD`` in ``Ann Holm, MD``."""
+    """Return the last word of a person without credentials after a comma, such as ``MD`` in ``Ann Holm, MD``."""
     last = person.last
     while (
         last > person.first
@@ -139,7 +139,7 @@ def _unlisted(run: Run) -> Person | None:
 
 
 def _by_weak_cue(run: Run) -> Person | None:
-    """Return a given name behind ``with``, ``per`` and similar words, or None."""
+    """Return a given name after ``with``, ``per`` and similar words, or None."""
     if not run.first:
         return None
     before = run.words[run.first - 1]

@@ -68,7 +68,7 @@ class Run:
         return case is self.case
 
     def _adjoins(self, at: int) -> bool:
-        """Return whether only white space, or a full stop behind an initial, separates a word from the one before."""
+        """Return whether only white space, or a full stop after an initial, separates a word from the one before."""
         left = self.words[at - 1]
         gap = self.text[left.end : self.words[at].start]
         if gap == " " or gap == "  ":
@@ -111,7 +111,7 @@ class Run:
         return after if after <= self.last and after - at <= 4 else 0
 
     def acts(self, last: int) -> bool:
-        """Return whether words behind the name show a person: a verb, a possession, an age or a relative clause."""
+        """Return whether words after the name show a person: a verb, a possession, an age or a relative clause."""
         word = self.words[last]
         if last + 1 >= len(self.words):
             return False

@@ -49,7 +49,7 @@ def test_a_file_for_each_batch_reads_as_a_file_for_each_patient(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("empty", None, "holds no annotated note"),
+        ("empty", None, "has no annotated note"),
         ("bad.jsonl", "{}\n", r"bad\.jsonl:1: field 'id' must be a string"),
         ("bad.txt", '%% note id="x\ntext\n', r"bad\.txt:1: unbalanced quotes"),
     ],

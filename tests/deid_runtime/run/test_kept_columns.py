@@ -160,8 +160,8 @@ def test_an_unchecked_column_is_passed_on_as_it_is(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--safe-harbor", "--keep-column-unchecked", "weight"), "which Safe Harbor does not allow"),
-        (("--keep-column", "text"), "column 'text' holds the id, the text or the patient"),
-        (("--keep-column-unchecked", "text"), "column 'text' holds the id, the text or the patient"),
+        (("--keep-column", "text"), "column 'text' has the id, the text or the patient"),
+        (("--keep-column-unchecked", "text"), "column 'text' has the id, the text or the patient"),
         (("--type-column", "kind"), "no column 'kind'"),
     ],
 )

@@ -46,7 +46,7 @@ CULTURES: Final[Mapping[str, tuple[str, ...]]] = {
     "mediterranean": ("italian", "greek", "turkish", "hebrew", "armenian", "french", "hebrew yiddish"),
 }
 
-#: Maps a list without family names of its own to the list whose family names it uses.
+#: Maps a list without family names to the list whose family names it uses.
 _FAMILIES_OF: Final[Mapping[str, str]] = {"african american": "english"}
 
 Draw = Callable[[], str]
