@@ -125,7 +125,7 @@ def test_two_annotators(folder):
     [
         (
             {"id": "b", "spans": [{"start": 0, "end": 99, "label": "CITY"}]},
-            "found span [0, 99) CITY ends behind",
+            "found span [0, 99) CITY ends after",
         ),
         ({"id": "b", "spans": [{"start": 0, "end": 4, "label": "PLACE"}]}, "unknown label 'PLACE'"),
         ({"id": "b", "spans": [{"start": 4, "end": 4, "label": "CITY"}]}, "empty or reversed"),

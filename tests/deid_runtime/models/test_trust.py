@@ -139,7 +139,7 @@ def test_signed_models_are_taken_with_the_key_of_the_signer(folder: Path, pair: 
     assert read_trusted(folder, key=public).folder == folder
     with load_tagger(Settings(models=folder, models_key=public, engine="onnxruntime")) as tagger:
         assert tagger.manifest["profile"] == "fast"
-    with pytest.raises(ModelError, match=r"give the public key of those who signed them"):
+    with pytest.raises(ModelError, match=r"give the public key of the signer"):
         read_trusted(folder)
 
 

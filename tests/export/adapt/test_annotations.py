@@ -145,7 +145,7 @@ EDITS = {"jsonl": edit_jsonl, "brat": edit_files(".txt"), "i2b2": edit_files(".x
     ("change", "reason"),
     [
         pytest.param(lambda t: t.replace("seen", "seem"), "or other characters", id="another letter"),
-        pytest.param(lambda t: t.replace("seen", "has been seen"), "has 21 code points where 12 were given", id="more"),
+        pytest.param(lambda t: t.replace("seen", "has been seen"), "has 21 code points instead of 12", id="more"),
         pytest.param(lambda t: t.replace("\r\n", "\n").replace("&#13;\n", "\n"), "line ends were changed", id="ends"),
     ],
 )
