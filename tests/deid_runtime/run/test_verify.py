@@ -140,7 +140,7 @@ CHANGES: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "output-gone": (lambda out: shutil.rmtree(out), ["output: missing", "output: 0 notes; the manifest says 13"]),
     "output-file": (
         lambda out: [shutil.rmtree(out), out.write_text("x")],
-        ["output: not a folder, which the run wrote", "output: 0 notes; the manifest says 13"],
+        ["output: not a folder, as the run wrote it", "output: 0 notes; the manifest says 13"],
     ),
     "quarantine": (
         lambda out: (out.parent / "out.quarantine.jsonl").write_text(""),

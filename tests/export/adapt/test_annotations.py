@@ -223,7 +223,7 @@ def test_no_annotations_and_no_originals_are_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no annotations"):
         read_corrections(tmp_path, [])
     (tmp_path / "originals.json").write_text("[]")
-    with pytest.raises(SourceError, match=r"not the originals\.json"):
+    with pytest.raises(SourceError, match=r"not a valid originals\.json"):
         read_originals(tmp_path / "originals.json")
     (tmp_path / "notes.doc").write_text("")
     with pytest.raises(SourceError, match="annotations are read only from"):
