@@ -1,4 +1,4 @@
-"""Ed25519 signatures over bytes, with keys in PEM files (PKCS 8 and SubjectPublicKeyInfo), as openssl has them."""
+"""Ed25519 signatures over bytes, with keys in PEM files (PKCS 8 and SubjectPublicKeyInfo), like those of openssl."""
 
 import os
 from pathlib import Path
@@ -41,7 +41,7 @@ def sign(data: bytes, key: Path, *, allow_shared_key: bool = False) -> bytes:
 def is_signed(data: bytes, signature: bytes, key: Path) -> bool:
     """Return whether ``signature`` is that of ``data`` by the public key in the file ``key``.
 
-    Raises SettingsError when the file holds no such key.
+    Raises SettingsError when the file has no such key.
     """
     public = _public_key(key)
     from cryptography.exceptions import InvalidSignature
@@ -62,7 +62,7 @@ def _private_key(path: Path, *, allow_shared: bool) -> Any:
         key = None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise SettingsError(
-            f"{path}: no private key for signatures (Ed25519, PEM, not encrypted); make a pair with "
+            f"{path}: not a private key for signatures (Ed25519, PEM, not encrypted); make a pair with "
             "`deid key signing-pair`"
         )
     if is_guessable(key.private_bytes_raw()):
@@ -84,7 +84,9 @@ def _public_key(path: Path) -> Any:
     except Exception:  # noqa: BLE001 - the library raises many classes
         key = None
     if not isinstance(key, ed25519.Ed25519PublicKey):
-        raise SettingsError(f"{path}: no public key for signatures (Ed25519, PEM) as `deid key signing-pair` writes it")
+        raise SettingsError(
+            f"{path}: not a public key for signatures (Ed25519, PEM) as `deid key signing-pair` writes it"
+        )
     return key
 
 
