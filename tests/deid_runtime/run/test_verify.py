@@ -10,16 +10,11 @@ from typing import Any
 
 import pyarrow
 import pytest
-from click.testing import CliRunner, Result
 from pyarrow import parquet
 
-from deid_runtime.cli.main import main
+from tests.commands import deid
 
 TEXT = "Seen on 03/04/2051, call 212-664-9182."
-
-
-def deid(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def verify(*arguments: object) -> tuple[int, list[str]]:

@@ -24,6 +24,7 @@ from deid_runtime.annotations.read import read_annotated
 from deid_runtime.errors import OutputError, SourceError
 from deid_runtime.labels import LABELS
 from deid_runtime.spans import Note, Span
+from tests.commands import read_rows, write_rows
 
 TEXT = 'Ms. Alma Orr-Quist\t(née "Löw" & <Co>) 😀 seen\r\nat Elko,\n  Nevada on 3/14.\r\n'
 
@@ -123,10 +124,10 @@ def test_the_folder_is_for_its_owner_and_never_written_over(tmp_path: Path) -> N
 
 def edit_jsonl(folder: Path, change: Callable[[str], str]) -> None:
     path = folder / "notes.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(path)
     for row in rows:
         row["text"] = change(row["text"])
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
 
 
 def edit_files(suffix: str) -> Callable[[Path, Callable[[str], str]], None]:
