@@ -31,7 +31,7 @@ from deid_runtime.detectors.clinical.figures import (
 from deid_runtime.detectors.clinical.forms import AGE_BEHIND
 from deid_runtime.detectors.clinical.generic import is_generic
 from deid_runtime.detectors.clinical.grammar import GRAMMAR
-from deid_runtime.detectors.clinical.named import is_brand, is_gene, is_marker, is_trial
+from deid_runtime.detectors.clinical.named import is_brand, is_gene, is_marker, is_part_of_symbol, is_trial
 from deid_runtime.detectors.clinical.phrases import is_phrase
 from deid_runtime.detectors.clinical.plain_words import is_plain
 from deid_runtime.detectors.clinical.rows import FIGURES, NAMES, Covered, Stretch
@@ -191,7 +191,7 @@ class _Judge:
         text = self._text
         if span.label in _TERM_LABELS and _is_no_name(text, span):
             return not self._is_beside_name(span)
-        if is_marker(text, span):
+        if is_marker(text, span) or is_part_of_symbol(text, span):
             return True
         if span.label == "AGE" and (self._is_no_age(span) or is_other_number(text, span)):
             return True

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from deid_runtime.detectors.clinical.forms import anchors, any_of
-from deid_runtime.detectors.clinical.rows import NAMES, ClinicalRow
+from deid_runtime.detectors.clinical.rows import FIGURES, NAMES, ClinicalRow
 from deid_runtime.lexicon.tables import words_for
 
 _YEAR: Final = r"(?:19[6-9]\d|20[0-4]\d)(?!\d|[/.-]\d)"
@@ -82,7 +82,7 @@ ROWS: Final = (
             rf"(?P<body>{_BODY})(?![^\W\d_])(?:-\w{{1,4}}){{0,2}}{_BETWEEN}[ ,]{{0,2}}[(]?(?P<value>{_YEAR})"
         ),
         words=anchors(_BODIES),
-        excludes=NAMES,
+        excludes=NAMES | FIGURES,
         is_whole=True,
         check=lambda match: _is_body(match),
     ),
@@ -103,7 +103,9 @@ _GRADED_AFTER: Final = re.compile(
     r"\)?[:,]?[ ]{0,2}(?i:gr\b|grade|category|cat\b|class|criteria|mild|moderate\w{0,2}|severe|CR\b|PR\b|"
     r"stage|score|III|II|IV|I\b|guideline|group|type|definite|probable|possible|positive|negative|met\b|not met|"
     r"definition|classification|response|points?|pts\b|major|minor|\d/\d|\d[ ](?:major|minor|points?|of\b)|algorithm|"
-    r"[a-z]{3,12}(?:itis|osis|oma|emia|aemia|pathy)\b)"
+    r"[a-z]{3,12}(?:itis|osis|oma|emia|aemia|pathy)\b|Deauville|borderline|revision|staging|used\b|"
+    r"system\b|nomenclature|confirmed\b|diagnos\w{2,4}\b|consensus\b|version\b|semen\b|[A-Z]{2,5}\b[ ,]{1,2}(?:with|gr)|"
+    r"[it]\d\b)"
 )
 #: Text before a classification that is named after a town: "per Rome 2016", "meets Rotterdam 2003".
 _RULED_BEFORE: Final = re.compile(

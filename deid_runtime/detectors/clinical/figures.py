@@ -17,7 +17,7 @@ _LEAST_SURE: Final = (
     ("DATE", re.compile(r"\d{1,2}(?:/\d{1,2}){1,2}"), 0.4),
     ("DATE", re.compile(r"/?\d{1,2}/?"), 0.5),
     ("DATE", re.compile(r"(?!(?:19|20)\d\d$)[^A-Z]*\d[^A-Z]*"), 0.3),
-    ("DATE", re.compile(rf"(?!{_CALENDAR})[a-z][^\d]*"), 0.2),  # "on the first evening", "for a time"
+    ("DATE", re.compile(rf"(?!{_CALENDAR})[A-Za-z][^\d]*"), 0.2),  # "on the first evening", "for a time"
     ("AGE", re.compile(r"\d{1,2}"), 0.25),
     ("AGE", re.compile(r"[^\W\d_]+(?:[ ,-]{1,2}[^\W\d_]+){0,3}"), 0.6),  # spelled: "slept from nine to five"
 )
@@ -47,7 +47,9 @@ _NO_AGE_AFTER: Final = re.compile(
     r"[ ]?(?i:wkr|weeker|wk(?:er)?s?[ ](?:gestation|preterm|ex))|[ ]and[ ]\d(?:/7|[ ]seven)|[ ]sevenths"
 )
 _NO_AGE_BEFORE: Final = re.compile(
-    r"(?i)\b(?:bone|mental|developmental|gestational|reading|language|vascular|heart|lung)[ -]age[ :]{1,2}$"
+    r"(?i)\b(?:bone|mental|developmental|gestational|reading|language|vascular|heart|lung|skeletal|dental|motor)[ -]age"
+    r"[ :]{1,2}(?:\d{1,2}[ ]?(?:y|yrs?|years?)[ ,]{1,2})?$|"
+    r"\bage[ -]eq(?:uiv\w{0,6})?\.?[ :]{1,2}$"
 )
 
 
@@ -57,7 +59,7 @@ def is_other_number(text: str, span: Span) -> bool:
         return False
     return (
         _NO_AGE_AFTER.match(text, span.end) is not None
-        or _NO_AGE_BEFORE.search(text, max(0, span.start - 24), span.start) is not None
+        or _NO_AGE_BEFORE.search(text, max(0, span.start - 36), span.start) is not None
     )
 
 

@@ -34,7 +34,15 @@ _GROUPS: Final = words_of(
     "Jehovah's Witness,Jehovahs Witness,Seventh-day Adventist,Seventh Day Adventist,Christian "
     "Scientist,Jain,Zoroastrian,"
     "Rastafarian,Wiccan,Pagan,Shia,Sunni,Bahai,Unitarian,Cajun,Creole,Mestizo,Arab,Persian,Slavic,"
-    "Nordic,Scandinavian,Semitic"
+    "Nordic,Scandinavian,Semitic,"
+    "Wesleyan,Adventist,Adventists,Salvationist,Ratana,Ringatu,Copt,Copts,Druze,Alawite,Ismaili,Ahmadiyya,Ahmadi,Baha'i,Taoist,"
+    "Daoist,Confucian,Shinto,Hare Krishna,Plymouth Brethren,Exclusive Brethren,Christadelphian,Hutterite,Jehovah Witness,JW,"
+    "Latter-day Saint,Latter Day Saint,Melkite,Maronite,Chaldean,Yazidi,Hazara,Pashtun,Pathan,Rohingya,Uyghur,Berber,Amazigh,Fulani,"
+    "Ashanti,Akan,Amhara,Tigrayan,Kikuyu,Shona,Ndebele,Sotho,Tswana,Han Chinese,Sinhalese,Telugu,Malayali,Marathi,Sindhi,Balochi,"
+    "Parsi,Goan,Anglo-Indian,Eurasian,Ainu,Sami,Romany,Pasifika,Pacific Islands,Polynesian,Melanesian,Micronesian,Indo-Fijian,"
+    "Fijian Indian,Cook Islander,Cook Island Maori,Indo-Caribbean,Indo-Trinidadian,Afro-Latino,Afro-Latina,Afro-Brazilian,"
+    "Black Brazilian,White Hispanic,Black Hispanic,Garifuna,Mayan,Aymara,Quechua,Mapuche,Dene,Inupiat,Yup'ik,Tlingit,ATSI,CALD,"
+    "Rastafari,Brahmin,Sylheti,Chittagonian,Konkani,Kashmiri,Dogra,Gurkha,Hokkien,Teochew,Peranakan,Bumiputera,Bedouin,Ayurvedic"
 )
 #: Languages whose names are also those of a people; they count as languages beside a word for a language.
 _LANGUAGES: Final = words_of(
@@ -64,7 +72,14 @@ _DEMONYMS: Final = words_of(
     "Albanian,Assyrian,Indian,Syro-Malabar,Roman,Maronite,Eastern,Oriental,Antiochian,Southern,Free "
     "Will,Missouri Synod,Dutch,Swedish,Danish,"
     "Norwegian,Finnish,Korean,Chinese,Filipino,Mexican,Portuguese,Spanish,Scottish,English,American,"
-    "African,Welsh,Russian Jewish,Iraqi,Persian"
+    "African,Welsh,Russian Jewish,Iraqi,Persian,"
+    "Cypriot,Kurd,Arab,Kosovan,Kosovar,Northern Irish,Ulster,Cornish,Manx,Breton,Sicilian,Sardinian,Basque,Catalan,Galician,Flemish,"
+    "Walloon,Bavarian,Silesian,Ruthenian,Tatar,Chechen,Ingush,Circassian,Abkhaz,Ossetian,Azeri,Uighur,Tibetan,Taiwanese,Macanese,"
+    "Hong Kong Chinese,Okinawan,Balinese,Javanese,Sundanese,Acehnese,Timorese,Papuan,Bougainvillean,Fijian,Tongan,Samoan,Niuean,"
+    "Tokelauan,Tuvaluan,Kiribati,Nauruan,Chamorro,Palauan,Yapese,Pohnpeian,Chuukese,Marshallese,Tahitian,Rapa Nui,Hawaiian,"
+    "Puerto Rican,Guadeloupean,Martiniquan,Curacaoan,Aruban,Bermudian,Caymanian,Anguillian,Montserratian,Kittitian,Vincentian,"
+    "Quebecois,Acadian,Newfoundlander,Zanzibari,Ivorian,Burkinabe,Malagasy,Comorian,Reunionese,Seychellois,Saharawi,Emirati,Omani,"
+    "Palestinian,Gazan,Yemenite,Keralite,Bihari,Assamese,Manipuri,Naga,Mizo,Khasi,Odia,Sikkimese,Ladakhi,Bhutanese,Lhotshampa"
 )
 _FAITHS: Final = (
     r"(?i:Catholics?|Orthodox(?: Christian)?|Protestants?|Presbyterians?|Baptists?|Methodists?|Reformed|"
@@ -76,6 +91,7 @@ _SPOKEN: Final = (
     r"literate|literacy|dialect|translation|"
     r"interpretation|interp|subtitles|handouts?|version|consent form|materials?|pamphlets?|"
     r"instructions?|brochure|line|video interpreter|"
+    r"leaflets?|booklets?|letters?|captions?|radio|television|TV|voiceover|cue cards?|flashcards?|script|signs?|signer|audio|"
     r"phone interpreter|telephone interpreter|medical interpreter|is (?:(?:his|her|their|the) "
     r")?(?:primary|preferred|first|native|main)|"
     r"primary|preferred|and English|/English)"
@@ -100,7 +116,7 @@ ROWS: Final = (
             rf"Native|or Latino|or Latina))?(?!\w)"
         ),
         words=anchors(_GROUPS),
-        excludes=_COUNTRY,
+        excludes=ORIGINS,
         check=lambda match: _is_no_place(match),
     ),
     ClinicalRow(
@@ -147,13 +163,35 @@ ROWS: Final = (
         excludes=ORIGINS,
     ),
     ClinicalRow(
+        name="people-pair",
+        kind="origin",
+        # "Turkish Cypriot", "White Scottish", "Iraqi Kurd", "Mixed White and Black Caribbean": two peoples make one
+        pattern=re.compile(
+            rf"(?P<value>(?:{any_of((*_PEOPLES, *_GROUPS))}|White|Black|Mixed)[ ](?:and[ ])?{any_of((*_PEOPLES, *_GROUPS, 'white', 'Kurd', 'Arab'))})(?!\w)"
+        ),
+        words=anchors((*_PEOPLES, *_GROUPS, "White", "Black", "Mixed")),
+        excludes=ORIGINS,
+        check=lambda match: _is_no_place(match) and match[0][0].isupper(),
+    ),
+    ClinicalRow(
+        name="language-preferred",
+        kind="people",
+        # "prefers Brazilian Portuguese", "interpreter x2, Tigrinya"
+        pattern=re.compile(
+            rf"(?i:prefers?|preferred|native|mainly|mostly|only|fluent|leaflets?|subtitled|signed|interpreted|via|L1)[ :,]{{1,2}}"
+            rf"(?P<value>{any_of(_LANGUAGES)})(?=[ ]?(?:[,.;)/]|$|[A-Za-z]{{2,12}}\b))(?![ ](?:Hospital|Church|School|food|restaurant))"
+        ),
+        words=frozenset("prefer prefers preferred native mainly mostly only fluent leaflet leaflets subtitled signed interpreted via l".split()),
+        excludes=ORIGINS,
+    ),
+    ClinicalRow(
         name="ethnicity",
         kind="origin",
         # "a Vietnamese man", "of Nigerian descent", "Indian diet": a people. A model that is very sure is believed.
         pattern=re.compile(
             rf"(?P<value>{any_of(_PEOPLES)}(?:[ /-](?:American|{any_of(_PEOPLES)}))?)[ -](?:and[ ]\w{{3,14}}[ ])?"
             r"(?i:(?:man|woman|male|female|lady|gentleman|boy|girl|descent|origin|heritage|ancestry|ethnicity|"
-            r"extraction|parentage|background|herbs?|herbal|foods?|diet|cuisine|cooking|tea|takeaway|mother|father|"
+            r"extraction|parentage|background|community|roots|people|household|refugee|traveller|herbs?|herbal|foods?|diet|cuisine|cooking|tea|takeaway|mother|father|"
             r"parents|family|carers?|aide)(?!\w))"
         ),
         words=anchors(_PEOPLES),

@@ -152,6 +152,66 @@ ROWS: Final = (
         ),
     ),
     ClinicalRow(
+        name="gestation-at",
+        kind="relative time",
+        # "delivered at 37 and 4", "SVD at 39": weeks, unless a word of age follows
+        pattern=re.compile(
+            r"(?i:delivered|delivery|induced|induction|IOL|SVD|NVD|NSVD|FTND|PP?ROM|SROM|"
+            r"booked|scan|cerclage|steroids|sweep|version|ECV|VBAC|TOLAC)[ ](?:at|@)[ ]"
+            r"(?P<value>(?:1\d|2\d|3\d|4[0-3])(?:[ ](?:and|&)[ ][0-6]|[.][0-6])?)(?![\d/:]|[.]\d|[ ]?(?:y|h|am|pm|min|%)|[- ]old)"
+        ),
+        words=frozenset(
+            "delivered delivery induced induction iol svd nvd nsvd ftnd pprom prom srom booked "
+            "scan cerclage steroids sweep version ecv vbac tolac".split()
+        ),
+    ),
+    ClinicalRow(
+        name="age-of-bone",
+        kind="gestation",
+        # "bone age 9 y 6 m", "age equiv 15 mo", "functions at a 4-year level": nobody's age
+        pattern=re.compile(
+            r"(?i:bone|mental|developmental|reading|spelling|skeletal|dental|height|language|motor|cognitive|vascular|lung|heart|"
+            r"metabolic|biological)[ -]age(?:[ ]?[:=~]|[ ](?:is|was|of|equiv\w{0,6}|approx|about|eq)){0,2}[ ]?"
+            r"(?P<value>\d{1,2}(?:[.]\d{1,2})?(?:[ ]?(?:y|yrs?|years?|m|mo|mos|months?|/12)\b)?"
+            r"(?:[ ,]{0,2}\d{1,2}[ ]?(?:m|mo|mos|months?|/12)\b)?)"
+        ),
+        words=frozenset(
+            "bone mental developmental reading spelling skeletal dental height language motor cognitive vascular lung heart "
+            "metabolic biological".split()
+        ),
+    ),
+    ClinicalRow(
+        name="age-equivalent",
+        kind="gestation",
+        pattern=re.compile(
+            r"(?i:age)[ -](?i:equiv\w{0,6}|eq\b)\.?(?:[ ]?[:=~]|[ ](?:is|was|of|about)){0,2}[ ]?"
+            r"(?P<value>\d{1,2}(?:[.:;-]\d{1,2})?(?:[ ]?(?:y|yrs?|years?|m|mo|mos|months?|/12)\b)?)"
+        ),
+        words=frozenset({"age"}),
+    ),
+    ClinicalRow(
+        name="clock-hour",
+        kind="relative time",
+        # "woke at 2, again at 4"
+        pattern=re.compile(
+            r"(?i:woke|wakes|waking|awake|asleep|up|again|fed|feeds|voided|slept|sleeps|bed|meds|dose|snack|nap|naps|nebs?|"
+            r"breakfast|lunch|dinner|supper|tea|rounds|shift)[ ](?:at|by|@|from|until|till)[ ](?P<value>\d{1,2})(?![\d/:.-])"
+        ),
+        words=frozenset(
+            "woke wakes waking awake asleep up again fed feeds voided slept sleeps bed meds dose snack nap naps neb nebs "
+            "breakfast lunch dinner supper tea rounds shift".split()
+        ),
+        excludes=frozenset({"AGE"}),
+    ),
+    ClinicalRow(
+        name="mixed-number",
+        kind="relative time",
+        # "6 1/2 months", "2 3/4 tabs"
+        pattern=re.compile(r"\d{1,2}[ -](?P<value>1/2|1/4|3/4|1/3|2/3)(?![\d/-]|[ ]?@)"),
+        at_numbers=True,
+        after=" -",
+    ),
+    ClinicalRow(
         name="gravida",
         kind="gestation",
         pattern=re.compile(
