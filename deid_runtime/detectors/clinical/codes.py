@@ -58,10 +58,10 @@ ROWS: Final = (    ClinicalRow(
         kind="code",
         # "HCC 85, 18, 22", "DRG 470", "POS 10", "Rev code 0450"
         pattern=re.compile(
-            r"(?:HCC(?=[ ]\d+,)|DRG|POS|GMLOS|(?i:rev(?:enue)? codes?|mod(?:ifiers?)?|reason code))s?[ :#]{1,2}"
+            r"(?:HCC(?=[ ]\d+,)|DRG|POS|GMLOS|(?i:(?:rev(?:enue)?|cond(?:ition)?|value|occurrence|status|type|tariff|discharge|billing|fee|service|procedure|tooth|activity|benefit) codes?|mod(?:ifiers?)?|reason code))s?[ :#]{1,2}"
             r"(?P<value>\d{1,4}(?![\d/:-])(?:(?:,[ ]?|[ ]and[ ]|[ ]vs[ ])\d{2,3}(?![\d/:-])){0,8})"
         ),
-        words=frozenset("hcc hccs drg drgs pos gmlos rev revenue mod modifier modifiers reason".split()),
+        words=frozenset("hcc hccs drg drgs pos gmlos rev revenue cond condition value occurrence status type tariff discharge billing fee service procedure tooth activity benefit mod modifier modifiers reason".split()),
         excludes=_ALL,
     ),
     ClinicalRow(
@@ -168,13 +168,13 @@ ROWS: Final = (    ClinicalRow(
         pattern=re.compile(
             rf"{_SYSTEM}(?![^\W\d_])(?:[ -]?(?:CT|CM|PCS|AM|CA|v[23]|\d{{1,2}}))?"
             r"(?:[ ](?i:codes?|items?|ids?|concepts?|nos?\.?|numbers?|claimed|is|for|v[23])){0,3}"
-            rf"[ ]?[:#=(]{{0,2}}[ ]{{0,2}}{_LISTED}(?:{_MEANING}{_LISTED}){{0,7}}"
+            rf"[ ]?[:#=(]{{0,2}}[ ]{{0,2}}{_LISTED}(?:{_MEANING}{_LISTED}){{0,7}}(?:[ ][A-Za-z][\w]{{0,14}})?"
         ),
         words=frozenset(
             "snomed sctid sct loinc rxnorm rxcui atc cpt hcpcs icd icpc opcs mbs item items read ctv hrg omim orpha "
             "ndc cvx cdt icf mesh hpo drg achi bnf dmd pbs adrg meddra".split()
         ),
-        excludes=_ALL,
+        excludes=FIGURES,
         check=lambda match: match[0][:4] not in ("item", "Item", "read", "Read") or not match[0].startswith("read "),
     ),
     ClinicalRow(

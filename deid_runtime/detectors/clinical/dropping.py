@@ -21,11 +21,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from deid_runtime.detectors.clinical.eponyms import is_eponym_alone
 from deid_runtime.detectors.clinical.figures import (
     adjoins_fraction,
     is_no_day,
     is_other_number,
     is_term_alone,
+    is_too_unsure,
     is_unsure,
 )
 from deid_runtime.detectors.clinical.forms import AGE_BEHIND
@@ -191,6 +193,8 @@ class _Judge:
         text = self._text
         if span.label in _TERM_LABELS and _is_no_name(text, span):
             return not self._is_beside_name(span)
+        if is_too_unsure(text, span):
+            return True
         if is_marker(text, span) or is_part_of_symbol(text, span):
             return True
         if span.label == "AGE" and (self._is_no_age(span) or is_other_number(text, span)):
@@ -305,7 +309,9 @@ def _widened(span: Span) -> Span:
 
 def _is_no_name(text: str, span: Span) -> bool:
     return any(
-        is_no_name(text, span) for is_no_name in (is_term, is_plain, is_generic, is_brand, is_gene, is_trial, is_phrase)
+        is_no_name(text, span) for is_no_name in (
+            is_term, is_plain, is_generic, is_brand, is_gene, is_trial, is_phrase, is_eponym_alone
+        )
     )
 
 

@@ -27,7 +27,7 @@ _GUIDE_WORDS: Final = (
 ).split()
 #: Between a body and its year: a version, an edition, the subject.
 _BETWEEN: Final = (
-    rf"(?:[ ,(]{{1,2}}(?:\d{{1,2}}(?:st|nd|rd|th)?|v\.?[ ]?\d(?:\.\d)?|I{{1,3}}|IV|{_NOUN}|(?i:for|of|the|by|on|"
+    rf"(?:[ ,(]{{1,2}}(?:\d{{1,2}}(?:st|nd|rd|th)?|v?\.?[ ]?\d(?:\.\d)?|(?:CG|NG|QS|TA|PH|GTG|DG|SG|GL)[ ]?\d{{0,4}}|I{{1,3}}|IV|{_NOUN}|(?i:for|of|the|by|on|"
     rf"ed|in|per|"
     r"adult|staging|grade|system|manual|cancer|score|v|version|heart failure|asthma|hypertension|diabetes|lipid|"
     r"sepsis|revised|modified|updated|standards of care))){0,4}"
@@ -87,6 +87,14 @@ ROWS: Final = (
         check=lambda match: _is_body(match),
     ),
     ClinicalRow(
+        name="year-updated",
+        kind="edition",
+        # "NICE NG28 2015, updated 2022"
+        pattern=re.compile(rf"(?i:updated|revised|amended|reaffirmed|was)[ ](?:in[ ])?(?P<value>{_YEAR})"),
+        words=frozenset("updated revised amended reaffirmed was".split()),
+        check=lambda match: _follows_edition(match),
+    ),
+    ClinicalRow(
         name="noun-year",
         kind="edition",
         sure=True,
@@ -97,6 +105,7 @@ ROWS: Final = (
     ),
 )
 
+_EDITION_BEFORE: Final = re.compile(rf"{_BODY}[^\n]{{0,24}}{_YEAR}[^\n]{{0,6}}[ ,(;]{{1,3}}$")
 _EVENT_BEFORE: Final = re.compile(r"(?i)\b(?:since|until|till|before|after|from|dx|diagnosed|hx|dated|during)[ ]{1,2}$")
 #: Text behind a classification that is named after a town: "Tokyo 2018 grade II".
 _GRADED_AFTER: Final = re.compile(
@@ -116,9 +125,15 @@ _RULED_BEFORE: Final = re.compile(
 _VERSION: Final = re.compile(r"[ ](?:v\.?[ ]?\d|I{1,3}V?|IV)\b")
 _BEFORE_CHARS: Final = 28
 #: Classifications named after towns and people, and societies whose abbreviation has another meaning.
+_WHOLE: Final = frozenset(_BODIES) - frozenset(words_for("guidelines", "ambiguous", "name", "uses"))
 _AMBIGUOUS: Final = re.compile(rf"{any_of(words_for('guidelines', 'ambiguous', 'name', 'uses'))}\b")
 #: Capitals that a body needs, because in lower case its name is a verb, place or person.
 _CASED: Final = re.compile(r"[A-Z].*[A-Z]|[A-Z][a-z]{3,}|[A-Z]{2,}")
+
+
+def _follows_edition(match: re.Match[str]) -> bool:
+    """Return whether a body and the year of an edition of its guideline stand before the match."""
+    return _EDITION_BEFORE.search(match.string, max(0, match.start() - 64), match.start()) is not None
 
 
 def _is_no_event(match: re.Match[str]) -> bool:
@@ -129,6 +144,8 @@ def _is_no_event(match: re.Match[str]) -> bool:
 def _is_body(match: re.Match[str]) -> bool:
     """Return whether the match names a body: ``ASA 2019`` may be one, ``who 2016`` and ``Paris 2019`` are not."""
     body = match[0].replace(match["value"], " ").strip(" (,")
+    if body in _WHOLE:
+        return True
     if re.search(_NOUN, match[0]):
         return True
     if _AMBIGUOUS.match(body) is not None:

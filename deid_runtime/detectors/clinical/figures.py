@@ -17,10 +17,30 @@ _LEAST_SURE: Final = (
     ("DATE", re.compile(r"\d{1,2}(?:/\d{1,2}){1,2}"), 0.4),
     ("DATE", re.compile(r"/?\d{1,2}/?"), 0.5),
     ("DATE", re.compile(r"(?!(?:19|20)\d\d$)[^A-Z]*\d[^A-Z]*"), 0.3),
-    ("DATE", re.compile(rf"(?!{_CALENDAR})[A-Za-z][^\d]*"), 0.2),  # "on the first evening", "for a time"
+    ("DATE", re.compile(rf"(?!{_CALENDAR})[a-z][^\d]*"), 0.2),  # "on the first evening", "for a time"
     ("AGE", re.compile(r"\d{1,2}"), 0.25),
     ("AGE", re.compile(r"[^\W\d_]+(?:[ ,-]{1,2}[^\W\d_]+){0,3}"), 0.6),  # spelled: "slept from nine to five"
 )
+
+#: The same for finds that no cue beside them makes right: of finds below these scores in 1,774 training notes, 130 were
+#: wrong and 20 right. Codes of devices and plans have figures, names of states and countries are written out.
+_LEAST_EVEN_WITH_CUE: Final = (
+    ("AGE", re.compile(r"[\d.]{1,4}|[^\W\d_]{3,8}"), 0.2),
+    ("DEVICE", re.compile(r".{1,16}"), 0.3),
+    ("IDNUM", re.compile(r"[^\d]{1,16}"), 0.35),
+    ("IDNUM", re.compile(r"\d{5}"), 0.15),
+    ("DATE", re.compile(r"\d{5}|\d{7}|\d{9,}"), 0.5),
+    ("LICENSE", re.compile(r"[^\d]{1,16}"), 0.3),
+    ("HEALTHPLAN", re.compile(r".{1,16}"), 0.2),
+    ("STATE", re.compile(r"[A-Z]{2}"), 0.5),
+    ("LOCATION-OTHER", re.compile(r"[a-z][^A-Z\d]*"), 0.3),
+    ("ORGANIZATION", re.compile(r"[^\W\d_]+(?:[ ][^\W\d_]+){1,4}"), 0.3),
+)
+#: A number of weeks, months or years that is no age "old" or "of age": how long, or how far away.
+_AGO: Final = re.compile(r"[ -]?(?i:mos?|months?|mths?|wks?|weeks?|yrs?|years?)\b(?![ -](?:old|of age)|/?o\b)")
+_LEAST_OF_DURATION: Final = 0.35
+#: From this score on, letters cut out of a word are believed to be an identifier.
+_LEAST_OF_PART: Final = 0.5
 
 _MANY: Final = re.compile(r"\d{1,3}(?:/\d{1,3}){3,6}")
 _MONTHS: Final = frozenset(SHORT_MONTHS)
@@ -37,6 +57,27 @@ def is_unsure(text: str, span: Span) -> bool:
         if span.label == label and form.fullmatch(value) is not None:
             return span.score < least
     return False
+
+
+def is_too_unsure(text: str, span: Span) -> bool:
+    """Say whether only models found ``span``, and their score is one at which finds of its form are mostly wrong."""
+    if any(not source.startswith("model:") for source in span.sources):
+        return False
+    if span.label == "AGE" and span.score < _LEAST_OF_DURATION and _AGO.match(text, span.end) is not None:
+        return True
+    value = text[span.start : span.end].strip()
+    if value.isalpha() and span.score < _LEAST_OF_PART and _is_within_word(text, span):
+        return True
+    return any(
+        span.label == label and span.score < least and form.fullmatch(value) is not None
+        for label, form, least in _LEAST_EVEN_WITH_CUE
+    )
+
+
+def _is_within_word(text: str, span: Span) -> bool:
+    """Return whether letters of one case adjoin ``span``, a part of a word: ``Norm`` in ``RxNorm``."""
+    before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
+    return span.label != "USERNAME" and ((before.islower() and text[span.start].isupper()) or (after.islower() and text[span.end - 1].islower()))
 
 
 #: Behind a number that is an age of nobody: seconds, a risk over years, a size.

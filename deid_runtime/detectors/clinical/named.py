@@ -204,7 +204,7 @@ def is_part_of_symbol(text: str, span: Span) -> bool:
         end += 1
     if end - start > length:
         return _IN_SYMBOL.fullmatch(text, start, end) is not None
-    return text[start:end].isalpha() and length == 1 and span.score < _LEAST_OF_LETTER and not text[end : end + 2].strip().isdigit()
+    return text[start:end].isalpha() and length == 1 and span.label not in ("ORGANIZATION", "HOSPITAL") and span.score < _LEAST_OF_LETTER and not text[end : end + 2].strip().isdigit()
 
 
 def is_marker(text: str, span: Span) -> bool:

@@ -22,7 +22,7 @@ _GROUPS: Final = words_of(
     "Native American,American Indian,Alaska Native,Alaskan Native,Native Hawaiian,Pacific Islander,"
     "AAPI,BIPOC,First Nations,"
     "Aboriginal,Indigenous,Inuit,Metis,Métis,Maori,Māori,Torres Strait Islander,Mediterranean,Middle Eastern,Ashkenazi,"
-    "Ashkenazi Jewish,Sephardic,Mizrahi,Jewish,Jew,Judaism,Hasidic,Orthodox Jewish,Eastern European,Northern European,"
+    "Ashkenazi Jewish,Sephardic,Sephardi,Ashkenazim,Mizrahi,Cook Island,Cook Islands Maori,Jewish,Jew,Judaism,Hasidic,Orthodox Jewish,Eastern European,Northern European,"
     "Western European,Southern European,Anglo-Saxon,White British,White Irish,British Asian,Black "
     "British,British Pakistani,"
     "White European,Irish Traveller,Roma,Romani,Gypsy,Hmong,Karen,Kurdish,Kurd,Yoruba,Igbo,Hausa,Zulu,"
@@ -116,7 +116,7 @@ ROWS: Final = (
             rf"Native|or Latino|or Latina))?(?!\w)"
         ),
         words=anchors(_GROUPS),
-        excludes=ORIGINS,
+        excludes=_COUNTRY,
         check=lambda match: _is_no_place(match),
     ),
     ClinicalRow(
@@ -170,7 +170,7 @@ ROWS: Final = (
             rf"(?P<value>(?:{any_of((*_PEOPLES, *_GROUPS))}|White|Black|Mixed)[ ](?:and[ ])?{any_of((*_PEOPLES, *_GROUPS, 'white', 'Kurd', 'Arab'))})(?!\w)"
         ),
         words=anchors((*_PEOPLES, *_GROUPS, "White", "Black", "Mixed")),
-        excludes=ORIGINS,
+        excludes=_COUNTRY,
         check=lambda match: _is_no_place(match) and match[0][0].isupper(),
     ),
     ClinicalRow(
@@ -182,7 +182,7 @@ ROWS: Final = (
             rf"(?P<value>{any_of(_LANGUAGES)})(?=[ ]?(?:[,.;)/]|$|[A-Za-z]{{2,12}}\b))(?![ ](?:Hospital|Church|School|food|restaurant))"
         ),
         words=frozenset("prefer prefers preferred native mainly mostly only fluent leaflet leaflets subtitled signed interpreted via l".split()),
-        excludes=ORIGINS,
+        excludes=_COUNTRY,
     ),
     ClinicalRow(
         name="ethnicity",
@@ -191,7 +191,7 @@ ROWS: Final = (
         pattern=re.compile(
             rf"(?P<value>{any_of(_PEOPLES)}(?:[ /-](?:American|{any_of(_PEOPLES)}))?)[ -](?:and[ ]\w{{3,14}}[ ])?"
             r"(?i:(?:man|woman|male|female|lady|gentleman|boy|girl|descent|origin|heritage|ancestry|ethnicity|"
-            r"extraction|parentage|background|community|roots|people|household|refugee|traveller|herbs?|herbal|foods?|diet|cuisine|cooking|tea|takeaway|mother|father|"
+            r"extraction|parentage|grandmother|grandfather|grandparents|grandma|elder|patient|pt|child|toddler|baby|infant|migrant|healer|remed(?:y|ies)|background|community|roots|people|household|refugee|traveller|herbs?|herbal|foods?|diet|cuisine|cooking|tea|takeaway|mother|father|"
             r"parents|family|carers?|aide)(?!\w))"
         ),
         words=anchors(_PEOPLES),

@@ -207,7 +207,7 @@ ROWS: Final = (
         name="mixed-number",
         kind="relative time",
         # "6 1/2 months", "2 3/4 tabs"
-        pattern=re.compile(r"\d{1,2}[ -](?P<value>1/2|1/4|3/4|1/3|2/3)(?![\d/-]|[ ]?@)"),
+        pattern=re.compile(r"\d{1,2}[ -](?P<value>1/2|1/4|3/4|1/3|2/3)(?=[ -]?(?:months?|mo\b|mos\b|yrs?\b|years?|tabs?\b|tablets?|weeks?|wks?\b|hours?|hrs?\b|packs?|ppd\b|cm\b|inch\w{0,2}|in\b|lbs?\b|days?\b|cups?|pints?|,[ ][a-z]))"),
         at_numbers=True,
         after=" -",
     ),
