@@ -46,6 +46,7 @@ ROWS: Final = (
         ),
         at_numbers=True,
         after=" /-",
+        is_whole=True,
         check=lambda match: _is_no_event(match),
     ),
     ClinicalRow(
@@ -122,7 +123,7 @@ _RULED_BEFORE: Final = re.compile(
     r"in line with|classif\w{2,4}(?: (?:as|per|by|under))?|reported (?:per|by)|revised|modified|updated|criteria)"
     r"(?: the)?[ (]{1,2}$"
 )
-_VERSION: Final = re.compile(r"[ ](?:v\.?[ ]?\d|I{1,3}V?|IV)\b")
+_VERSION: Final = re.compile(r"[ ](?:v\.?[ ]?\d|\d\.\d|I{1,3}V?|IV)\b")
 _BEFORE_CHARS: Final = 28
 #: Classifications named after towns and people, and societies whose abbreviation has another meaning.
 _WHOLE: Final = frozenset(_BODIES) - frozenset(words_for("guidelines", "ambiguous", "name", "uses"))

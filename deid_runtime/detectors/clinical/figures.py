@@ -29,6 +29,8 @@ _LEAST_EVEN_WITH_CUE: Final = (
     ("DEVICE", re.compile(r".{1,16}"), 0.3),
     ("IDNUM", re.compile(r"[^\d]{1,16}"), 0.35),
     ("IDNUM", re.compile(r"\d{5}"), 0.15),
+    ("IDNUM", re.compile(r"[A-Z]\d{4}|\d{4}[A-Z]"), 0.2),
+    ("DATE", re.compile(r"[A-Za-z]"), 0.2),
     ("DATE", re.compile(r"\d{5}|\d{7}|\d{9,}"), 0.5),
     ("LICENSE", re.compile(r"[^\d]{1,16}"), 0.3),
     ("HEALTHPLAN", re.compile(r".{1,16}"), 0.2),
@@ -82,7 +84,8 @@ def _is_within_word(text: str, span: Span) -> bool:
 
 #: Behind a number that is an age of nobody: seconds, a risk over years, a size.
 _NO_AGE_AFTER: Final = re.compile(
-    r"[ ]s\b(?!['’/])|[ -]?(?i:year|yr|y)s?[ -](?i:risk|survival|mortality|follow|recurrence|relapse|event|ASCVD|"
+    r"[ -]?(?i:year|yr|y|month|mo|mth|week|wk|day)s?[ -](?:history|hx|h/o|duration|gap|interval|smok\w{2,3}|marriage|remission|"
+    r"relationship|sobriety|sentence|period|wait|stay|trial|block|sx|symptoms?)\b|[ ]s\b(?!['’/])|[ -]?(?i:year|yr|y)s?[ -](?i:risk|survival|mortality|follow|recurrence|relapse|event|ASCVD|"
     r"cardiovascular|"
     r"fracture|probability|course of)|F(?:r)?[ ](?i:sheath|cath|pigtail|drain|foley|chest tube|stent|introducer)|"
     r"[ ]?(?i:wkr|weeker|wk(?:er)?s?[ ](?:gestation|preterm|ex))|[ ]and[ ]\d(?:/7|[ ]seven)|[ ]sevenths"
@@ -90,13 +93,18 @@ _NO_AGE_AFTER: Final = re.compile(
 _NO_AGE_BEFORE: Final = re.compile(
     r"(?i)\b(?:bone|mental|developmental|gestational|reading|language|vascular|heart|lung|skeletal|dental|motor)[ -]age"
     r"[ :]{1,2}(?:\d{1,2}[ ]?(?:y|yrs?|years?)[ ,]{1,2})?$|"
+    r"\b(?:mum|mother|mom|mam|father|dad|parents?)[ ](?:of|to)[ ]{1,2}$|"
     r"\bage[ -]eq(?:uiv\w{0,6})?\.?[ :]{1,2}$"
 )
 
 
+_FEW: Final = frozenset("one two three four five six seven eight nine ten twins triplets".split())
+
+
 def is_other_number(text: str, span: Span) -> bool:
     """Return whether the words beside a number that only models found say that it is no age of a person."""
-    if not text[span.start : span.end].strip(" s").isdigit() or any(source == "pattern" for source in span.sources):
+    value = text[span.start : span.end].strip(" s")
+    if not (value.isdigit() or value.lower() in _FEW) or any(source == "pattern" for source in span.sources):
         return False
     return (
         _NO_AGE_AFTER.match(text, span.end) is not None

@@ -96,19 +96,40 @@ _VARIANT_BEFORE: Final = re.compile(
 
 def is_gene(text: str, span: Span) -> bool:
     """Return whether ``span`` is a symbol in capitals beside words for variants: ``SHANK3 del``."""
-    if span.label not in _LABELS or _SYMBOL.fullmatch(text, span.start, span.end) is None:
+    if span.label not in _LABELS and span.label != "USERNAME" or _SYMBOL.fullmatch(text, span.start, span.end) is None:
         return False
+    if _is_symbol_of_list(text, span):
+        return True
     return (
         _VARIANT_AFTER.match(text, span.end) is not None
         or _VARIANT_BEFORE.search(text, max(0, span.start - _BEFORE_CHARS), span.start) is not None
     )
 
 
+def _is_symbol_of_list(text: str, span: Span) -> bool:
+    """Return whether ``span`` is a listed symbol with a figure in it, or stands beside a further one: ``PTEN, STK11``."""
+    symbols = _genes()
+    symbol = text[span.start : span.end]
+    if symbol.lower() not in symbols or is_introduced(text, span):
+        return False
+    if len(symbol) > 3 and any(map(str.isdigit, symbol)):
+        return True
+    beside = (
+        _SYMBOL_AFTER.match(text, span.end),
+        _SYMBOL_BEFORE.search(text, max(0, span.start - _BEFORE_CHARS), span.start),
+    )
+    return any(other is not None and other[1].lower() in symbols for other in beside)
+
+
+_SYMBOL_AFTER: Final = re.compile(r"(?:[ ]?[,/;&+][ ]?|[ ](?:and|or|with)[ ])([A-Z][A-Z0-9]{2,7})\b")
+_SYMBOL_BEFORE: Final = re.compile(r"\b([A-Z][A-Z0-9]{2,7})(?:[ ]?[,/;&+][ ]?|[ ](?:and|or|with)[ ])$")
+
 # --- trials --------------------------------------------------------------------------------------------------------
 
 _TRIAL: Final = re.compile(
     r"(?P<name>[A-Z]{3,14})(?P<more>-(?:[A-Z]{2,3}\d{0,2}|\d{1,4}|[A-Z][a-z]{3,10}\d{0,2}))?(?: \d{1,3})?"
 )
+_ALL_TRIALS: Final = re.compile(r"[A-Z]{4,14}(?:(?:[ ]?[,/;&]|[ ]and|[ ]or|[ ]vs?)[ ][A-Z]{4,14}){1,3}")
 _LONGEST: Final = 16
 #: The name of a trial alone needs as many letters, and a score below this, to be none of a person.
 _LEAST_ALONE: Final = 5
@@ -152,6 +173,9 @@ def is_trial(text: str, span: Span) -> bool:
     """
     if span.label not in HEADS["name"] and span.label not in _LABELS:
         return False
+    if _ALL_TRIALS.fullmatch(text, span.start, span.end) is not None:
+        words = _WORD.findall(text, span.start, span.end)
+        return all(word.lower() in _trials() for word in words) and not is_introduced(text, span)
     start, end = span.start, span.end
     while start > 0 and span.start - start < _LONGEST and (text[start - 1].isalnum() or text[start - 1] == "-"):
         start -= 1
@@ -218,6 +242,11 @@ def is_marker(text: str, span: Span) -> bool:
 @lru_cache(maxsize=1)
 def _brands() -> frozenset[str]:
     return frozenset(words_for("named_facts", "brand", "name", "uses"))
+
+
+@lru_cache(maxsize=1)
+def _genes() -> frozenset[str]:
+    return frozenset(words_for("named_facts", "gene", "name", "uses"))
 
 
 @lru_cache(maxsize=1)

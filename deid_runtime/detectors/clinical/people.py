@@ -13,7 +13,7 @@ from deid_runtime.detectors.clinical.rows import ORIGINS, ClinicalRow
 _COUNTRY: Final = frozenset({"COUNTRY", "STATE", "CITY", "LOCATION-OTHER"})
 #: Peoples without a country of the same name.
 _GROUPS: Final = words_of(
-    "African American,African-American,African Americans,Black American,Black African,Black Caribbean,"
+    "African,Asian,European,African American,African-American,African Americans,Black American,Black African,Black Caribbean,"
     "Afro-Caribbean,Afro Caribbean,"
     "Afro-American,Caucasian,Caucasians,Hispanic,Hispanics,non-Hispanic,Non Hispanic,Latino,Latina,"
     "Latinos,Latinas,Latinx,Latine,"
@@ -22,7 +22,7 @@ _GROUPS: Final = words_of(
     "Native American,American Indian,Alaska Native,Alaskan Native,Native Hawaiian,Pacific Islander,"
     "AAPI,BIPOC,First Nations,"
     "Aboriginal,Indigenous,Inuit,Metis,Métis,Maori,Māori,Torres Strait Islander,Mediterranean,Middle Eastern,Ashkenazi,"
-    "Ashkenazi Jewish,Sephardic,Sephardi,Ashkenazim,Mizrahi,Cook Island,Cook Islands Maori,Jewish,Jew,Judaism,Hasidic,Orthodox Jewish,Eastern European,Northern European,"
+    "Ashkenazi Jewish,Sephardic,Sephardi,Ashkenazim,Mizrahi,Cook Islands Maori,Jewish,Jew,Judaism,Hasidic,Orthodox Jewish,Eastern European,Northern European,"
     "Western European,Southern European,Anglo-Saxon,White British,White Irish,British Asian,Black "
     "British,British Pakistani,"
     "White European,Irish Traveller,Roma,Romani,Gypsy,Hmong,Karen,Kurdish,Kurd,Yoruba,Igbo,Hausa,Zulu,"

@@ -34,6 +34,15 @@ SURE_OF_NAME: Final = 0.5
 #: The same for abbreviations of four letters or more, which are rarely initials.
 SURE_OF_LONG: Final = 0.8
 _LONG: Final = 4
+#: Behind a figure, these are nodes, walkers, masks and modes of oxygen: ``9/21 LN``, ``100 ft x2 RW``, ``10 NRB``.
+_MEASURED: Final = re.compile(
+    r"\d[ ](?:LNs?|SLNs?|RW|FWW|WW|SPC|NRB|NRM|NC|NP|RA|OA|FM|VM|BVM|HHFNC|HFNC|HFNP|ROS|FB|FHR|AFB|CGA|CGX|MinA|ModA|MaxA|SBA|CGS|"
+    r"WNL|TTP|AROM|PROM|PCs?|RBCs?|FFP|PLTs?|U|AU|IU|PVCs?|PACs?|BMs?|UOP|EBL|QD|TDS|QDS|QID|HS)$"
+)
+#: From this score on, a model is believed that such an abbreviation is a person.
+SURE_BEHIND_FIGURE: Final = 0.9
+_TERM_AFTER_SLASH: Final = re.compile(r"/([^\W\d_]{3,})")
+_TERM_BEFORE_SLASH: Final = re.compile(r"([^\W\d_]{3,})/$")
 
 
 def is_term(text: str, span: Span) -> bool:
@@ -42,8 +51,14 @@ def is_term(text: str, span: Span) -> bool:
     words = _WORD.findall(value)
     if not 0 < len(words) <= _MOST_WORDS or any(char.isdigit() for char in value):
         return False
+    if span.label in HEADS["name"] and span.score < SURE_BEHIND_FIGURE and _MEASURED.search(text[max(0, span.start - 10) : span.end]):
+        return True
     if not all(_is_listed(word) for word in words):
         return False
+    if _TERM_AFTER_SLASH.match(text, span.end) is not None or _TERM_BEFORE_SLASH.search(text[max(0, span.start - _BEFORE_CHARS) : span.start]):
+        other = _TERM_AFTER_SLASH.match(text, span.end) or _TERM_BEFORE_SLASH.search(text[max(0, span.start - _BEFORE_CHARS) : span.start])
+        if other is not None and words[0] != words[0].upper() and is_term_word(other[1]):
+            return True
     is_long = all(_is_short(word) and len(word) >= _LONG for word in words)
     least = SURE_OF_LONG if is_long else SURE_OF_NAME
     if span.score >= least and (span.label not in HEADS["name"] or any(_is_short(word) for word in words)):

@@ -156,12 +156,12 @@ ROWS: Final = (
         kind="relative time",
         # "delivered at 37 and 4", "SVD at 39": weeks, unless a word of age follows
         pattern=re.compile(
-            r"(?i:delivered|delivery|induced|induction|IOL|SVD|NVD|NSVD|FTND|PP?ROM|SROM|"
+            r"(?i:delivered|delivery|induced|induction|IOL|SVD|NVD|NSVD|FTND|PP?ROM|SROM|PTB|PTD|PTL|preterm|IUD|IUFD|miscarriage|misc|loss|losses|"
             r"booked|scan|cerclage|steroids|sweep|version|ECV|VBAC|TOLAC)[ ](?:at|@)[ ]"
-            r"(?P<value>(?:1\d|2\d|3\d|4[0-3])(?:[ ](?:and|&)[ ][0-6]|[.][0-6])?)(?![\d/:]|[.]\d|[ ]?(?:y|h|am|pm|min|%)|[- ]old)"
+            r"(?P<value>(?:1\d|2\d|3\d|4[0-3])(?:[ ](?:and|&)[ ](?:[0-6]|[1-3]\d|4[0-2])|[.][0-6])?)(?![\d/:]|[.]\d|[ ]?(?:y|h|am|pm|min|%)|[- ]old)"
         ),
         words=frozenset(
-            "delivered delivery induced induction iol svd nvd nsvd ftnd pprom prom srom booked "
+            "delivered delivery induced induction iol svd nvd nsvd ftnd ptb ptd ptl preterm iud iufd miscarriage misc loss losses pprom prom srom booked "
             "scan cerclage steroids sweep version ecv vbac tolac".split()
         ),
     ),
@@ -188,6 +188,14 @@ ROWS: Final = (
             r"(?P<value>\d{1,2}(?:[.:;-]\d{1,2})?(?:[ ]?(?:y|yrs?|years?|m|mo|mos|months?|/12)\b)?)"
         ),
         words=frozenset({"age"}),
+    ),
+    ClinicalRow(
+        name="range-of-time",
+        kind="relative time",
+        # "6-8 mths", "4/8 wks"
+        pattern=re.compile(r"\d{1,2}[ ]?[-\u2013/][ ]?\d{1,2}[ -]?(?:mths?|mnths?|mos|wks|wkly|yrs|weekly|monthly|hrly|hourly|hrs|mins)\b"),
+        at_numbers=True,
+        after=" -/\u2013",
     ),
     ClinicalRow(
         name="clock-hour",
