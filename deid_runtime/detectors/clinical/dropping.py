@@ -107,6 +107,9 @@ _NAMED_WORDS: Final = frozenset(
 )
 _PAIR: Final = re.compile(r"(\d{1,2})/(\d{1,2})")
 _PAIRS: Final = re.compile(r"(?<![\d/.])(\d{1,2})/(\d{1,2})(?![\d/])")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+#: Courses of treatment in days of a week: "28/7".
+_DAYS: Final = frozenset({"10", "14", "21", "28"})
 _CLAUSE_CHARS: Final = 48
 _LEAST_TOTAL: Final = 4
 _CLAUSE_END: Final = re.compile(r"[.!?][ ]|[ ]{3}|\||\b(?i:on|to|until|since|seen|stop|due)[ ]$|^[ ]?[-–]")
@@ -175,6 +178,9 @@ class _Judge:
         self._dates = covered(
             span for span in (*spans, *others) if span.label == "DATE" and not is_relative(text[span.start : span.end])
         )
+        self._models = covered(
+            span for span in (*spans, *others) if any(source.startswith("model:") for source in span.sources)
+        )
         self._by_label: dict[str, Covered] = {}
         self._found = found
         self._sure = [each for each in found if each.sure]
@@ -194,6 +200,8 @@ class _Judge:
         if span.label in _TERM_LABELS and _is_no_name(text, span):
             return not self._is_beside_name(span)
         if is_too_unsure(text, span):
+            return True
+        if span.label == "DATE" and self._is_form_alone(span):
             return True
         if is_marker(text, span) or is_part_of_symbol(text, span):
             return True
@@ -228,6 +236,18 @@ class _Judge:
             return False
         is_fact = self._covered(span.label).holds(start, end) or (span.label == "DATE" and self._is_like_fraction(span))
         return is_fact and not self._has_cue(span)
+
+    def _is_form_alone(self, span: Span) -> bool:
+        """Say whether a weak pattern alone took a count (``2/3``), a duration (``14/7``) or a year for a date.
+
+        In 1,774 training notes such finds were wrong 17 times and right once.
+        """
+        if span.sources != ("pattern:weak",) or _touches(self._models, span) or self._has_cue(span):
+            return False
+        pair = _PAIR.fullmatch(self._text, span.start, span.end)
+        if pair is not None:
+            return int(pair[1]) <= int(pair[2]) or (pair[2] == "7" and pair[1] in _DAYS)
+        return _YEAR.fullmatch(self._text, span.start, span.end) is not None
 
     def _is_beside_name(self, span: Span) -> bool:
         """Say whether a name touches ``span`` or stands one blank or hyphen away: both are parts of one."""

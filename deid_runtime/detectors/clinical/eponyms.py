@@ -43,7 +43,7 @@ def is_eponym_alone(text: str, span: Span) -> bool:
     if is_eponym_pair(text, span.start, span.end):
         return not is_introduced(text, span)
     words = _WORD.findall(text, span.start, span.end)
-    if not 0 < len(words) <= _MOST_WORDS or not all(_is_eponym(word) for word in words):
+    if "," in text[span.start : span.end] or not 0 < len(words) <= _MOST_WORDS or not all(map(_is_eponym, words)):
         return False
     if _PERSON_AFTER.match(text, span.end) is not None or is_introduced(text, span):
         return False

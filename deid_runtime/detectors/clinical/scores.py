@@ -240,6 +240,17 @@ ROWS: Final = (
         check=lambda match: _is_name_of_score(match),
     ),
     ClinicalRow(
+        name="score-of-total",
+        kind="ratio",
+        # "NEWS2 9/20", "FOUR 10/16": any score, unless its result stands after the date: "PHQ-9 3/14: 12"
+        pattern=re.compile(
+            rf"{any_of(_SCORES)}(?![^\W\d_]|['’]|-[A-Za-z])(?:[ ](?i:scores?|scale|index|total|of|is|was|now|today)){{0,2}}[ :=]{{1,2}}"
+            r"(?P<value>(?P<a>\d{1,3})[ ]?/[ ]?(?P<b>\d{1,3}))(?![\d/]|[ ]?[:=]|[ ]{1,2}\(?\d|[ ]?-)"
+        ),
+        words=anchors(_SCORES),
+        check=lambda match: is_counted(match) and int(match["b"]) > 3 and _is_name_of_score(match),
+    ),
+    ClinicalRow(
         name="fraction-counted",
         kind="score",
         # "3/14 axillary nodes", "2/4 SIRS criteria"

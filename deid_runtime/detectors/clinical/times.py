@@ -118,11 +118,11 @@ ROWS: Final = (
         name="gestation",
         kind="gestation",
         pattern=re.compile(
-            r"(?:(?:2|3)\d|4[0-3]|1\d|\d)[ ]?(?:\+[ ]?[0-6](?:/7)?|[ ]?w(?:ks?|eeks?)?[ ,]{0,2}[0-6](?:/7|[ "
+            r"(?:(?:2|3)\d|4\d|5[0-5]|1\d|\d)[ ]?(?:\+[ ]?[0-6](?:/7)?|[ ]?w(?:ks?|eeks?)?[ ,]{0,2}[0-6](?:/7|[ "
             r"]?d(?:ays?)?)?|"
             r"[ ][0-6]/7|-?[ ]?(?:wk?s?|weeks?))(?!\w)(?:[ ,]{1,2}(?:GA\b|EGA\b|gestation\w{0,2}|G\d|IUP|"
             r"pregnan\w{1,5}|preterm|"
-            r"twins?|by (?:US|LMP|dates)|singleton|gravid))"
+            r"PMA\b|CGA\b|PCA\b|corrected\b|fetus|foetus|fetal|foetal|fundal|size\b|viable|IVF\b|scan\b|twins?|by (?:US|LMP|dates)|singleton|gravid))"
         ),
         at_numbers=True,
         after="+ -x",
@@ -136,6 +136,13 @@ ROWS: Final = (
         ),
         at_numbers=True,
         after="+ x",
+    ),
+    ClinicalRow(
+        name="gestation-over",
+        kind="relative time",
+        # "suspected at 27+": some days over 27 weeks
+        pattern=re.compile(r"(?i:at|from|till|until|by|now|@)[ ](?P<value>(?:2\d|3\d|4[0-2])\+)(?=[\s,;.)]|$)(?![ ]?y)"),
+        words=frozenset("at from till until by now".split()),
     ),
     ClinicalRow(
         name="gestation-label",
