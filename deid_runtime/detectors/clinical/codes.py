@@ -18,7 +18,8 @@ _NUMBERED: Final = re.compile(r"(?i)(?:#|\b(?:id|ids|no|number|lot|lic|mrn))[ .:
 _NEXT: Final = r"(?:[ ]?[,;/&+][ ]?|[ ](?:and|or|with|plus|vs)[ ])"
 
 _SYSTEM: Final = (
-    r"(?:SNOMED|SCTID|SCT|LOINC|RxNorm|RxCUI|RXCUI|ATC|CPT|HCPCS|ICD|ICPC|OPCS|MBS|(?i:items?)|READ|Read|CTV|HRG|OMIM|ORPHA|NDC|"
+    r"(?:SNOMED|SCTID|SCT|LOINC|RxNorm|RxCUI|RXCUI|ATC|CPT|HCPCS|ICD|ICPC|OPCS|MBS|(?i:items?)|READ|Read|CTV|HRG|"
+    r"OMIM|ORPHA|NDC|"
     r"CVX|CDT|ICF|MeSH|HPO|A?DRG|ACHI|BNF|DMD|PBS|MedDRA)"
 )
 #: One code of any system: letters and figures, at least one of these, with full stops and hyphens.
@@ -28,12 +29,15 @@ _LISTED: Final = (
 )
 #: Between two codes of a list: punctuation, and words that are no cue of an identifier or a date.
 _MEANING: Final = (
-    r"(?:[ ]?[,;/&+]|[ ](?=[a-z&]))?(?:[ ](?!(?i:mrn|ids?|acct|account|phone|tel|ph|fax|policy|claim|npi|dob|visit|csn|lic|ssn|case|"
-    r"ref|auth|inv|invoice|clm|order|accession|acc|pager|fin|har|member|group|rx|on|since|in|age|aged|zip|by|seen|at|call|pt|patient|ext|no|number|from|until|dated|dr|lot|serial|room|bed)\b)"
+    r"(?:[ ]?[,;/&+]|[ ](?=[a-z&]))?(?:[ ](?!(?i:mrn|ids?|acct|account|phone|tel|ph|fax|policy|claim|npi|dob|visit|"
+    r"csn|lic|ssn|case|"
+    r"ref|auth|inv|invoice|clm|order|accession|acc|pager|fin|har|member|group|rx|on|since|in|age|aged|zip|by|seen|"
+    r"at|call|pt|patient|ext|no|number|from|until|dated|dr|lot|serial|room|bed)\b)"
     r"[A-Za-z&(][\w'()-]{0,18}[,;]?){0,4}[ ]"
 )
 
-ROWS: Final = (    ClinicalRow(
+ROWS: Final = (
+    ClinicalRow(
         name="code-billed",
         kind="code",
         # "Billing: 66984-LT, H25.12", "Panel 80053, 85025, dx R53.83", "coded 47562"
@@ -58,10 +62,15 @@ ROWS: Final = (    ClinicalRow(
         kind="code",
         # "HCC 85, 18, 22", "DRG 470", "POS 10", "Rev code 0450"
         pattern=re.compile(
-            r"(?:HCC(?=[ ]\d+,)|DRG|POS|GMLOS|(?i:(?:rev(?:enue)?|cond(?:ition)?|value|occurrence|status|type|tariff|discharge|billing|fee|service|procedure|tooth|activity|benefit) codes?|mod(?:ifiers?)?|reason code))s?[ :#]{1,2}"
+            r"(?:HCC(?=[ ]\d+,)|DRG|POS|GMLOS|(?i:(?:rev(?:enue)?|cond(?:ition)?|value|occurrence|status|type|"
+            r"tariff|discharge|billing|fee|service|procedure|tooth|activity|benefit) codes?|mod(?:ifiers?)?|reason "
+            r"code))s?[ :#]{1,2}"
             r"(?P<value>\d{1,4}(?![\d/:-])(?:(?:,[ ]?|[ ]and[ ]|[ ]vs[ ])\d{2,3}(?![\d/:-])){0,8})"
         ),
-        words=frozenset("hcc hccs drg drgs pos gmlos rev revenue cond condition value occurrence status type tariff discharge billing fee service procedure tooth activity benefit mod modifier modifiers reason".split()),
+        words=frozenset(
+            "hcc hccs drg drgs pos gmlos rev revenue cond condition value occurrence status type tariff discharge "
+            "billing fee service procedure tooth activity benefit mod modifier modifiers reason".split()
+        ),
         excludes=_ALL,
     ),
     ClinicalRow(
@@ -163,7 +172,7 @@ ROWS: Final = (    ClinicalRow(
     ClinicalRow(
         name="code-listed",
         kind="code",
-        # "SNOMED 195967001 asthma, 84229001 fatigue", "MBS item 721 and 723", "ATC N02BE01, C09AA05", "Read v2 C10F., H33..":
+        # "SNOMED 195967001 asthma, 84229001 fatigue", "MBS item 721 and 723", "Read v2 C10F., H33..":
         # behind the name of a system, each code with up to four words of its meaning
         pattern=re.compile(
             rf"{_SYSTEM}(?![^\W\d_])(?:[ -]?(?:CT|CM|PCS|AM|CA|v[23]|\d{{1,2}}))?"

@@ -329,9 +329,8 @@ def _widened(span: Span) -> Span:
 
 def _is_no_name(text: str, span: Span) -> bool:
     return any(
-        is_no_name(text, span) for is_no_name in (
-            is_term, is_plain, is_generic, is_brand, is_gene, is_trial, is_phrase, is_eponym_alone
-        )
+        is_no_name(text, span)
+        for is_no_name in (is_term, is_plain, is_generic, is_brand, is_gene, is_trial, is_phrase, is_eponym_alone)
     )
 
 

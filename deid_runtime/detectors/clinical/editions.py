@@ -27,7 +27,8 @@ _GUIDE_WORDS: Final = (
 ).split()
 #: Between a body and its year: a version, an edition, the subject.
 _BETWEEN: Final = (
-    rf"(?:[ ,(]{{1,2}}(?:\d{{1,2}}(?:st|nd|rd|th)?|v?\.?[ ]?\d(?:\.\d)?|(?:CG|NG|QS|TA|PH|GTG|DG|SG|GL)[ ]?\d{{0,4}}|I{{1,3}}|IV|{_NOUN}|(?i:for|of|the|by|on|"
+    rf"(?:[ ,(]{{1,2}}(?:\d{{1,2}}(?:st|nd|rd|th)?|v?\.?[ ]?\d(?:\.\d)?|(?:CG|NG|QS|TA|PH|GTG|DG|SG|GL)[ ]?\d{{0,"
+    rf"4}}|I{{1,3}}|IV|{_NOUN}|(?i:for|of|the|by|on|"
     rf"ed|in|per|"
     r"adult|staging|grade|system|manual|cancer|score|v|version|heart failure|asthma|hypertension|diabetes|lipid|"
     r"sepsis|revised|modified|updated|standards of care))){0,4}"
@@ -114,7 +115,8 @@ _GRADED_AFTER: Final = re.compile(
     r"stage|score|III|II|IV|I\b|guideline|group|type|definite|probable|possible|positive|negative|met\b|not met|"
     r"definition|classification|response|points?|pts\b|major|minor|\d/\d|\d[ ](?:major|minor|points?|of\b)|algorithm|"
     r"[a-z]{3,12}(?:itis|osis|oma|emia|aemia|pathy)\b|Deauville|borderline|revision|staging|used\b|"
-    r"system\b|nomenclature|confirmed\b|diagnos\w{2,4}\b|consensus\b|version\b|semen\b|[A-Z]{2,5}\b[ ,]{1,2}(?:with|gr)|"
+    r"system\b|nomenclature|confirmed\b|diagnos\w{2,4}\b|consensus\b|version\b|semen\b|[A-Z]{2,5}\b[ ,]{1,"
+    r"2}(?:with|gr)|"
     r"[it]\d\b)"
 )
 #: Text before a classification that is named after a town: "per Rome 2016", "meets Rotterdam 2003".

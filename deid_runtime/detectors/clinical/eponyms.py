@@ -1,4 +1,4 @@
-"""Diseases, signs, operations and devices that are called after people: *Lachman +*, *Nissen, then Toupet*, *Child Pugh 9*.
+"""Diseases, signs, operations and devices called after people: *Lachman +*, *Nissen, then Toupet*, *Child Pugh 9*.
 
 An eponym is a word with :data:`deid_runtime.lexicon.word_codes.EPONYM`, or one in ``data/lexicon/named_facts.tsv``. It
 names nobody where a word beside it says so: a result, a side, a grade, a further eponym or term. A pair of names that
@@ -25,15 +25,25 @@ _BEFORE_CHARS: Final = 28
 
 #: Behind an eponym: a result, a side, a grade, a size, or what is done with an operation or a device.
 _AFTER: Final = re.compile(
-    r"[ ]?[+\u2212-](?![\w\u2212+-])|[ ](?:[+-]ve\b|(?i:neg|pos|negative|positive|equivocal|absent|elicited|tender|sign|test|"
-    r"repair|procedure|op|planned|done|excluded|in situ|drain|drains|cast|casts|splint|frame|boots?|loop|pouch|traction|"
-    r"stoma|myotomy|fundoplication|osteotomy|screws?|nail|plate|harness|walker|cup|pins?|balloon|disease|syndrome|anomaly|"
-    r"lesion|hernia|type|grade|class|gr|stage)\b|x[ ]?\d|I{1,3}\b|I?V\b|(?:R|L|B/L|bilat)\b(?!\.)|\d{1,2}(?:[+/]|[ ]?(?:Fr|mm|cm|deg)\b)|#)"
+    r"[ ]?[+\u2212-](?![\w\u2212+-])|[ ](?:[+-]ve\b|(?i:neg|pos|negative|positive|equivocal|absent|elicited|tender|"
+    r"sign|test|"
+    r"repair|procedure|op|planned|done|excluded|in situ|drain|drains|cast|casts|splint|frame|boots?|loop|pouch|"
+    r"traction|"
+    r"stoma|myotomy|fundoplication|osteotomy|screws?|nail|plate|harness|walker|cup|pins?|balloon|disease|syndrome|"
+    r"anomaly|"
+    r"lesion|hernia|type|grade|class|gr|stage)\b|x[ ]?\d|I{1,3}\b|I?V\b|(?:R|L|B/L|bilat)\b(?!\.)|\d{1,2}(?:[+/]|[ "
+    r"]?(?:Fr|mm|cm|deg)\b)|#)"
 )
-_BEFORE: Final = re.compile(r"(?i)(?:\b(?:s/p|no|neg|negative|positive|excluded|suspected|query|possible|planned)[ ]{1,2}|\?[ ]?)$")
-_NEXT: Final = re.compile(r"[ ]?(?:,|/|&|\+|\band\b|\bor\b|\bvs?\b\.?|\bthen\b)[ ]?(?:then[ ])?([^\W\d_]{3,})(?:['\u2019]s)?(?![ ][A-Z])")
-_PREVIOUS: Final = re.compile(r"([^\W\d_]{3,})(?:['\u2019]s)?[ ]?(?:,|/|&|\+|\band\b|\bor\b|\bvs?\b\.?|\bthen\b)[ ]?(?:then[ ])?$")
-_PERSON_AFTER: Final = re.compile(r"[ ](?:RN|MD|DO|NP|PA|LPN|said|says|states|reports?|called|notified|aware|is|was|has|will)\b")
+_BEFORE: Final = re.compile(
+    r"(?i)(?:\b(?:s/p|no|neg|negative|positive|excluded|suspected|query|possible|planned)[ ]{1,2}|\?[ ]?)$"
+)
+_NEXT: Final = re.compile(
+    r"[ ]?(?:,|/|&|\+|\band\b|\bor\b|\bvs?\b\.?|\bthen\b)[ ]?(?:then[ ])?([^\W\d_]{3,})(?:['\u2019]s)?(?![ ][A-Z])"
+)
+_PREVIOUS: Final = re.compile(
+    r"([^\W\d_]{3,})(?:['\u2019]s)?[ ]?(?:,|/|&|\+|\band\b|\bor\b|\bvs?\b\.?|\bthen\b)[ ]?(?:then[ ])?$"
+)
+_PERSON_AFTER: Final = re.compile(r"[ ](?:said|says|states|reports?|called|notified|aware|is|was|has|will)\b")
 
 
 def is_eponym_alone(text: str, span: Span) -> bool:
@@ -64,9 +74,7 @@ def _is_listed(text: str, span: Span) -> bool:
     """Return whether a further eponym, or a clinical term, stands beside ``span`` in a list."""
     after = _NEXT.match(text, span.end)
     before = _PREVIOUS.search(text, max(0, span.start - _BEFORE_CHARS), span.start)
-    return any(
-        other is not None and (_is_eponym(other[1]) or is_term_word(other[1])) for other in (after, before)
-    )
+    return any(other is not None and (_is_eponym(other[1]) or is_term_word(other[1])) for other in (after, before))
 
 
 def _is_eponym(word: str) -> bool:

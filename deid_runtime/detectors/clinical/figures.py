@@ -8,6 +8,7 @@ from deid_runtime.detectors.clinical.terms import is_term
 from deid_runtime.detectors.patterns.validators import is_day_of_year
 from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, either
 from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
+from deid_runtime.lexicon.vocabulary import alternation, kin
 from deid_runtime.spans import Span
 
 _CALENDAR: Final = rf"(?i:[^\d]*\b(?:{either([*MONTHS, *WEEKDAYS, *SEASONS])})\b)"
@@ -25,7 +26,6 @@ _LEAST_SURE: Final = (
 #: The same for finds that no cue beside them makes right: of finds below these scores in 1,774 training notes, 130 were
 #: wrong and 20 right. Codes of devices and plans have figures, names of states and countries are written out.
 _LEAST_EVEN_WITH_CUE: Final = (
-    ("AGE", re.compile(r"[\d.]{1,4}|[^\W\d_]{3,8}"), 0.2),
     ("DEVICE", re.compile(r".{1,16}"), 0.3),
     ("IDNUM", re.compile(r"[^\d]{1,16}"), 0.35),
     ("IDNUM", re.compile(r"\d{5}"), 0.15),
@@ -68,6 +68,8 @@ def is_too_unsure(text: str, span: Span) -> bool:
     if span.label == "AGE" and span.score < _LEAST_OF_DURATION and _AGO.match(text, span.end) is not None:
         return True
     value = text[span.start : span.end].strip()
+    if span.label == "DATE" and value.isdigit() and text[span.end : span.end + 1].isupper():
+        return span.score < _LEAST_OF_PART  # a part of a code: the figures of "2022F"
     if value.isalpha() and span.score < _LEAST_OF_PART and _is_within_word(text, span):
         return True
     return any(
@@ -79,13 +81,17 @@ def is_too_unsure(text: str, span: Span) -> bool:
 def _is_within_word(text: str, span: Span) -> bool:
     """Return whether letters of one case adjoin ``span``, a part of a word: ``Norm`` in ``RxNorm``."""
     before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
-    return span.label != "USERNAME" and ((before.islower() and text[span.start].isupper()) or (after.islower() and text[span.end - 1].islower()))
+    return span.label != "USERNAME" and (
+        (before.islower() and text[span.start].isupper()) or (after.islower() and text[span.end - 1].islower())
+    )
 
 
 #: Behind a number that is an age of nobody: seconds, a risk over years, a size.
 _NO_AGE_AFTER: Final = re.compile(
-    r"[ -]?(?i:year|yr|y|month|mo|mth|week|wk|day)s?[ -](?:history|hx|h/o|duration|gap|interval|smok\w{2,3}|marriage|remission|"
-    r"relationship|sobriety|sentence|period|wait|stay|trial|block|sx|symptoms?)\b|[ ]s\b(?!['’/])|[ -]?(?i:year|yr|y)s?[ -](?i:risk|survival|mortality|follow|recurrence|relapse|event|ASCVD|"
+    r"[ -]?(?i:year|yr|y|month|mo|mth|week|wk|day)s?[ -](?:history|hx|h/o|duration|gap|interval|smok\w{2,3}|"
+    r"marriage|remission|"
+    r"relationship|sobriety|sentence|period|wait|stay|trial|block|sx|symptoms?)\b|[ ]s\b(?!['’/])|[ -]?(?i:year|yr|"
+    r"y)s?[ -](?i:risk|survival|mortality|follow|recurrence|relapse|event|ASCVD|"
     r"cardiovascular|"
     r"fracture|probability|course of)|F(?:r)?[ ](?i:sheath|cath|pigtail|drain|foley|chest tube|stent|introducer)|"
     r"[ ]?(?i:wkr|weeker|wk(?:er)?s?[ ](?:gestation|preterm|ex))|[ ]and[ ]\d(?:/7|[ ]seven)|[ ]sevenths"
@@ -93,7 +99,7 @@ _NO_AGE_AFTER: Final = re.compile(
 _NO_AGE_BEFORE: Final = re.compile(
     r"(?i)\b(?:bone|mental|developmental|gestational|reading|language|vascular|heart|lung|skeletal|dental|motor)[ -]age"
     r"[ :]{1,2}(?:\d{1,2}[ ]?(?:y|yrs?|years?)[ ,]{1,2})?$|"
-    r"\b(?:mum|mother|mom|mam|father|dad|parents?)[ ](?:of|to)[ ]{1,2}$|"
+    rf"\b(?:{alternation(kin('term'))})[ ]of[ ]{{1,2}}$|"
     r"\bage[ -]eq(?:uiv\w{0,6})?\.?[ :]{1,2}$"
 )
 

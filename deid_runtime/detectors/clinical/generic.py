@@ -23,7 +23,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 _MOST_WORDS: Final = 6
 #: Last words that, with a specialty before them, are rarely the name of a place; and words that begin such names.
 _UNNAMED: Final = frozenset(
-    "clinic clinics unit units team teams surgery rehab rehabilitation department ward wards".split()
+    "round rounds clinic clinics unit units team teams surgery rehab rehabilitation department ward wards".split()
 )
 _COMMON_IN_NAMES: Final = frozenset("community family public health medical hospital center centre young burn".split())
 _LEAST_LETTERS: Final = 4

@@ -24,7 +24,9 @@ _BEFORE_CHARS: Final = 32
 
 #: Behind a drug: a strength, a form, how often, or what only a drug undergoes.
 _DRUG_AFTER: Final = re.compile(
-    r"(?i)[ ]{1,2}(?:(?:ED|OCP|nocte|mane|BD|OD|tds|qds|SOS|vials?|sachets?|pessar\w{1,3}|MDI|DPI|Turbuhaler|Accuhaler|injections?|depot|gave spotting|XR|XL|SR|ER|CR|LA|Fe|Lo|HFA|HCT|DS|24|28|1/\d\d|pens?|pills?|packs?|patch(?:es)?|ring|tabs?|"
+    r"(?i)[ ]{1,2}(?:(?:ED|OCP|nocte|mane|BD|OD|tds|qds|SOS|vials?|sachets?|pessar\w{1,3}|MDI|DPI|Turbuhaler|"
+    r"Accuhaler|injections?|depot|gave spotting|XR|XL|SR|ER|CR|LA|Fe|Lo|HFA|HCT|DS|24|28|1/\d\d|pens?|pills?|"
+    r"packs?|patch(?:es)?|ring|tabs?|"
     r"tablets?|caps(?:ules)?|inhaler|cream|drops|gel|OCPs?|IUD|samples?|rx|script|prescription|dose|dosing|coupon|"
     r"refill(?:s|ed)?|renewed|restarted|q(?:hs|am|pm|d|od|wk|\d)\w{0,2}|qd|bid|tid|qid|prn|nightly|monthly|"
     r"x[ ]?\d{1,3}(?![\d:/])|d/c['’]?d|dc['’]d|discontinued|extended cycle|monophasic|triphasic|biosimilar|OTC)\b|"
@@ -96,7 +98,7 @@ _VARIANT_BEFORE: Final = re.compile(
 
 def is_gene(text: str, span: Span) -> bool:
     """Return whether ``span`` is a symbol in capitals beside words for variants: ``SHANK3 del``."""
-    if span.label not in _LABELS and span.label != "USERNAME" or _SYMBOL.fullmatch(text, span.start, span.end) is None:
+    if span.label not in (*_LABELS, "USERNAME") or _SYMBOL.fullmatch(text, span.start, span.end) is None:
         return False
     if _is_symbol_of_list(text, span):
         return True
@@ -107,7 +109,7 @@ def is_gene(text: str, span: Span) -> bool:
 
 
 def _is_symbol_of_list(text: str, span: Span) -> bool:
-    """Return whether ``span`` is a listed symbol with a figure in it, or stands beside a further one: ``PTEN, STK11``."""
+    """Return whether ``span`` is a listed symbol with a figure, or beside a further one: ``PTEN, STK11``."""
     symbols = _genes()
     symbol = text[span.start : span.end]
     if symbol.lower() not in symbols or is_introduced(text, span):
@@ -156,8 +158,12 @@ _TRIAL_AFTER: Final = re.compile(
     r"screen\w{0,4}|candidate|participant|consent|visit)\b|[ ]?:[ ]"
 )
 #: A further trial: "PLATO, TRITON", "DAWN v DEFUSE".
-_TRIAL_LISTED: Final = re.compile(r"(?:[ ]?(?:,|/|;|&|\bv(?:s\.?)?\b|\band\b|\bor\b|\bnot\b)){1,2}[ ]?(?:not[ ])?([A-Z]{4,14})\b")
-_TRIAL_LISTED_BEFORE: Final = re.compile(r"\b([A-Z]{4,14})(?:[ ]?(?:,|/|;|&|\bv(?:s\.?)?\b|\band\b|\bor\b|\bnot\b)){1,2}[ ]?$")
+_TRIAL_LISTED: Final = re.compile(
+    r"(?:[ ]?(?:,|/|;|&|\bv(?:s\.?)?\b|\band\b|\bor\b|\bnot\b)){1,2}[ ]?(?:not[ ])?([A-Z]{4,14})\b"
+)
+_TRIAL_LISTED_BEFORE: Final = re.compile(
+    r"\b([A-Z]{4,14})(?:[ ]?(?:,|/|;|&|\bv(?:s\.?)?\b|\band\b|\bor\b|\bnot\b)){1,2}[ ]?$"
+)
 
 _TRIAL_BEFORE: Final = re.compile(
     r"(?i)\b(?:based on|basis of|strength of|evidence (?:of|from)|data from|results of|enrolled (?:in|on)|"
@@ -187,11 +193,19 @@ def is_trial(text: str, span: Span) -> bool:
     name = found["name"].lower()
     if found["more"] is not None:
         return True
-    if len(name) >= _LEAST_ALONE and span.score < _SURE_OF_NAME and _is_rare_name(name) and not _is_in_capitals(text, start):
+    if (
+        len(name) >= _LEAST_ALONE
+        and span.score < _SURE_OF_NAME
+        and _is_rare_name(name)
+        and not _is_in_capitals(text, start)
+    ):
         return True
     if is_introduced(text, span):
         return False
-    for listed in (_TRIAL_LISTED.match(text, end), _TRIAL_LISTED_BEFORE.search(text, max(0, start - _BEFORE_CHARS), start)):
+    for listed in (
+        _TRIAL_LISTED.match(text, end),
+        _TRIAL_LISTED_BEFORE.search(text, max(0, start - _BEFORE_CHARS), start),
+    ):
         if listed is not None and listed[1].lower() in _trials():
             return True
     return (
@@ -228,7 +242,13 @@ def is_part_of_symbol(text: str, span: Span) -> bool:
         end += 1
     if end - start > length:
         return _IN_SYMBOL.fullmatch(text, start, end) is not None
-    return text[start:end].isalpha() and length == 1 and span.label not in ("ORGANIZATION", "HOSPITAL") and span.score < _LEAST_OF_LETTER and not text[end : end + 2].strip().isdigit()
+    return (
+        text[start:end].isalpha()
+        and length == 1
+        and span.label not in ("ORGANIZATION", "HOSPITAL")
+        and span.score < _LEAST_OF_LETTER
+        and not text[end : end + 2].strip().isdigit()
+    )
 
 
 def is_marker(text: str, span: Span) -> bool:

@@ -7,77 +7,67 @@ from deid_runtime.detectors.clinical.forms import NOT_AGE, SMALL, anchors, any_o
 from deid_runtime.detectors.clinical.rows import FIGURES, NAMES, ClinicalRow
 from deid_runtime.detectors.patterns.fractions import COUNTED, GRADED, is_counted
 from deid_runtime.lexicon.name_cues import follows_title
+from deid_runtime.lexicon.tables import words_for
 
-_SCORES: Final = words_of(
-    "GCS,Glasgow coma scale,Glasgow coma score,Glasgow,Glasgow-Blatchford,Blatchford,GBS score,NIHSS,"
-    "NIH stroke scale,mRS,"
-    "modified Rankin,Rankin,APGAR,APGARs,Apgar score,Apgar scores,MMSE,MoCA,SLUMS,mini-cog,Mini-Mental,KELS,PHQ-9,PHQ9,"
-    "PHQ-2,PHQ2,PHQ,GAD-7,GAD7,GAD,EPDS,Edinburgh,AUDIT-C,AUDIT,DAST-10,DAST,CAGE,C-SSRS,PCL-5,PCL,BDI,"
-    "BDI-II,HAM-D,HAMD,"
-    "MADRS,YMRS,Y-BOCS,YBOCS,PANSS,AIMS,COWS,CIWA,CIWA-Ar,RASS,SAS,CAM-ICU,CPOT,FLACC,NRS,VAS,NPRS,pain,pain score,"
-    "pain scale,pain level,Braden,Norton,Morse,Morse fall,Morse fall scale,fall risk,Hendrich,STRATIFY,"
-    "MUST,MST,NRS-2002,"
-    "Ranson,Ranson's,BISAP,Balthazar,CTSI,APACHE,APACHE II,SOFA,qSOFA,SIRS,NEWS,NEWS2,MEWS,PEWS,CURB-65,CURB65,CRB-65,"
-    "PSI,PORT,PESI,sPESI,Wells,Wells score,Geneva,PERC,HEART,HEART score,TIMI,TIMI risk,GRACE,Killip,"
-    "CHADS2,CHA2DS2-VASc,"
-    "CHADS-VASc,CHADSVASC,HAS-BLED,HASBLED,ABCD2,RCRI,Lee index,Caprini,Padua,Khorana,4Ts,4T score,HIT "
-    "score,MELD,MELD-Na,"
-    "PELD,Child-Pugh,Child Pugh,CTP,Child-Turcotte-Pugh,Maddrey,FIB-4,NAFLD score,Lille,Alvarado,AIR score,Bishop,"
-    "Bishop score,Bishops,Bishop's,modified Bishop,BPP,Ballard,Silverman,Centor,McIsaac,FeverPAIN,"
-    "Mallampati,ASA,ASA class,"
-    "Cormack-Lehane,LEMON,STOP-BANG,STOPBANG,Epworth,ESS,ISI,PSQI,Karnofsky,KPS,PPS,ECOG,Lansky,WHO PS,PS,ESAS,"
-    "Gleason,Gleason score,grade group,Nottingham,Nottingham grade,Nottingham score,Nottingham histologic grade,SBR,"
-    "Bloom-Richardson,Elston,Fuhrman,Oncotype,Oncotype DX,recurrence score,MammaPrint,Decipher,PI-RADS,PIRADS,BI-RADS,"
-    "BIRADS,LI-RADS,TI-RADS,TIRADS,Lung-RADS,O-RADS,CAD-RADS,RCB,Ki-67,Ki67,Allred,Bethesda,Deauville,"
-    "IPI,R-IPI,FLIPI,IPSS,"
-    "IPSS-R,AUA,AUASS,AUA symptom score,SHIM,IIEF,ISS,R-ISS,Mayo score,Mayo,UCEIS,CDAI,HBI,"
-    "Harvey-Bradshaw,SES-CD,DAS28,"
-    "CDAI score,RAPID3,HAQ,BASDAI,SLEDAI,PASI,BSA,EASI,SCORAD,DLQI,IGA,Hurley,Ferriman-Gallwey,"
-    "Kellgren,Kellgren-Lawrence,"
-    "KL grade,Outerbridge,Tonnis,WOMAC,KOOS,HOOS,Oxford,Oxford hip,Oxford knee,Harris hip,Constant,ASES,DASH,QuickDASH,"
-    "ODI,Oswestry,NDI,JOA,Cobb,Risser,Tanner,Berg,Berg balance,Tinetti,TUG,Timed Up and Go,DGI,FGA,"
-    "mini-BESTest,FIM,Barthel,"
-    "Katz,Lawton,ADL,ADLs,IADL,IADLs,AM-PAC,AMPAC,6 clicks,Modified Ashworth,Ashworth,MAS,Brunnstrom,Fugl-Meyer,UPDRS,"
-    "MDS-UPDRS,Hoehn and Yahr,H&Y,EDSS,ALSFRS,ALSFRS-R,HIT-6,MIDAS,Hunt-Hess,Hunt and Hess,Fisher,modified Fisher,"
-    "ICH score,ASPECTS,Spetzler-Martin,House-Brackmann,Marshall,Rotterdam,FOUR score,Rancho,JFK,CRS-R,"
-    "Ranchos,ACT,C-ACT,"
-    "CAT,mMRC,MRC,NYHA,CCS,Borg,RPE,BODE,GOLD,SNOT-22,SNOT,LUND-Mackay,Lund-Mackay,Centor score,Westley,RDAI,Wagner,"
-    "UT grade,Rutherford,Fontaine,CEAP,VCSS,Fitzpatrick,Breslow,Clark,Clark level,BAI,ACE,ACEs,M-CHAT,"
-    "MCHAT,MCHAT-R,ASQ,"
-    "Vanderbilt,SCARED,PSC,PSC-17,CRAFFT,SDQ,Conners,WISC,FSIQ,IQ,SCORE2,ASCVD,ASCVD risk,QRISK,QRISK3,Framingham,FRAX,"
-    "T-score,T score,Z-score,Z score,ELAN,Rockford,EuroSCORE,STS,STS score,Gensini,SYNTAX,Agatston,CAC,CAC score,"
-    "calcium score,HOMA-IR,Rockall,Forrest,Savary,Prague,Hill grade,LA grade,Boston,BBPS,Boston bowel prep,Bristol,"
-    "Bristol stool,Bristol type,Dukes,POP-Q,PFDI,UDI-6,ICIQ,Rome,Kupperman,KDIGO,RIFLE,AKIN,CKD stage,stage,grade,"
-    "ISUP,OPQRST,Schwab,CES-D,GDS,CDR,FAST,FAQ,NPI-Q,Clock,clock draw,CAM,4AT,Mini-COG,bCAM,AVPU,TOF,"
-    "train of four,ICDSC,"
-    "Aldrete,PADSS,Steward,Snellen,VA,visual acuity,vision,acuity,near vision,cup to disc,cup/disc,Snellen acuity,"
-    "clarity,Waterlow,Bartels,MUST score,ISS score,RTS,TRISS,PTS,Salter-Harris,SH,RCVS,LIPS,Murray,P/F,PF ratio,P:F,"
-    "Hestia,LRINEC,RUCAM,Naranjo,SCORTEN,HScore,PLASMIC,ISTH,JOAS,Garden,Gartland,Weber,Schatzker,Gustilo,Rockwood,"
-    "Neer,Vancouver,Mayfield,AO,Lauge-Hansen,Sanders,Hawkins,Myerson,WIfI,TICI,mTICI,Spurling,Motricity,MIPI,Ann Arbor,"
-    "UKELD,HoNOS,HONOS,K6,LSP,LSP-16,SARC-F,BILAG,UEFI,FABQ-W,TSK,TSK-11,PSEQ,DN4,LANSS,painDETECT,IAPT,"
-    "CORE-10,CORE-OM,EDE-Q,EAT-26,OCI,OCI-R,PSWQ,LEC,CAPS-5,DES,ZBI,Zarit,BPRS,CGI,CGI-S,CGI-I,GAF,GAFS,CGAS,"
-    "C-GAS,CDI,RCADS,SMFQ,MFQ,AQ-10,AQ,RAADS,CARS,CARS-2,ADOS,ADI-R,SRS-2,GARS,CBCL,SNAP,SNAP-IV,ASRS,DIVA,"
-    "CAARS,PEDS-QL,HINE,GMFM,GMFM-66,GMFCS,MACS,BOTMP,MABC,MABC-2,PDMS,PDMS-2,AIMS score,TIMP,NIPS,N-PASS,"
-    "COMFORT-B,CHEOPS,PAT,WAT-1,SBS,SAS score,MAAS,PIM,PIM3,SNAPPE,CRIB,CRIB II,PELOD,pSOFA,APACHE III,"
-    "APACHE IV,SAPS,SAPS II,MPM,NISS,ASCOT,Maelor,Norton score,Glamorgan,PURPOSE-T,BWAT,DOLOPLUS,PAINAD,BPS,"
-    "NVPS,ESAS-r,IPOS,AKPS,PPI score,PaP,MDASI,FACT-G,EORTC,QLQ-C30,EQ-5D,EQ5D,SF-36,SF-12,PROMIS,ASDAS,BASFI,"
-    "BASMI,ASDAS-CRP,SDAI,DAPSA,PASDAS,LEI,SPARCC,mSASSS,SLICC SDI,BVAS,VDI,FFS,MRSS,UCLA,SHAQ,ESSDAI,ESSPRI,"
-    "KSS,OES,AOFAS,MOXFQ,FAAM,FADI,CAIT,HAGOS,iHOT,NAHS,PRWE,PRTEE,BCTQ,MHQ,WOSI,ISIS score,JHS,Mirels,SINS,"
-    "Tokuhashi,Tomita,Nurick,mJOA,ASIA motor,WISCI,LEMS,UEMS,COVS,CB&M,HiMAT,6MWT,10MWT,2MWT,5xSTS,5TSTS,"
-    "30sCST,30CST,STS30,FRT,FSST,ABC-UK,DHI,VVAS,THI,GBI,VHI,GRBAS,RSI score,RFS,EAT-10,FOIS,DOSS,IDDSI,MASA,"
-    "TOMs,WAB,BDAE,MSQ,HIT6,GON,MSIS,MSWS,MFIS,T25FW,9HPT,SDMT,PASAT,MG-ADL,QMG,MGC,INCAT,RODS,ONLS,NPI,ADCS,"
-    "FAQ score,Bristol-ADL,BADL,FRS,ADAS,ADAS-Cog,SIB,DRS-2,GOAT,PTA score,WPTAS,A-WPTAS,SCAT,SCAT5,SCAT6,PCSS,"
-    "RPQ,BISQ,CSHQ,PDSS,RLS,IRLS,FOSQ,MSLT mean,CPIS,SMART-COP,CRB65,PSI score,ISARIC,4C,ROX,HACOR,LENT,DECAF,"
-    "BAP-65,AECOPD-F,ACQ,ACQ-5,ACQ-7,ACT score,cACT,AQLQ,SGRQ,LCQ,KBILD,GAP,UCSD,MMRC,CCQ,NYHA class,KCCQ,"
-    "MLHFQ,MAGGIC,SHFM,H2FPEF,HFA-PEFF,ATRIA,PRECISE-DAPT,DAPT score,ARC-HBR,CRUSADE,EDACS,MAGGIC score,LACE,"
-    "LACE+,HOSPITAL score,PARR,eFI,ISAR,TRST,FRAIL,PRISMA-7,CCI,CIRS,CIRS-G,ECOG PS,G8,CARG,MASCC,CISNE,IMDC,"
-    "MSKCC,GPS,mGPS,NLR,ALBI,BCLC,AFP score,FIB4,APRI,NFS,ELF,Fibroscan,LSM,CAP score,AMAP,GAHS,mDF,UKMELD,"
-    "PELD score,RUCAM score,Ishak,Metavir,SAF,Scheuer,BATTS,PUCAI,PCDAI,wPCDAI,CDEIS,Rutgeerts,Lemann,IBDQ,"
-    "IBS-SSS,GCSI,GERD-Q,Eckardt,DeMeester,Gastric POEM,Wexner,St Mark's,FIQL,FISI,ODS,LARS,CCIS,GIQLI,"
-    "Bristol chart,PAC-SYM,BBUSQ,IPSS-QoL,ICIQ-UI,ICIQ-SF,USP,UDI,IIQ,IIQ-7,PISQ,FSFI,AMS score,SHIM score,"
-    "IIEF-5,PEDT,NIH-CPSI,GUPI,EHS,PADUA,CROES,S.T.O.N.E,Kt/V,URR,MEST-C,Oxford MEST,KFRE,cPRA,KDPI,EPTS,"
-    "DSA MFI,FLI,HSI,FINDRISC,AUSDRISK,CANRISK,PREVENT,JBS3,ABCD2-I,RoPE,PASCAL,CHA2DS2-VA,ASPECT,pc-ASPECTS,"
-    "LAMS,FAST-ED,VAN,BE-FAST,ROSIER,MEND"
+_SCORES: Final = (
+    *words_for("named_facts", "score", "name", "uses"),
+    *words_of(
+        "GCS,Glasgow coma scale,Glasgow coma score,Glasgow,Glasgow-Blatchford,Blatchford,GBS score,NIHSS,"
+        "NIH stroke scale,mRS,"
+        "modified Rankin,Rankin,APGAR,APGARs,Apgar score,Apgar scores,MMSE,MoCA,SLUMS,mini-cog,Mini-Mental,KELS,"
+        "PHQ-9,PHQ9,"
+        "PHQ-2,PHQ2,PHQ,GAD-7,GAD7,GAD,EPDS,Edinburgh,AUDIT-C,AUDIT,DAST-10,DAST,CAGE,C-SSRS,PCL-5,PCL,BDI,"
+        "BDI-II,HAM-D,HAMD,"
+        "MADRS,YMRS,Y-BOCS,YBOCS,PANSS,AIMS,COWS,CIWA,CIWA-Ar,RASS,SAS,CAM-ICU,CPOT,FLACC,NRS,VAS,NPRS,pain,pain score,"
+        "pain scale,pain level,Braden,Norton,Morse,Morse fall,Morse fall scale,fall risk,Hendrich,STRATIFY,"
+        "MUST,MST,NRS-2002,"
+        "Ranson,Ranson's,BISAP,Balthazar,CTSI,APACHE,APACHE II,SOFA,qSOFA,SIRS,NEWS,NEWS2,MEWS,PEWS,CURB-65,CURB65,"
+        "CRB-65,"
+        "PSI,PORT,PESI,sPESI,Wells,Wells score,Geneva,PERC,HEART,HEART score,TIMI,TIMI risk,GRACE,Killip,"
+        "CHADS2,CHA2DS2-VASc,"
+        "CHADS-VASc,CHADSVASC,HAS-BLED,HASBLED,ABCD2,RCRI,Lee index,Caprini,Padua,Khorana,4Ts,4T score,HIT "
+        "score,MELD,MELD-Na,"
+        "PELD,Child-Pugh,Child Pugh,CTP,Child-Turcotte-Pugh,Maddrey,FIB-4,NAFLD score,Lille,Alvarado,AIR score,Bishop,"
+        "Bishop score,Bishops,Bishop's,modified Bishop,BPP,Ballard,Silverman,Centor,McIsaac,FeverPAIN,"
+        "Mallampati,ASA,ASA class,"
+        "Cormack-Lehane,LEMON,STOP-BANG,STOPBANG,Epworth,ESS,ISI,PSQI,Karnofsky,KPS,PPS,ECOG,Lansky,WHO PS,PS,ESAS,"
+        "Gleason,Gleason score,grade group,Nottingham,Nottingham grade,Nottingham score,Nottingham histologic "
+        "grade,SBR,"
+        "Bloom-Richardson,Elston,Fuhrman,Oncotype,Oncotype DX,recurrence score,MammaPrint,Decipher,PI-RADS,PIRADS,"
+        "BI-RADS,"
+        "BIRADS,LI-RADS,TI-RADS,TIRADS,Lung-RADS,O-RADS,CAD-RADS,RCB,Ki-67,Ki67,Allred,Bethesda,Deauville,"
+        "IPI,R-IPI,FLIPI,IPSS,"
+        "IPSS-R,AUA,AUASS,AUA symptom score,SHIM,IIEF,ISS,R-ISS,Mayo score,Mayo,UCEIS,CDAI,HBI,"
+        "Harvey-Bradshaw,SES-CD,DAS28,"
+        "CDAI score,RAPID3,HAQ,BASDAI,SLEDAI,PASI,BSA,EASI,SCORAD,DLQI,IGA,Hurley,Ferriman-Gallwey,"
+        "Kellgren,Kellgren-Lawrence,"
+        "KL grade,Outerbridge,Tonnis,WOMAC,KOOS,HOOS,Oxford,Oxford hip,Oxford knee,Harris hip,Constant,ASES,DASH,"
+        "QuickDASH,"
+        "ODI,Oswestry,NDI,JOA,Cobb,Risser,Tanner,Berg,Berg balance,Tinetti,TUG,Timed Up and Go,DGI,FGA,"
+        "mini-BESTest,FIM,Barthel,"
+        "Katz,Lawton,ADL,ADLs,IADL,IADLs,AM-PAC,AMPAC,6 clicks,Modified Ashworth,Ashworth,MAS,Brunnstrom,"
+        "Fugl-Meyer,UPDRS,"
+        "MDS-UPDRS,Hoehn and Yahr,H&Y,EDSS,ALSFRS,ALSFRS-R,HIT-6,MIDAS,Hunt-Hess,Hunt and Hess,Fisher,modified Fisher,"
+        "ICH score,ASPECTS,Spetzler-Martin,House-Brackmann,Marshall,Rotterdam,FOUR score,Rancho,JFK,CRS-R,"
+        "Ranchos,ACT,C-ACT,"
+        "CAT,mMRC,MRC,NYHA,CCS,Borg,RPE,BODE,GOLD,SNOT-22,SNOT,LUND-Mackay,Lund-Mackay,Centor score,Westley,RDAI,"
+        "Wagner,"
+        "UT grade,Rutherford,Fontaine,CEAP,VCSS,Fitzpatrick,Breslow,Clark,Clark level,BAI,ACE,ACEs,M-CHAT,"
+        "MCHAT,MCHAT-R,ASQ,"
+        "Vanderbilt,SCARED,PSC,PSC-17,CRAFFT,SDQ,Conners,WISC,FSIQ,IQ,SCORE2,ASCVD,ASCVD risk,QRISK,QRISK3,"
+        "Framingham,FRAX,"
+        "T-score,T score,Z-score,Z score,ELAN,Rockford,EuroSCORE,STS,STS score,Gensini,SYNTAX,Agatston,CAC,CAC score,"
+        "calcium score,HOMA-IR,Rockall,Forrest,Savary,Prague,Hill grade,LA grade,Boston,BBPS,Boston bowel prep,Bristol,"
+        "Bristol stool,Bristol type,Dukes,POP-Q,PFDI,UDI-6,ICIQ,Rome,Kupperman,KDIGO,RIFLE,AKIN,CKD stage,stage,grade,"
+        "ISUP,OPQRST,Schwab,CES-D,GDS,CDR,FAST,FAQ,NPI-Q,Clock,clock draw,CAM,4AT,Mini-COG,bCAM,AVPU,TOF,"
+        "train of four,ICDSC,"
+        "Aldrete,PADSS,Steward,Snellen,VA,visual acuity,vision,acuity,near vision,cup to disc,cup/disc,Snellen acuity,"
+        "clarity,Waterlow,Bartels,MUST score,ISS score,RTS,TRISS,PTS,Salter-Harris,SH,RCVS,LIPS,Murray,P/F,PF "
+        "ratio,P:F,"
+        "Hestia,LRINEC,RUCAM,Naranjo,SCORTEN,HScore,PLASMIC,ISTH,JOAS,Garden,Gartland,Weber,Schatzker,Gustilo,Rockwood,"
+        "Neer,Vancouver,Mayfield,AO,Lauge-Hansen,Sanders,Hawkins,Myerson,WIfI,TICI,mTICI,Spurling,Motricity,MIPI,"
+        "Ann Arbor"
+    ),
 )
 #: Maximum values of scores, scales and findings, with their names: a fraction behind a name must have the maximum of
 #: that name as its denominator.
@@ -113,7 +103,13 @@ _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
     ),
     ((6,), words_of("murmur,SEM,HSM,systolic murmur,diastolic murmur,RCRI,Katz,ADL,ADLs,mRS,Rankin,PHQ-2,CHADS2")),
     ((7,), words_of("TIMI,ABCD2,modified Rankin")),
-    ((8,), words_of("Imrie,Glasgow-Imrie,Glasgow Imrie,Allred,ER,PR,modified BPP,STOPBang,IADL,IADLs,Lawton,STOP-BANG,STOPBANG,4Ts,4T score,HIT score,BPP,biophysical profile")),
+    (
+        (8,),
+        words_of(
+            "Imrie,Glasgow-Imrie,Glasgow Imrie,Allred,ER,PR,modified BPP,STOPBang,IADL,IADLs,Lawton,STOP-BANG,"
+            "STOPBANG,4Ts,4T score,HIT score,BPP,biophysical profile"
+        ),
+    ),
     (
         (9,),
         words_of(
@@ -126,7 +122,8 @@ _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
         words_of(
             "pain,pain score,pain scale,pain level,NRS,VAS,NPRS,FLACC,headache,HA,severity,intensity,"
             "itch,dyspnea,Borg,Aldrete,Alvarado,APGAR,APGARs,Apgar score,Apgar scores,discomfort,"
-            "nausea,fatigue,anxiety,ASPECTS,AMT,AMT10,COPM,PSFS,Tegner,Downe,Downes,Silverman Andersen,Silverman-Andersen,CPSS,SUDS,BPI,pain rest,NPS,VNS,pain VAS,GROC,EVA,"
+            "nausea,fatigue,anxiety,ASPECTS,AMT,AMT10,COPM,PSFS,Tegner,Downe,Downes,Silverman Andersen,"
+            "Silverman-Andersen,CPSS,SUDS,BPI,pain rest,NPS,VNS,pain VAS,GROC,EVA,"
             "Gleason,Gleason score,orientation,HEART,Silverman,Nottingham "
             "hip,PADSS,AMTS,"
             "CRIES,FACES,Wong-Baker,DVPRS,cramping,cramps,pruritus,breathlessness,distress,stress,mood,energy,vertigo,"
@@ -146,8 +143,17 @@ _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
     ((24,), words_of("FABQ-PA,FABQ,HIT,OABSS,ESS,Epworth,6 clicks,AM-PAC,AMPAC,DGI,SOFA,Lund-Mackay,Lequesne")),
     ((25,), words_of("MDADI,CISI,ACT,C-ACT,SHIM,IIEF")),
     ((27,), words_of("PHQ 9,PHQ-A,PHQ-9,PHQ9,PHQ")),
-    ((28,), words_of("MiniBEST,miniBEST,Mini-BESTest,mini BESTest,GHQ-28,Tinetti,ISI,POMA,AIMS,mini-BEST,mini-BESTest")),
-    ((30,), words_of("RUDAS,M-ACE,mACE,mini-ACE,Mini ACE,PHQ-15,PHQ15,BPI,PANSS-P,Rowland,MMS,FAB score,MMSE,MoCA,SLUMS,Mini-Mental,EPDS,Edinburgh,FGA,GDS,DLQI")),
+    (
+        (28,),
+        words_of("MiniBEST,miniBEST,Mini-BESTest,mini BESTest,GHQ-28,Tinetti,ISI,POMA,AIMS,mini-BEST,mini-BESTest"),
+    ),
+    (
+        (30,),
+        words_of(
+            "RUDAS,M-ACE,mACE,mini-ACE,Mini ACE,PHQ-15,PHQ15,BPI,PANSS-P,Rowland,MMS,FAB score,MMSE,MoCA,SLUMS,"
+            "Mini-Mental,EPDS,Edinburgh,FGA,GDS,DLQI"
+        ),
+    ),
     ((35,), words_of("IPSS,AUA,AUASS,AUA symptom score,I-PSS")),
     ((40,), words_of("WSAS,PCS-8,IES-6,GAF-Q,CAT,AUDIT,YBOCS,Y-BOCS,SARA,PSS")),
     ((42,), words_of("NIHSS,NIH stroke scale")),
@@ -171,7 +177,8 @@ _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
     (
         (100,),
         words_of(
-            "Barthel,ACE,ACE III,ACE-III,ACE-R,Lysholm,IKDC,SPADI,DASH,QuickDASH,PedsQL,Karnofsky,KPS,PPS,ACE-III,ACE-R,Harris,Harris "
+            "Barthel,ACE,ACE III,ACE-III,ACE-R,Lysholm,IKDC,SPADI,DASH,QuickDASH,PedsQL,Karnofsky,KPS,PPS,ACE-III,"
+            "ACE-R,Harris,Harris "
             "hip,Oswestry,ODI,WOMAC,VAS,KOOS,HOOS,ASES,SANE,Constant"
         ),
     ),
@@ -244,7 +251,8 @@ ROWS: Final = (
         kind="ratio",
         # "NEWS2 9/20", "FOUR 10/16": any score, unless its result stands after the date: "PHQ-9 3/14: 12"
         pattern=re.compile(
-            rf"{any_of(_SCORES)}(?![^\W\d_]|['’]|-[A-Za-z])(?:[ ](?i:scores?|scale|index|total|of|is|was|now|today)){{0,2}}[ :=]{{1,2}}"
+            rf"{any_of(_SCORES)}(?![^\W\d_]|['’]|-[A-Za-z])(?:[ ](?i:scores?|scale|index|total|of|is|was|now|"
+            rf"today)){{0,2}}[ :=]{{1,2}}"
             r"(?P<value>(?P<a>\d{1,3})[ ]?/[ ]?(?P<b>\d{1,3}))(?![\d/]|[ ]?[:=]|[ ]{1,2}\(?\d|[ ]?-)"
         ),
         words=anchors(_SCORES),
@@ -264,7 +272,8 @@ ROWS: Final = (
         kind="score",
         # "LN 7/31 with ENE", "cores 3/12", "portal tracts 11/14", "axilla 4/17"
         pattern=re.compile(
-            r"(?:LNs?|SLNs?|Gleason|(?i:nodes|nodal|axilla|cores|ROS|review of systems|glomeruli|tracts|oocytes|embryos|"
+            r"(?:LNs?|SLNs?|Gleason|(?i:nodes|nodal|axilla|cores|ROS|review of systems|glomeruli|tracts|oocytes|"
+            r"embryos|"
             r"follicles))"
             r"(?:[ ]?:|[ ](?:R|L|left|right|pos|positive|neg|negative|sampled|involved|were|was|dissection|"
             r"incl|of)){0,3}[ ]?"
@@ -273,7 +282,8 @@ ROWS: Final = (
             r"2}){0,2})(?![\d/])"
         ),
         words=frozenset(
-            "gleason ros review ln lns sln slns nodes nodal axilla cores glomeruli tracts oocytes embryos follicles".split()
+            "gleason ros review ln lns sln slns nodes nodal axilla cores glomeruli tracts oocytes embryos "
+            "follicles".split()
         ),
         check=is_counted,
     ),

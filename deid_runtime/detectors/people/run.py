@@ -161,7 +161,11 @@ class Run:
         """Return whether the name is part of a disease, device, scale, place or firm, or a brand of a drug."""
         end = self.words[last].end
         start = self.words[first].start
-        if is_eponym(self.text, start, end) or is_eponym_pair(self.text, start, end) or (first == last and names_drug(self.text, start, end)):
+        if (
+            is_eponym(self.text, start, end)
+            or is_eponym_pair(self.text, start, end)
+            or (first == last and names_drug(self.text, start, end))
+        ):
             return True
         if last + 1 >= len(self.words):
             return False
