@@ -213,6 +213,7 @@ ROWS: Final = (
             r"mins)\b"
         ),
         at_numbers=True,
+        sure=True,
         after=" -/\u2013",
     ),
     ClinicalRow(
