@@ -181,9 +181,7 @@ class _Judge:
         self._dates = covered(
             span for span in (*spans, *others) if span.label == "DATE" and not is_relative(text[span.start : span.end])
         )
-        self._models = covered(
-            span for span in (*spans, *others) if any(source.startswith("model:") for source in span.sources)
-        )
+        self._all = (*spans, *others)
         self._by_label: dict[str, Covered] = {}
         self._found = found
         self._sure = [each for each in found if each.sure]
@@ -245,12 +243,21 @@ class _Judge:
 
         In 1,774 training notes such finds were wrong 17 times and right once.
         """
-        if span.sources != ("pattern:weak",) or _touches(self._models, span) or self._has_cue(span):
+        if span.sources != ("pattern:weak",) or self._has_cue(span) or self._is_of_model(span):
             return False
         pair = _PAIR.fullmatch(self._text, span.start, span.end)
         if pair is not None:
             return int(pair[1]) <= int(pair[2]) or (pair[2] == "7" and pair[1] in _DAYS)
         return _YEAR.fullmatch(self._text, span.start, span.end) is not None
+
+    def _is_of_model(self, span: Span) -> bool:
+        """Say whether a model found something that ``span`` overlaps."""
+        return any(
+            other.start < span.end
+            and span.start < other.end
+            and any(source.startswith("model:") for source in other.sources)
+            for other in self._all
+        )
 
     def _is_beside_name(self, span: Span) -> bool:
         """Return whether a name touches ``span`` or is one space or hyphen away: both are parts of one name."""

@@ -65,7 +65,11 @@ def is_eponym_alone(text: str, span: Span) -> bool:
 
 def is_eponym_pair(text: str, start: int, end: int) -> bool:
     """Return whether ``[start, end)`` is a pair of names that stands for a score, a sign or a syndrome alone."""
-    if end - start > _BEFORE_CHARS or not text[start:end].replace("-", " ").replace(" ", "").isalpha():
+    if (
+        not 7 <= end - start <= _BEFORE_CHARS
+        or not (" " in text[start:end] or "-" in text[start:end])
+        or not text[start:end].replace("-", " ").replace(" ", "").isalpha()
+    ):
         return False
     return " ".join(map(fold, _WORD.findall(text, start, end))) in _pairs()
 

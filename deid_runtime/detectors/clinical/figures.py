@@ -8,7 +8,6 @@ from deid_runtime.detectors.clinical.terms import is_term
 from deid_runtime.detectors.patterns.validators import is_day_of_year
 from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, either
 from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
-from deid_runtime.lexicon.vocabulary import alternation, kin
 from deid_runtime.spans import Span
 
 _CALENDAR: Final = rf"(?i:[^\d]*\b(?:{either([*MONTHS, *WEEKDAYS, *SEASONS])})\b)"
@@ -63,7 +62,7 @@ def is_unsure(text: str, span: Span) -> bool:
 
 def is_too_unsure(text: str, span: Span) -> bool:
     """Say whether only models found ``span``, and their score is one at which finds of its form are mostly wrong."""
-    if any(not source.startswith("model:") for source in span.sources):
+    if span.score >= _LEAST_OF_PART or any(not source.startswith("model:") for source in span.sources):
         return False
     if span.label == "AGE" and span.score < _LEAST_OF_DURATION and _AGO.match(text, span.end) is not None:
         return True
@@ -99,7 +98,7 @@ _NO_AGE_AFTER: Final = re.compile(
 _NO_AGE_BEFORE: Final = re.compile(
     r"(?i)\b(?:bone|mental|developmental|gestational|reading|language|vascular|heart|lung|skeletal|dental|motor)[ -]age"
     r"[ :]{1,2}(?:\d{1,2}[ ]?(?:y|yrs?|years?)[ ,]{1,2})?$|"
-    rf"\b(?:{alternation(kin('term'))})[ ]of[ ]{{1,2}}$|"
+    r"\b(?:m[aou]m|mother|parent)[ ]of[ ]{1,2}$|"
     r"\bage[ -]eq(?:uiv\w{0,6})?\.?[ :]{1,2}$"
 )
 

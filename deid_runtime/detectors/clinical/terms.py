@@ -56,6 +56,7 @@ def is_term(text: str, span: Span) -> bool:
     if (
         span.label in HEADS["name"]
         and span.score < SURE_BEHIND_FIGURE
+        and text[max(0, span.start - 2) : max(0, span.start - 1)].isdigit()
         and _MEASURED.search(text[max(0, span.start - 10) : span.end])
     ):
         return True
