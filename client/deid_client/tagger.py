@@ -48,7 +48,7 @@ class TritonTagger(Closing):
         *,
         owns_connection: bool = True,
         cache_bytes: int = 0,
-        end_at_blank_lines: bool = False,
+        end_at_blank_lines: bool = True,
     ) -> None:
         self._connection = connection
         self._owns_connection = owns_connection

@@ -131,5 +131,13 @@ def load_registered(
     profile = Profile("full", (graph,), registry.thresholds)
     encoder = WordEncoder.from_file(folder_of(registry_path) / registry.tokenizer.file)
     engines = [(graph, TorchEngine(joined(registry_path, chosen)))]
-    tagger = ModelTagger(engines, profile, settings.thresholds, encoder, settings.batch_windows, {})
+    tagger = ModelTagger(
+        engines,
+        profile,
+        settings.thresholds,
+        encoder,
+        settings.batch_windows,
+        {},
+        end_at_blank_lines=settings.window_borders == "blocks",
+    )
     return Ensemble(tagger, settings)
