@@ -63,9 +63,8 @@ class Settings:
     # Where the windows of the models end. blocks: at blank lines and when full, so that copied blocks have the same
     # windows in every note and come from the cache. packed: only when full. It changes scores, so some bytes differ.
     window_borders: WindowBorders = "blocks"
-    window_cache_bytes: int = (
-        64 * 2**20
-    )  # answers kept for windows that come again; 0: none. It never changes an answer
+    # Memory for what was found in blocks and windows that come again, half for each; 0: none. It changes no answer.
+    window_cache_bytes: int = 64 * 2**20
     thresholds: Mapping[str, float] = field(
         default_factory=dict
     )  # head -> lowest accepted 1 - P(O); empty: those of the model manifest

@@ -70,7 +70,7 @@ class _Shared:
             self.profile,
             settings.thresholds,
             owns_connection=False,
-            cache_bytes=settings.window_cache_bytes,
+            cache_bytes=settings.window_cache_bytes // 2,
             end_at_blank_lines=settings.window_borders == "blocks",
         )
 

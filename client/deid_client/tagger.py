@@ -138,7 +138,7 @@ def load_tagger(settings: Settings, server: ServerSettings, metrics: ClientMetri
             manifest,
             profile,
             settings.thresholds,
-            cache_bytes=settings.window_cache_bytes,
+            cache_bytes=settings.window_cache_bytes // 2,
             end_at_blank_lines=settings.window_borders == "blocks",
         )
     except BaseException:

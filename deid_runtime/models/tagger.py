@@ -284,7 +284,7 @@ def load_tagger(settings: Settings) -> ModelTagger:
         encoder,
         settings.batch_windows,
         {**manifest.content, "models_sha256": manifest.profile_sha256(profile.name)},
-        cache_bytes=settings.window_cache_bytes,
+        cache_bytes=settings.window_cache_bytes // 2,
         end_at_blank_lines=settings.window_borders == "blocks",
     )
 
@@ -317,8 +317,6 @@ def choose_profile(settings: Settings) -> tuple[Manifest, Profile]:
             raise SettingsError(f"threshold {threshold} for head {head!r} is not between 0 and 1")
     if settings.batch_windows < 1:
         raise SettingsError(f"batch_windows is {settings.batch_windows}; expected 1 or more")
-    if settings.window_cache_bytes < 0:
-        raise SettingsError(f"window_cache_bytes is {settings.window_cache_bytes}; expected 0 or more")
     return manifest, replace(profile, thresholds=profile.thresholds_for(settings.recall))
 
 

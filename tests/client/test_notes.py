@@ -92,7 +92,7 @@ def test_the_settings_of_windows_hold_for_each_pipeline(models, asking, notes):
         ):
             list(SyncDeidClient(loaded).detect(many(notes, 2)))
             pipeline = loaded._pipelines.get()
-            counts[borders] = pipeline.window_counts
+            counts[borders] = pipeline.cache_counts
             loaded._pipelines.put(pipeline)
 
     assert counts["blocks"]["read"] > counts["packed"]["read"]

@@ -310,7 +310,7 @@ def test_memory_that_runs_out_in_the_surrogates_stops_all_notes():
 )
 def test_an_engine_that_raises_is_a_fault_of_the_engine(error, reason):
     with load_pipeline(Settings(), key=None, records={}) as pipeline:
-        graph, engine = pipeline._finder._tagger._engines[0]
+        graph, engine = pipeline._finder._blocks._tagger._engines[0]
 
         class Broken:
             name = engine.name
@@ -319,7 +319,7 @@ def test_an_engine_that_raises_is_a_fault_of_the_engine(error, reason):
             def __call__(self, *arrays):
                 raise error
 
-        pipeline._finder._tagger._engines = [(graph, Broken())]
+        pipeline._finder._blocks._tagger._engines = [(graph, Broken())]
 
         [outcome] = pipeline.detect([Note("n1", "Quist saw her.")])
 

@@ -48,6 +48,7 @@ def test_a_row_that_says_no_place_is_tried_at_its_words() -> None:
         (f"tag\tIDNUM\tsure\t\t\t{PATTERN}", "row tag: unknown by ''; write one of label, form"),
         ("tag\tIDNUM\tsure\tform\t\ttag (?P<value>\\d", "row tag: .* is no pattern .*; mend it there or in its parts"),
         ("tag\tIDNUM\tsure\tform\t\ttag \\d", "row tag: the pattern has no group .*; write it as"),
+        ("tag\tIDNUM\tsure\tform\t\ttag\\s{1,4}(?P<value>\\d)", "matches blank lines"),
         ("tag\tIDNUM\tsure\tform\t\ttag (?P<value>\\d+)", "repeats without bound; write \\{0,20\\} for \\*"),
         ("tag\tIDNUM\tsure\tform\t\t{tags} (?P<value>\\d)", "no part is called \\{tags\\}; write it into parts.tsv"),
         ("tag\tIDNUM\tsure\tform\t\t(?P<value>\\d{3})", "no word stands in every match; say at which digits"),
