@@ -127,7 +127,7 @@ def repeated_text() -> Callable[[_Command], _Command]:
         counted(
             "--window-cache",
             64,
-            "Memory in each worker, in MiB, to keep model answers for text that may occur again; 0 for no cache. "
+            "Memory in each worker, in MiB, to keep what was found in text that may occur again; 0 for no cache. "
             "The output is the same for any number. The cache is never written to disk.",
             least=0,
             metavar="MIB",

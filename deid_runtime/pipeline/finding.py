@@ -74,7 +74,13 @@ class Finder:
     ) -> None:
         """Keep the detectors; :class:`~deid_runtime.pipeline.processing.Pipeline` explains the arguments."""
         self._blocks = BlockSearch(
-            inclusion=inclusion, templates=templates, tagger=tagger, packaged=packaged, cache=cache, clock=clock
+            inclusion=inclusion,
+            templates=templates,
+            tagger=tagger,
+            packaged=packaged,
+            has_records=bool(records),
+            cache=cache,
+            clock=clock,
         )
         self._has_models = tagger is not None
         self._records = records

@@ -30,10 +30,15 @@ class BlockSearch:
         templates: Templates,
         tagger: Tagger | None,
         packaged: KnownLines | None,
+        has_records: bool,
         cache: BlockCache,
         clock: StageClock,
     ) -> None:
-        """Keep the detectors; :class:`~deid_runtime.pipeline.processing.Pipeline` explains the arguments."""
+        """Keep the detectors; :class:`~deid_runtime.pipeline.processing.Pipeline` explains the arguments.
+
+        With ``has_records``, findings have what is needed to settle doubts once more, with spans of a record.
+        """
+        self._has_records = has_records
         self._inclusion = inclusion
         self._templates = templates
         self._tagger = tagger
@@ -84,10 +89,10 @@ class BlockSearch:
                 answers = self._tagger(blocks, asked)
                 settled = [settle_doubts(*each) for each in zip(rows, answers, unexplained, strict=True)]
         with clock.measure("clinical"):
-            return [
-                Findings.of(row, answer, read, without_clinical(block, spans))
-                for block, row, answer, read, spans in zip(blocks, rows, answers, unexplained, settled, strict=True)
-            ]
+            kept = [without_clinical(*each) for each in zip(blocks, settled, strict=True)]
+        if not self._has_records:
+            return [Findings.of((), (), (), spans) for spans in kept]
+        return [Findings.of(*each) for each in zip(rows, answers, unexplained, kept, strict=True)]
 
     def _apply_templates(
         self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]
