@@ -73,7 +73,7 @@ class Settings:
     operator: Operator = "surrogate"
     date_shift_days: int = 365  # dates move by -n..n days, never 0
     date_shift_whole_weeks: bool = False  # dates move by whole weeks: weekdays stay and reveal nothing of the shift
-    offsets: Path | None = None  # table of date shifts in days by patient; None: date shifts are derived from the key
+    given_date_shifts: Path | None = None  # table, in days by patient; None: date shifts are derived from the key
     dates: Dates = "shift"  # year: keep only the years of dates
     safe_harbor: bool = False  # rules of surrogates/safe_harbor.py: years, ZIP to three digits, states kept
     hold_back_unreadable: bool = True  # False: accept notes whose form hides identifiers (legibility.py); not safe
@@ -81,7 +81,7 @@ class Settings:
 
 #: Fields that are valid on one machine only, and files. They are not sent with the other fields.
 _LOCAL: Final = frozenset(
-    {"models", "models_key", "trust_models", "use_models", "server", "offsets", "inclusion", "templates"}
+    {"models", "models_key", "trust_models", "use_models", "server", "given_date_shifts", "inclusion", "templates"}
 )
 
 

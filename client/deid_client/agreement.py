@@ -8,7 +8,7 @@ from typing import Any, Final
 from tritonclient.grpc import model_config_pb2
 
 from deid_runtime.errors import ModelError
-from deid_runtime.models.manifest import CONTRACT_VERSION, Graph, Manifest
+from deid_runtime.models.manifest import INTERFACE_VERSION, Graph, Manifest
 from deid_runtime.text.windows import WINDOW_TOKENS
 
 _DEPTH: Final = 3  # ensembles of ensembles
@@ -81,7 +81,7 @@ def _compare(endpoint: str, model: str, has: Mapping[str, str], manifest: Manife
         )
     content: Any = manifest.content
     for name, expected in (
-        ("contract_version", str(CONTRACT_VERSION)),
+        ("interface_version", str(INTERFACE_VERSION)),
         ("window_tokens", str(WINDOW_TOKENS)),
         ("tokenizer_sha256", content["tokenizer"]["sha256"]),
         ("graph_sha256", ",".join(content["graphs"][graph.name]["sha256"] for graph in graphs)),

@@ -71,7 +71,7 @@ def _run_inputs(command: Any) -> Any:
         click.option("--key", type=cli_options.FILE, help="The key of the run. Required to repeat the run."),
         cli_options.allow_shared_key(),
         click.option("--patients", type=cli_options.FILE, help="The patient records of the run."),
-        click.option("--offsets", type=cli_options.FILE, help="The table of date shifts of the run."),
+        click.option("--given-date-shifts", type=cli_options.FILE, help="The table of date shifts of the run."),
         click.option("--id-column", default="id", show_default=True, help="Column with the note id."),
         click.option("--text-column", default="text", show_default=True, help="Column with the text."),
         click.option("--patient-column", default="patient", show_default=True, help="Column with the patient id."),
@@ -193,7 +193,7 @@ def _look(out: Path, inputs: tuple[Path, ...], details: Path | None, **options: 
     return summary
 
 
-_GIVEN = ("models", "models_key", "trust_models", "inclusion", "templates", "offsets")
+_GIVEN = ("models", "models_key", "trust_models", "inclusion", "templates", "given_date_shifts")
 
 
 def _as_json(summary: "Summary") -> str:

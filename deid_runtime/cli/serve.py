@@ -46,8 +46,8 @@ _SETTLED: Final = (
         "--repository",
         type=cli_options.FOLDER,
         help="Serve this folder, written by `deid-export repository --backend python`. It settles the models, and of "
-        "the sections below all but --offsets: they are refused beside it. The server runs the programs in it; its "
-        "models are checked as those of --models. Default: one made of the models, removed at the end.",
+        "the sections below all but --given-date-shifts: they are refused beside it. The server runs the programs in "
+        "it; its models are checked as those of --models. Default: one made of the models, removed at the end.",
     ),
     click.option(
         "--keys",
@@ -252,7 +252,7 @@ def _environment(
         "DEID_SERVE_KEYS": keys,
         "DEID_SERVE_PATIENTS": patients,
         "DEID_SERVE_ACCESS": access,
-        "DEID_SERVE_OFFSETS": settings.offsets,
+        "DEID_SERVE_GIVEN_DATE_SHIFTS": settings.given_date_shifts,
         # A repository made here has no signature; its models are checked when it is made.
         "DEID_SERVE_MODELS_KEY": settings.models_key if repository else None,
     }

@@ -56,7 +56,7 @@ def rewriting_options(of: str = "") -> Callable[[_Command], _Command]:
         ),
         cli_options.date_shift(of),
         click.option(
-            "--offsets",
+            "--given-date-shifts",
             type=cli_options.FILE,
             help="Table of date shifts (.jsonl, .jsonl.gz, .csv, .parquet; columns patient and days). Replaces "
             "--date-shift, so that notes agree with tables that were shifted earlier. Notes of patients that are not "

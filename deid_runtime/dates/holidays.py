@@ -1,7 +1,7 @@
 """Find named holidays in a date, resolve them to a day, and write the shifted day.
 
 A holiday is never replaced by another holiday. The nearest holiday to the shifted day would show that the original was
-a holiday, which leaves few possible offsets. It would also change intervals by days or weeks. The shifted day is
+a holiday, which leaves few possible date shifts. It would also change intervals by days or weeks. The shifted day is
 written like any other date of the note. ``benchmarks/date_shift_attack.py`` compares the choices.
 """
 

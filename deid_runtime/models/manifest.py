@@ -15,7 +15,8 @@ from deid_runtime.labels import HEADS
 from deid_runtime.text.windows import WINDOW_TOKENS
 from deid_runtime.text.words import TYPE_COUNT
 
-CONTRACT_VERSION: Final = 2
+#: Version of what a manifest promises: its fields, and the tensors of its graphs.
+INTERFACE_VERSION: Final = 2
 #: Inputs of every graph, int32 ``(batch, tokens)``.
 INPUTS: Final = ("input_ids", "token_type_ids", "attention_mask")
 #: Output of an encoder that runs separately from its heads, float32 ``(batch, tokens, hidden size)``.
@@ -146,15 +147,18 @@ class Manifest:
     def profile_sha256(self, profile: str) -> str:
         """Return the SHA-256 that names the models of a profile: all that its answers depend on, but the engine.
 
-        That is the contract, the tokenizer, the graphs with their heads and weights, the thresholds and the vote. Names
-        of files, dates and other profiles change nothing. Raises SettingsError when there is no such profile.
+        That is the interface version, the tokenizer, the graphs with their heads and weights, the thresholds and the
+        vote. Names of files, dates and other profiles change nothing.
+
+        Raises SettingsError when there is no such profile.
         """
         if profile not in self.profiles:
             raise SettingsError(f"these models have no profile {profile!r}, only {', '.join(self.profiles)}")
         content: Any = self.content
         chosen = self.profiles[profile]
         named = {
-            **{name: content[name] for name in ("contract", "window_tokens", "token_types")},
+            "contract": content["interface_version"],  # the name is hashed: another one would change every digest
+            **{name: content[name] for name in ("window_tokens", "token_types")},
             "tokenizer": self.tokenizer_sha256,
             "graphs": [
                 [graph.sha256, [[head.head, head.version, head.output, head.tags, head.weight] for head in graph.heads]]
@@ -223,7 +227,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise ModelError(f"{path} cannot be read as JSON ({type(error).__name__}); export the models again") from error
     try:
         for name, expected in (
-            ("contract", CONTRACT_VERSION),
+            ("interface_version", INTERFACE_VERSION),
             ("window_tokens", WINDOW_TOKENS),
             ("token_types", TYPE_COUNT),
         ):

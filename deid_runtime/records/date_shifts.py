@@ -23,17 +23,17 @@ _NAMES: Final[Mapping[str, str]] = {
 }
 
 
-def read_offsets(path: Path, *, whole_weeks: bool = False) -> dict[str, int]:
+def read_date_shifts(path: Path, *, whole_weeks: bool = False) -> dict[str, int]:
     """Return the date shift in days by patient id. With ``whole_weeks`` each must be a multiple of 7.
 
     Raises SettingsError, which names the line, for any error. A skipped row would quarantine the notes of a patient,
     and a wrong row would make every interval between notes and tables wrong.
     """
-    offsets: dict[str, int] = {}
-    for position, row in read_table(path, "offsets of patients", _columns_of):
+    shifts: dict[str, int] = {}
+    for position, row in read_table(path, "date shifts of patients", _columns_of):
         columns = _columns_of(position, tuple(row))
         patient = _patient(position, row[columns["patient"]])
-        if patient in offsets:
+        if patient in shifts:
             raise SettingsError(f"{position}: this patient has occurred before; give one row a patient")
         days = _days(position, row[columns["days"]])
         if whole_weeks and days % DAYS_IN_WEEK:
@@ -41,10 +41,10 @@ def read_offsets(path: Path, *, whole_weeks: bool = False) -> dict[str, int]:
                 f"{position}: {days} days are not a multiple of {DAYS_IN_WEEK}; correct the row, or leave out "
                 "--date-shift-weeks"
             )
-        offsets[patient] = days
-    if not offsets:
-        raise SettingsError(f"{path}: no offsets in it; expected one row a patient, with columns patient and days")
-    return offsets
+        shifts[patient] = days
+    if not shifts:
+        raise SettingsError(f"{path}: no date shifts in it; expected one row a patient, with columns patient and days")
+    return shifts
 
 
 def _columns_of(position: str, columns: Sequence[str]) -> dict[str, str]:

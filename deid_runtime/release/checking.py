@@ -81,7 +81,7 @@ def settings_of_run(out: Path, given: Settings) -> tuple[Settings, dict[str, Any
         thresholds=models["thresholds"] if models else run["thresholds"],  # those of --recall high, too
         inclusion=given.inclusion,
         templates=given.templates,
-        offsets=given.offsets,
+        given_date_shifts=given.given_date_shifts,
         **values,
     )
     return settings, manifest
@@ -181,7 +181,7 @@ def _check_same(now: Mapping[str, object], run: Mapping[str, object]) -> None:
         ("templates", "--templates"),
         ("patient_records", "--patients"),
         ("models", "--models"),
-        ("offsets_given", "--offsets"),
+        ("given_date_shifts", "--given-date-shifts"),
     ):
         if json.dumps(now[name], sort_keys=True, default=str) != json.dumps(run[name], sort_keys=True, default=str):
             raise SettingsError(f"{name} are not those of the run; give the same {option} as then")

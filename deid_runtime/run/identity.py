@@ -64,8 +64,8 @@ def make_identity(inputs: Mapping[str, Any], work: Work, options: Mapping[str, o
     settings = {
         each.name: getattr(work.settings, each.name) for each in fields(Settings) if each.name not in _NOT_COMPARED
     }
-    offsets = work.settings.offsets
-    settings["offsets"] = digest_file(offsets.resolve()).sha256 if offsets else None
+    shifts = work.settings.given_date_shifts
+    settings["given_date_shifts"] = digest_file(shifts.resolve()).sha256 if shifts else None
     settings["server"] = work.settings.server is not None
     identity = {
         "program": {"version": deid_version(), **dict(library_versions())},

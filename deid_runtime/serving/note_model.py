@@ -6,7 +6,7 @@ from environment variables of the server. Each of them corresponds to an option 
 - ``DEID_SERVE_KEYS``: a folder of key files
 - ``DEID_SERVE_PATIENTS``: a table of patient records
 - ``DEID_SERVE_ACCESS``: the access file, see :mod:`deid_runtime.serving.note_access`
-- ``DEID_SERVE_OFFSETS``: a table of date shifts, days by patient
+- ``DEID_SERVE_GIVEN_DATE_SHIFTS``: a table of date shifts, days by patient
 - ``DEID_SERVE_MODELS_KEY``: the public key of the models' signature
 - ``DEID_SERVE_OTLP_ENDPOINT``: the OpenTelemetry collector that gets traces
 - ``DEID_SERVE_ALLOW_SHARED_KEY=1`` and ``DEID_SERVE_TRUST_MODELS=1``: options without a value
@@ -50,7 +50,7 @@ from deid_runtime.system.process_privacy import keep_private
 
 KEYS_VARIABLE: Final = "DEID_SERVE_KEYS"
 PATIENTS_VARIABLE: Final = "DEID_SERVE_PATIENTS"
-OFFSETS_VARIABLE: Final = "DEID_SERVE_OFFSETS"
+GIVEN_DATE_SHIFTS_VARIABLE: Final = "DEID_SERVE_GIVEN_DATE_SHIFTS"
 MODELS_KEY_VARIABLE: Final = "DEID_SERVE_MODELS_KEY"
 OTLP_VARIABLE: Final = "DEID_SERVE_OTLP_ENDPOINT"
 ALLOW_SHARED_KEY_VARIABLE: Final = "DEID_SERVE_ALLOW_SHARED_KEY"
@@ -171,20 +171,20 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
     access_file = environment.get(ACCESS_VARIABLE)
     access = NoteAccess(Path(access_file) if access_file else None, allow_shared=allow_shared)
     models_key = environment.get(MODELS_KEY_VARIABLE)
-    offsets = environment.get(OFFSETS_VARIABLE)
+    shifts = environment.get(GIVEN_DATE_SHIFTS_VARIABLE)
     settings = from_parameters(
         parameters,
         models=models,
         models_key=Path(models_key) if models_key else None,
         trust_models=_is_set(environment, TRUST_MODELS_VARIABLE),
-        offsets=Path(offsets) if offsets else None,
+        given_date_shifts=Path(shifts) if shifts else None,
         **{name: _site_list(parameters, name, models) for name in SITE_LISTS},
     )
     # Surrogates are made at the first use of a key. Making one set here reports wrong settings while loading.
     make = surrogate_maker(settings)
     make(new_key())
     # The canary note has no row in a table of date shifts.
-    nobodys = surrogate_maker(replace(settings, offsets=None))(new_key())
+    nobodys = surrogate_maker(replace(settings, given_date_shifts=None))(new_key())
     records = read_patients(Path(patients)) if patients else {}
     pipeline = load_pipeline(settings, key=None, records=records)
     folder = KeyFolder(Path(keys) if keys else None, make, allow_shared=allow_shared)

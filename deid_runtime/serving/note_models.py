@@ -41,7 +41,8 @@ SITE_LISTS: Final = {"inclusion": "inclusion.txt", "templates": "templates.txt"}
 class NoteOptions:
     """Options of the models for whole notes."""
 
-    settings: Settings = field(default_factory=Settings)  # models, server and offsets are replaced by the server's
+    # models, server and given_date_shifts are replaced by those of the server
+    settings: Settings = field(default_factory=Settings)
     instances: int = 1  # processes, each with its own models and patient records
     max_note_bytes: int = 2**20  # UTF-8 bytes; longer notes are refused
     max_queue_size: int = 256  # requests; further requests are refused at once

@@ -145,48 +145,48 @@ def note_year_by_days(note_year: int, born: date | None, dates: Iterable[DatePar
     return note_year - is_before
 
 
-def grouped_offset(parts: DateParts, offset: int, note_year: int, keyed: Keyed) -> int:
+def grouped_shift(parts: DateParts, days: int, note_year: int, keyed: Keyed) -> int:
     """Return the days by which to move ``parts``, a date that reveals an age over 89.
 
     The new year is 92 to 99 years before the year of the note, so it does not reveal the age. Day and month are those
-    to which ``offset`` moves the date.
+    to which ``days`` moves the date.
     """
     group = note_year // _NOTES_TOGETHER_YEARS * _NOTES_TOGETHER_YEARS
     target = group - GROUPED_AGE_YEARS - 2 - keyed.number("over 89", str(group)) % 4
     single = next((each for each in single_dates(parts) if each.has_year), None)
     if single is None or single.year is None or single.month is None or single.day is None:
-        return offset
+        return days
     year, month, day = single.year, single.month, single.day
     if single.grain in (Grain.YEAR, Grain.DECADE):
         return round((target - year) * _DAYS_IN_YEAR)
     try:
         if single.grain is not Grain.DAY:
-            months = months_of(single.grain, offset)
+            months = months_of(single.grain, days)
             moved, _ = shift_month(year, month, months)
             return round((months + 12 * (target - moved)) * _DAYS_IN_YEAR / 12)
-        moved, month, day = shift_day(year, month, day, offset)
+        moved, month, day = shift_day(year, month, day, days)
         return (date(target, month, min(day, monthrange(target, month)[1])) - _day(single)).days
     except ValueError:  # a day that does not exist
-        return offset + round((target - year) * _DAYS_IN_YEAR)
+        return days + round((target - year) * _DAYS_IN_YEAR)
 
 
 def _day(single: DateParts) -> date:
     return date(single.year or 0, single.month or 0, single.day or 0)
 
 
-def birth_offset(parts: DateParts, offset: int, born: date) -> int:
-    """Return the days by which to move ``parts``, a date in the year of birth: ``offset``, unless it has no day.
+def birth_shift(parts: DateParts, days: int, born: date) -> int:
+    """Return the days by which to move ``parts``, a date in the year of birth: ``days``, unless it has no day.
 
     A year or month of birth without a day moves as the full date of birth does. A move from the middle of that year or
     month could give another result.
     """
     grains = {single.grain for single in single_dates(parts)}
     try:
-        to = born + timedelta(days=offset)
+        to = born + timedelta(days=days)
     except OverflowError:  # 9999-12-31 means unknown
-        return offset
+        return days
     if grains == {Grain.YEAR}:
         return round((to.year - born.year) * _DAYS_IN_YEAR)
     if grains != {Grain.MONTH} or any(single.month != born.month for single in single_dates(parts)):
-        return offset
+        return days
     return round((12 * (to.year - born.year) + to.month - born.month) * _DAYS_IN_YEAR / 12)

@@ -60,7 +60,7 @@ def test_a_server_that_comes_late_is_waited_for(models, asking, texts, sentences
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("contract_version", "1"),
+        ("interface_version", "1"),
         ("graph", "v7"),
         ("graph_sha256", "0" * 64),
         ("tokenizer_sha256", ""),

@@ -12,6 +12,7 @@ from deid_runtime.detectors.people.cued import by_credential, by_cue
 from deid_runtime.detectors.people.pairs import inverted, pair
 from deid_runtime.detectors.people.run import Person, Run, is_new
 from deid_runtime.detectors.people.words import Case, Grade, Word, read_words
+from deid_runtime.lexicon.clinical_forms import has_clinical_form
 from deid_runtime.lexicon.word_codes import PLACE
 from deid_runtime.spans import Span
 
@@ -19,13 +20,12 @@ from deid_runtime.spans import Span
 _SURE: Final = 0.7
 _SOURCES: Final = {True: ("rule:people",), False: ("rule:people:weak",)}
 
-#: Endings of diseases, procedures and drugs: such a word in no list is no name.
-_CLINICAL_ENDS: Final = (
-    "itis", "osis", "oma", "emia", "ectomy", "otomy", "ostomy", "pathy", "plasty", "scopy", "uria", "algia", "penia",
-    "mab", "nib", "pril", "olol", "statin", "azole", "cillin", "mycin", "vir",
-)  # fmt: skip
+#: Endings of drugs: such a word in no list is no name.
+_DRUG_ENDS: Final = ("mab", "nib", "pril", "olol", "statin", "azole", "cillin", "mycin", "vir")
 #: Words before a lower-case word in no list that allow it to begin a name.
 _BEFORE_NEW: Final = cues.TITLES | cues.KIN | cues.PATIENT_LABELS | cues.STAFF_LABELS | cues.GREETINGS | {"is"}
+#: Words before a family name (or a town of that name) that ends its phrase: *discussed with Rodriguez, who*.
+_BEFORE_FAMILY: Final = frozenset({"at", "by", "from", "in", "near", "to", "with"})
 
 
 def find_in(text: str) -> list[Span]:
@@ -128,7 +128,9 @@ def _unlisted(run: Run) -> Person | None:
     if run.last != run.first or run.case is not Case.TITLE:
         return None
     facts = run.facts(run.first)
-    if facts.grade is not Grade.UNKNOWN or not is_new(facts) or facts.key.endswith(_CLINICAL_ENDS):
+    if facts.grade is not Grade.UNKNOWN or not is_new(facts):
+        return None
+    if facts.key.endswith(_DRUG_ENDS) or has_clinical_form(facts.key):
         return None
     if run.is_thing(run.first, run.first) or run.follows_place(run.first) or not run.stands_free():
         return None
@@ -161,7 +163,7 @@ def _bare(run: Run) -> Person | None:
     if run.case is not Case.TITLE or run.last != run.first or not run.first:
         return None
     facts = run.facts(run.first)
-    if facts.grade is not Grade.STRONG or facts.code & PLACE or facts.word or facts.given < 2 or facts.family > 1:
+    if facts.grade is not Grade.STRONG or facts.code & PLACE or facts.word or max(facts.given, facts.family) < 2:
         return None
     word, before = run.words[run.first], run.words[run.first - 1]
     if run.text[before.end : word.start] != " " or before.facts.case is not Case.LOWER:
@@ -170,4 +172,6 @@ def _bare(run: Run) -> Person | None:
         return None
     if run.precedes_capital():
         return None
+    if facts.given < max(facts.family, 2) and not (before.facts.key in _BEFORE_FAMILY and run.ends_phrase(run.first)):
+        return None  # "a Glover was placed" is an instrument
     return Person(run.first, run.first, 0.6, False)

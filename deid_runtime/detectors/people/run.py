@@ -125,6 +125,15 @@ class Run:
             return behind.facts.key in cues.HUMAN_VERBS
         return gap == ", " and behind.facts.key in ("a", "an", "who", "whose", "aged", "age", "our", "his", "her")
 
+    def ends_phrase(self, last: int) -> bool:
+        """Return whether a phrase ends with the word: punctuation or a function word follows, or nothing."""
+        if last + 1 == len(self.words):
+            return True
+        end, behind = self.words[last].end, self.words[last + 1]
+        if self.text[end : behind.start].strip():
+            return self.text[end] in ".,;:)"
+        return behind.facts.case is Case.LOWER and is_function_word(behind.facts.key)
+
     def stands_free(self) -> bool:
         """Return whether the name begins a line, sentence or clause, with no article, adjective or name before it."""
         if self.opens_sentence(self.first):

@@ -186,7 +186,8 @@ def eponyms(data: Path) -> Iterator[str]:
 def vocabulary(data: Path, corpus: Path, scowl: Path) -> dict[str, int]:
     """Return key to the file code of every word of English, medicine and drugs."""
     used, brands = corpus_words(corpus)
-    classes = _most([*_scowl_words(scowl), *used.items(), *((word, 2) for word in medical_words(data))])
+    medical = [*medical_words(data), *_own_words("vocabulary_clinical.txt")]
+    classes = _most([*_scowl_words(scowl), *used.items(), *((word, 2) for word in medical)])
     codes = {key: level << WORD_SHIFT for key, level in classes.items()}
     for key in _own_words("vocabulary_name_first.txt") & codes.keys():
         codes[key] = 1 << WORD_SHIFT

@@ -16,7 +16,7 @@ from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import ModelError
 from deid_runtime.labels import HEADS
 from deid_runtime.models.engines import load_engine
-from deid_runtime.models.manifest import CONTRACT_VERSION, INPUTS, Graph, HeadVersion, read_manifest, sha256_of
+from deid_runtime.models.manifest import INPUTS, INTERFACE_VERSION, Graph, HeadVersion, read_manifest, sha256_of
 from deid_runtime.models.self_test import known_answer
 from deid_runtime.text.windows import WINDOW_TOKENS, WordEncoder
 from deid_runtime.text.words import TYPE_COUNT
@@ -58,7 +58,7 @@ def assemble(
         graph["weight"] = weight
     thresholds = dict.fromkeys(HEADS, DEFAULT_THRESHOLD)
     content = {
-        "contract": CONTRACT_VERSION,
+        "interface_version": INTERFACE_VERSION,
         "window_tokens": WINDOW_TOKENS,
         "token_types": TYPE_COUNT,
         "inputs": dict.fromkeys(INPUTS, "int32 (batch, tokens)"),

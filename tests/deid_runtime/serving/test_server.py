@@ -292,7 +292,7 @@ def test_serve_takes_what_run_takes_of_finding_surrogates_and_speed() -> None:
         pytest.param(["--repository", "{folder}"], "no manifest.json", id="repository"),
         pytest.param(["--keys", "{keys}"], "keys", id="keys"),
         pytest.param(["--patients", "{file}", "--grpc-port", "{port}"], "--grpc-port", id="port"),
-        pytest.param(["--offsets", "{file}"], "expected the columns patient and days", id="offsets"),
+        pytest.param(["--given-date-shifts", "{file}"], "expected the columns patient and days", id="date-shifts"),
         pytest.param(["--inclusion", "{short}"], "inclusion list", id="inclusion"),
         pytest.param(["--safe-harbor", "--allow-unreadable-forms"], "Safe Harbor does not allow", id="together"),
     ],
