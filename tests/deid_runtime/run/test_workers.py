@@ -294,7 +294,7 @@ class Flawed:
             self._fail()
         yield self
 
-    def cache_counts(self) -> dict[str, int]:
+    def window_counts(self) -> dict[str, int]:
         return {}
 
     def _fail(self) -> None:
