@@ -62,7 +62,7 @@ _TENSORRT: Final = Accelerator(
 
 @dataclass(frozen=True, kw_only=True)
 class ServingOptions:
-    """How models run in the server. The defaults suit a single CPU; the comments say what the fields mean."""
+    """How models run in the server. The defaults suit a single CPU; the comments explain the fields."""
 
     backend: GraphBackend = "python"
     instances: int = 1  # copies of each model; python backend: processes, slower when more than cores
@@ -91,7 +91,7 @@ class ServingOptions:
 
     @property
     def joins_widths(self) -> bool:
-        """Whether a batch may hold rows of different widths; only the project's ``model.py`` pads them."""
+        """Whether a batch may have rows of different widths; only the project's ``model.py`` pads them."""
         return self.is_ragged and self.backend == "python"
 
 

@@ -1,4 +1,4 @@
-"""The functions that make the surrogate of a span, by its label."""
+"""The functions that make the surrogate of a span, by label."""
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -54,7 +54,7 @@ def _date(view: NoteView, index: int) -> str:
         return moved
     if any(map(str.isdecimal, value)) or not 4 <= len(value) <= 40 or not any(map(str.isalpha, value)):
         return _scrambled(view, value)
-    # Unknown words without digits are most likely a local feast, so a holiday is a plausible surrogate.
+    # Unknown words without digits are most likely a local holiday, so a holiday is a plausible surrogate.
     feasts = holiday_names(view.dates.locale)
     return first_free(
         lambda n: case_like(view.patient.keyed.pick(feasts, f"feast/{n}", normal_form(value)), value),
@@ -64,7 +64,7 @@ def _date(view: NoteView, index: int) -> str:
 
 
 def _date_shift(view: NoteView, index: int, parts: DateParts) -> int:
-    """Return the days by which a date moves: those of the patient, unless it tells an age over 89 or a birth."""
+    """Return the days by which a date moves: those of the patient, unless it reveals an age over 89 or is a birth."""
     start, days_moved = view.spans[index].start, view.patient.shift_days
     years = view.years[view.text[max(0, start - BEFORE_CHARS) : start], view.values[index]]
     if tells_over_89(years, view.note_year):
@@ -182,9 +182,9 @@ REPLACE: Final[Mapping[str, Callable[[NoteView, int], str]]] = {
 
 
 def replace_value(view: NoteView, index: int, made: dict[tuple[str, str], str]) -> str:
-    """Return the surrogate of a span; ``made`` keeps those that depend on nothing but label and value in the context.
+    """Return the surrogate of a span; ``made`` keeps those that depend only on label and value in the context.
 
-    Names are mentioned again and again in a note.
+    This saves time, because names are repeated in a note.
     """
     label, value = view.spans[index].label, view.values[index]
     if label in MOVING_LABELS:

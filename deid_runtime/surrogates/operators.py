@@ -30,7 +30,7 @@ from deid_runtime.system.shown_ids import shown_id
 REDACTION: Final = "[***]"
 _LARGEST_SHIFT_DAYS: Final = 36_500
 _PATIENTS_CACHED: Final = 256
-_PSEUDONYM_BYTES: Final = 10  # 80 bits: 16 characters of base 32; two notes practically never get the same one
+_PSEUDONYM_BYTES: Final = 10  # 80 bits: 16 characters of base 32; a collision is practically impossible
 
 
 class Surrogates:
@@ -61,7 +61,9 @@ class Surrogates:
         Raises SettingsError when a setting is invalid or contradicts another one.
         """
         if len(key) != KEY_BYTES:
-            raise SettingsError(f"a key has {KEY_BYTES} bytes, this one {len(key)}; make one with `deid key new`")
+            raise SettingsError(
+                f"a key has {KEY_BYTES} bytes, but this one has {len(key)}; make one with `deid key new`"
+            )
         if operator not in _OPERATORS:
             raise SettingsError(f"unknown operator {operator!r}; expected one of {', '.join(_OPERATORS)}")
         check_date_settings(
@@ -72,14 +74,14 @@ class Surrogates:
             safe_harbor=safe_harbor,
         )
         if given_date_shifts is not None and (operator != "surrogate" or dates == "year" or safe_harbor):
-            raise SettingsError("given date shifts are for shifted dates; here dates are not shifted, leave them out")
+            raise SettingsError("given date shifts need shifted dates, but dates are not shifted here; omit them")
         if given_date_shifts is not None and 0 in given_date_shifts.values():
-            raise SettingsError("a date shift of 0 days would leave the dates of a patient as they are")
+            raise SettingsError("a date shift of 0 days would leave dates unchanged; give another number")
         broken_weeks = sum(days % DAYS_IN_WEEK != 0 for days in (given_date_shifts or {}).values())
         if date_shift_whole_weeks and broken_weeks:
             raise SettingsError(
                 f"{broken_weeks} of {len(given_date_shifts or ())} date shifts are not a multiple of "
-                f"{DAYS_IN_WEEK} days; with whole weeks every date shift must be one"
+                f"{DAYS_IN_WEEK} days; with whole weeks, every date shift must be one"
             )
         self._pseudonyms = keyed_for("pseudonyms", key)
         self._shifts = keyed_for("date_shifts", key)
@@ -122,18 +124,18 @@ class Surrogates:
 
         A replacement is never empty. It has as many line breaks as the value, whatever the operator.
 
-        Surrogates belong to ``note.patient``, else to the id of the record, else to the note alone. No surrogate equals
+        Surrogates belong to ``note.patient``, else to the id of the record, else only to the note. No surrogate equals
         an original in ``avoid``. ``context`` is the result of :func:`read_context` on all notes of the patient, this
         one included. With it, no surrogate equals an original of any note, and a value has one surrogate in all notes.
-        Without it, a surrogate that is an original of one note changes in that note only. ``written`` are the values as
+        Without it, a surrogate that is an original of one note changes only in that note. ``written`` are the values as
         written in the source, when ``note`` is a normalised reading of it.
 
-        Raises InputError when a span lies outside the text.
+        Raises InputError when a span is outside the text.
         """
         for span in spans:
             if span.end > len(note.text):
                 raise InputError(
-                    f"note {shown_id(note.id)}: span [{span.start}, {span.end}) ends past the text of "
+                    f"note {shown_id(note.id)}: span [{span.start}, {span.end}) ends after the text of "
                     f"{len(note.text)} characters",
                     stage="surrogates",
                 )
@@ -297,13 +299,11 @@ def check_date_settings(
     if not 1 <= date_shift_days <= _LARGEST_SHIFT_DAYS:
         raise SettingsError(f"dates cannot shift by up to {date_shift_days} days; expected 1 to {_LARGEST_SHIFT_DAYS}")
     if dates not in ("shift", "year"):
-        raise SettingsError(f"dates can be 'shift' or 'year', not {dates!r}")
+        raise SettingsError(f"dates is {dates!r}; expected 'shift' or 'year'")
     if not date_shift_whole_weeks:
         return
     if operator != "surrogate" or dates == "year" or safe_harbor:
-        raise SettingsError(
-            "whole weeks are for shifted dates; here dates are not shifted, leave --date-shift-weeks out"
-        )
+        raise SettingsError("whole weeks need shifted dates, but dates are not shifted here; omit --date-shift-weeks")
     if date_shift_days < DAYS_IN_WEEK:
         raise SettingsError(
             f"dates cannot shift by whole weeks within {date_shift_days} days; expected {DAYS_IN_WEEK} or more"
@@ -311,7 +311,7 @@ def check_date_settings(
 
 
 def _safe(made: str, value: str, label: str) -> str:
-    """Return ``made`` if it keeps the guarantees of :meth:`Surrogates.replacements`, else a corrected value."""
+    """Return ``made`` if it keeps the guarantees of :meth:`Surrogates.replacements`, or else a corrected value."""
     if "\n" in made or "\r" in made:
         made = made if "\n" in value or "\r" in value else re.sub(r"[\r\n]+", " ", made)
     if made and (label in MOVING_LABELS or made != value or not holds_text(value)):

@@ -1,4 +1,4 @@
-"""What the surrogates of one patient depend on: the key, the patient's record and the date shift."""
+"""The data on which the surrogates of one patient depend: the key, the patient's record and the date shift."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -66,7 +66,7 @@ def shift_of(keyed: Keyed, date_shift_days: int, *, whole_weeks: bool = False) -
 
     It is one of :func:`possible_shifts`.
 
-    The date shift in whole weeks and the one in days are independent. A release of the notes in both ways reveals no
+    The date shift in whole weeks and the one in days are independent. Releasing the notes in both ways reveals no
     more.
     """
     purpose = "offset in weeks" if whole_weeks else "offset"

@@ -28,7 +28,8 @@ _LABELS: Final = frozenset(HEADS["name"])
 _NAME: Final = GIVEN | FAMILY | PLACE
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _LEAST_LETTERS: Final = 4  # shorter words may be initials or abbreviations, which can be names
-#: A model with at least this score is trusted; the second holds for a capital within a sentence, which suggests a name.
+#: A model with at least this score is trusted; the second applies to a capital within a sentence, which suggests a
+#: name.
 _SURE_OF_LOWER: Final = 0.95
 _SURE_OF_CAPITAL: Final = 0.6
 _SENTENCE_START: Final = re.compile(r"(?:\A|[.!?:;\n\u2022*-])[\s\"'(]*\Z")
@@ -47,7 +48,7 @@ def is_plain(text: str, span: Span) -> bool:
     may_be_rare_name = words[0].islower()
     if not all(_is_word(key, lexicon.get(key, 0), may_be_rare_name) for key in keys):
         return False
-    is_no_cue = (  # the case of the first letter says nothing about a name
+    is_no_cue = (  # the case of the first letter is not evidence of a name
         words[0].islower()
         or all(map(str.isupper, words))
         or all(lexicon.get(key, 0) & EPONYM for key in keys)  # brands have capitals too
@@ -59,7 +60,7 @@ def is_plain(text: str, span: Span) -> bool:
 
 
 def _is_word(key: str, code: int, may_be_rare_name: bool) -> bool:
-    """Return whether a word is in the vocabulary or has a clinical form, and is no name, or only a rare one."""
+    """Return whether a word is in the vocabulary or has a clinical form, and is not a name, or only a rare one."""
     if code & _NAME:
         is_rare = not code & PLACE and code & GIVEN < 2 and code & FAMILY < 2 << FAMILY_SHIFT
         return may_be_rare_name and is_rare and code & WORD >= 2 << WORD_SHIFT

@@ -1,4 +1,4 @@
-"""Rules that decide whether a run of name-like words is a person: by a cue, by its words, or by the words behind it.
+"""Rules that decide whether a run of name-like words is a person: by a cue, by its words, or by the words after it.
 
 The rules are tried from the surest to the least sure. The words of a person are not used again by later rules.
 """
@@ -16,11 +16,11 @@ from deid_runtime.lexicon.clinical_forms import has_clinical_form
 from deid_runtime.lexicon.word_codes import PLACE
 from deid_runtime.spans import Span
 
-#: Minimum score of the source ``rule:people``. A weaker person ranks behind the models and is not propagated.
+#: Minimum score of the source ``rule:people``. A weaker person ranks below the models and is not propagated.
 _SURE: Final = 0.7
 _SOURCES: Final = {True: ("rule:people",), False: ("rule:people:weak",)}
 
-#: Endings of drugs: such a word in no list is no name.
+#: Endings of drugs: such an unlisted word is not a name.
 _DRUG_ENDS: Final = ("mab", "nib", "pril", "olol", "statin", "azole", "cillin", "mycin", "vir")
 #: Words before a lower-case word in no list that allow it to begin a name.
 _BEFORE_NEW: Final = cues.TITLES | cues.KIN | cues.PATIENT_LABELS | cues.STAFF_LABELS | cues.GREETINGS | {"is"}
@@ -51,7 +51,7 @@ def find_in(text: str) -> list[Span]:
 
 
 def _without_credentials(text: str, words: Sequence[Word], person: Person) -> int:
-    """Return the last word of a person without credentials behind a comma, such as ``MD`` in ``Ann Holm, MD``."""
+    """Return the last word of a person without credentials after a comma, such as ``MD`` in ``Ann Holm, MD``."""
     last = person.last
     while (
         last > person.first
@@ -121,9 +121,9 @@ def _alone(run: Run) -> Person | None:
 
 
 def _unlisted(run: Run) -> Person | None:
-    """Return a word in no list that does, suffers or owns what only a person can, or None.
+    """Return an unlisted word that does, suffers or owns what only a person can, or None.
 
-    Unlisted brands and eponyms are started, given and named too, but never denied a symptom or were phoned.
+    Unlisted brands and eponyms are also started, given and named, but they never deny a symptom or get a phone call.
     """
     if run.last != run.first or run.case is not Case.TITLE:
         return None
@@ -139,7 +139,7 @@ def _unlisted(run: Run) -> Person | None:
 
 
 def _by_weak_cue(run: Run) -> Person | None:
-    """Return a given name behind ``with``, ``per`` and similar words, or None."""
+    """Return a given name after ``with``, ``per`` and similar words, or None."""
     if not run.first:
         return None
     before = run.words[run.first - 1]

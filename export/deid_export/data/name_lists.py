@@ -1,14 +1,14 @@
 """Make the lists for finding people: names with their frequency class, and a vocabulary of other words.
 
 Run ``python -m deid_export.data.name_lists DATA CORPUS WORDS [FOLDER]``. The result is committed, so the runtime reads
-two small files. ``DATA`` is the folder of public lists (``gazetteers/``, ``medical/``). ``CORPUS`` holds annotated
-training notes. ``WORDS`` holds the lists of SCOWL (``english-words.10`` ...). NOTICE names every list with its licence.
+two small files. ``DATA`` is the folder of public lists (``gazetteers/``, ``medical/``). ``CORPUS`` has annotated
+training notes. ``WORDS`` has the lists of SCOWL (``english-words.10`` ...). NOTICE names every list with its licence.
 The output files are:
 
 ``names.txt.xz``
     given and family names, with a frequency class from 1 to 3, and places that are names.
 ``vocabulary.txt.xz``
-    words of English, medicine and drugs with a class of how common they are, and names of diseases and devices.
+    words of English, medicine and drugs with a class for how common they are, and names of diseases and devices.
 
 The format is that of :mod:`deid_runtime.lexicon.word_codes`.
 """

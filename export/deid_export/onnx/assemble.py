@@ -38,15 +38,15 @@ def assemble(
     """Write the model repository of ``trained`` to ``out`` and return its manifest.
 
     Each trained model becomes one graph, ``v0``, ``v1`` and so on. The profile ``fast`` has the first graph, ``full``
-    has all. ``weights`` holds the weight of the log odds of each model in the combination; without it all models count
+    has all. ``weights`` has the weight of the log odds of each model in the combination; without it all models count
     the same. ``profiles`` may set ``thresholds``, ``high_thresholds`` and ``vote`` of either profile. ``notes`` are the
-    training notes: the int8 ranges are calibrated on them, and the manifest names them by digest.
+    training notes: the int8 ranges are calibrated on them, and the manifest has their digest.
 
     Raises ModelError when there is not one positive weight per model, and for settings of other profiles.
     """
     settled = profiles or {}
     if not settled.keys() <= {"fast", "full"}:
-        raise ModelError(f"settings of profiles {', '.join(settled)}; there are fast and full")
+        raise ModelError(f"settings for the unknown profiles {', '.join(settled)}; expected only fast and full")
     if weights and (len(weights) != len(trained) or min(weights) <= 0):
         raise ModelError(f"{len(weights)} weights for {len(trained)} models; expected one for each, more than 0")
     out.mkdir(parents=True, exist_ok=True)

@@ -77,7 +77,7 @@ def test_a_changed_file_is_refused(repository: Path) -> None:
     with (repository / "tokenizer.json").open("a") as file:
         file.write(" ")
 
-    with pytest.raises(ModelError, match=r"tokenizer\.json has SHA-256 .*, the manifest says"):
+    with pytest.raises(ModelError, match=r"tokenizer\.json has SHA-256 .*, the manifest has"):
         read_manifest(repository)
 
 

@@ -36,7 +36,7 @@ def test_days_by_patient_from_every_format(form: str, tmp_path: Path) -> None:
         ("patient\np1\n", "expected columns patient and days"),
         ("patient,days,colour\np1,3,red\n", "column 3 is unknown"),
         ("patient,id,days\np1,p1,3\n", "one too many"),
-        ("patient,days\np1,3\np1,4\n", "csv:3: this patient has occurred before"),
+        ("patient,days\np1,3\np1,4\n", "csv:3: this patient occurs twice"),
         ("patient,days\np1,0\n", "0 days"),
         ("patient,days\np1,\n", "whole number"),
         ("patient,days\np1,3.5\n", "whole number"),
