@@ -142,8 +142,8 @@ def test_a_finder_that_breaks_its_promise_lets_nothing_through(tagger, stage):
         pytest.param(Note("n\udc80", "a"), "the id has a lone surrogate", id="in-the-id"),
         pytest.param(Note("n1", "a", "p\udc80"), "the patient id has a lone surrogate", id="in-the-patient-id"),
         pytest.param(Note("n1", "S\0m\0i\0t\0h"), "null character at offset 1", id="null"),
-        pytest.param(Note("n1", None), "type NoneType, expected str", id="no-text"),
-        pytest.param(Note("n1", b"Smith"), "type bytes, expected str", id="bytes"),
+        pytest.param(Note("n1", None), "type NoneType; expected str", id="no-text"),
+        pytest.param(Note("n1", b"Smith"), "type bytes; expected str", id="bytes"),
     ],
 )
 def test_unreadable_notes_are_quarantined(note, reason):
