@@ -85,12 +85,13 @@ def test_notes_may_come_one_by_one_and_are_taken_in_only_when_there_is_room(clie
 
 def test_the_settings_of_windows_hold_for_each_pipeline(models, asking, notes):
     counts = {}
+    given = [replace(note, text=f"{note.text}\n\nPriya left.") for note in many(notes, 2)]
     for borders in ("blocks", "packed"):
         with (
             FaultServer(models) as server,
             DeidClient(asking(server), Settings(window_borders=borders), threads=1) as loaded,
         ):
-            list(SyncDeidClient(loaded).detect(many(notes, 2)))
+            list(SyncDeidClient(loaded).detect(given))
             pipeline = loaded._pipelines.get()
             counts[borders] = pipeline.cache_counts
             loaded._pipelines.put(pipeline)
