@@ -64,7 +64,15 @@ class _Shared:
         return self.connection.settings.longest_s(notes, chars)
 
     def connect(self, settings: Settings) -> AbstractContextManager[LoadedTagger]:
-        return TritonTagger(self.connection, self.manifest, self.profile, settings.thresholds, owns_connection=False)
+        return TritonTagger(
+            self.connection,
+            self.manifest,
+            self.profile,
+            settings.thresholds,
+            owns_connection=False,
+            cache_bytes=settings.window_cache_bytes // 2,
+            end_at_blank_lines=settings.window_borders == "blocks",
+        )
 
 
 @dataclass(slots=True, eq=False)

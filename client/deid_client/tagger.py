@@ -48,7 +48,7 @@ class TritonTagger(Closing):
         *,
         owns_connection: bool = True,
         cache_bytes: int = 0,
-        end_at_blank_lines: bool = False,
+        end_at_blank_lines: bool = True,
     ) -> None:
         self._connection = connection
         self._owns_connection = owns_connection
@@ -138,7 +138,7 @@ def load_tagger(settings: Settings, server: ServerSettings, metrics: ClientMetri
             manifest,
             profile,
             settings.thresholds,
-            cache_bytes=settings.window_cache_bytes,
+            cache_bytes=settings.window_cache_bytes // 2,
             end_at_blank_lines=settings.window_borders == "blocks",
         )
     except BaseException:

@@ -116,9 +116,10 @@ def window_borders(of: str = "") -> Callable[[_Command], _Command]:
     return chosen(
         "--window-borders",
         WindowBorders,
-        "packed",
-        f"{of}Where a window of text ends. packed: when it is full. blocks: also at blank lines, so that copied "
-        "sections and fixed paragraphs are computed once; for notes that repeat each other. Some scores differ.",
+        "blocks",
+        f"{of}Where a window of text ends. blocks: at blank lines and when it is full, so that copied sections and "
+        "fixed paragraphs are computed once. packed: only when it is full. Some scores differ; use one value for a "
+        "release.",
     )
 
 
@@ -129,7 +130,7 @@ def repeated_text() -> Callable[[_Command], _Command]:
         counted(
             "--window-cache",
             64,
-            "Memory in each worker, in MiB, to keep model answers for text that may occur again; 0 for no cache. "
+            "Memory in each worker, in MiB, to keep what was found in text that may occur again; 0 for no cache. "
             "The output is the same for any number. The cache is never written to disk.",
             least=0,
             metavar="MIB",

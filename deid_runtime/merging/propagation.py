@@ -158,7 +158,10 @@ class _Names:
     def find(self, words: Sequence[tuple[int, int]]) -> Iterator[Span]:
         """Yield a span for every mention: adjacent words of the index that are meant as a name."""
         run: list[_Part] = []
+        text, known_words = self._text, self._words
         for start, end in words:
+            if not run and end - start > 1 and fold(text[start:end]) not in known_words:
+                continue  # most words: no part of a name, and none before them
             part = self._part(start, end)
             if part is not None and run and (len(run) == _MOST_WORDS or not self._belongs(run, part)):
                 yield from self._judge(run)

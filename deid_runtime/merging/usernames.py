@@ -75,9 +75,12 @@ class UsernameFinder:
 
     def find(self, words: Sequence[tuple[int, int]]) -> Iterator[Span]:
         """Yield a span for each of ``words`` (half-open offsets of letters and digits) that is built from a name."""
+        text, keys, family_keys = self._text, self._keys, self._family_keys
         for start, end in words:
-            key = self._text[start : start + _KEY].lower()
-            if key not in self._keys and key[1:] not in self._family_keys:
+            if end - start < _FEWEST + 1:
+                continue  # no form is as short
+            key = text[start : start + _KEY].lower()
+            if key not in keys and key[1:] not in family_keys:
                 continue
             form = _FORM.fullmatch(self._text, start, end)
             if form is None:

@@ -65,7 +65,7 @@ class ModelTagger(Closing):
         content: Mapping[str, object],
         *,
         cache_bytes: int = 0,
-        end_at_blank_lines: bool = False,
+        end_at_blank_lines: bool = True,
     ) -> None:
         self._engines = engines
         self._decoder = SpanDecoder([graph for graph, _ in engines], profile, thresholds)
@@ -284,7 +284,7 @@ def load_tagger(settings: Settings) -> ModelTagger:
         encoder,
         settings.batch_windows,
         {**manifest.content, "models_sha256": manifest.profile_sha256(profile.name)},
-        cache_bytes=settings.window_cache_bytes,
+        cache_bytes=settings.window_cache_bytes // 2,
         end_at_blank_lines=settings.window_borders == "blocks",
     )
 
@@ -317,8 +317,6 @@ def choose_profile(settings: Settings) -> tuple[Manifest, Profile]:
             raise SettingsError(f"threshold {threshold} for head {head!r} is not between 0 and 1")
     if settings.batch_windows < 1:
         raise SettingsError(f"batch_windows is {settings.batch_windows}; expected 1 or more")
-    if settings.window_cache_bytes < 0:
-        raise SettingsError(f"window_cache_bytes is {settings.window_cache_bytes}; expected 0 or more")
     return manifest, replace(profile, thresholds=profile.thresholds_for(settings.recall))
 
 
@@ -329,7 +327,7 @@ def make_batches(
     most_rows: Callable[[int], int],
     is_known: Callable[[int, Window], bool] = _no_window_is_known,
     *,
-    end_at_blank_lines: bool = False,
+    end_at_blank_lines: bool = True,
 ) -> Iterator[Batch]:
     """Yield the windows of the given sentences of each text in batches of one width, each as soon as it is full.
 

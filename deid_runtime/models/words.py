@@ -71,6 +71,17 @@ class WordCollector:
         return [_joined(windows) for windows in self._windows]
 
 
+def joined_words(parts: Sequence[tuple[int, Words]]) -> Words:
+    """Return the words of a text from those of its parts, in order, each with the offset at which the part begins."""
+    read = [words for _, words in parts if words.starts.size] or [words for _, words in parts[:1]]
+    return Words(
+        np.concatenate([words.starts + start for start, words in parts]),
+        np.concatenate([words.ends + start for start, words in parts]),
+        {head: np.concatenate([words.scores[head] for words in read]) for head in HEADS},
+        {head: np.concatenate([words.versions[head] for words in read], axis=-1) for head in HEADS},
+    )
+
+
 def read_words(tagger: ModelTagger, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[Words]:
     """Return the words of the given sentences of each text, with their scores."""
     words = WordCollector(len(texts))

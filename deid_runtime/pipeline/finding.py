@@ -8,9 +8,10 @@
 All stages up to fusion read the view of a note (:mod:`deid_runtime.text.reading.view`), and their offsets are those of
 the view. Only :meth:`Finder._fused` turns them into offsets of the note.
 
-The models do not score a sentence that is in the inclusion list or that a template matches. The pattern and record
-detectors always read whole notes. The pipeline drops a found span in two cases only: a weak pattern match that all
-models deny (:mod:`deid_runtime.models.doubts`), and a clinical fact (:mod:`deid_runtime.detectors.clinical`).
+All detectors but that of records read blocks (:mod:`deid_runtime.pipeline.searching`), or whole notes where a setting
+says so. The models do not score a sentence that is in the inclusion list or that a template matches. The pipeline drops
+a found span in two cases only: a weak pattern match that all models deny (:mod:`deid_runtime.models.doubts`), and a
+clinical fact (:mod:`deid_runtime.detectors.clinical`).
 
 The pipeline fails closed: when any stage fails on a note, that note comes back as :class:`Quarantined`. It names the
 stage and a reason without note text. Every other note of the batch gets the same result as if it were processed alone.
@@ -20,25 +21,26 @@ When an engine fails in this process or memory runs out, all notes are quarantin
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from deid_runtime.detectors.clinical import without_clinical
 from deid_runtime.detectors.inclusion import InclusionList
-from deid_runtime.detectors.known import KnownLines, sentences_to_read
-from deid_runtime.detectors.patterns import find_patterns
-from deid_runtime.detectors.people import find_people
+from deid_runtime.detectors.known import KnownLines
 from deid_runtime.detectors.record import RecordFinder
 from deid_runtime.detectors.templates import Templates
 from deid_runtime.merging.fusion import fuse_spans
 from deid_runtime.merging.propagation import propagate
 from deid_runtime.models.doubts import settle_doubts
+from deid_runtime.pipeline.block_cache import BlockCache, Findings, moved
 from deid_runtime.pipeline.checks import check_fusion, printable, why_unreadable
 from deid_runtime.pipeline.clock import FAULTS, StageClock
 from deid_runtime.pipeline.outcomes import Quarantined
+from deid_runtime.pipeline.searching import BlockSearch
 from deid_runtime.spans import Note, PatientRecord, Sentence, Span, Tagger
 from deid_runtime.surrogates.line_breaks import unbroken
+from deid_runtime.text.blocks import block_starts
 from deid_runtime.text.legibility import illegible
 from deid_runtime.text.reading.view import View, read_view
-from deid_runtime.text.sentences import split_sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +68,24 @@ class Finder:
         records: Mapping[str, PatientRecord],
         packaged: KnownLines | None,
         hold_back_unreadable: bool,
+        by_blocks: bool,
+        cache: BlockCache,
         clock: StageClock,
     ) -> None:
         """Keep the detectors; :class:`~deid_runtime.pipeline.processing.Pipeline` explains the arguments."""
-        self._inclusion = inclusion
-        self._templates = templates
-        self._tagger = tagger
+        self._blocks = BlockSearch(
+            inclusion=inclusion,
+            templates=templates,
+            tagger=tagger,
+            packaged=packaged,
+            has_records=bool(records),
+            cache=cache,
+            clock=clock,
+        )
+        self._has_models = tagger is not None
         self._records = records
         self._record_finder = RecordFinder()
-        self._packaged = packaged
+        self._by_blocks = by_blocks
         self._hold_back_unreadable = hold_back_unreadable
         self.clock = clock
 
@@ -127,56 +138,41 @@ class Finder:
         ``texts`` are views of notes; ``patients`` are the ids of their patients.
         """
         with self.clock.measure("sentences"):
-            sentences = [split_sentences(text) for text in texts]
-        with self.clock.measure("inclusion"):
-            unknown = [
-                [sentence for sentence in row if text[sentence.start : sentence.end] not in self._inclusion]
-                for text, row in zip(texts, sentences, strict=True)
-            ]
-        with self.clock.measure("templates"):
-            rows, unexplained = self._apply_templates(texts, unknown)
-        with self.clock.measure("patterns"):
-            for row, found in zip(rows, find_patterns(texts), strict=True):
-                row.extend(found)
-        with self.clock.measure("people"):
-            for row, found in zip(rows, find_people(texts), strict=True):
-                row.extend(found)
-        with self.clock.measure("record"):
-            for row, text, patient in zip(rows, texts, patients, strict=True):
-                record = self._records.get(patient)
-                if record is not None:
-                    row.extend(self._record_finder.find(text, record))
-        if self._tagger is not None:
-            with self.clock.measure("models"):
-                answers = self._tagger(
-                    texts,
-                    [
-                        sentences_to_read(*each, self._packaged)
-                        for each in zip(texts, sentences, unexplained, strict=True)
-                    ],
-                )
-                rows = [settle_doubts(*each) for each in zip(rows, answers, unexplained, strict=True)]
-        with self.clock.measure("clinical"):
-            return [without_clinical(text, row) for text, row in zip(texts, rows, strict=True)]
+            starts = [block_starts(text) if self._by_blocks else [0] for text in texts]
+        blocks = [
+            text[start:end]
+            for text, row in zip(texts, starts, strict=True)
+            for start, end in pairwise([*row, len(text)])
+        ]
+        findings = iter(self._blocks.search(blocks))
+        return [
+            self._joined(text, patient, [(start, next(findings)) for start in row])
+            for text, patient, row in zip(texts, patients, starts, strict=True)
+        ]
 
-    def _apply_templates(
-        self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]
-    ) -> tuple[list[list[Span]], list[list[Sentence]]]:
-        """Return the spans that the templates find in each text, and the sentences that no template matches."""
-        rows: list[list[Span]] = []
-        unexplained: list[list[Sentence]] = []
-        for text, candidates in zip(texts, sentences, strict=True):
-            found: list[Span] = []
-            rest: list[Sentence] = []
-            for sentence in candidates:
-                spans = self._templates.match(text[sentence.start : sentence.end])
-                if spans is None:
-                    rest.append(sentence)
-                else:
-                    found.extend(span.shift(sentence.start) for span in spans)
-            rows.append(found)
-            unexplained.append(rest)
-        return rows, unexplained
+    def _joined(self, text: str, patient: str, findings: Sequence[tuple[int, Findings]]) -> list[Span]:
+        """Return the spans of a note from those of its blocks, and from the record of the patient if there is one."""
+        record = self._records.get(patient)
+        if record is not None:
+            with self.clock.measure("record"):
+                of_record = self._record_finder.find(text, record)
+            if of_record:
+                return self._with_record(text, findings, of_record)
+        return [span for start, each in findings for span in moved(each.spans, start)]
+
+    def _with_record(
+        self, text: str, findings: Sequence[tuple[int, Findings]], of_record: Sequence[Span]
+    ) -> list[Span]:
+        """Return the spans of a note with those of the record, which can be evidence for weaker spans of a block."""
+        rows = [span for start, each in findings for span in moved(each.found, start)]
+        rows.extend(of_record)
+        if self._has_models:
+            with self.clock.measure("models"):
+                answers = [span for start, each in findings for span in moved(each.answers, start)]
+                read = [Sentence(start + a, start + b) for start, each in findings for a, b in each.read]
+                rows = settle_doubts(rows, answers, read)
+        with self.clock.measure("clinical"):
+            return without_clinical(text, rows)
 
     def _fused(self, note: Note, view: View, found: list[Span]) -> Found | Quarantined:
         """Return the found spans of a note, sorted and disjoint, with offsets of the view and of the note."""

@@ -8,6 +8,7 @@ from deid_runtime.detectors.inclusion import load_inclusion
 from deid_runtime.detectors.known import packaged_lines
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import load_templates
+from deid_runtime.errors import SettingsError
 from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.records.date_shifts import read_date_shifts
 from deid_runtime.records.patients import checked_records
@@ -26,6 +27,8 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
     template or setting. Raises ModelError for models that are missing or do not fit.
     """
     records = checked_records(records)
+    if settings.window_cache_bytes < 0:
+        raise SettingsError(f"window_cache_bytes is {settings.window_cache_bytes}; expected 0 or more")
     with ExitStack() as resources:
         inclusion = load_inclusion(settings.inclusion, screen=find_patterns)
         templates = load_templates(settings.templates)
@@ -70,6 +73,8 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
             packaged=packaged_lines(settings),
             hold_back_unreadable=settings.hold_back_unreadable,
             window_counts=window_counts,
+            by_blocks=settings.window_borders == "blocks",
+            cache_bytes=settings.window_cache_bytes // 2,
         )
 
 

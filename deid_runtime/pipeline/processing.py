@@ -9,6 +9,7 @@ from deid_runtime.detectors.inclusion import InclusionList
 from deid_runtime.detectors.known import KnownLines
 from deid_runtime.detectors.templates import Templates
 from deid_runtime.errors import SettingsError
+from deid_runtime.pipeline.block_cache import BlockCache
 from deid_runtime.pipeline.checks import check_rewrite, printable
 from deid_runtime.pipeline.clock import FAULTS, StageClock
 from deid_runtime.pipeline.finding import Finder, Found
@@ -50,14 +51,21 @@ class Pipeline(Closing):
         packaged: KnownLines | None = None,
         hold_back_unreadable: bool = True,
         window_counts: Callable[[], Mapping[str, int]] = dict,
+        by_blocks: bool = True,
+        cache_bytes: int = 0,
     ) -> None:
         """Keep the loaded stages.
 
         ``packaged`` has the known-clean lines of the package when ``inclusion`` or ``templates`` are the user's own.
         ``hold_back_unreadable`` quarantines notes in a form that hides text from the detectors
-        (:mod:`deid_runtime.text.legibility`). ``window_counts`` returns those of ``tagger``.
+        (:mod:`deid_runtime.text.legibility`). ``window_counts`` returns
+        those of ``tagger``. ``by_blocks`` says whether detectors read the blocks of a note
+        (:mod:`deid_runtime.pipeline.searching`) or all of it. At most ``cache_bytes`` of what they found are kept for
+        text that comes again; it never changes an outcome.
         """
         self._clock = StageClock()
+        self._cache = BlockCache(cache_bytes)
+        self._window_counts = window_counts
         self._finder = Finder(
             inclusion=inclusion,
             templates=templates,
@@ -65,13 +73,14 @@ class Pipeline(Closing):
             records=records,
             packaged=packaged,
             hold_back_unreadable=hold_back_unreadable,
+            by_blocks=by_blocks,
+            cache=self._cache,
             clock=self._clock,
         )
         self._surrogates = surrogates
         self._records = records
         self._description = description
         self._resources = resources
-        self._window_counts = window_counts
         self._faults: list[Fault] = []  # shared with the pipelines of with_surrogates; the first counts
 
     @property
@@ -85,7 +94,8 @@ class Pipeline(Closing):
         return self._faults[0] if self._faults else None
 
     def close(self) -> None:
-        """Free the models. The pipeline cannot be used afterwards."""
+        """Free the models and the cache. The pipeline cannot be used afterwards."""
+        self._cache.clear()
         self._resources.close()
 
     def with_surrogates(self, surrogates: Surrogates) -> "Pipeline":
@@ -103,9 +113,19 @@ class Pipeline(Closing):
         return dict(self._description)
 
     @property
-    def window_counts(self) -> Mapping[str, int]:
-        """Return how many model windows were read so far, and how many came from the cache. Empty without models."""
-        return dict(self._window_counts())
+    def cache_counts(self) -> Mapping[str, int]:
+        """Return how many blocks and model windows were read so far, and how many of each came from a cache.
+
+        The names are ``blocks_read``, ``blocks_from_cache``, ``windows_read`` and ``windows_from_cache``. The windows
+        are those of blocks that did not come from the cache.
+        """
+        both = (("blocks", self._cache.counts), ("windows", self._window_counts()))
+        return {f"{kind}_{name}": count for kind, counts in both for name, count in counts.items()}
+
+    @property
+    def cache_bytes_used(self) -> int:
+        """Return how many bytes the cache of blocks holds, at most those that the pipeline was given."""
+        return self._cache.size_bytes
 
     def detect(self, notes: Sequence[Note]) -> list[Detected | Quarantined]:
         """Find the identifiers of every note. Return one outcome per note, in order; none depends on another note."""

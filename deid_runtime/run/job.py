@@ -147,7 +147,7 @@ def _run(
         staging.clean_up(lambda parent: discard_finished(parent, out))
         return Summary(out, finished, inputs.special_files, is_done_before=True)
     with staging, writing(out), _open_job(staging, out, identity, inputs, work, options) as job:
-        windows = _process(inputs, files, work, options, job, is_folder=is_folder)
+        cached = _process(inputs, files, work, options, job, is_folder=is_folder)
         if job.state.resumed and describe_inputs(inputs) != identity["inputs"]:
             raise SourceError("the inputs were changed during the run; start again with --restart")
         outputs = _join(job, staging, work, options, out, inputs, is_folder=is_folder)
@@ -160,7 +160,7 @@ def _run(
             pipeline=job.state.pipeline or {},
             counts=counts,
             started=started,
-            windows=windows,
+            cached=cached,
             seconds=total([shard.seconds for shard in job.state.in_order()]),
             run={
                 "id": job.state.job,
@@ -217,7 +217,7 @@ def _process(
     *,
     is_folder: bool,
 ) -> Mapping[str, int]:
-    """Process the records that no committed shard has; return the counts of model windows. Raises errors of the run."""
+    """Process the records that no committed shard has; return what came from caches. Raises errors of the run."""
     parts = job.parts()
     first = next(parts, None)
     if first is None:
@@ -246,7 +246,7 @@ def _process(
         )
         for part in chain([first], parts):
             run.do(part)
-        return workers.window_counts()
+        return workers.cache_counts()
 
 
 def _shown(

@@ -167,12 +167,12 @@ def _from_report(name: str, report: Mapping[str, Any], counter: Any) -> Iterator
     if not report:
         return
     yield counter("stage_seconds", "Seconds of each stage, over all workers.", "stage", report["seconds_by_stage"])
-    windows = report["windows"]
-    read, cached = windows["read"], windows["from_cache"]
-    by_source = {"models": read - cached, "cache": cached}
-    yield counter(
-        "windows", "Windows of text that the models read, by where the answer came from.", "source", by_source
-    )
+    for kind, told, other in (
+        ("blocks", "Blocks of notes, by where their findings came from.", "detectors"),
+        ("windows", "Windows of the other blocks, by where the answer came from.", "models"),
+    ):
+        read, cached = report[kind]["read"], report[kind]["from_cache"]
+        yield counter(kind, told, "source", {other: read - cached, "cache": cached})
     info = GaugeMetricFamily(
         "deid_run_info",
         "Version and settings of the run. Always 1.",

@@ -55,9 +55,9 @@ class Processor(Closing):
         return {**seconds, GATE_STAGE: self._gate_seconds} if self._second is not None else seconds
 
     @property
-    def window_counts(self) -> Mapping[str, int]:
-        """How many model windows the pipeline of the run has read, and how many came from its cache."""
-        return self._pipeline.window_counts
+    def cache_counts(self) -> Mapping[str, int]:
+        """How many blocks of text the pipeline of the run has read, and how many came from its cache."""
+        return self._pipeline.cache_counts
 
     def describe(self) -> dict[str, object]:
         """Return the description of the pipeline, with that of the gate when there is one."""

@@ -118,14 +118,14 @@ def make_manifest(
     pipeline: Mapping[str, object],
     counts: Counts,
     started: datetime,
-    windows: Mapping[str, int],
+    cached: Mapping[str, int],
     seconds: Mapping[str, float],
     run: Mapping[str, object],
 ) -> dict[str, object]:
     """Return the run report as JSON values.
 
     ``seconds`` maps a stage to its seconds, summed over all workers. ``started`` is the start of the process that
-    finished the run; ``windows`` counts the model windows of that process: ``read``, and ``from_cache`` of them.
+    finished the run; ``cached`` has its ``cache_counts`` (:class:`~deid_runtime.pipeline.processing.Pipeline`).
     ``run`` has the id of the run, the digest of its identity, and how it was divided and resumed.
     """
     finished = datetime.now(UTC)
@@ -141,12 +141,17 @@ def make_manifest(
         "run": dict(run),
         "pipeline": dict(pipeline),
         "notes": counts.to_json(),
-        "windows": {"read": 0, "from_cache": 0, **windows},
+        "blocks": _counts_of("blocks", cached),
+        "windows": _counts_of("windows", cached),
         "started": started.isoformat(timespec="seconds"),
         "finished": finished.isoformat(timespec="seconds"),
         "seconds": round((finished - started).total_seconds(), 3),
         "seconds_by_stage": {stage: round(spent, 3) for stage, spent in seconds.items()},
     }
+
+
+def _counts_of(kind: str, cached: Mapping[str, int]) -> dict[str, int]:
+    return {name: cached.get(f"{kind}_{name}", 0) for name in ("read", "from_cache")}
 
 
 def library_versions() -> Iterable[tuple[str, str]]:

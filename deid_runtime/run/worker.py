@@ -47,11 +47,11 @@ class NotLoaded:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The outcomes of a job, and the time spent in each stage and the model windows read since the worker started."""
+    """The outcomes of a job, and the time spent in each stage and the blocks of text read since the worker started."""
 
     outcomes: list[Outcome]
     stage_seconds: Mapping[str, float]
-    window_counts: Mapping[str, int]
+    cache_counts: Mapping[str, int]
 
 
 class Worker(Generic[_Job]):
@@ -85,7 +85,7 @@ class Worker(Generic[_Job]):
         self.job_started_ns = 0  # since 1970
         self.jobs_done = 0
         self.stage_seconds: Mapping[str, float] = {}
-        self.window_counts: Mapping[str, int] = {}
+        self.cache_counts: Mapping[str, int] = {}
         # Not an argument of the process: a process that is stopped before it has read its arguments would
         # block its parent.
         with suppress(OSError):  # it has already ended, which is detected like for any other worker
@@ -133,7 +133,7 @@ def _serve(connection: socket.socket) -> None:
                 if processor.fault is not None:
                     send(parent, processor.fault)  # the parent uses no further answer of this process
                     os._exit(1)  # an engine that failed may crash or hang when it is freed
-                send(parent, Answer(outcomes, processor.stage_seconds, processor.window_counts))
+                send(parent, Answer(outcomes, processor.stage_seconds, processor.cache_counts))
 
 
 def _silence() -> None:

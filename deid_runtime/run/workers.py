@@ -53,7 +53,7 @@ class InProcess:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._past_seconds: list[Mapping[str, float]] = []  # of closed pipelines
-        self._past_counts: Counter[str] = Counter()  # model windows of closed pipelines
+        self._past_counts: Counter[str] = Counter()  # blocks of text of closed pipelines
         self._load()
 
     def __enter__(self) -> Self:
@@ -77,9 +77,9 @@ class InProcess:
         """Return the seconds spent in each stage."""
         return total([*self._past_seconds, self._processor.stage_seconds])
 
-    def window_counts(self) -> dict[str, int]:
-        """Return how many model windows were read, and how many of them came from the cache."""
-        return dict(self._past_counts + Counter(self._processor.window_counts))
+    def cache_counts(self) -> dict[str, int]:
+        """Return how many blocks and windows were read, and how many of them came from a cache."""
+        return dict(self._past_counts + Counter(self._processor.cache_counts))
 
     def _load(self) -> None:
         self._processor = Processor(self._work)
@@ -93,7 +93,7 @@ class InProcess:
                 record_batch(notes, outcomes, started_ns, more_seconds(before, self._processor.stage_seconds))
                 return outcomes
             self._past_seconds.append(self._processor.stage_seconds)
-            self._past_counts.update(self._processor.window_counts)
+            self._past_counts.update(self._processor.cache_counts)
             description = self._processor.describe()
             self._processor.close()
             self._load()
@@ -156,7 +156,7 @@ class WorkerPool:
         self._jobs: deque[_Job] = deque()
         self._description: dict[str, object] | None = None
         self._past_seconds: list[Mapping[str, float]] = []  # of workers that have ended
-        self._past_counts: Counter[str] = Counter()  # model windows of workers that have ended
+        self._past_counts: Counter[str] = Counter()  # blocks of text of workers that have ended
         self._failed_starts = 0  # in a row, since the last worker that became ready
         self._next_start_s = 0.0
 
@@ -218,9 +218,9 @@ class WorkerPool:
         """Return the seconds spent in each stage, summed over all workers, without unreported time of dead workers."""
         return total([*self._past_seconds, *(worker.stage_seconds for worker in self._workers)])
 
-    def window_counts(self) -> dict[str, int]:
-        """Return how many model windows were read, and how many of them came from the cache, over all workers."""
-        return dict(sum((Counter(worker.window_counts) for worker in self._workers), self._past_counts))
+    def cache_counts(self) -> dict[str, int]:
+        """Return how many blocks and windows were read, and how many of them came from a cache, over all workers."""
+        return dict(sum((Counter(worker.cache_counts) for worker in self._workers), self._past_counts))
 
     def _assign(self) -> None:
         """Give a job to every free worker, and start workers while jobs are left."""
@@ -287,7 +287,7 @@ class WorkerPool:
             spent = more_seconds(worker.stage_seconds, message.stage_seconds)
             record_batch(job.notes, message.outcomes, worker.job_started_ns, spent)
             worker.stage_seconds = message.stage_seconds
-            worker.window_counts = message.window_counts
+            worker.cache_counts = message.cache_counts
             self._watchdog.learn(worker.watch, job.chars)
             for index, outcome in zip(job.indexes, message.outcomes, strict=True):
                 job.task.outcomes[index] = outcome
@@ -331,7 +331,7 @@ class WorkerPool:
         """
         self._workers.remove(worker)
         self._past_seconds.append(worker.stage_seconds)
-        self._past_counts.update(worker.window_counts)
+        self._past_counts.update(worker.cache_counts)
         ended = worker.end(grace_s)
         if not worker.is_ready:
             self._count_failed_start(fault or f"{ended} while loading", error)

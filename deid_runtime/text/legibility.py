@@ -94,6 +94,7 @@ _DELETE: Final = "remove these characters from the source, or decode it again wi
 # letters that each follow a separator.
 _ANY_INVISIBLE: Final = re.compile(rf"[{_CONTROLS}{_HIDDEN}{_JOINING}]")
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+_MAY_BE_MOJIBAKE: Final = re.compile("[ÂÃÄÅÎÏÐÑÙâïð√‚\ufffd\x80-\x84\x86-\x9f]")  # one is in every match
 _AMPERSAND: Final = re.compile("&")
 _BRACKET: Final = re.compile("<")
 _BACKSLASH: Final = re.compile(r"\\")
@@ -137,13 +138,13 @@ SIGNS: Final = (
     ),
     Sign("HTML tags", _BRACKET, re.compile(rf"</?{_ELEMENT}{_IN_TAG}"), 2, 0.0, _UNESCAPE),
     Sign(
-        "wrongly decoded characters in words", _NOT_ASCII,
+        "wrongly decoded characters in words", _MAY_BE_MOJIBAKE,
         re.compile(
             rf"(?<=[^\W\d_]){_MOJIBAKE}|{_MOJIBAKE}(?=[^\W\d_])|(?<=\d)[\ufffd\x80-\x84\x86-\x9f](?=\d)"
         ),
         1, 0.0, _DECODE,
     ),
-    Sign("wrongly decoded characters", _NOT_ASCII, re.compile(_MOJIBAKE), 2, 0.0, _DECODE),
+    Sign("wrongly decoded characters", _MAY_BE_MOJIBAKE, re.compile(_MOJIBAKE), 2, 0.0, _DECODE),
     Sign(
         "question marks inside words", re.compile(r"\?[A-Za-z]"),
         re.compile(r"\?(?:(?<=[A-Za-z]\?)(?=[a-z])|(?<=[A-Z]\?)(?=[A-Z]))(?![\w-]{1,30}=)"), 2, 0.0,

@@ -1,4 +1,4 @@
-"""Turn sentences into model input: pack consecutive sentences into windows of at most 128 tokens.
+"""Turn sentences into model input: pack the sentences of a block into windows of at most 128 tokens.
 
 A single short line has little context. In a window, the model sees a whole signature block or table at no extra cost
 per token. A sentence is in one window, unless it is longer than a window. Then it is cut at words into overlapping
@@ -82,12 +82,13 @@ def make_windows(
     encoder: WordEncoder,
     *,
     window_tokens: int = WINDOW_TOKENS,
-    end_at_blank_lines: bool = False,
+    end_at_blank_lines: bool = True,
 ) -> Iterator[Window]:
     """Yield the windows of the given sentences of one note, in order. Every word is in at least one window.
 
-    With ``end_at_blank_lines`` a window ends where a blank line follows. Then the windows of a block between blank
-    lines depend on this block alone: a copied block has the same windows in every note.
+    A window ends where a blank line follows; a line that is left out counts as one. So the windows of a block between
+    blank lines depend on this block alone: a copied block has the same windows in every note. Without
+    ``end_at_blank_lines`` a window ends when it is full.
 
     Context sentences (``is_known``) stay in the windows, so that the scores of the other sentences do not depend on
     which sentences are known-clean. Their words are not scored. A window of only context sentences is left out.

@@ -99,7 +99,15 @@ def embedded(models: Models, settings: Settings) -> ModelTagger:
     manifest, profile = choose_profile(settings)
     engines = [(graph, models.locked(graph)) for graph in profile.graphs]
     encoder = WordEncoder.from_file(manifest.tokenizer)
-    return ModelTagger(engines, profile, settings.thresholds, encoder, 16, manifest.content)
+    return ModelTagger(
+        engines,
+        profile,
+        settings.thresholds,
+        encoder,
+        16,
+        manifest.content,
+        end_at_blank_lines=settings.window_borders == "blocks",
+    )
 
 
 def make_certificate(folder: Path, subject: str) -> tuple[Path, Path]:

@@ -38,7 +38,8 @@ def pipeline(models):
 
 @pytest.fixture(scope="module")
 def client(models, asking):
-    with FaultServer(models) as server, DeidClient(asking(server), key=KEY, notes_in_flight=4) as loaded:
+    settings = Settings(window_cache_bytes=0)  # every window must reach the server
+    with FaultServer(models) as server, DeidClient(asking(server), settings, key=KEY, notes_in_flight=4) as loaded:
         yield server, loaded
 
 
@@ -80,6 +81,24 @@ def test_notes_may_come_one_by_one_and_are_taken_in_only_when_there_is_room(clie
 
     assert handed_out == taken == 5 * len(notes)
     assert 1 < most <= 4
+
+
+def test_the_settings_of_windows_hold_for_each_pipeline(models, asking, notes):
+    counts = {}
+    given = [replace(note, text=f"{note.text}\n\nPriya left.") for note in many(notes, 2)]
+    for borders in ("blocks", "packed"):
+        with (
+            FaultServer(models) as server,
+            DeidClient(asking(server), Settings(window_borders=borders), threads=1) as loaded,
+        ):
+            list(SyncDeidClient(loaded).detect(given))
+            pipeline = loaded._pipelines.get()
+            counts[borders] = pipeline.cache_counts
+            loaded._pipelines.put(pipeline)
+
+    assert counts["blocks"]["blocks_read"] > counts["packed"]["blocks_read"] > 0
+    assert all(each["blocks_from_cache"] >= each["blocks_read"] / 2 for each in counts.values())
+    assert counts["blocks"]["windows_read"] > 0
 
 
 def test_a_pipeline_that_ran_out_of_memory_is_replaced(client, pipeline, notes):

@@ -142,8 +142,8 @@ def test_a_finder_that_breaks_its_promise_lets_nothing_through(tagger, stage):
         pytest.param(Note("n\udc80", "a"), "the id has a lone surrogate", id="in-the-id"),
         pytest.param(Note("n1", "a", "p\udc80"), "the patient id has a lone surrogate", id="in-the-patient-id"),
         pytest.param(Note("n1", "S\0m\0i\0t\0h"), "null character at offset 1", id="null"),
-        pytest.param(Note("n1", None), "type NoneType, expected str", id="no-text"),
-        pytest.param(Note("n1", b"Smith"), "type bytes, expected str", id="bytes"),
+        pytest.param(Note("n1", None), "type NoneType; expected str", id="no-text"),
+        pytest.param(Note("n1", b"Smith"), "type bytes; expected str", id="bytes"),
     ],
 )
 def test_unreadable_notes_are_quarantined(note, reason):
@@ -310,7 +310,7 @@ def test_memory_that_runs_out_in_the_surrogates_stops_all_notes():
 )
 def test_an_engine_that_raises_is_a_fault_of_the_engine(error, reason):
     with load_pipeline(Settings(), key=None, records={}) as pipeline:
-        graph, engine = pipeline._finder._tagger._engines[0]
+        graph, engine = pipeline._finder._blocks._tagger._engines[0]
 
         class Broken:
             name = engine.name
@@ -319,7 +319,7 @@ def test_an_engine_that_raises_is_a_fault_of_the_engine(error, reason):
             def __call__(self, *arrays):
                 raise error
 
-        pipeline._finder._tagger._engines = [(graph, Broken())]
+        pipeline._finder._blocks._tagger._engines = [(graph, Broken())]
 
         [outcome] = pipeline.detect([Note("n1", "Quist saw her.")])
 

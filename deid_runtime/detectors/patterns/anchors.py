@@ -90,6 +90,14 @@ def has_unbounded_repeat(pattern: re.Pattern[str]) -> bool:
     return any(op in _REPEATS and argument[1] == _ops.MAXREPEAT for op, argument in _all_nodes(_parsed(pattern)))
 
 
+def may_cross_blank_line(pattern: re.Pattern[str]) -> bool:
+    """Return whether a match may have a blank line in it: two line ends, among the characters that it can consist of.
+
+    A pattern of an unknown operation counts as one that may.
+    """
+    return _line_ends(_parsed(pattern), {}, bool(pattern.flags & re.DOTALL)) >= _TWO
+
+
 # --- words -----------------------------------------------------------------------------------------------------------
 
 _REPEATS: Final = frozenset({_ops.MAX_REPEAT, _ops.MIN_REPEAT, _ops.POSSESSIVE_REPEAT})
@@ -277,6 +285,48 @@ def _resolved(nodes: Sequence[_Node], ignores_case: bool) -> list[_Node]:
         else:
             resolved.append((op, argument))
     return resolved
+
+
+_TWO: Final = 2
+_WITH_LINE_END: Final = frozenset({_ops.CATEGORY_SPACE, _ops.CATEGORY_NOT_DIGIT, _ops.CATEGORY_NOT_WORD})
+
+
+def _line_ends(nodes: Sequence[_Node], groups: dict[int, int], dot_is_all: bool) -> int:
+    """Return the most line ends in a match of ``nodes``, at most two; add those of each group to ``groups``."""
+    return min(_TWO, sum(_line_ends_of(op, argument, groups, dot_is_all) for op, argument in nodes))
+
+
+def _line_ends_of(op: Any, argument: Any, groups: dict[int, int], dot_is_all: bool) -> int:
+    if op in (_ops.AT, _ops.ASSERT, _ops.ASSERT_NOT):
+        return 0
+    if op in (_ops.LITERAL, _ops.NOT_LITERAL):
+        return int((argument == ord("\n")) is (op is _ops.LITERAL))
+    if op is _ops.ANY:
+        return int(dot_is_all)
+    if op is _ops.IN:
+        return int(_has_line_end(argument))
+    if op is _ops.BRANCH:
+        return max(_line_ends(branch, groups, dot_is_all) for branch in argument[1])
+    if op in _REPEATS:
+        return min(_TWO, int(argument[1]) * _line_ends(argument[2], groups, dot_is_all))
+    if op is _ops.SUBPATTERN:
+        count = _line_ends(argument[3], groups, dot_is_all or bool(argument[1] & re.DOTALL))
+        if argument[0] is not None:
+            groups[argument[0]] = count
+        return count
+    if op is _ops.ATOMIC_GROUP:
+        return _line_ends(argument, groups, dot_is_all)
+    return groups.get(argument, _TWO) if op is _ops.GROUPREF else _TWO
+
+
+def _has_line_end(items: Sequence[Any]) -> bool:
+    is_listed = any(
+        (kind is _ops.LITERAL and value == ord("\n"))
+        or (kind is _ops.RANGE and value[0] <= ord("\n") <= value[1])
+        or (kind is _ops.CATEGORY and value in _WITH_LINE_END)
+        for kind, value in items
+    )
+    return is_listed is not (items[0][0] is _ops.NEGATE)
 
 
 def _all_nodes(nodes: Sequence[_Node]) -> Iterator[_Node]:

@@ -8,6 +8,7 @@ registry whose models are not exported yet.
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from deid_runtime.detectors.inclusion import load_inclusion
@@ -17,11 +18,12 @@ from deid_runtime.detectors.templates import load_templates
 from deid_runtime.errors import ModelError
 from deid_runtime.models.manifest import Graph, HeadVersion, Profile
 from deid_runtime.models.tagger import ModelTagger, load_tagger
-from deid_runtime.models.words import WordCollector, Words, read_words
+from deid_runtime.models.words import WordCollector, Words, joined_words, read_words
 from deid_runtime.pipeline import Pipeline, Quarantined
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Sentence, Span
 from deid_runtime.system.closing import Closing
+from deid_runtime.text.blocks import block_starts
 from deid_runtime.text.reading.view import read_view
 from deid_runtime.text.windows import WordEncoder
 
@@ -45,6 +47,7 @@ class Ensemble(Closing):
         self.thresholds = tagger.thresholds
         self.heads = tuple(self.thresholds)
         self._words: dict[str, Words] = {}
+        self._by_blocks = settings.window_borders == "blocks"
         inclusion = load_inclusion(settings.inclusion, screen=find_patterns)
         templates = load_templates(settings.templates)
         self._whole, self._rules = (
@@ -57,6 +60,7 @@ class Ensemble(Closing):
                 description={},
                 resources=ExitStack(),
                 packaged=packaged_lines(settings),
+                by_blocks=self._by_blocks,
             )
             for tagger in (self._tag, None)
         )
@@ -73,7 +77,7 @@ class Ensemble(Closing):
                 outcomes.append(by_rules)
             else:
                 view = read_view(note.text)
-                words = self._words[view.text].located(view)
+                words = self._words_of(view.text).located(view)
                 outcomes.append(Seen(note.id, words, all_of_it.spans, by_rules.spans))
         return outcomes
 
@@ -81,8 +85,13 @@ class Ensemble(Closing):
         """Return the words and scores of the given sentences of each text."""
         return read_words(self._tagger, texts, sentences)
 
+    def _words_of(self, text: str) -> Words:
+        """Return the words of a text that the pipeline has read, from those of its blocks."""
+        starts = block_starts(text) if self._by_blocks else [0]
+        return joined_words([(start, self._words[text[start:end]]) for start, end in pairwise([*starts, len(text)])])
+
     def _tag(self, texts: Sequence[str], sentences: Sequence[Sequence[Sentence]]) -> list[list[Span]]:
-        """Tag like the tagger of the pipeline, and keep the words of every text."""
+        """Tag like the tagger of the pipeline, and keep the words of every block."""
         rows: list[list[Span]] = [[] for _ in texts]
         words = WordCollector(len(texts))
         for scored in self._tagger.scored(texts, sentences):
@@ -131,5 +140,13 @@ def load_registered(
     profile = Profile("full", (graph,), registry.thresholds)
     encoder = WordEncoder.from_file(folder_of(registry_path) / registry.tokenizer.file)
     engines = [(graph, TorchEngine(joined(registry_path, chosen)))]
-    tagger = ModelTagger(engines, profile, settings.thresholds, encoder, settings.batch_windows, {})
+    tagger = ModelTagger(
+        engines,
+        profile,
+        settings.thresholds,
+        encoder,
+        settings.batch_windows,
+        {},
+        end_at_blank_lines=settings.window_borders == "blocks",
+    )
     return Ensemble(tagger, settings)

@@ -83,14 +83,27 @@ def cut_windows(
     settings: StreamSettings,
     *,
     window_tokens: int = WINDOW_TOKENS,
+    end_at_blank_lines: bool = True,
 ) -> Iterator[Window]:
     """Yield the windows of one note for ``settings``; the defaults give the windows of serving."""
     groups = [[sentence] for sentence in sentences] if settings.lone_sentences else [sentences]
     for group in groups:
-        for window in make_windows(text, group, encoder, window_tokens=window_tokens):
+        for window in make_windows(
+            text, group, encoder, window_tokens=window_tokens, end_at_blank_lines=end_at_blank_lines
+        ):
             if not settings.shapes:
                 window.types = [0] * len(window.types)
             yield window
+
+
+def _training_windows(
+    text: str, sentences: Sequence[Sentence], encoder: WordEncoder, settings: StreamSettings, room: int = WINDOW_TOKENS
+) -> Iterator[Window]:
+    """Yield the windows of one note to train on. They end only when full, as those of the packaged models did.
+
+    A model that learnt from windows across blank lines also reads the shorter windows of serving.
+    """
+    return cut_windows(text, sentences, encoder, settings, window_tokens=room, end_at_blank_lines=False)
 
 
 def piece_counts(notes: Sequence[AnnotatedNote], encoder: WordEncoder) -> Tensor:
@@ -162,11 +175,11 @@ def stream_batches(
             room = rng.randrange(20, WINDOW_TOKENS) if short else WINDOW_TOKENS
             if not short and sentences:  # start later than in serving, so that a word is not always at the same place
                 sentences = sentences[rng.randrange(min(4, len(sentences))) :]
-            windows = list(cut_windows(text, sentences, encoder, settings, window_tokens=room))
+            windows = list(_training_windows(text, sentences, encoder, settings, room))
             rows += [(window, window_targets(window, spans, heads)) for window in windows]
         for note in focus:
             text, spans = _laid_out(*_shown(note, resampler, rng, settings.resample), rng, settings)
-            windows = list(cut_windows(text, split_sentences(text), encoder, settings))
+            windows = list(_training_windows(text, split_sentences(text), encoder, settings))
             rows += [(window, window_targets(window, spans, heads)) for window in windows]
         of_notes = len(rows) / (1 - settings.negative_share - settings.prose_share - settings.contrast_share)
         if prose and settings.prose_share:
@@ -177,12 +190,12 @@ def stream_batches(
         end = len(rows) + of_notes * settings.contrast_share
         while settings.contrast_share and len(rows) < end:
             text, spans = _laid_out(*_shown(contrast_note(rng), resampler, rng, settings.resample), rng, settings)
-            for window in cut_windows(text, split_sentences(text), encoder, settings):
+            for window in _training_windows(text, split_sentences(text), encoder, settings):
                 rows.append((window, window_targets(window, spans, heads)))
         wanted = of_notes * settings.negative_share
         while negatives and wanted > 0:
             text = negative_text(negatives, lists, rng)
-            for window in cut_windows(text, split_sentences(text), encoder, settings):
+            for window in _training_windows(text, split_sentences(text), encoder, settings):
                 rows.append((window, window_targets(window, (), heads)))
                 wanted -= 1
         yield from _batched(rows, encoder, rng, settings)
@@ -196,7 +209,7 @@ def _prose_rows(
     text, spans = read_marked(note.text, note.spans)
     view = read_view(note.text)
     unsure = [view.seen(start, end) for start, end in note.unsure]
-    for window in cut_windows(text, split_sentences(text), encoder, settings):
+    for window in _training_windows(text, split_sentences(text), encoder, settings):
         targets = window_targets(window, spans, heads)
         for first, last in unsure:
             for word, (start, end) in enumerate(zip(window.starts, window.ends, strict=True)):

