@@ -16,7 +16,7 @@ Engine = Literal["auto", "openvino", "onnxruntime"]
 Precision = Literal["float32", "bfloat16"]
 Profile = Literal["fast", "full"]
 Recall = Literal["balanced", "high"]
-WindowBorders = Literal["blocks", "packed"]
+WindowBorders = Literal["packed", "blocks"]
 
 
 class Server(Protocol):
@@ -60,9 +60,9 @@ class Settings:
     engine_threads: int = 1  # one engine with one thread per worker is faster than one engine with many threads
     # Model windows per engine call. It never changes an answer. More windows take more CPU cache and more padding.
     batch_windows: int = 8
-    # Where the windows of the models end. blocks: at blank lines and when full, so that copied blocks have the same
-    # windows in every note and come from the cache. packed: only when full. It changes scores, so some bytes differ.
-    window_borders: WindowBorders = "blocks"
+    # Where the windows of the models end. packed: when full. blocks: also at blank lines, so that copied blocks have
+    # the same windows in every note and come from the cache. It changes scores, so some bytes differ.
+    window_borders: WindowBorders = "packed"
     # Memory for what was found in blocks and windows that come again, half for each; 0: none. It changes no answer.
     window_cache_bytes: int = 64 * 2**20
     thresholds: Mapping[str, float] = field(

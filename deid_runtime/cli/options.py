@@ -116,10 +116,10 @@ def window_borders(of: str = "") -> Callable[[_Command], _Command]:
     return chosen(
         "--window-borders",
         WindowBorders,
-        "blocks",
-        f"{of}Where a window of text ends. blocks: at blank lines and when it is full, so that copied sections and "
-        "fixed paragraphs are computed once. packed: only when it is full. Some scores differ; use one value for a "
-        "release.",
+        "packed",
+        f"{of}Where a window of text ends. packed: when it is full. blocks: also at blank lines, so that copied "
+        "sections and fixed paragraphs are computed once; for notes that repeat each other. Some scores differ; use "
+        "one value for a release.",
     )
 
 

@@ -305,7 +305,7 @@ def _settings(
     dates: Dates = "shift",
     safe_harbor: bool = False,
     allow_unreadable_forms: bool = False,
-    window_borders: WindowBorders = "blocks",
+    window_borders: WindowBorders = "packed",
     window_cache: int = 64,
     **others: Any,
 ) -> Settings:

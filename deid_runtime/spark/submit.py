@@ -58,7 +58,7 @@ _MESSAGE_CHARS: Final = 1_000
 )
 @click.option("--profile", type=click.Choice(("fast", "full")), default="fast", show_default=True)
 @click.option("--recall", type=click.Choice(("balanced", "high")), default="balanced", show_default=True)
-@click.option("--window-borders", type=click.Choice(("blocks", "packed")), default="blocks", show_default=True)
+@click.option("--window-borders", type=click.Choice(("packed", "blocks")), default="packed", show_default=True)
 @click.option("--safe-harbor", is_flag=True, help="Follow the Safe Harbor rules, like `deid run --safe-harbor`.")
 @click.option("--no-models", is_flag=True, help="Work without models. NOT SAFE: most names are missed.")
 @click.option("--server", help="HOST:PORT[,...] of servers that run the models.")

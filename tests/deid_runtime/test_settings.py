@@ -13,7 +13,7 @@ OTHER: dict[str, Any] = {
     "engine": "onnxruntime", "precision": "bfloat16", "profile": "full", "recall": "high", "engine_threads": 3,
     "batch_windows": 5, "thresholds": {"name": 0.25}, "operator": "redact", "date_shift_days": 30,
     "date_shift_whole_weeks": True, "dates": "year", "safe_harbor": True, "hold_back_unreadable": False,
-    "window_borders": "packed", "window_cache_bytes": 7,
+    "window_borders": "blocks", "window_cache_bytes": 7,
 }  # fmt: skip
 LOCAL = {"models", "models_key", "trust_models", "use_models", "server", "given_date_shifts", "inclusion", "templates"}
 
