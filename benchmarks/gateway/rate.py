@@ -132,7 +132,7 @@ def _at_server_s(server: ServerOptions) -> float:
 def _busy_s() -> float:
     """Return the seconds that all processors of the machine have worked."""
     times = psutil.cpu_times()
-    return sum(times) - times.idle - times.iowait
+    return float(sum(times) - times.idle - times.iowait)
 
 
 def _computed_s(watched: list[psutil.Process]) -> float:
