@@ -4,7 +4,7 @@
 #   images.sh wheels IMAGE...   put what the locks of these images name into dist/wheels; this alone asks an index
 #   images.sh build IMAGE...    build each image from dist/wheels, without a network, as deid-IMAGE:TAG
 #
-# IMAGE is cli, server-cpu, server-gpu, worker or review. Environment variables:
+# IMAGE is cli, server-cpu, server-gpu, gateway, worker or review. Environment variables:
 #
 #   BASE_IMAGE      base of the images (docker/Dockerfile says what it must hold; scripts/base_image.sh makes one)
 #   TAG             tag of the images; default: the version of deid-runtime

@@ -58,6 +58,9 @@ compile --constraint "$work/constraints.txt" --extra dev --extra bench --output-
 compile --constraint "$work/constraints.txt" --output-file requirements/runtime.txt "$@"
 [ -e requirements/review.txt ] || cp requirements/dev.txt requirements/review.txt
 compile --constraint "$work/constraints.txt" --extra review --output-file requirements/review.txt "$@"
+# REST in front of the servers, without a server.
+[ -e requirements/gateway.txt ] || cp requirements/dev.txt requirements/gateway.txt
+compile --constraint "$work/constraints.txt" --extra gateway --extra client --output-file requirements/gateway.txt "$@"
 # The smallest image; requirements/cli.in says what it leaves out.
 left_out=()
 for package in certifi charset-normalizer filelock fsspec hf-xet huggingface-hub idna pyyaml requests tqdm urllib3; do

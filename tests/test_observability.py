@@ -1,4 +1,4 @@
-"""Load the files of ``docker/observability`` into a real Prometheus that watches a real server, client and run."""
+"""Load the files of ``docker/observability`` into a real Prometheus that watches a server, client, gateway and run."""
 
 import http.server
 import json
@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from tests.commands import write_rows
+from tests.deid_runtime.gateway.running_gateway import RunningGateway, gateway
 from tests.running_server import KEY_NAME, ServedFolder, free_ports, installation, write_fast_folder
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -98,11 +99,12 @@ def serving(folder: ServedFolder) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def watching(folder: Path, server: str, client: str, node: str) -> Iterator[Watching]:
+def watching(folder: Path, server: str, client: str, gateway: str, node: str) -> Iterator[Watching]:
     """Run Prometheus with the configuration of the project, at other addresses and every second."""
     config = (FILES / "prometheus.yml").read_text()
     for before, after in (
-        ("127.0.0.1:8002", server), ("127.0.0.1:9001", client), ("127.0.0.1:9100", node), ("15s", "1s"),
+        ("127.0.0.1:8002", server), ("127.0.0.1:9001", client), ("127.0.0.1:8444", gateway), ("127.0.0.1:9100", node),
+        ("15s", "1s"),
         ("  - job_name: node\n", "  - job_name: node\n    metrics_path: /nightly.prom\n"),
     ):  # fmt: skip
         assert before in config
@@ -165,6 +167,13 @@ def send(client: Any, address: str) -> None:
                 assert body != text or key != KEY_NAME
 
 
+def send_rest(front: RunningGateway) -> None:
+    """Send a note to the gateway, and one without a right to."""
+    note = {"key": KEY_NAME, "id": "secret-note", "text": "Ms. Halvorsen, seen by Dr. Lindqvist."}
+    assert front.ask(body=note).status == 200
+    assert front.ask(body=note, token="unknown").status == 401
+
+
 def test_every_query_of_the_dashboard_returns_data(tmp_path: Path) -> None:
     installation()
     prometheus("prometheus")
@@ -183,14 +192,18 @@ def test_every_query_of_the_dashboard_returns_data(tmp_path: Path) -> None:
         stack.callback(page.server_close)
         stack.callback(page.shutdown)
         node = stack.enter_context(textfiles(tmp_path / "prom"))
-        (tmp_path / "watching").mkdir()
-        it = stack.enter_context(watching(tmp_path / "watching", server, f"127.0.0.1:{port}", node))
+        for name in ("watching", "front"):
+            (tmp_path / name).mkdir()
+        front = stack.enter_context(gateway(tmp_path / "front", address))
+        monitor = f"127.0.0.1:{front.monitor_port}"
+        it = stack.enter_context(watching(tmp_path / "watching", server, f"127.0.0.1:{port}", monitor, node))
         sync = SyncDeidClient(client)
         missing = panels()
         assert len(missing) > 30
         until = time.monotonic() + 60
         while missing and time.monotonic() < until:
             send(sync, address)
+            send_rest(front)
             time.sleep(0.5)
             try:
                 missing = [(title, expression) for title, expression in missing if not it.values(expression)]
@@ -200,7 +213,7 @@ def test_every_query_of_the_dashboard_returns_data(tmp_path: Path) -> None:
         assert missing == []
         assert it.values("sum(deid_server_ready)") == [1]
         check_rules_and_names(it)
-        for address in (server, f"127.0.0.1:{port}"):
+        for address in (server, f"127.0.0.1:{port}", monitor):
             with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as response:
                 content = response.read().decode()
             assert not any(word in content for word in WORDS)
@@ -212,6 +225,6 @@ def check_rules_and_names(it: Watching) -> None:
     rules = [rule for group in groups for rule in group["rules"]]
     assert [(rule["name"], rule.get("lastError")) for rule in rules if rule["health"] == "err"] == []
     names = set(it.ask("label/__name__/values"))
-    used = re.compile(r"\b((?:deid_(?:server|client|run)|nv)_[a-z_]+|deid:[a-z_:]+)\b")
+    used = re.compile(r"\b((?:deid_(?:server|client|gateway|run)|nv)_[a-z_]+|deid:[a-z_:]+)\b")
     for name in ("rules.yml", "dashboard.json"):
         assert {each for each in used.findall((FILES / name).read_text()) if each not in names} == set()

@@ -48,11 +48,12 @@ def test_locks_agree_and_hold_each_other():
     # The server needs numpy 1, which has no wheels for Python 3.13; locks without the server have numpy 2.
     numpy = {name: lock.pop("numpy").partition(".")[0] for name, lock in locks.items() if "numpy" in lock}
 
-    two = dict.fromkeys(("runtime", "dev", "cli", "review"), "2")
+    two = dict.fromkeys(("runtime", "dev", "cli", "review", "gateway"), "2")
     assert numpy == two | dict.fromkeys(("serve", "image", "export", "spark", "ray", "worker"), "1")
     assert locks["runtime"].items() <= locks["dev"].items() <= locks["export"].items()
     assert locks["cli"].items() <= locks["dev"].items()
     assert locks["runtime"].items() <= locks["review"].items() <= locks["dev"].items()
+    assert locks["runtime"].items() <= locks["gateway"].items() <= locks["dev"].items()
     assert locks["runtime"].items() <= locks["worker"].items()
     assert locks["runtime"].items() <= locks["image"].items() <= locks["serve"].items() <= locks["export"].items()
     assert all(locks["export"].get(name, version) == version for name, version in locks["build"].items())
@@ -66,7 +67,8 @@ def test_locks_hold_what_the_project_needs():
     assert names(extras["dev"]) <= locks["dev"]
     assert names(extras["serve"] + extras["client"] + extras["signing"]) <= locks["serve"]
     assert names(extras["signing"]) <= locks["image"]
-    assert "nvidia-pytriton" not in locks["image"]
+    assert names(extras["gateway"] + extras["client"]) <= locks["gateway"]
+    assert not {"nvidia-pytriton", "pyspark"} & (locks["image"] | locks["gateway"])
     assert names(extras["export"] + extras["audit"] + extras["report"]) - {"torch"} <= locks["export"]
 
 

@@ -1,9 +1,11 @@
 """A real ``deid serve`` and its clients, for scripts that disturb or update it.
 
 ``ServeProcess`` is the command in a process of its own. ``NoteClients`` send whole notes to the model ``deidentify`` of
-one or several servers, in threads, and repeat each note until it is answered. ``run_job`` is ``deid run --server``.
+one or several servers, in threads, and repeat each note until it is answered. ``start_job`` is ``deid run --server``.
+Whether a server is ready is asked as a platform asks: ``/ready`` of ``deid serve``, and the command ``deid probe``.
 """
 
+import http.client
 import itertools
 import json
 import os
@@ -23,11 +25,12 @@ import numpy as np
 import psutil
 import tritonclient.grpc as triton
 
-from deid_runtime.serving.note_models import CANARY, NOTE_INPUTS, NOTES
+from deid_runtime.serving.note_models import NOTE_INPUTS, NOTES
 
 KEY_NAME: Final = "chaos"
 _CALL_S: Final = 30.0
-_PROBE_S: Final = 2.0
+_READY_S: Final = 2.0  # as timeoutSeconds of the readiness probe in docker/kubernetes
+_PROBE_S: Final = 3  # --timeout of `deid probe` there
 _PAUSE_S: Final = 0.2
 _NOTE_S: Final = 180.0  # a note that has no answer by then is lost
 _STOP_S: Final = 60.0
@@ -54,6 +57,17 @@ class ServeProcess:
         """Host and port of gRPC."""
         return f"127.0.0.1:{self.ports[0]}"
 
+    def is_ready(self) -> bool:
+        """Return whether ``/ready`` answers 200 within 2 s, as the readiness probe of a cluster asks."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports[2], timeout=_READY_S)
+        try:
+            connection.request("GET", "/ready")
+            return connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
     def serve(self, repository: Path) -> None:
         """Serve another repository from the next start on."""
         self.repository = repository
@@ -66,21 +80,13 @@ class ServeProcess:
         return self
 
     def wait_ready(self, timeout_s: float = 180.0) -> float:
-        """Wait until every model answers; return the seconds that it took."""
+        """Wait until the server says that it de-identifies; return the seconds that it took."""
         began = time.monotonic()
-        while not is_ready(self.address):
+        while not self.is_ready():
             if time.monotonic() - began > timeout_s or self._process is None or self._process.poll() is not None:
                 raise TimeoutError(f"deid serve was not ready in {timeout_s:.0f} s: {self._said()}")
             time.sleep(_PAUSE_S)
         return time.monotonic() - began
-
-    def wait_said(self, words: str, timeout_s: float = 180.0) -> None:
-        """Wait until the log holds ``words``; for servers that no plain client can ask."""
-        until = time.monotonic() + timeout_s
-        while words not in self.log.read_text(encoding="utf-8", errors="replace"):
-            if time.monotonic() > until or self._process is None or self._process.poll() is not None:
-                raise TimeoutError(f"deid serve did not say {words!r}: {self._said()}")
-            time.sleep(_PAUSE_S)
 
     def _said(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")[-1000:]
@@ -122,23 +128,22 @@ def connect(address: str) -> triton.InferenceServerClient:
     return triton.InferenceServerClient(address, channel_args=_CHANNEL)
 
 
-def is_ready(address: str, timeout_s: float = _PROBE_S) -> bool:
-    """Return whether the server says so, and its models for whole notes and for tokens answer a small request."""
-    try:
-        with connect(address) as client:
-            if not client.is_server_ready(client_timeout=timeout_s):
-                return False
-            ask_note(client, dict.fromkeys(NOTE_INPUTS, ""), timeout_s, parameters={CANARY: True})
-            tokens = [triton.InferInput(name, [1, 32], "INT32") for name in _TOKEN_INPUTS]
-            for each in tokens:
-                each.set_data_from_numpy(np.ones((1, 32), np.int32))
-            client.infer("v0", tokens, client_timeout=timeout_s)
-            return True
-    except triton.InferenceServerException:
-        return False
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What ``deid probe`` found. Exit code 0: the server de-identifies; 1: it does not."""
+
+    exit_code: int
+    seconds: float
+    said: str
 
 
-_TOKEN_INPUTS: Final = ("input_ids", "token_type_ids", "attention_mask")
+def probe(address: str, timeout_s: int = _PROBE_S) -> Probed:
+    """Run ``deid probe`` on a server."""
+    command = [sys.executable, "-m", "deid_runtime", "probe", "--server", address, "--timeout", str(timeout_s)]
+    began = time.monotonic()
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    said = (done.stdout + done.stderr).strip()[:300]
+    return Probed(done.returncode, round(time.monotonic() - began, 1), said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +233,7 @@ class NoteClients:
 class Readiness:
     """A thread that asks every quarter of a second whether a server is ready, and notes each change with its time."""
 
-    address: str
+    service: ServeProcess
     changes: list[tuple[float, bool]] = field(default_factory=list)
 
     def __enter__(self) -> "Readiness":
@@ -239,7 +244,7 @@ class Readiness:
 
     def _watch(self) -> None:
         while not self._stop.wait(0.25):
-            now = is_ready(self.address)
+            now = self.service.is_ready()
             if not self.changes or self.changes[-1][1] != now:
                 self.changes.append((time.monotonic(), now))
 

@@ -6,9 +6,10 @@ Method: one real ``deid serve`` with both kinds of work on it, all the time: thr
 ``deidentify``, and ``deid run --server``. Each round disturbs the server once while both go on: SIGKILL and SIGSTOP of
 tritonserver and of the processes of its models, queues that are full, connections that send almost nothing, 200
 connections at once, and a server whose certificate has expired. The expected texts are those of ``deid run`` without a
-server, so every answer must equal them, of either kind. Readiness is asked every quarter of a second: the server says
-that it is ready, and a small request to each model is answered within 2 s. A round ends when the server is ready again
-by itself, the job has ended, and the threads have had all notes answered once more.
+server, so every answer must equal them, of either kind. The judge of readiness is the one that a cluster asks:
+``/ready`` of ``deid serve``, every quarter of a second. After a dead or stopped process ``deid probe`` must say so,
+too. A round ends when ``/ready`` is 200 again by itself, the job has ended, the threads have had all notes answered
+once more, and ``deid probe`` finds the server well.
 """
 
 import argparse
@@ -23,7 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -41,6 +42,7 @@ from live_service import (
     ask_note,
     compare_job,
     connect,
+    probe,
     start_job,
     wait_connected,
 )
@@ -57,6 +59,7 @@ from deid_runtime.surrogates import write_key
 _JOB_LIMIT_S: Final = 400.0
 _BACK_S: Final = 180.0
 _READY_LIMIT_S: Final = 5.0  # a dead model must show within this time
+_PROBE_LIMIT_S: Final = 20  # for a server that is well and busy; as the liveness probe in docker/kubernetes
 _HELD_S: Final = 10.0  # how long slow and many connections are held
 _QUEUE: Final = 8
 _PROMISES: Final = (
@@ -66,6 +69,7 @@ _PROMISES: Final = (
     "failed",
     "not_back",
     "shown_late",
+    "missed_by_probe",
     "text_in_log",
     "refused_wrongly",
 )
@@ -170,7 +174,7 @@ def expired_certificate(setting: Setting) -> dict[str, Any]:
                     "--tls-cert", str(files[name][0]), "--tls-key", str(files[name][1]),
                 )
             )  # fmt: skip
-            service.start().wait_said("deid: ready")
+            service.start().wait_ready()
             places[name] = f"localhost:{service.ports[0]}"
         ca = ("--tls-ca", str(files["authority"][0]))
         alone = setting.folder / "expired-alone.jsonl"
@@ -259,13 +263,17 @@ def disturb(setting: Setting, number: int, name: str, threads: int) -> dict[str,
     def is_right(note: str, answer: Answer) -> bool:
         return answer.text == setting.expected[note]
 
-    with Readiness(setting.service.address) as readiness:
+    with Readiness(setting.service) as readiness:
         with NoteClients([setting.service.address], setting.notes, is_right, threads) as clients:
             job = start_job(setting.folder / "notes.jsonl", out, setting.key, [setting.service.address])
             wait_connected(job, setting.service.ports[0])
             time.sleep(setting.choose.uniform(0.2, 1.0))
             moment = time.monotonic()
             found = ATTACKS[name](setting)
+            if name in _DEAD:
+                probed = probe(setting.service.address)
+                row["missed_by_probe"] = int(probed.exit_code != 1)
+                found["probe"] = asdict(probed)
             compared = compare_job(job, out, setting.expected, _JOB_LIMIT_S)
             try:
                 setting.service.wait_ready(_BACK_S)
@@ -276,6 +284,7 @@ def disturb(setting: Setting, number: int, name: str, threads: int) -> dict[str,
             while clients.answered < target and time.monotonic() < until:
                 time.sleep(0.2)
             row["not_back"] |= int(clients.answered < target)
+            row["not_back"] |= int(probe(setting.service.address, _PROBE_LIMIT_S).exit_code != 0)
         row["answered_by_notes_model"] = clients.answered
         row["calls_repeated"] = clients.counts["calls_repeated"]
         row["longest_note_s"] = round(clients.longest_s, 1)

@@ -2,21 +2,27 @@
 
     python benchmarks/gateway/rate.py --notes notes.jsonl --out benchmarks/results/gateway_rate.json
 
-One server, one gateway. Two clients of this process send the same notes in turn, several rounds in one run, gRPC first
-and the gateway first by turns: unary gRPC calls of ``deidentify``, so many at once (``--at-once``), and JSON batches
-through the gateway, which has the same number under way. Texts must be equal. The rate of a round is notes by
-wall-clock seconds, warm-up left out; the share is the median of the rounds' shares. Beside it stands the processor
-time a note of each way, over server, gateway and client together, which other work on the machine disturbs less.
+One server, one gateway with the options that it has by default. Two clients of this process send the same notes in
+turn, many short rounds in one run, gRPC first and the gateway first by turns: unary gRPC calls of ``deidentify``, as
+many at once as the gateway has under way (16), and JSON batches over two connections to the gateway, of which each
+has 8 notes under way. Texts must be equal. The rate of a round is notes by wall-clock seconds, warm-up left out; the
+share is the median of the rounds' shares. Beside it stands the processor time a note of each way, over server,
+gateway and client together, which other work on the machine disturbs less; and what part of the processors other work
+has had (``others``). Above a few hundredths, rates say more about that work than about the gateway. ``at_server`` is
+how many notes were at the server on average, waiting or computed: near 0 the way starves it, well above 1 it is the
+server that limits the rate.
 """
 
 import argparse
 import asyncio
 import http.client
 import json
+import re
 import statistics
 import sys
 import tempfile
 import time
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,11 +36,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from measuring import describe_machine
 
+from deid_runtime.serving.server_options import ServerOptions
 from tests.deid_runtime.gateway.running_gateway import RunningGateway, gateway
 from tests.deid_runtime.serving.requests import note_inputs
 from tests.running_server import KEY_NAME, processes, started, write_served_folder
 
 _MORE = "notes_per_minute = 100_000_000\nbytes_per_minute = 1_000_000_000_000\nrequests_at_once = 64"
+_IN_FLIGHT = 16  # the default of `deid gateway serve --in-flight`
 _CONNECTIONS = 2  # of the gateway's client: one batch is parsed while another is under way
 
 Row = dict[str, str]
@@ -44,10 +52,9 @@ def main() -> None:
     """Measure, and write what came of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--notes", type=Path, required=True)
-    parser.add_argument("--count", type=int, default=400, help="notes of a round")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--count", type=int, default=200, help="notes of a round")
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--batch", type=int, default=50, help="notes of a request to the gateway")
-    parser.add_argument("--at-once", type=int, default=8)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     lines = options.notes.read_text(encoding="utf-8").splitlines()
@@ -56,15 +63,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "served").mkdir()
-        # The client has _CONNECTIONS batches under way; together they may have as many notes under way as gRPC.
-        each = max(1, options.at_once // _CONNECTIONS)
-        arguments = ("--in-flight", options.at_once, "--notes-at-once", each)
         with (
             started(write_served_folder(folder / "served").options()) as server,
-            gateway(folder, server.options.grpc, *arguments, more=_MORE) as front,
+            gateway(folder, server.options.grpc, more=_MORE) as front,
         ):
             watched = [*processes(server), psutil.Process(front.process.pid), psutil.Process()]
-            result = _measured(server.options.grpc, front, notes, watched, options)
+            result = _measured(server.options, front, notes, watched, options)
     text = json.dumps(result, indent=2)
     print(text)
     if options.out:
@@ -72,10 +76,10 @@ def main() -> None:
 
 
 def _measured(
-    address: str, front: RunningGateway, notes: list[Row], watched: list[psutil.Process], options: Any
+    server: ServerOptions, front: RunningGateway, notes: list[Row], watched: list[psutil.Process], options: Any
 ) -> dict[str, Any]:
     def over_grpc() -> list[str]:
-        return asyncio.run(_over_grpc(address, notes, options.at_once))
+        return asyncio.run(_over_grpc(server.grpc, notes, _IN_FLIGHT))
 
     def over_gateway() -> list[str]:
         return _over_gateway(front, notes, options.batch)
@@ -84,30 +88,51 @@ def _measured(
         sys.exit("the gateway gives other texts than gRPC")
     rounds = []
     computed = {"grpc": 0.0, "gateway": 0.0}
+    at_server: dict[str, list[float]] = {"grpc": [], "gateway": []}
+    begun_s, busy_s = time.perf_counter(), _busy_s()
     for number in range(options.rounds):
         ways = [("grpc", over_grpc), ("gateway", over_gateway)]
         seconds = {}
         for name, way in ways if number % 2 == 0 else reversed(ways):
-            begun, before = time.perf_counter(), _computed_s(watched)
+            before, begun_at_server = _computed_s(watched), _at_server_s(server)
+            begun = time.perf_counter()
             way()
             seconds[name] = time.perf_counter() - begun
+            at_server[name].append((_at_server_s(server) - begun_at_server) / seconds[name])
             computed[name] += _computed_s(watched) - before
         rates = {name: round(len(notes) / each, 2) for name, each in seconds.items()}
         rounds.append({**rates, "share": round(seconds["grpc"] / seconds["gateway"], 4)})
+    wall_s, busy_s = time.perf_counter() - begun_s, _busy_s() - busy_s
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "machine": describe_machine(),
         "notes": len(notes),
         "characters": sum(len(note["text"]) for note in notes),
         "batch": options.batch,
-        "at_once": options.at_once,
+        "at_once": _IN_FLIGHT,
+        "others": round(max(0.0, busy_s - sum(computed.values())) / wall_s / (psutil.cpu_count() or 1), 3),
         "notes_per_second": {name: statistics.median(row[name] for row in rounds) for name in ("grpc", "gateway")},
         "processor_ms_per_note": {
             name: round(1000 * each / len(notes) / options.rounds, 2) for name, each in computed.items()
         },
+        "at_server": {name: round(statistics.median(each), 1) for name, each in at_server.items()},
         "share": statistics.median(row["share"] for row in rounds),
         "rounds": rounds,
     }
+
+
+def _at_server_s(server: ServerOptions) -> float:
+    """Return the seconds that all notes so far have spent at the server, waiting and computed."""
+    with urllib.request.urlopen(f"http://{server.metrics}/metrics", timeout=10) as page:
+        text = page.read().decode()
+    found = re.findall(r'^nv_inference_request_duration_us\{model="deidentify",[^}]*\} (\S+)$', text, re.MULTILINE)
+    return sum(map(float, found)) / 1e6
+
+
+def _busy_s() -> float:
+    """Return the seconds that all processors of the machine have worked."""
+    times = psutil.cpu_times()
+    return float(sum(times) - times.idle - times.iowait)
 
 
 def _computed_s(watched: list[psutil.Process]) -> float:

@@ -256,7 +256,9 @@ class Service:
             if all(each.mismatch for each in self._endpoints):
                 raise self._gone(str(self._endpoints[0].mismatch), monotonic())
             if monotonic() >= until:
-                reason = failure or next((each.failure for each in self._endpoints if each.failure), None)
+                lasting = (each.trouble for each in self._endpoints if each.diagnosis and each.diagnosis.is_lasting)
+                reason = next(lasting, None) or failure
+                reason = reason or next((each.failure for each in self._endpoints if each.failure), None)
                 raise self._gone(f"given up after {self._settings.batch_seconds:g} s: {reason}", began)
             await self._wait_for_change(until)
 
@@ -310,6 +312,7 @@ class Service:
             try:
                 await self._check_one(endpoint)
             except CallError as failure:
+                await self._tell_lasting_cause(endpoint, failure)
                 if failure.verdict is not Verdict.TRANSIENT:
                     await asyncio.sleep(self._settings.longest_pause_seconds)
             except DeidError as error:
@@ -324,6 +327,17 @@ class Service:
                     self._down, self._is_trial = None, True
                     self._metrics.is_down.set(0)
             self._tell_change()
+
+    async def _tell_lasting_cause(self, endpoint: Endpoint, failure: CallError) -> None:
+        """Say once when an endpoint is out of reach for a cause that waiting does not remove, as a certificate."""
+        if failure.code is not grpc.StatusCode.UNAVAILABLE:
+            return
+        known = endpoint.diagnosis  # it may be that of a server that was just ending
+        with suppress(DeidError):  # a TLS file that is being replaced
+            await endpoint.diagnose()
+        found = endpoint.diagnosis
+        if found is not None and found.is_lasting and found != known:
+            _LOG.warning("%s", endpoint.trouble)
 
     def _tell_change(self) -> None:
         """Wake up the questions that wait for an endpoint."""

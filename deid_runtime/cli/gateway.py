@@ -42,15 +42,21 @@ def gateway_group() -> None:
     click.option(
         "--audit-log",
         required=True,
-        metavar="FILE|none",
+        metavar="FILE|-|none",
         help="Append one JSON line for each request: times, project, key name, counts, outcome; no text and no ids of "
-        "notes. Readable by you alone. A request that cannot be logged is not answered. none: no log.",
+        "notes. Readable by you alone. A request that cannot be logged is not answered. -: the standard output, for a "
+        "platform that collects it. none: no log.",
     ),
     click.option(
         "--audit-key",
         type=cli_options.FILE,
         help="Add keyed digests of ids and texts to the audit log, with this key from `deid key new`. Whoever has the "
         "key can test guesses.",
+    ),
+    cli_options.flag(
+        "--allow-shared-key",
+        "Also accept an access file, keys and an authorization file that other users can open or own, as those that a "
+        "container platform mounts.",
     ),
 )
 @cli_options.section(
@@ -87,7 +93,14 @@ def gateway_group() -> None:
     click.option(
         "--monitor-port",
         type=_PORT,
-        help="Answer /healthz, /readyz and /metrics on this port of 127.0.0.1 too, without token and TLS.",
+        help="Answer /healthz, /readyz and /metrics on this port too, without token and TLS.",
+    ),
+    click.option(
+        "--monitor-host",
+        default="127.0.0.1",
+        show_default=True,
+        help="IP address for --monitor-port. It tells states, counts and names of projects to every client, no text "
+        "and no ids, and accepts no data.",
     ),
     click.option("--tls-cert", type=cli_options.FILE, help="Certificate (PEM). Read again when it changes."),
     click.option("--tls-key", type=cli_options.FILE, help="Its key (PEM), which only you may read."),
@@ -112,7 +125,7 @@ def gateway_group() -> None:
                  help="How long a client may read nothing of its answer."),
 )  # fmt: skip
 @reported
-def serve_gateway(access: Path, audit_log: str, audit_key: Path | None, **options: Any) -> None:
+def serve_gateway(access: Path, audit_log: str, audit_key: Path | None, allow_shared_key: bool, **options: Any) -> None:
     """Serve REST until stopped (Ctrl-C or SIGTERM). Needs the extra [gateway].
 
     POST /v1/deidentify takes one note, a batch, or a stream of JSON lines; POST /v1/detect gives their spans. /docs
@@ -125,7 +138,7 @@ def serve_gateway(access: Path, audit_log: str, audit_key: Path | None, **option
     except ModuleNotFoundError as error:
         raise SettingsError(f"the module {error.name} is not installed; {install_extra('gateway')}") from None
     serve(
-        _gateway(access, audit_log, audit_key, options),
+        _gateway(access, audit_log, audit_key, {**options, "allow_shared": allow_shared_key}),
         lambda addresses: click.echo(f"deid: the gateway listens: {addresses}", err=True),
     )
     click.echo("deid: the gateway is stopped", err=True)
@@ -141,11 +154,12 @@ def _gateway(access: Path, audit_log: str, audit_key: Path | None, options: dict
 
     if audit_key is not None and audit_log == _NO_LOG:
         raise SettingsError("--audit-key needs an --audit-log")
-    digests = Digests(load_key(audit_key)) if audit_key else None
+    allow_shared: bool = options["allow_shared"]
+    digests = Digests(load_key(audit_key, allow_shared=allow_shared)) if audit_key else None
     servers = WholeNotes(_server_settings(**options))
     return Gateway(
         options=_gateway_options(**options),
-        access=AccessFile(access),
+        access=AccessFile(access, allow_shared=allow_shared),
         servers=servers,
         audit=AuditLog(None if audit_log == _NO_LOG else Path(audit_log), digests),
         metrics=GatewayMetrics([servers.metrics.registry]),
@@ -161,6 +175,7 @@ def _server_settings(
     authorization_file: Path | None,
     in_flight: int,
     deadline: float,
+    allow_shared: bool,
     **_: object,
 ) -> Any:
     import os
@@ -177,6 +192,7 @@ def _server_settings(
         tls=Tls(roots=server_ca, certificate=server_cert, key=server_key) if is_encrypted else None,
         authorization=os.environ.get(AUTHORIZATION_VARIABLE) or None,
         authorization_file=authorization_file,
+        allow_shared_secrets=allow_shared,
     )
 
 
@@ -185,6 +201,7 @@ def _gateway_options(
     host: str,
     port: int,
     monitor_port: int | None,
+    monitor_host: str,
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_client_ca: Path | None,
@@ -195,6 +212,7 @@ def _gateway_options(
     header_time: float,
     body_time: float,
     answer_time: float,
+    allow_shared: bool,
     **_: object,
 ) -> "GatewayOptions":
     from deid_runtime.gateway.options import GatewayOptions, ListenTls, Timeouts
@@ -205,7 +223,8 @@ def _gateway_options(
         host=host,
         port=port,
         monitor_port=monitor_port,
-        tls=ListenTls(tls_cert, tls_key, tls_client_ca) if tls_cert and tls_key else None,
+        monitor_host=monitor_host,
+        tls=ListenTls(tls_cert, tls_key, tls_client_ca, allow_shared) if tls_cert and tls_key else None,
         timeouts=Timeouts(headers_s=header_time, body_s=body_time, answer_s=answer_time, deadline_s=deadline),
         connections=connections,
         requests=requests,

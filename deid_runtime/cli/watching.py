@@ -1,7 +1,7 @@
 """The options of ``deid run``, ``detect`` and ``serve`` for monitoring: metrics and traces."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +14,8 @@ from deid_runtime.system.json_logs import log_event
 
 if TYPE_CHECKING:
     from deid_runtime.run.job import RunOptions, Summary
+    from deid_runtime.run.metrics import RunMetrics
+    from deid_runtime.run.report import Counts
 
 trace_option: Final = click.option(
     "--otlp-endpoint",
@@ -33,6 +35,12 @@ run_watching_options: Final = cli_options.section(
         "the run and at its end. NAME distinguishes this run from others on this machine. They contain no text and no "
         "ids. Needs the extra [metrics].",
     ),
+    click.option(
+        "--metrics-push",
+        metavar="URL",
+        help="Push the same metrics to a Prometheus Pushgateway, as http://HOST:9091/NAME, where no node exporter "
+        "reads files, as in a cluster. A push that fails does not stop the run. Needs the extra [metrics].",
+    ),
     trace_option,
 )
 
@@ -43,6 +51,7 @@ def watched(
     work: Callable[["RunOptions"], "Summary"],
     *,
     metrics_file: Path | None,
+    metrics_push: str | None,
     otlp_endpoint: str | None,
     **_: object,
 ) -> "Summary":
@@ -53,13 +62,18 @@ def watched(
     from deid_runtime.pipeline.tracing import exported_traces
     from deid_runtime.run import metrics
 
-    with exported_traces(otlp_endpoint, f"deid.{command}"), metrics.metrics_file(metrics_file) as file:
+    with exported_traces(otlp_endpoint, f"deid.{command}"), metrics.run_metrics(metrics_file, metrics_push) as told:
         log_event("run_started", "", command=command, workers=options.workers)
-        summary = work(replace(options, on_counts=file.update) if file else options)
+        summary = work(replace(options, on_counts=lambda counts: _update(told, counts)) if told else options)
         ignore_stop_signals()
         report = json.loads(summary.manifest.read_text(encoding="utf-8"))
-        if file:
-            file.finish(report)
+        for each in told:
+            each.finish(report)
         notes = {name: report["notes"][name] for name in ("read", "written", "quarantined", "quarantined_by_stage")}
         log_event("run_finished", "", command=command, run=report["run"]["id"], seconds=report["seconds"], **notes)
     return summary
+
+
+def _update(told: "Sequence[RunMetrics]", counts: "Counts") -> None:
+    for each in told:
+        each.update(counts)

@@ -79,7 +79,7 @@ def gateway_app(gateway: Gateway) -> Starlette:
 
 
 def monitor_app(gateway: Gateway) -> Starlette:
-    """Return the application for probes and Prometheus on this machine, which need no token."""
+    """Return the application for probes and Prometheus, which need no token."""
     return _application(gateway, [Route("/metrics", partial(_metrics, gateway, False)), *_health(gateway)])
 
 

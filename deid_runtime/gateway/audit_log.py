@@ -21,6 +21,10 @@ from deid_runtime.gateway.servers import NoteAnswer
 from deid_runtime.spans import Note
 from deid_runtime.system.secret_files import check_secret_file
 
+#: The path that stands for the standard output.
+STANDARD_OUTPUT: Final = Path("-")
+
+_STDOUT_DESCRIPTOR: Final = 1
 _DIGEST_BYTES: Final = 16
 _REFUSED_PER_MINUTE: Final = 60  # requests without a project; they could fill the disk
 _MINUTE_S: Final = 60.0
@@ -48,6 +52,8 @@ class Digests:
 class AuditLog:
     """Appends lines to a file that only its owner can read. A file that was moved away is made anew.
 
+    The path ``-`` is the standard output, for platforms that collect it.
+
     Raises OutputError when the file cannot be opened, SettingsError when other users can read it.
     """
 
@@ -55,13 +61,17 @@ class AuditLog:
         """Open the log at ``path``; None: no log."""
         self.digests = digests
         self._path = path
+        self._is_stdout = path == STANDARD_OUTPUT
         self._descriptor: int | None = None
         self._refused = 0
         self._omitted = 0
         self._minute = 0
         if path is not None:
             try:
-                self._open(path)
+                if self._is_stdout:
+                    self._descriptor = os.dup(_STDOUT_DESCRIPTOR)
+                else:
+                    self._open(path)
             except OSError as error:
                 raise OutputError(f"the audit log {path} cannot be written ({error.strerror})") from None
 
@@ -72,9 +82,10 @@ class AuditLog:
         row = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **fields}
         line = json.dumps(row, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
         try:
-            if not self._is_current(self._path):
+            if not self._is_stdout and not self._is_current(self._path):
                 self._open(self._path)
-            assert self._descriptor is not None
+            if self._descriptor is None:
+                raise OSError
             # One call, so that lines of several processes do not mix.
             if os.write(self._descriptor, line) != len(line):
                 raise OSError

@@ -18,6 +18,7 @@ class ListenTls:
     certificate: Path
     key: Path
     client_authority: Path | None = None
+    allow_shared: bool = False  # take the key also when other users can open it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +39,8 @@ class GatewayOptions:
 
     host: str = LOOPBACK
     port: int = 8443
-    monitor_port: int | None = None  # /healthz, /readyz and /metrics without a token, on the loopback
+    monitor_port: int | None = None  # /healthz, /readyz and /metrics without a token and without TLS
+    monitor_host: str = LOOPBACK
     tls: ListenTls | None = None
     timeouts: Timeouts = Timeouts()
     connections: int = 512
@@ -51,14 +53,24 @@ def check_host(host: str, tls: ListenTls | None) -> None:
     try:
         is_loopback = ipaddress.ip_address(host).is_loopback
     except ValueError:
-        raise SettingsError(
-            f"--host {host!r:.60} is no IP address; expected one as 127.0.0.1, 0.0.0.0 or ::1"
-        ) from None
+        raise _no_address("--host", host) from None
     if not is_loopback and tls is None:
         raise SettingsError(
             f"--host {host} can be reached from other machines, and the network could read notes and tokens; give "
             "--tls-cert and --tls-key, or leave out --host"
         )
+
+
+def check_monitor_host(host: str) -> None:
+    """Raise SettingsError unless ``host`` is an IP address. Any will do: a monitor tells counts and states alone."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        raise _no_address("--monitor-host", host) from None
+
+
+def _no_address(option: str, host: str) -> SettingsError:
+    return SettingsError(f"{option} {host!r:.60} is no IP address; expected one as 127.0.0.1, 0.0.0.0 or ::1")
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 
 from deid_runtime.errors import SettingsError
 from deid_runtime.gateway.app import Gateway, gateway_app, monitor_app
-from deid_runtime.gateway.options import LOOPBACK, GatewayOptions, ListenTls, check_host, listen
+from deid_runtime.gateway.options import GatewayOptions, ListenTls, check_host, check_monitor_host, listen
 from deid_runtime.gateway.protocol import protocol_class
 from deid_runtime.system.secret_files import check_secret_file
 
@@ -34,11 +34,12 @@ def serve(gateway: Gateway, on_ready: Callable[[str], None]) -> None:
     """
     options = gateway.options
     check_host(options.host, options.tls)
+    check_monitor_host(options.monitor_host)
     context = server_context(options.tls) if options.tls else None
     sockets = [listen(options.host, options.port)]
     try:
         if options.monitor_port is not None:
-            sockets.append(listen(LOOPBACK, options.monitor_port))
+            sockets.append(listen(options.monitor_host, options.monitor_port))
         # Uvicorn's own log names addresses, and its tracebacks could quote values.
         for name in ("uvicorn.error", "uvicorn.access", "uvicorn.asgi"):
             logging.getLogger(name).disabled = True
@@ -110,7 +111,7 @@ def server_context(tls: ListenTls) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
-        check_secret_file(tls.key, tls.key.stat())
+        check_secret_file(tls.key, tls.key.stat(), allow_shared=tls.allow_shared)
         context.load_cert_chain(tls.certificate, tls.key, password=lambda: "")
         if tls.client_authority is not None:
             context.load_verify_locations(tls.client_authority)

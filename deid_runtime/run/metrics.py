@@ -1,18 +1,21 @@
-"""The metrics file of a run: Prometheus' text format, for the textfile collector of the node exporter.
+"""The metrics of a run for Prometheus: a file for the textfile collector of the node exporter, or a Pushgateway.
 
-The file is replaced as a whole, so a reader never sees an incomplete one. It shows how far a run is, and how the last
-one ended: the node exporter serves it until the next run. Label names and values come from closed lists, from the
-models, and from the name of the file; the file has no text, no note id and no file name of notes.
+The file is replaced as a whole, so a reader never sees an incomplete one. The metrics show how far a run is, and how
+the last one ended: node exporter and Pushgateway serve them until the next run. Label names and values come from closed
+lists, from the models, and from the name that the user gives; there is no text, no note id and no file name of notes.
 """
 
+import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from time import monotonic, time
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from deid_runtime.errors import OutputError, SettingsError
 from deid_runtime.labels import LABELS
@@ -21,13 +24,17 @@ from deid_runtime.stages import STAGES
 from deid_runtime.system.extras import install_extra
 
 SUFFIX: Final = ".prom"
-#: How often the file is written during a run.
+#: How often the metrics are written or pushed during a run.
 EVERY_S: Final = 10.0
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 _LAST_SUCCESS: Final = "deid_run_last_success_timestamp_seconds"
+_PUSH_S: Final = 5.0  # the longest wait for a Pushgateway
+_PUSH_PAUSE_S: Final = 60.0  # after a push that failed, so that a silent Pushgateway costs little time
 #: The file of an earlier run is read up to this size.
 _FILE_LIMIT_BYTES: Final = 2**20
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -44,26 +51,17 @@ class RunState:
     report: Mapping[str, Any] = field(default_factory=dict)
 
 
-class MetricsFile:
-    """Writes the metrics of one run to ``path``, ``NAME.prom``."""
+class RunMetrics:
+    """The metrics of one run, written by ``write``: when it begins, every 10 seconds, and when it ends.
 
-    def __init__(self, path: Path) -> None:
-        """Check the name and that the file can be written.
+    ``write`` takes a registry, and whether it is the last one of the run.
+    """
 
-        Raises SettingsError for another name or when a library is missing, OutputError when the file cannot be written.
-        """
-        if path.suffix != SUFFIX or not _NAME.fullmatch(path.stem):
-            raise SettingsError(
-                f"--metrics-file {path.name!r:.80}: expected NAME{SUFFIX} with 1 to 64 letters, digits, _, - and dots; "
-                "the node exporter reads no other files"
-            )
-        self._path = path
-        self._state = RunState(path.stem, time(), last_success_s=_last_success(path))
+    def __init__(self, name: str, write: Callable[[Any, bool], None], last_success_s: float | None = None) -> None:
+        """Write that the run begins. Raises the errors of ``write``."""
+        self._write_out = write
+        self._state = RunState(name, time(), last_success_s=last_success_s)
         self._written_s = 0.0
-        try:
-            import prometheus_client  # noqa: F401 - a missing library must be told before the run
-        except ImportError:
-            raise SettingsError(f"--metrics-file needs prometheus-client; {install_extra('metrics')}") from None
         self._write()
 
     def update(self, counts: Counts) -> None:
@@ -92,7 +90,7 @@ class MetricsFile:
         self._write()
 
     def _write(self) -> None:
-        from prometheus_client import CollectorRegistry, write_to_textfile
+        from prometheus_client import CollectorRegistry
         from prometheus_client.registry import Collector
 
         state = self._state
@@ -104,24 +102,97 @@ class MetricsFile:
 
         registry = CollectorRegistry()
         registry.register(RunCollector())
-        try:
-            write_to_textfile(str(self._path), registry)
-        except OSError as error:
-            raise OutputError(f"{self._path}: cannot be written: {error.strerror or type(error).__name__}") from None
+        self._write_out(registry, state.ended_s is not None)
         self._written_s = monotonic()
 
 
-@contextmanager
-def metrics_file(path: Path | None) -> Iterator[MetricsFile | None]:
-    """Yield the metrics file of a run, or None without ``path``. Writes it as failed when the block raises."""
-    if path is None:
-        yield None
-        return
-    file = MetricsFile(path)
+def metrics_in_file(path: Path) -> RunMetrics:
+    """Return metrics that are written to ``path``, ``NAME.prom``.
+
+    Raises SettingsError for another name or when a library is missing, OutputError when the file cannot be written.
+    """
+    if path.suffix != SUFFIX or not _NAME.fullmatch(path.stem):
+        raise SettingsError(
+            f"--metrics-file {path.name!r:.80}: expected NAME{SUFFIX} with 1 to 64 letters, digits, _, - and dots; "
+            "the node exporter reads no other files"
+        )
+    _check_library("--metrics-file")
+
+    def write(registry: Any, is_last: bool) -> None:
+        from prometheus_client import write_to_textfile
+
+        try:
+            write_to_textfile(str(path), registry)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written: {error.strerror or type(error).__name__}") from None
+
+    return RunMetrics(path.stem, write, _last_success(path))
+
+
+def pushed_metrics(url: str) -> RunMetrics:
+    """Return metrics that are pushed to a Pushgateway. The last part of the path of ``url`` names the run.
+
+    A push that fails does not stop the run: it is logged once, and tried again after a while and at the end. Raises
+    SettingsError for another URL or when a library is missing.
+    """
+    parts = urlsplit(url)
+    base, _, name = parts.path.rpartition("/")
+    is_plain = not (parts.query or parts.fragment or parts.username or parts.password)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not is_plain or not _NAME.fullmatch(name):
+        raise SettingsError(
+            "--metrics-push: expected the address of a Pushgateway and a name for the run, as "
+            "http://pushgateway:9091/nightly, the name of 1 to 64 letters, digits, _, - and dots"
+        )
+    _check_library("--metrics-push")
+    return RunMetrics(name, _Push(f"{parts.scheme}://{parts.netloc}{base}", name))
+
+
+class _Push:
+    """Pushes metrics into the group ``job="deid_run"``, ``run=NAME``. Families that a push lacks stay as they are.
+
+    So the time of the last success outlives a run that fails.
+    """
+
+    def __init__(self, gateway: str, name: str) -> None:
+        self._gateway = gateway
+        self._name = name
+        self._has_failed = False
+        self._next_s = 0.0
+
+    def __call__(self, registry: Any, is_last: bool) -> None:
+        from prometheus_client import pushadd_to_gateway
+
+        if monotonic() < self._next_s and not is_last:
+            return
+        try:
+            pushadd_to_gateway(self._gateway, "deid_run", registry, grouping_key={"run": self._name}, timeout=_PUSH_S)
+        except (OSError, HTTPException) as error:
+            self._next_s = monotonic() + _PUSH_PAUSE_S
+            if not self._has_failed or is_last:
+                reason = getattr(error, "reason", None) or type(error).__name__
+                _logger.warning("the metrics cannot be pushed to %s (%s); the run goes on", self._gateway, reason)
+            self._has_failed = True
+
+
+def _check_library(option: str) -> None:
+    """Raise SettingsError when prometheus-client is missing: that must be told before the run."""
     try:
-        yield file
+        import prometheus_client  # noqa: F401
+    except ImportError:
+        raise SettingsError(f"{option} needs prometheus-client; {install_extra('metrics')}") from None
+
+
+@contextmanager
+def run_metrics(file: Path | None, url: str | None) -> Iterator[tuple[RunMetrics, ...]]:
+    """Yield the metrics of a run, in a file or pushed or both. Writes them as failed when the block raises."""
+    found = [metrics_in_file(file)] if file is not None else []
+    if url is not None:
+        found.append(pushed_metrics(url))
+    try:
+        yield tuple(found)
     except BaseException:
-        file.fail()
+        for each in found:
+            each.fail()
         raise
 
 
@@ -152,7 +223,7 @@ def _families(state: RunState) -> Iterator[Any]:
     yield gauge("running", "1 during the run.", state.ended_s is None)
     yield gauge("succeeded", "1 when the run has written its output.", state.succeeded)
     yield gauge("start_timestamp_seconds", "When the run began.", state.started_s)
-    yield gauge("updated_timestamp_seconds", "When this file was written.", state.updated_s)
+    yield gauge("updated_timestamp_seconds", "When these metrics were written.", state.updated_s)
     if state.ended_s is not None:
         yield gauge("end_timestamp_seconds", "When the run ended.", state.ended_s)
     if state.last_success_s is not None:

@@ -4,12 +4,14 @@ import http.client
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import tempfile
 import threading
 import time
 from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -37,12 +39,21 @@ _STOP_S: Final = 15.0  # for requests in flight, and again for the models' proce
 LONGEST_STOP_S: Final = 2 * _STOP_S + 5.0
 _ASK_S: Final = 5.0
 _LOG_LINES: Final = 20
+_LOG_END_S: Final = 10.0  # for the rest of the log of a server that has ended; more than a busy machine needs
+_REASON_S: Final = 2.0  # for the reason of a server that goes on, but does not become ready
+_REASON: Final = "failed to load"
 #: Log lines without meaning here: the server writes them without a GPU, or for a socket file.
 _NOISE: Final = (
     "CudaDriverHelper has not been initialized",
     "pinned system memory",
     "unable to create stream for",
     "NODELAY NOT SUPPORTED",
+    "before absl::InitializeLog() is called",
+)
+#: A log line of a library, as gRPC or protobuf: nine digits of a second, or seconds since 1970, where Triton writes the
+#: time of day with six. Another thread or process writes it, so it may stand in the middle of a line of Triton.
+_LIBRARY_LINE: Final = re.compile(
+    r"[DIWEF](?:\d{4} \d\d:\d\d:\d\d\.\d{9}|0000 00:00:\d{10}\.\d{6})\s+\d+ \S+:\d+\].*", re.DOTALL
 )
 
 _logger = logging.getLogger(__name__)
@@ -61,6 +72,8 @@ class Server:
         #: The prefix of the shared memory files of the server and the models' processes.
         self._shared_prefix = f"deid_{os.getpid()}_{os.urandom(4).hex()}_"
         self._log: deque[str] = deque(maxlen=_LOG_LINES)
+        self._reason = ""  # the first line that says why a model is not loaded
+        self._has_reason = threading.Event()
         self._models: tuple[int, ...] = ()
         try:
             backends = lay_out_backends(installation, Path(self._folder.name))
@@ -161,9 +174,11 @@ class Server:
         while not (self.is_ready() and answers_grpc(self.options, _ASK_S)):
             code = self.exit_code()
             if code is not None:
-                self._reader.join(timeout=1)
+                self._kill_rest()  # processes of models hold the log open, and its end would never come
+                self._reader.join(_LOG_END_S)
                 raise ModelError(f"the inference server ended with {code} while starting: {self._complaint()}")
             if time.monotonic() > deadline:
+                self._has_reason.wait(_REASON_S)
                 raise ModelError(
                     f"the inference server was not ready after {self.options.ready_s:.0f} s: {self._complaint()}"
                 )
@@ -206,8 +221,7 @@ class Server:
         """
         for relay in self._relays:
             relay.close()
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._kill_rest()
         self._process.wait()
         self._reader.join(timeout=5)
         if self._process.stdout and not self._reader.is_alive():
@@ -224,16 +238,39 @@ class Server:
     ) -> None:
         self.stop()
 
+    def _kill_rest(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
     def _read_log(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
+        for line in whole_lines(self._process.stdout):
             if line.strip() and not any(noise in line for noise in _NOISE):
-                self._log.append(line.rstrip())
+                self._log.append(line)
+                if _REASON in line and not self._reason:
+                    self._reason = line
+                    self._has_reason.set()
                 level = logging.WARNING if line.startswith("E") else logging.INFO
-                _logger.log(level, "tritonserver: %s", line.rstrip())
+                _logger.log(level, "tritonserver: %s", line)
 
     def _complaint(self) -> str:
-        """Return the first "failed to load" line of the log, else the last line, without the traceback."""
-        first = next((line for line in self._log if "failed to load" in line), None)
+        """Return the first line of the log that says why a model is not loaded, else the last; without traceback."""
         last = self._log[-1] if self._log else "it wrote nothing"
-        return (first or last).partition("\\n\\nAt:")[0]
+        return (self._reason or last).partition("\\n\\nAt:")[0]
+
+
+def whole_lines(log: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of Triton's log without their ends.
+
+    Lines of libraries are left out. Where one cuts a line of Triton in two, the parts are joined again.
+    """
+    begun = ""
+    for line in log:
+        own = _LIBRARY_LINE.sub("", line)
+        if own == line:
+            yield (begun + line).rstrip()
+            begun = ""
+        else:
+            begun += own
+    if begun.strip():
+        yield begun.rstrip()

@@ -1,9 +1,10 @@
-"""Health check of a container: exit code 0 when the server or the page of this container answers, else 1.
+"""Health check of a container: exit code 0 when the server, page or gateway of this container answers, else 1.
 
 ``health.py server``: ``/ready`` on the port of the metrics answers 200. Where there is no ``/ready``, the gRPC port
 answers that the server is ready or, with TLS, answers a handshake. ``health.py page``: the page of ``deid demo`` or
-``deid review open`` answers. DEID_HEALTH_PORT is the port of the metrics or of the page where it is not
-8002 or 8765, and DEID_HEALTH_GRPC_PORT that of gRPC where it is not 8001.
+``deid review open`` answers. ``health.py gateway``: ``/healthz`` on the port of the monitor answers 200; whether
+servers answer is no matter of this container. DEID_HEALTH_PORT is the port of the metrics, of the page or of the
+monitor where it is not 8002, 8765 or 8444, and DEID_HEALTH_GRPC_PORT that of gRPC where it is not 8001.
 """
 
 import http.client
@@ -29,6 +30,11 @@ def server_answers(port: int, grpc_port: int) -> bool:
     return answers_grpc(with_tls, _TIMEOUT_S) or answers_grpc(options, _TIMEOUT_S)
 
 
+def gateway_answers(port: int) -> bool:
+    """Return whether the gateway answers on ``port``, its monitor."""
+    return _status(port, "/healthz") == http.client.OK
+
+
 def page_answers(port: int) -> bool:
     """Return whether a page answers on ``port``; it refuses a caller without a link, and that is an answer."""
     status = _status(port, "/")
@@ -48,9 +54,11 @@ def _status(port: int, path: str) -> int | None:
 
 
 def main(what: str) -> int:
-    """Return the exit code of the check ``server`` or ``page``."""
+    """Return the exit code of the check ``server``, ``page`` or ``gateway``."""
     if what == "page":
         is_healthy = page_answers(_port("DEID_HEALTH_PORT", 8765))
+    elif what == "gateway":
+        is_healthy = gateway_answers(_port("DEID_HEALTH_PORT", 8444))
     else:
         is_healthy = server_answers(_port("DEID_HEALTH_PORT", 8002), _port("DEID_HEALTH_GRPC_PORT", 8001))
     return 0 if is_healthy else 1

@@ -2,13 +2,14 @@
 
 #: Locks of what builds an image and does not go into it.
 TOOL_LOCKS="build image-tools"
-IMAGES="cli server-cpu server-gpu worker review"
+IMAGES="cli server-cpu server-gpu gateway worker review"
 
 lock_of() {
     case $1 in
         cli) echo cli ;;
         server-cpu) echo serve ;;
         server-gpu) echo image ;;
+        gateway) echo gateway ;;
         worker) echo worker ;;
         review) echo review ;;
         *)

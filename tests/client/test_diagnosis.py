@@ -163,6 +163,23 @@ def test_tls_that_is_refused(ours: Authority, others: Authority, kind: str, mess
     assert re.search(message, found.message), found.message
 
 
+def test_the_commands_say_at_once_that_a_certificate_has_expired(ours: Authority, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text('{"id": "n1", "text": "BP 120/80."}\n')
+    with grpc_server(ours.sign("expired", days=-1)) as port:
+        server = ["--server", f"localhost:{port}", "--tls-ca", str(ours.certificate)]
+        for command, code in ((["run", str(notes), "-o", str(tmp_path / "out.jsonl")], 2), (["probe"], 1)):
+            began = time.monotonic()
+            result = CliRunner().invoke(main, [*command, *server])
+
+            assert result.exit_code == code
+            assert result.stderr.splitlines()[-1] == (
+                f"deid: localhost:{port}: TLS refused: the certificate of the server has expired; renew it"
+            )
+            assert time.monotonic() - began < 5
+    assert not (tmp_path / "out.jsonl").exists()
+
+
 def test_the_library_says_it_at_once(ours: Authority, others: Authority) -> None:
     from deid_client.server import TritonServer
 

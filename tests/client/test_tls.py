@@ -8,6 +8,7 @@ from deid_client.server import TritonServer
 from deid_client.settings import Tls
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.settings import Settings
+from tests.client.certificates import Authority
 from tests.client.conftest import NAME, make_certificate
 from tests.client.fault_server import FaultServer
 
@@ -65,6 +66,26 @@ def test_servers_behind_a_name_show_the_certificate_of_the_name(models, known, t
         settings = TritonServer(endpoints=(f"{NAME}:{server.port}",), tls=Tls(roots=chain), request_tokens=256)
         with settings.connect(Settings(window_cache_bytes=0)) as tagger:
             assert tagger(texts, sentences) == expected["fast"]
+
+
+def test_a_certificate_that_expires_while_notes_are_sent_is_named(
+    models, asking, tmp_path, texts, sentences, expected, caplog
+):
+    authority = Authority(tmp_path, "ours")
+    good, old = (
+        grpc.ssl_server_credentials([authority.sign(name, days=days).pair]) for name, days in (("good", 2), ("old", -1))
+    )
+    with FaultServer(models, credentials=good) as server:
+        settings = asking(server, tls=Tls(roots=authority.certificate), batch_seconds=4.0)
+        with settings.connect(Settings(window_cache_bytes=0)) as tagger:
+            assert tagger(texts, sentences) == expected["fast"]
+            server.stop()
+            with (
+                FaultServer(models, port=server.port, credentials=old),
+                pytest.raises(ModelError, match="certificate of the server has expired; renew it"),
+            ):
+                tagger(texts, sentences)
+            assert "certificate of the server has expired" in caplog.text  # not only at the deadline
 
 
 def test_a_header_whose_file_is_being_replaced_goes_on_being_sent(

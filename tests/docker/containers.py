@@ -16,7 +16,7 @@ from tests.running_server import free_ports
 ROOT: Final = Path(__file__).resolve().parents[2]
 EXAMPLES: Final = ROOT / "examples"
 #: Largest size of each image, all layers unpacked, in millions of bytes.
-BUDGETS: Final = {"cli": 450, "server-cpu": 900, "worker": 1500, "review": 650}
+BUDGETS: Final = {"cli": 450, "server-cpu": 900, "gateway": 650, "worker": 1500, "review": 650}
 IMAGES: Final = tuple(BUDGETS)
 TAG: Final = "test"
 PLAIN_BASE: Final = ("deid-test-base", ())

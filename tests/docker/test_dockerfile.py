@@ -12,8 +12,8 @@ from tests.test_packaging import PROJECT, names, pins
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"
-IMAGES = ("cli", "server-cpu", "server-gpu", "worker", "review")
-SERVERS = ("server-cpu", "server-gpu", "review")
+IMAGES = ("cli", "server-cpu", "server-gpu", "gateway", "worker", "review")
+SERVERS = ("server-cpu", "server-gpu", "gateway", "review")
 
 
 def instructions() -> dict[str, list[tuple[str, str]]]:
@@ -96,6 +96,7 @@ def test_the_lock_of_an_image_exists_and_holds_what_it_needs(image: str) -> None
         "cli": [*extras["signing"], *extras["crosswalk"]],
         "server-cpu": [*extras["serve"], *extras["client"], *extras["signing"]],
         "server-gpu": [*extras["client"], *extras["signing"]],
+        "gateway": [*extras["client"], *extras["gateway"]],
         "worker": [*extras["client"], *extras["spark"], *extras["signing"], *extras["crosswalk"]],
         "review": extras["review"],
     }

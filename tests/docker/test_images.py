@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from deid_runtime.access.tokens import new_token
 from tests.docker.containers import (
     BASES,
     BUDGETS,
@@ -249,6 +250,44 @@ def test_a_worker_asks_a_server_and_gets_the_same_bytes(served: Served, mounted:
 def test_a_worker_without_a_certificate_is_refused(served: Served, mounted: Mounted) -> None:
     assert asked(served, mounted, "refused.jsonl", *AUTHORITY).returncode != 0
     assert is_healthy(served.name)
+
+
+def test_a_gateway_asks_a_server_and_answers_applications(served: Served, mounted: Mounted) -> None:
+    port, monitor = free_ports(2)
+    name = f"deid-test-gateway-{os.getpid()}"
+    token = new_token()
+    access = mounted.folder / "keys" / "access.toml"
+    access.touch(mode=0o600)
+    access.write_text(
+        f'[projects.heart]\nkeys = ["study"]\n[[projects.heart.tokens]]\nid = "{token.id}"\nsha256 = "{token.sha256}"\n'
+    )
+    mounted.give()
+    options = (*LIMITS, *DETACHED, "--name", name, "--env", f"DEID_HEALTH_PORT={monitor}")
+    command = (
+        "gateway", "serve", "--access", "/keys/access.toml", "--audit-log", "-", "--port", str(port), "--monitor-port",
+        str(monitor), "--tls-cert", "/tls/tls.crt", "--tls-key", "/tls/tls.key", "--server", f"localhost:{served.port}",
+        "--server-ca", "/tls/ca.crt", "--server-cert", "/tls/client.crt", "--server-key", "/tls/client.key",
+    )  # fmt: skip
+    run(*PODMAN, "run", *options, *mounted.options("keys", "tls"), build("gateway"), *command)
+    try:
+        deadline = time.monotonic() + 60
+        while not is_done("curl", "--silent", "--fail", f"http://127.0.0.1:{monitor}/readyz"):
+            assert time.monotonic() < deadline, run("podman", "logs", name)
+            time.sleep(0.5)
+        assert is_healthy(name)
+        body = {"key": "study", "id": "n1", "text": "Seen by Dr. Marcus Oyelaran on March 3, 2019."}
+        asked = ("--header", f"authorization: Bearer {token.text}", "--header", "content-type: application/json")
+        url = f"https://localhost:{port}/v1/deidentify"
+        answer = run(
+            "curl", "--silent", "--cacert", str(mounted.folder / "tls/ca.crt"), *asked, "--data", json.dumps(body), url
+        )
+        assert "Oyelaran" not in json.loads(answer.stdout)["text"]
+        logged = run("podman", "logs", name)
+        [row] = [json.loads(line) for line in logged.stdout.splitlines()]
+        assert (row["project"], row["outcome"], row["done"]) == ("heart", "ok", 1)
+        assert "Oyelaran" not in logged.stdout + logged.stderr
+    finally:
+        run("podman", "rm", "--force", "--time", "10", name)
 
 
 KILL_SERVER = """

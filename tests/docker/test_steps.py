@@ -151,15 +151,15 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Iterator[HTTPServer]:
         thread.join()
 
 
-@pytest.mark.parametrize(("status", "server", "page"), [(200, 0, 0), (503, 1, 1), (404, 1, 0), (403, 1, 0)])
-def test_a_container_is_healthy_when_it_says_so(answering: HTTPServer, status: int, server: int, page: int) -> None:
+@pytest.mark.parametrize(("status", "codes"), [(200, (0, 0, 0)), (503, (1, 1, 1)), (404, (1, 0, 1)), (403, (1, 0, 1))])
+def test_a_container_is_healthy_when_it_says_so(answering: HTTPServer, status: int, codes: tuple[int, ...]) -> None:
     answering.status = status  # type: ignore[attr-defined]
 
-    assert (health.main("server"), health.main("page")) == (server, page)
+    assert (health.main("server"), health.main("page"), health.main("gateway")) == codes
 
 
 def test_a_container_without_a_server_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, port in zip(("DEID_HEALTH_PORT", "DEID_HEALTH_GRPC_PORT"), free_ports(2), strict=True):
         monkeypatch.setenv(name, str(port))
 
-    assert (health.main("server"), health.main("page")) == (1, 1)
+    assert (health.main("server"), health.main("page"), health.main("gateway")) == (1, 1, 1)

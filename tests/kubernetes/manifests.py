@@ -24,6 +24,7 @@ APPLIED = (
     "overlays/mtls",
     "overlays/kserve",
     "batch",
+    "gateway",
     "common",
 )
 

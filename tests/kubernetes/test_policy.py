@@ -132,7 +132,7 @@ def test_a_bad_manifest_is_refused(name: str) -> None:
     assert [line for line in violations(documents) if words in line], violations(documents)
 
 
-@pytest.mark.parametrize("folder", ["batch", "overlays/kserve", "overlays/gpu"])
+@pytest.mark.parametrize("folder", ["batch", "gateway", "overlays/kserve", "overlays/gpu"])
 def test_every_kind_of_pod_is_looked_at(folder: str) -> None:
     documents = built(folder)
     names = {f"{pod.kind} {pod.name}" for pod in pods(documents)}
@@ -142,4 +142,4 @@ def test_every_kind_of_pod_is_looked_at(folder: str) -> None:
 
     lines = violations(documents)
     assert {line.partition("/")[0] for line in lines if "may gain privileges" in line} == names
-    assert len(names) == {"batch": 2, "overlays/kserve": 2, "overlays/gpu": 1}[folder]
+    assert len(names) == {"batch": 2, "gateway": 1, "overlays/kserve": 2, "overlays/gpu": 1}[folder]

@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from deid_runtime.cli.exits import ExitCode
 from deid_runtime.cli.main import main
+from deid_runtime.gateway.options import Timeouts
 from deid_runtime.serving.server_options import ServerOptions, Tls, arguments
 from tests.kubernetes.manifests import APPLIED, FOLDER, Document, built, one, pods, yaml
 
@@ -164,7 +166,56 @@ def test_a_batch_is_tried_again_as_its_exit_code_says() -> None:
     assert one(documents, "CronJob")["spec"]["concurrencyPolicy"] == "Forbid"
 
 
-@pytest.mark.parametrize("folder", [*SERVED, "batch"])
+def test_the_parts_of_the_gateway_name_each_other_and_the_servers() -> None:
+    documents = built("gateway")
+    [gateway] = pods(documents)
+    [container] = gateway.spec["containers"]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    given = dict(argument.partition("=")[::2] for argument in container["args"])
+
+    for each in documents:
+        spec = each["spec"]
+        selector = spec.get("podSelector", spec.get("selector", {}))
+        if each["metadata"]["name"] == "deid-gateway":
+            assert selected(selector.get("matchLabels", selector), documents) == ["deid-gateway"], each["kind"]
+    for spread in gateway.spec["topologySpreadConstraints"]:
+        assert selected(spread["labelSelector"]["matchLabels"], documents) == ["deid-gateway"]
+    assert given["--port"] == str(ports["https"])
+    assert given["--monitor-port"] == str(ports["monitor"])
+    assert one(documents, "Service")["spec"]["ports"][0]["targetPort"] == "https"
+    [endpoint] = one(documents, "PodMonitor")["spec"]["podMetricsEndpoints"]
+    assert endpoint["port"] == "monitor"
+    taken = one(documents, "NetworkPolicy", "deid-gateway")["spec"]["ingress"]
+    assert [port["port"] for rule in taken for port in rule["ports"]] == [ports["https"], ports["monitor"]]
+    probes = {name: container[f"{name}Probe"] for name in ("startup", "readiness", "liveness")}
+    assert {name: probe["httpGet"] for name, probe in probes.items()} == {
+        "startup": {"path": "/healthz", "port": "monitor"},
+        "readiness": {"path": "/readyz", "port": "monitor"},
+        "liveness": {"path": "/healthz", "port": "monitor"},
+    }
+    assert probes["readiness"]["timeoutSeconds"] > Timeouts().ready_s  # else a slow no would be no answer
+    # A gateway is a client of the servers: what lets clients reach them holds for it.
+    servers = built("overlays/cpu")
+    [client] = [each["spec"] for each in servers if each["metadata"]["name"] == "deid-client"]
+    assert client["podSelector"]["matchLabels"].items() <= gateway.labels.items()
+    host, _, port = given["--server"].rpartition(":")
+    service = one(servers, "Service")
+    assert host == f"{service['metadata']['name']}.{service['metadata']['namespace']}.svc"
+    assert int(port) == service["spec"]["ports"][0]["port"]
+    assert given["--audit-log"] == "-"
+
+
+def command_of(line: list[str]) -> click.Command:
+    """Return the command that a command line calls, below the groups that it names."""
+    found: click.Command = main
+    for word in line[1:]:
+        if not isinstance(found, click.Group):
+            break
+        found = found.commands[word]
+    return found
+
+
+@pytest.mark.parametrize("folder", [*SERVED, "batch", "gateway"])
 def test_options_are_those_of_the_commands(folder: str) -> None:
     """Every option of ``deid`` in a manifest exists, and files that it names are in a volume that is mounted."""
     for pod in pods(built(folder)):
@@ -182,7 +233,7 @@ def test_options_are_those_of_the_commands(folder: str) -> None:
                     continue
                 if not line:
                     continue
-                command = main.commands[line[1]]
+                command = command_of(line)
                 options = {
                     name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)
                 }

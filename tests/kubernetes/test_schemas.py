@@ -39,7 +39,12 @@ def test_the_page_names_the_oldest_version_that_is_tested() -> None:
 def test_every_folder_with_a_kustomization_is_tested() -> None:
     folders = {str(file.parent.relative_to(FOLDER)) for file in FOLDER.rglob("kustomization.yaml")}
 
-    assert folders - set(APPLIED) == {"base", "components/certificates", "components/models"}
+    assert folders - set(APPLIED) == {
+        "base",
+        "components/certificates",
+        "components/gateway-certificate",
+        "components/models",
+    }
 
 
 def test_a_site_puts_its_own_images_in(tmp_path: Path) -> None:
@@ -75,6 +80,29 @@ components: [docker/kubernetes/components/certificates]
     assert violations(documents) == []
 
 
+def test_the_gateway_has_a_certificate_of_the_authority_of_the_servers(tmp_path: Path) -> None:
+    (tmp_path / "docker").symlink_to(FOLDER.parent)
+    (tmp_path / "kustomization.yaml").write_text(
+        """apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+namespace: deid
+resources: [docker/kubernetes/gateway]
+components: [docker/kubernetes/components/gateway-certificate]
+"""
+    )
+    documents = list(yaml.safe_load_all(build(tmp_path)))
+    certificate, service = one(documents, "Certificate"), one(documents, "Service")["metadata"]
+    [issuer] = [
+        each["metadata"]["name"] for each in built("overlays/mtls") if each["kind"] == "Issuer" and "ca" in each["spec"]
+    ]
+
+    assert certificate["spec"]["issuerRef"]["name"] == issuer
+    assert f"{service['name']}.{service['namespace']}.svc" in certificate["spec"]["dnsNames"]
+    assert {"server auth", "client auth"} <= set(certificate["spec"]["usages"])
+    assert [error for each in documents for error in errors(each)] == []
+    assert violations(documents) == []
+
+
 def _set(*path: Any, value: Any) -> Callable[[Document], None]:
     def change(document: Document) -> None:
         place: Any = document
@@ -100,6 +128,7 @@ BAD = {
     "no selector": ("overlays/cpu", "Deployment", "deid-server", lambda each: each["spec"].pop("selector")),
     "autoscaler": ("overlays/cpu", "HorizontalPodAutoscaler", "", _set("spec", "maximum", value=3)),
     "network": ("overlays/cpu", "NetworkPolicy", "deny-all", _set("spec", "policyType", value=["Ingress"])),
+    "gateway": ("gateway", "Deployment", "deid-gateway", _set(*_SERVER, "readinessProbe", "httpGet", "url", value="/")),
     "job": ("batch", "Job", "", _set("spec", "podFailurePolicy", "rules", 0, "onExitCode", value={})),
     "cron": ("batch", "CronJob", "", _set("spec", "concurrency", value="Forbid")),
     "monitor": (

@@ -53,6 +53,17 @@ def test_an_audit_log_that_others_can_read_is_refused(tmp_path: Path) -> None:
         AuditLog(tmp_path / "none" / "audit.jsonl")
 
 
+def test_the_audit_log_may_be_the_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
+    log = AuditLog(Path("-"))
+    log.write({"request": "1"})
+    log.write({"request": "2"})
+    log.close()
+
+    assert [json.loads(line)["request"] for line in capfd.readouterr().out.splitlines()] == ["1", "2"]
+    with pytest.raises(ProblemError, match="no-audit"):  # a closed output is no log
+        log.write({"request": "3"})
+
+
 def test_what_cannot_be_logged_is_not_answered(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
@@ -97,6 +108,27 @@ SUBJECTS = [
     ("/DC=org/DC=clinic/UID=u1/CN=#x", "CN=\\#x,UID=u1,DC=clinic,DC=org"),
     ("/O=A+OU=B/CN=c;d<e>", "CN=c\\;d\\<e\\>,OU=B+O=A"),
 ]
+
+
+def test_files_that_a_platform_mounts_are_taken_when_they_are_asked_for(tmp_path: Path) -> None:
+    access, key = tmp_path / "access.toml", tmp_path / "key.pem"
+    access.write_text("[projects.heart]\n")
+    key.touch()
+    for path in (access, key):
+        path.chmod(0o640)  # as a secret of Kubernetes, for the group of the pod
+    # The last option is wrong, and is told when all files before it were taken.
+    arguments = ["gateway", "serve", "--access", str(access), "--audit-log", "none", "--monitor-host", "here"]
+
+    refused = CliRunner().invoke(main, arguments)
+    taken = CliRunner().invoke(main, [*arguments, "--allow-shared-key"])
+
+    assert (refused.exit_code, taken.exit_code) == (2, 2)
+    assert "access.toml contains a secret" in refused.stderr
+    assert "--monitor-host 'here' is no IP address" in taken.stderr
+    with pytest.raises(SettingsError, match="chmod 600"):
+        server_context(ListenTls(key, key))
+    with pytest.raises(SettingsError, match="PEM files"):
+        server_context(ListenTls(key, key, allow_shared=True))
 
 
 @pytest.mark.parametrize(("subject", "text"), SUBJECTS)

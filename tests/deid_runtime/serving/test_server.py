@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from deid_runtime.cli.main import main
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.serving.grpc_probe import answers_grpc
-from deid_runtime.serving.server import Server
+from deid_runtime.serving.server import Server, whole_lines
 from deid_runtime.serving.server_options import Tls
 from deid_runtime.serving.supervisor import RestartPolicy
 from deid_runtime.surrogates import write_key
@@ -397,6 +397,24 @@ def test_a_model_that_cannot_be_loaded_is_told(small_folder: ServedFolder, tmp_p
 
     with pytest.raises(ModelError, match="failed to load 'v0' .*export the models again"), started(options):
         pass
+
+
+def test_lines_of_libraries_are_left_out_of_the_log_and_cut_no_line_of_triton() -> None:
+    grpc_line = "E1124 19:05:32.123456789   12345 chttp2_server.cc:1045] UNKNOWN:No address added {created_time:1}\n"
+    parser_line = 'E0000 00:00:1795549690.792616    8864 text_format.cc:417] Error parsing: no field named "not".\n'
+    own = "E1124 19:05:32.123456 12345 model_lifecycle.cc:642] \"failed to load 'v0' version 1: Internal: export\"\n"
+    log = [
+        grpc_line,
+        own,
+        own[:60] + grpc_line,
+        parser_line,
+        own[60:],
+        parser_line,
+        "error: creating server\n",
+        "| v0 |" + grpc_line,
+    ]
+
+    assert list(whole_lines(log)) == [own.rstrip(), own.rstrip(), "error: creating server", "| v0 |"]
 
 
 def test_no_text_reaches_the_log(triton: Server, caplog: pytest.LogCaptureFixture) -> None:
