@@ -111,24 +111,12 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
             elif span.label in ("PHONE", "FAX"):
                 phones[value] = None
             elif span.label == "CITY":
-                around = _around_town(note.text, spans, values, index)
-                form = normal_form(value)
-                known = towns.get(form)
-                if known is None or (around != ("", "") and known[1:] == ("", "")):
-                    towns[form] = (value, *around)
-                written = place_written_after(note.text, spans, index) if around == ("", "") else around
-                if written != around and towns[form][1:] == ("", ""):
-                    towns[form] = (value, *written)
-                    staying.add(form)
+                _add_town(towns, staying, note.text, spans, values, index)
             elif span.label == "STATE":
-                told = _locale_of_state(note.text, spans, values, index)
-                if told:
+                if told := _locale_of_state(note.text, spans, values, index):
                     locales.setdefault(normal_form(value), told)
             elif span.label == "ZIP":
-                state = beside(note.text, spans, values, index, "STATE", -1)
-                city = beside(note.text, spans, values, index - 1 if state else index, "CITY", -1)
-                known_zip = zips.get(normal_form(value), ("", ""))
-                zips[normal_form(value)] = max(known_zip, (city, state), key=lambda pair: sum(map(bool, pair)))
+                _add_zip(zips, note.text, spans, values, index)
     day_first = read_order(dated) if read else None
     locale = locale_of(evidence, {}) if read else "US"
     return Context(
@@ -168,6 +156,35 @@ def _with_nickname(text: str, spans: Sequence[Span], index: int) -> str:
         return ""
     whole = text[three[0].start : three[2].end]
     return whole if _NICKNAMED.fullmatch(whole) else ""
+
+
+def _add_town(
+    towns: dict[str, tuple[str, str, str]],
+    staying: set[str],
+    text: str,
+    spans: Sequence[Span],
+    values: Sequence[str],
+    index: int,
+) -> None:
+    value = values[index]
+    around = _around_town(text, spans, values, index)
+    form = normal_form(value)
+    known = towns.get(form)
+    if known is None or (around != ("", "") and known[1:] == ("", "")):
+        towns[form] = (value, *around)
+    written = place_written_after(text, spans, index) if around == ("", "") else around
+    if written != around and towns[form][1:] == ("", ""):
+        towns[form] = (value, *written)
+        staying.add(form)
+
+
+def _add_zip(
+    zips: dict[str, tuple[str, str]], text: str, spans: Sequence[Span], values: Sequence[str], index: int
+) -> None:
+    state = beside(text, spans, values, index, "STATE", -1)
+    city = beside(text, spans, values, index - 1 if state else index, "CITY", -1)
+    form = normal_form(values[index])
+    zips[form] = max(zips.get(form, ("", "")), (city, state), key=lambda pair: sum(map(bool, pair)))
 
 
 def _locale_of_state(text: str, spans: Sequence[Span], values: Sequence[str], index: int) -> str:

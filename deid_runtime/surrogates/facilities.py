@@ -30,7 +30,7 @@ from deid_runtime.surrogates.kind_words import (
 )
 from deid_runtime.surrogates.lists import phrases
 from deid_runtime.surrogates.patient import Patient, first_free
-from deid_runtime.surrogates.words_by_locale import chain_of
+from deid_runtime.surrogates.words_by_locale import chain_of, chain_starts
 
 _LONGEST_PHRASE_CHARS: Final = 160
 _TOKEN: Final = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+(?:['’ʻʼ][^\W\d_]+)*|[\W_]", re.I)
@@ -224,8 +224,9 @@ def _with_other_chain(patient: Patient, kind: str, value: str, around: Around, a
     Only names of several words, or with a mark inside, count: a single word may be that of another thing.
     """
     words = value.split(" ")
-    for size in range(min(_LONGEST_CHAIN_WORDS, len(words)), 0, -1):
-        for start in range(len(words) - size + 1):
+    starts = [place for place, word in enumerate(words) if normal_form(word) in chain_starts()]
+    for size in range(min(_LONGEST_CHAIN_WORDS, len(words)), 0, -1) if starts else ():
+        for start in (place for place in starts if place + size <= len(words)):
             name = " ".join(words[start : start + size])
             if size == 1 and name.isalnum():
                 continue
