@@ -39,8 +39,7 @@ class ReadOptions:
         for column in (self.id_column, self.text_column, self.patient_column):
             if column in self.kept_columns:
                 raise SettingsError(
-                    f"column {column!r} holds the id, the text or the patient and is always written anew; it cannot be "
-                    "kept as well"
+                    f"column {column!r} has the id, the text or the patient and is always rewritten; it cannot be kept"
                 )
 
     @property
@@ -114,7 +113,7 @@ class Meter:
     """How far the inputs have been read. Readers of tables update it before they yield a record.
 
     ``read_bytes`` is the number of bytes read so far, compressed bytes for compressed files. ``place`` is the border
-    behind the record that was yielded last.
+    after the record that was yielded last.
     """
 
     read_bytes: int = 0
@@ -164,7 +163,7 @@ def check_text(text: str, column: str) -> None:
     """Raise InputError for text that cannot be written unchanged: null characters or lone surrogate code points."""
     null = text.find("\0")
     if null >= 0:
-        raise InputError(f"{column} holds a null character at offset {null}; remove it at the source")
+        raise InputError(f"{column} has a null character at offset {null}; remove it at the source")
     if not text.isascii():
         try:
             text.encode("utf-8")
@@ -221,7 +220,7 @@ def _kept(fields: Mapping[str, object], columns: tuple[str, ...]) -> dict[str, o
             try:
                 check_text(json.dumps(value, ensure_ascii=False, default=str), column)
             except RecursionError:
-                raise InputError(f"{column} is nested too deep") from None
+                raise InputError(f"{column} is nested too deeply; expected plain values") from None
     return kept
 
 

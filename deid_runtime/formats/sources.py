@@ -59,7 +59,7 @@ class Inputs:
                 within = folder / entry.name
                 identity = _identity(within)
                 if any(identity == known for known, *_ in above):
-                    raise SourceError(f"{within}: a link to a folder that it lies in; remove it")
+                    raise SourceError(f"{within}: a link to a folder that contains it; remove the link")
                 above.append((identity, within, f"{prefix}{entry.name}/", _entries(within)))
             elif entry.is_special:
                 yield None
@@ -77,7 +77,7 @@ class Inputs:
             size = path.stat().st_size
         except OSError:
             size = 0  # for example a dangling link; the reader reports the error
-        # JSON cannot hold a file name that is not UTF-8, so escape such bytes.
+        # JSON cannot represent a file name that is not UTF-8, so escape such bytes.
         printable = name.encode("utf-8", "backslashreplace").decode("utf-8")
         return Source(path, printable, self.format or format_of(name) or "", size)
 
@@ -137,7 +137,7 @@ def find_inputs(paths: Sequence[Path], format_name: str | None = None) -> tuple[
             if (format_name or format_of(path.name)) != "jsonl":
                 raise SourceError(f"{path}: a pipe can only be read as JSON Lines; give --format jsonl or a file")
         elif _is_special(path):
-            raise SourceError(f"{path}: a device or socket, which cannot be read; give a file, a folder or a pipe")
+            raise SourceError(f"{path}: a device or socket cannot be read; give a file, a folder or a pipe")
     inputs = Inputs(tuple(paths), format_name)
     counts: dict[str, FileCount] = {}
     unknown: list[str] = []
@@ -152,18 +152,18 @@ def find_inputs(paths: Sequence[Path], format_name: str | None = None) -> tuple[
             continue
         if FORMATS[source.format].is_table:
             if source.name in tables:
-                raise SourceError(f"two inputs are called {source.name}; rename one or give their parent folder")
+                raise SourceError(f"two inputs have the name {source.name}; rename one or give their parent folder")
             tables.add(source.name)
         count = counts.get(source.format, FileCount())
         counts[source.format] = FileCount(count.files + 1, count.size_bytes + source.size_bytes)
     if unknown:
         more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
         raise SourceError(
-            f"no known format: {', '.join(unknown[:_NAMED])}{more}; move them elsewhere or name their format with "
+            f"unknown format: {', '.join(unknown[:_NAMED])}{more}; move them elsewhere or name their format with "
             f"--format ({', '.join(FORMATS)})"
         )
     if not counts:
-        raise SourceError(f"{', '.join(map(str, paths))}: no notes there; expected files ending in {_known_suffixes()}")
+        raise SourceError(f"{', '.join(map(str, paths))}: no notes found; expected files ending in {_known_suffixes()}")
     return replace(inputs, special_files=special_files), counts
 
 

@@ -1,4 +1,4 @@
-"""What a worker does with notes: the pipeline of the run and, where the run has a gate, a second look at its output."""
+"""The work on notes in one process: the pipeline of the run and, if the run has a gate, a second look at its output."""
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
@@ -47,14 +47,14 @@ class Processor:
         self.close()
 
     def close(self) -> None:
-        """Give back what the pipelines hold."""
+        """Free the resources of the pipelines."""
         self._pipeline.close()
         if self._second is not None:
             self._second.close()
 
     @property
     def fault(self) -> Fault | None:
-        """Why no note can be processed any more, None when all is well."""
+        """Why no note can be processed any more; None while there is no fault."""
         return self._pipeline.fault or (self._second.fault if self._second is not None else None)
 
     @property

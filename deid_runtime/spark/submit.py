@@ -18,7 +18,7 @@ from deid_runtime.system.extras import install_extra
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: Columns of the OMOP table NOTE that are numbers of its vocabularies. All others but ids and text are dropped.
+#: Columns of the OMOP table NOTE that are numbers of its vocabularies. All others except ids and text are dropped.
 OMOP_CONCEPTS: Final = (
     "note_type_concept_id", "note_class_concept_id", "encoding_concept_id", "language_concept_id",
     "note_event_field_concept_id",
@@ -38,7 +38,10 @@ OMOP_CONCEPTS: Final = (
     "--patient-column", default="patient", show_default=True, help="For tables: column with the patient; '' for none."
 )
 @click.option(
-    "--keep-column-unchecked", multiple=True, metavar="NAME", help="For tables: pass a column on, whatever it holds."
+    "--keep-column-unchecked",
+    multiple=True,
+    metavar="NAME",
+    help="For tables: keep this column unchecked.",
 )
 @click.option("--keep-ids", is_flag=True, help="For tables: keep note and patient ids. They identify people.")
 @click.option(
@@ -47,14 +50,14 @@ OMOP_CONCEPTS: Final = (
 @click.option("--profile", type=click.Choice(("fast", "full")), default="fast", show_default=True)
 @click.option("--recall", type=click.Choice(("balanced", "high")), default="balanced", show_default=True)
 @click.option("--window-borders", type=click.Choice(("packed", "blocks")), default="packed", show_default=True)
-@click.option("--safe-harbor", is_flag=True, help="Follow the Safe Harbor rules, as `deid run --safe-harbor`.")
+@click.option("--safe-harbor", is_flag=True, help="Follow the Safe Harbor rules, like `deid run --safe-harbor`.")
 @click.option("--no-models", is_flag=True, help="Work without models. NOT SAFE: most names are missed.")
 @click.option("--server", help="HOST:PORT[,...] of servers that run the models.")
-@click.option("--partitions", type=click.IntRange(min=1), help="Cut the input anew into this many partitions.")
+@click.option("--partitions", type=click.IntRange(min=1), help="Divide the input into this many partitions.")
 @click.option("--batch-size", type=click.IntRange(min=1), default=32, show_default=True)
 @click.option("--overwrite", is_flag=True, help="Replace OUT.")
-@click.option("--allow-repeated-ids", is_flag=True, help="Do not look for note ids that stand in several rows.")
-@click.option("--allow-shared-key", is_flag=True, help="Take also a key file that others can open.")
+@click.option("--allow-repeated-ids", is_flag=True, help="Do not check for note ids that occur in several rows.")
+@click.option("--allow-shared-key", is_flag=True, help="Also accept a key file that others can open.")
 @reported
 def main(kind: str, source: str, out: str, **options: Any) -> None:
     """De-identify the notes of IN, and write them to OUT as Parquet, or as lines of JSON for fhir-ndjson.
@@ -63,8 +66,8 @@ def main(kind: str, source: str, out: str, **options: Any) -> None:
     OUT has note_id, person_id and note_text, and the columns of concepts. fhir-ndjson: lines of FHIR resources
     DocumentReference and Observation.
 
-    The notes are in OUT/held_back=false. What was held back is in OUT/held_back=true, with original ids; then the exit
-    code is 1. Exit codes are those of `deid run`.
+    The notes are in OUT/held_back=false. Notes that were held back are in OUT/held_back=true, with original ids;
+    then the exit code is 1. Exit codes are those of `deid run`.
     """
     spark = open_spark()
     few_notes_at_a_time(spark)
@@ -128,14 +131,14 @@ def _result(spark: "SparkSession", kind: str, source: str, options: dict[str, An
     result = deidentify(df, **columns, keep_ids=options["keep_ids"], **common)
     if not options["allow_repeated_ids"] and (repeated := repeated_ids(df, columns["id"])):
         raise SettingsError(
-            f"{repeated:,} note ids stand in several rows; make them unique, or give --allow-repeated-ids: such notes "
-            "get one pseudonym"
+            f"{repeated:,} note ids occur in several rows; make them unique, or give --allow-repeated-ids: such notes "
+            "get the same pseudonym"
         )
     return result
 
 
 def _write_lines(result: "DataFrame", out: str, mode: str) -> None:
-    """Write resources as text, and what was held back as JSON in text."""
+    """Write resources as text, and held-back notes as JSON in text."""
     from pyspark.sql import functions as f
 
     quarantine = result["quarantine"]
@@ -159,7 +162,7 @@ def _settings_error(error: Exception) -> SettingsError:
         if message and name.startswith("deid_runtime.errors."):
             reason = message
     name = getattr(error, "getCondition", lambda: "")() or type(error).__name__
-    return SettingsError(reason or f"the Spark job failed with {name}; the log of the executors says more")
+    return SettingsError(reason or f"the Spark job failed with {name}; see the log of the executors")
 
 
 if __name__ == "__main__":

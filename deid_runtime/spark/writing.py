@@ -10,7 +10,7 @@ from deid_runtime.spark.rows import QUARANTINE
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: The column, and so the folder, that parts notes that were held back from all others.
+#: The column, and so the folder, that separates held-back notes from all others.
 HELD_BACK: Final = "held_back"
 _DONE: Final = "_SUCCESS"
 
@@ -31,14 +31,14 @@ def to_batches(out: str, **options: Any) -> Callable[["DataFrame", int], None]:
 
     ``options`` are those of :func:`~deid_runtime.spark.dataframe.deidentify`. Batch 7 is written to ``out/batch=7``, as
     :func:`write` does. After a crash Spark repeats the last batch with the same id and rows. When that batch is
-    complete, nothing is written; else its folder is replaced. ``writeStream`` needs a ``checkpointLocation``, and
-    each stream an ``out`` of its own.
+    complete, nothing is written; otherwise its folder is replaced. ``writeStream`` needs a ``checkpointLocation``, and
+    each stream its own ``out``.
 
     Raises SettingsError for options that :func:`~deid_runtime.spark.dataframe.deidentify` does not have.
     """
     wrong = options.keys() - (deidentify.__kwdefaults__ or {}).keys() - {"key"}
     if wrong or "key" not in options:
-        raise SettingsError("to_batches takes a key and the options of deidentify, and nothing else")
+        raise SettingsError("to_batches takes only a key and the options of deidentify")
 
     def write_batch(df: "DataFrame", batch: int) -> None:
         place = f"{out}/batch={batch}"

@@ -113,7 +113,7 @@ class Places:
     province_forms: Mapping[str, tuple[tuple[int, str], ...]]  # -> (province, "name" or the short form), each country
     country_forms: Mapping[str, tuple[int, str]]  # -> (country, "name" or "demonym")
     areas_of_town: Mapping[str, tuple[Area, ...]]  # normal form -> the areas with such a town, states first
-    large_towns: frozenset[str]  # normal forms of the towns that the name of a facility may hold
+    large_towns: frozenset[str]  # normal forms of the towns that the name of a facility may contain
     large_us_towns: frozenset[str]  # normal forms of the largest towns of the states
     country_of_town: Mapping[str, int]  # larger towns of other countries
     state_of_zip3: Mapping[str, int]
@@ -123,7 +123,7 @@ class Places:
 
 
 def is_offered(name: str) -> bool:
-    """Return whether a town may be a surrogate: its name is no given name, drug, eponym or clinical word."""
+    """Return whether a town may be a surrogate: its name is not a given name, drug, eponym or clinical word."""
     return normal_form(name) not in _not_offered()
 
 

@@ -23,8 +23,8 @@ _SHARED_OPTION: Final = "give --allow-shared-key (allow_shared=True) where the f
 def check_secret_file(path: Path | str, status: os.stat_result, *, allow_shared: bool = False) -> None:
     """Check that only the user of this process can read the secret file with this ``status``.
 
-    ``status`` must come from the open file (``os.fstat``), so that the checked file is the file that is read, also
-    behind a symbolic link. Files of root are accepted too. With ``allow_shared``, and on systems that are not POSIX,
+    ``status`` must come from the open file (``os.fstat``), so that the checked file is the file that is read, even
+    behind a symbolic link. Files of root are also accepted. With ``allow_shared``, and on systems that are not POSIX,
     every file is accepted.
 
     Raises SettingsError, which names the remedy.
@@ -34,12 +34,12 @@ def check_secret_file(path: Path | str, status: os.stat_result, *, allow_shared:
     others = status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     if others:
         raise SettingsError(
-            f"{path} holds a secret and is open to other users (mode {stat.S_IMODE(status.st_mode):04o}); run "
+            f"{path} contains a secret and is open to other users (mode {stat.S_IMODE(status.st_mode):04o}); run "
             f"`chmod 600 {shlex.quote(str(path))}`, or {_SHARED_OPTION}"
         )
     if status.st_uid not in (os.geteuid(), 0):
         raise SettingsError(
-            f"{path} holds a secret and belongs to user {status.st_uid}, who knows it; deid runs as user "
+            f"{path} contains a secret and belongs to user {status.st_uid}, who can read it; deid runs as user "
             f"{os.geteuid()}: copy it to a file of that user, or {_SHARED_OPTION}"
         )
 

@@ -42,5 +42,5 @@ def test_annotated_notes_are_found_spans_as_well(tmp_path):
 
 
 def test_an_id_that_comes_twice_is_an_error(tmp_path):
-    with pytest.raises(SourceError, match="note id n1 comes twice"):
+    with pytest.raises(SourceError, match="note id n1 occurs twice"):
         read_found(write_lines(tmp_path / "found.jsonl", {"id": "n1", "spans": []}, {"id": "n1", "spans": []}))

@@ -68,4 +68,4 @@ def test_notes_that_cannot_be_read_stop_the_draw(tmp_path):
 
     drawn = deid("sample", release, "-o", tmp_path / "sample")
     assert drawn.exit_code == 2
-    assert "a sample is drawn from all notes" in drawn.stderr
+    assert "a sample needs all notes" in drawn.stderr

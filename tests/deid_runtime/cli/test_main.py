@@ -110,7 +110,7 @@ def test_whole_patients_without_patients_are_told_of(tmp_path: Path) -> None:
             id="patient-column",
         ),
         pytest.param(["--key", "{key}"], "key", id="key"),
-        pytest.param(["--patients", "{key}"], "patient records are read from", id="patients"),
+        pytest.param(["--patients", "{key}"], "patient records are read only from", id="patients"),
         pytest.param(["--threshold", "nose=0.5"], "unknown head in 'nose=0.5'", id="head"),
         pytest.param(["--threshold", "name=1.5"], "between 0 and 1", id="threshold"),
         pytest.param(["--threshold", "name"], "between 0 and 1", id="threshold-without-value"),
@@ -188,11 +188,11 @@ def test_evaluate_writes_errors_in_context_only_when_asked_and_says_so_aloud(tmp
     assert plain.exit_code == asked.exit_code == 0
     assert "NOTICE" not in plain.stderr
     assert plain.stdout == asked.stdout
-    assert "errors.jsonl holds 1 errors with WORDS OF THE NOTES" in asked.stderr
+    assert "errors.jsonl has 1 errors with WORDS OF THE NOTES" in asked.stderr
     assert [row["context"] for row in rows_of(errors)] == ["call [[999-999-9999]]."]
     assert errors.stat().st_mode & 0o777 == 0o600
     assert again.exit_code == to_terminal.exit_code == 2
-    assert "never to the terminal" in to_terminal.stderr
+    assert "already exists" in to_terminal.stderr
     assert "9182" not in plain.output + asked.output + again.output + to_terminal.output
 
 

@@ -136,5 +136,5 @@ def test_a_collector_that_is_no_url_is_refused(source: Path, tmp_path: Path) -> 
     result = CliRunner().invoke(main, [*arguments, "--otlp-endpoint", "collector:4318"])
 
     assert result.exit_code == 2
-    assert "expected one as http://127.0.0.1:4318/v1/traces" in result.stderr
+    assert "expected a form like http://127.0.0.1:4318/v1/traces" in result.stderr
     assert not (tmp_path / "out.jsonl").exists()

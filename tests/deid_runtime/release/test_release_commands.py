@@ -99,7 +99,7 @@ def test_a_gate_holds_back_what_a_second_look_finds(run: Path, tmp_path: Path) -
     manifest = json.loads(strict.with_name("review.jsonl.manifest.json").read_text())
     assert manifest["options"]["gate"] == "review"
     assert manifest["pipeline"]["gate"]["models"]["profile"] == "full"
-    assert "held back all in which something was found" in (tmp_path / "review" / "report.html").read_text()
+    assert "all notes in which something was found were held back" in (tmp_path / "review" / "report.html").read_text()
     assert deid("check", strict, run / "notes.jsonl", "--key", run / "key", "--trust-models", "--gate").exit_code == 0
 
 
@@ -113,7 +113,7 @@ def test_another_key_or_list_is_refused_or_fails(run: Path, tmp_path: Path) -> N
     no_key = deid("check", run / "out.jsonl", run / "notes.jsonl", "--trust-models")
 
     assert other_key.exit_code == 1
-    assert "released notes that the inputs do not give" in other_key.output
+    assert "released notes that are not in the inputs" in other_key.output
     assert other_records.exit_code == no_key.exit_code == 2
     assert "give the same --patients as then" in other_records.output
 
@@ -150,7 +150,7 @@ def test_a_bundle_is_signed_and_each_change_is_seen(run: Path, tmp_path: Path) -
     notes = run / "notes.jsonl"
     before = notes.read_bytes()
     notes.write_bytes(before + b"\n")
-    assert "inputs: not those of the run" in verified().output
+    assert "inputs: they differ from those of the run" in verified().output
     notes.write_bytes(before)
     (bundle / "bundle.json").write_text(json.dumps(content | {"key_id": "x"}))
     assert "no signature" in verified().output

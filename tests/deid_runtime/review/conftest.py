@@ -36,7 +36,7 @@ def served(*arguments: str | Path) -> Iterator[list[str]]:
             assert process.stdout is not None
             assert process.stderr is not None
             for line in process.stderr:  # it comes behind the links
-                if "Ctrl-C ends" in line:
+                if "Ctrl-C stops" in line:
                     break
             else:
                 pytest.fail("the page was not served")

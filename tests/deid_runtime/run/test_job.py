@@ -430,11 +430,11 @@ def test_an_id_that_looks_like_text_is_held_back_by_digest_and_position(tmp_path
 
 def test_reasons_do_not_quote_an_id_that_looks_like_text(tmp_path: Path) -> None:
     notes = write_jsonl(tmp_path / "notes.jsonl", [{"id": "Ayodele was seen", "patient": "p", "text": TEXT}])
-    (tmp_path / "offsets.csv").write_text("patient,days\nq,3\n")
-    settings = Settings(use_models=False, offsets=tmp_path / "offsets.csv")
+    (tmp_path / "shifts.csv").write_text("patient,days\nq,3\n")
+    settings = Settings(use_models=False, given_date_shifts=tmp_path / "shifts.csv")
 
     summary = deidentify_files([notes], tmp_path / "out.jsonl", settings, options(), key=KEY)
 
     [row] = rows_of(summary.quarantine)
-    assert "has no row in the offsets" in row["reason"]
+    assert "has no row in the table of date shifts" in row["reason"]
     assert "Ayodele" not in str(row)

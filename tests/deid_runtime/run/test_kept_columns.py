@@ -89,9 +89,9 @@ def test_a_note_with_a_value_that_is_no_category_is_held_back(tmp_path: Path, va
     assert written(tmp_path / "out.jsonl", "ward") == ["East", "East"]
     [row] = held_back(tmp_path / "out.jsonl")
     assert (row["id"], row["stage"]) == ("n1", "columns")
-    assert row["reason"].startswith("column 'ward' holds ")
+    assert row["reason"].startswith("column 'ward' has ")
     assert reason in row["reason"]
-    assert row["reason"].endswith("; do not keep it, or pass it on unread with --keep-column-unchecked ward")
+    assert row["reason"].endswith("; do not keep it, or keep it unchecked with --keep-column-unchecked ward")
     assert str(value) not in str(row)
 
 
@@ -121,9 +121,7 @@ def test_a_column_that_would_hold_back_most_notes_is_an_error_at_once(tmp_path: 
     result = run(notes, tmp_path / "out.jsonl", "--keep-column", "weight")
 
     assert result.exit_code == 2
-    assert (
-        "column 'weight' would hold back 3 of 4 notes, most of them because it holds a value of type" in result.stderr
-    )
+    assert "column 'weight' would hold back 3 of 4 notes, most of them because it has a value of type" in result.stderr
     assert "--keep-column-unchecked weight" in result.stderr
     assert not (tmp_path / "out.jsonl").exists()
 
@@ -162,8 +160,8 @@ def test_an_unchecked_column_is_passed_on_as_it_is(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--safe-harbor", "--keep-column-unchecked", "weight"), "which Safe Harbor does not allow"),
-        (("--keep-column", "text"), "column 'text' holds the id, the text or the patient"),
-        (("--keep-column-unchecked", "text"), "column 'text' holds the id, the text or the patient"),
+        (("--keep-column", "text"), "column 'text' has the id, the text or the patient"),
+        (("--keep-column-unchecked", "text"), "column 'text' has the id, the text or the patient"),
         (("--type-column", "kind"), "no column 'kind'"),
     ],
 )

@@ -210,15 +210,15 @@ def test_safe_harbor_leaves_years_and_names_agree(tmp_path: Path) -> None:
     assert first == f"Signed by: {initials(second)}, MD\nSeen on 2051."
 
 
-def test_offsets_of_patients_are_followed(tmp_path: Path) -> None:
-    offsets = tmp_path / "offsets.csv"
-    offsets.write_text("patient,days\np1,10\n")
+def test_date_shifts_of_patients_are_followed(tmp_path: Path) -> None:
+    shifts = tmp_path / "shifts.csv"
+    shifts.write_text("patient,days\np1,10\n")
     notes = [note(1, "Seen on 03/04/2051."), note(2, "Seen on 03/05/2051."), note(3, "Seen on 03/04/2051.", "p2")]
 
     summary = deidentify(
         write_jsonl(tmp_path / "in.jsonl", notes),
         tmp_path / "out.jsonl",
-        Settings(use_models=False, offsets=offsets),
+        Settings(use_models=False, given_date_shifts=shifts),
     )
 
     assert [row["text"] for row in rows_of(summary.out)] == ["Seen on 03/14/2051.", "Seen on 03/15/2051."]

@@ -231,11 +231,11 @@ def test_wrong_use_is_refused_before_anything_runs(session: Session, tmp_path: P
         deidentify(table, key=new_key().hex())
     with pytest.raises(SettingsError, match="must have different names"):
         deidentify(table, key=KEY, keep=("text",))
-    with pytest.raises(SettingsError, match="takes a key and the options of deidentify"):
+    with pytest.raises(SettingsError, match="takes only a key and the options of deidentify"):
         to_batches("out", text="text")
     table.union(table).write.parquet(str(tmp_path / "in"))
     done = CliRunner().invoke(main, ["table", str(tmp_path / "in"), str(tmp_path / "out"), "--key", KEY, "--no-models"])
-    assert (done.exit_code, "2 note ids stand in several rows" in done.output) == (2, True), done.output
+    assert (done.exit_code, "2 note ids occur in several rows" in done.output) == (2, True), done.output
     assert repeated_ids(table) == 0
 
 

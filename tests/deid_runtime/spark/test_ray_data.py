@@ -46,5 +46,5 @@ def test_bytes_are_those_of_the_pipeline(started: Any, tmp_path: Path) -> None:
 
 
 def test_files_of_spark_are_refused(started: Any) -> None:
-    with pytest.raises(SettingsError, match="sparkfile: is for Spark"):
+    with pytest.raises(SettingsError, match="sparkfile: is only for Spark"):
         deidentify_dataset(ray.data.range(1), key="sparkfile:site.key")

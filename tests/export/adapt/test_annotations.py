@@ -107,7 +107,7 @@ def test_a_note_that_xml_cannot_hold_is_refused_by_its_id(tmp_path: Path) -> Non
 
     [refused] = give_out(tmp_path / "out", "i2b2", notes)
     assert refused.id == "form feed"
-    assert "control character at offset 1; give out jsonl or brat" in refused.reason
+    assert "control character at offset 1; write jsonl or brat instead" in refused.reason
     assert [note.id for note in back(tmp_path / "out").notes] == ["fine"]
 
 
@@ -117,7 +117,7 @@ def test_the_folder_is_for_its_owner_and_never_written_over(tmp_path: Path) -> N
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
     assert "Alma" not in (tmp_path / "out" / "originals.json").read_text()
     assert "PATIENT\n" in (tmp_path / "out" / "annotation.conf").read_text()
-    with pytest.raises(OutputError, match="never written over"):
+    with pytest.raises(OutputError, match="never overwritten"):
         give_out(tmp_path / "out", "brat", NOTES)
 
 
@@ -160,7 +160,7 @@ def test_a_changed_text_is_refused_with_the_notes_id(
     assert [note.id for note in found.notes] == ["same"]
     [refused] = found.refused
     assert refused.id == "changed"
-    assert "its text is not the one given out" in refused.reason
+    assert "its text was changed" in refused.reason
     assert reason in refused.reason
     assert "Elk" not in refused.reason
     assert found.missing == []
@@ -178,14 +178,14 @@ def span(start: object, end: object, label: object = "CITY") -> dict[str, object
     ("line", "reason"),
     [
         (edited([span(8, 11), span(10, 19)]), r"spans \[8, 11\) CITY and \[10, 19\) CITY overlap"),
-        (edited([span(15, 20)]), "ends behind a text of 19 code points"),
+        (edited([span(15, 20)]), "ends after a text of 19 code points"),
         (edited([span(4, 4)]), "empty or reversed"),
         (edited([span(4, "8")]), "whole numbers"),
         (edited([span(4, 8, "TOWN")]), "unknown label 'TOWN'"),
         (edited([{"start": 4}]), "whole numbers"),
         ('{"id": "n1", "spans": []}\n', "expected a string 'text'"),
-        (edited([]) * 2, "came back twice"),
-        (edited([], note_id="n7"), "was not given out"),
+        (edited([]) * 2, "it occurs twice"),
+        (edited([], note_id="n7"), "not one of the written notes"),
         ("{nonsense\n", "not valid JSON"),
     ],
 )
@@ -226,7 +226,7 @@ def test_no_annotations_and_no_originals_are_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"not the originals\.json"):
         read_originals(tmp_path / "originals.json")
     (tmp_path / "notes.doc").write_text("")
-    with pytest.raises(SourceError, match="annotations are read from"):
+    with pytest.raises(SourceError, match="annotations are read only from"):
         read_corrections(tmp_path / "notes.doc", [])
 
 

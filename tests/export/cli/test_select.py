@@ -87,8 +87,8 @@ def test_a_shifted_note_is_refused_by_its_id_and_a_missing_one_named(notes: Path
     result = run("adapt", "corrections", folder, "-o", tmp_path / "c.jsonl")
 
     assert result.exit_code == 1
-    assert "n1: its text is not the one given out" in result.output
-    assert "1 notes did not come back: n4" in result.output
+    assert "n1: its text was changed" in result.output
+    assert "1 notes are missing: n4" in result.output
     assert "slept" not in result.output
     assert len(read_annotated([tmp_path / "c.jsonl"])) == 1
 
@@ -110,7 +110,7 @@ def test_unreadable_notes_are_named_and_the_rest_is_ranked(tmp_path: Path) -> No
         (["adapt", "select", "{notes}", "-o", "{tmp}/l"], "no column 'id'"),
         (
             ["adapt", "select", "{notes}", "-o", "{tmp}/l", "--skip", "{notes}"],
-            "expected a list of `deid-export adapt select`",
+            "expected a list from `deid-export adapt select`",
         ),
         (["adapt", "select", "{notes}", "-o", "{tmp}/l", "--registry", "{tmp}"], "has no registry.json"),
         (["adapt", "corrections", "{notes}", "-o", "{tmp}/l"], "not the originals.json"),

@@ -61,7 +61,7 @@ def test_patients_stay_together_and_a_note_without_one_stands_for_one(tmp_path):
         (
             {"id": "n", "text": "Well.", "spans": [{"start": 0, "end": 9, "label": "DATE"}]},
             InputError,
-            "behind the text",
+            "after the text",
         ),
         (
             {"id": "n", "text": "Well.", "spans": [{"start": 0, "end": 2, "label": "DATE"}] * 2},
