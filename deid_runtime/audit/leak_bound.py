@@ -52,11 +52,6 @@ class Bound:
     release_notes: int
     upper: float
 
-    @property
-    def upper_notes(self) -> int:
-        """The largest number of notes of the release that hold a leak, according to the bound."""
-        return int(self.upper * self.release_notes)
-
 
 @dataclass(frozen=True, slots=True)
 class LeakBounds:

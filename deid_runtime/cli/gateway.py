@@ -94,8 +94,8 @@ def gateway_group() -> None:
     click.option(
         "--tls-client-ca",
         type=cli_options.FILE,
-        help="Accept only clients with a certificate that this authority (PEM) has signed. Its subject names a project, "
-        "unless a token does.",
+        help="Accept only clients with a certificate that this authority (PEM) has signed. Its subject names a "
+        "project, unless a token does.",
     ),
 )
 @cli_options.section(

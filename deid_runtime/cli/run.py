@@ -33,7 +33,7 @@ from deid_runtime.system.json_logs import is_json
 if TYPE_CHECKING:
     from deid_runtime.run.job import RunOptions
 
-_FORMATS = ("jsonl", "csv", "parquet", "txt", "i2b2", "brat")
+_FORMATS = ("jsonl", "csv", "parquet", "database", "txt", "i2b2", "brat")
 
 _INPUTS = cloup.argument("inputs", metavar="IN...", nargs=-1, required=True, type=cli_options.EXISTING)
 
@@ -191,9 +191,10 @@ def run(
 ) -> None:
     """De-identify notes.
 
-    IN is one or more files or folders of .jsonl, .jsonl.gz, .csv, .parquet, .txt or i2b2 2014 .xml. OUT has the format
-    of the input. It contains the de-identified text, pseudonyms in place of ids, and only those other columns that are
-    kept.
+    IN is one or more files or folders of .jsonl, .jsonl.gz, .csv, .parquet, .txt or i2b2 2014 .xml, or a
+    .database.toml that names a table of PostgreSQL or SQLite. OUT has the format of the input; that of a database table
+    is the format of OUT's suffix, or Parquet. It contains the de-identified text, pseudonyms in place of ids, and
+    only those other columns that are kept.
 
     OUT is written completely or not at all. Notes that could not be processed are listed in OUT.quarantine.jsonl with
     their original ids and a reason; then the exit code is 1. OUT.manifest.json describes the run and has the

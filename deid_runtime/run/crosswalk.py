@@ -27,7 +27,7 @@ from deid_runtime.pipeline import Deidentified
 from deid_runtime.spans import Note
 from deid_runtime.system.digests import FileDigest, create_file
 from deid_runtime.system.extras import install_extra
-from deid_runtime.system.secret_files import check_secret_file, is_guessable
+from deid_runtime.system.secret_files import check_secret_file, is_guessable, write_key_pair_files
 
 #: A longer line cannot be the crosswalk of a note, because the size of input records is limited.
 _LINE_LIMIT_BYTES: Final = 2**29
@@ -93,14 +93,10 @@ def write_key_pair(path: Path) -> Path:
 
     Raises SettingsError when one of the files exists, OutputError when one cannot be written.
     """
-    beside = path.with_name(f"{path.name}.pub")
     identity = _age().x25519.Identity.generate()
     public = str(identity.to_public())
-    if os.path.lexists(beside):
-        raise SettingsError(f"{beside} exists already and is never overwritten; choose another name")
-    _write_new(path, f"# public key: {public}\n{identity}\n", 0o600)
-    _write_new(beside, f"{public}\n", 0o644)
-    return beside
+    private = f"# public key: {public}\n{identity}\n"
+    return write_key_pair_files(path, private.encode("ascii"), f"{public}\n".encode("ascii"))
 
 
 class CrosswalkWriter:
@@ -329,19 +325,6 @@ def _read_key_file(path: Path, what: str, *, allow_shared: bool = True) -> str:
     if _SECRET in text:  # a public key given by mistake needs no check: everyone may read it
         check_secret_file(path, status, allow_shared=allow_shared)
     return text
-
-
-def _write_new(path: Path, text: str, mode: int) -> None:
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    except FileExistsError:
-        raise SettingsError(f"{path} exists already and is never overwritten; choose another name") from None
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
-    with open(descriptor, "w", encoding="ascii") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _age() -> Any:

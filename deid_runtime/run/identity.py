@@ -127,7 +127,12 @@ def _changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterat
 
 
 def _digest_table(source: Source) -> str:
-    """Return a digest of size, time of change, beginning and end of a file; for a pipe, a constant."""
+    """Return a digest of size, time of change, beginning and end of a file; for a pipe, a constant.
+
+    The digest of a table of a database is that of its rows.
+    """
+    if source.plan is not None:
+        return source.plan.digest
     if source.path.is_fifo():
         return "pipe"
     try:

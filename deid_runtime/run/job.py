@@ -15,13 +15,13 @@ from typing import Any
 from deid_runtime.errors import SettingsError, SourceError
 from deid_runtime.formats import FORMATS, format_of
 from deid_runtime.formats.records import ReadOptions, Source
-from deid_runtime.formats.sources import FileCount, Inputs, find_inputs
+from deid_runtime.formats.sources import FileCount, Inputs, find_inputs, plan_tables
 from deid_runtime.pipeline import Outcome, Quarantined
 from deid_runtime.run.batches import DEFAULT_SHARD_CHARS
 from deid_runtime.run.crosswalk import derived_private_key
 from deid_runtime.run.identity import describe_inputs, describe_read_options, digest_identity, make_identity
 from deid_runtime.run.job_folder import JobFolder, discard_finished, finished_counts, open_job
-from deid_runtime.run.joining import Body, join_body, join_crosswalk, join_quarantine
+from deid_runtime.run.joining import Body, join_body, join_crosswalk, join_quarantine, write_delta_logs
 from deid_runtime.run.kept_columns import KeptColumns, as_batch, check_kept_columns
 from deid_runtime.run.outcomes import Gate, Work
 from deid_runtime.run.progress import Mode, Progress, Report, progress
@@ -101,6 +101,7 @@ def deidentify_files(
     """
     inputs, files = find_inputs(paths, options.format)
     _check_options(inputs, files, options)
+    inputs, files = plan_tables(inputs, files, options.read, format_of(out.name) if inputs.is_single_file else None)
     if inputs.is_single_file:
         _check_out_suffix(next(iter(inputs)), out)
     work = Work(
@@ -130,6 +131,7 @@ def detect_files(
     """
     inputs, files = find_inputs(paths, options.format)
     _check_options(inputs, files, options)
+    inputs, files = plan_tables(inputs, files, options.read)
     work = Work(task="detect", settings=settings, records=records or {})
     return _run(inputs, files, out, work, options, is_folder=False)
 
@@ -296,6 +298,8 @@ def _join(
     is_private = work.task == "detect"
     body = Body(staging.body, is_folder, _compresses(inputs, out) and not is_private, is_private, options.read)
     digests = join_body(shards, body)
+    if is_folder:
+        write_delta_logs(inputs.delta, body, digests)
     quarantine = join_quarantine(shards, staging.quarantine)
     private_key = _shard_key(work, job) if staging.crosswalk else ""
     crosswalk = join_crosswalk(shards, staging.crosswalk, options.crosswalk_keys, private_key)
@@ -304,7 +308,7 @@ def _join(
 
 def _compresses(inputs: Inputs, out: Path) -> bool:
     """Return whether an output that is one file is gzip. The suffix of the requested name decides, if it is known."""
-    name = out.name if format_of(out.name) else next(iter(inputs)).name
+    name = out.name if format_of(out.name) else next(iter(inputs)).output_name
     return inputs.is_single_file and name.lower().endswith(".gz")
 
 
@@ -343,7 +347,9 @@ def _check_options(inputs: Inputs, files: Mapping[str, FileCount], options: RunO
 def _check_out_suffix(source: Source, out: Path) -> None:
     """Raise SettingsError when the suffix of the output belongs to another format than the input's."""
     promised = format_of(out.name)
-    if promised not in (None, source.format) and source.format != "brat":
+    if source.format == "database" and promised not in (None, "jsonl", "csv", "parquet"):
+        raise SettingsError(f"{out.name}: a table is written as .jsonl, .jsonl.gz, .csv or .parquet")
+    if promised not in (None, source.output_format) and source.format != "brat":
         raise SettingsError(
             f"{out.name} looks like {promised}, but {source.name} is {source.format} and keeps its format; "
             "give the output the suffix of the input"
@@ -356,6 +362,9 @@ def _describe_inputs(inputs: Inputs, files: Mapping[str, FileCount]) -> dict[str
         "names": [path.name for path in inputs.paths if path.is_dir() or _is_table(path, inputs.format)],
         "formats": {name: {"files": count.files, "bytes": count.size_bytes} for name, count in files.items()},
         "special_files_skipped": inputs.special_files,
+        "database_tables": [
+            {"name": path.name, "rows": plan.rows, "sha256": plan.digest} for path, plan in inputs.plans.items()
+        ],
     }
 
 

@@ -5,12 +5,13 @@ Nothing is changed in the shards, so a run that is killed here joins them again 
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from deid_runtime.errors import OutputError
+from deid_runtime.formats.delta import write_log
 from deid_runtime.formats.joining import join_table
 from deid_runtime.formats.records import ReadOptions
 from deid_runtime.run.crosswalk import CrosswalkWriter, read_encrypted
@@ -54,6 +55,14 @@ def join_body(shards: Shards, body: Body) -> BodyDigests:
     for pieces in tables.values():
         _join_table(pieces, body, digests)
     return digests
+
+
+def write_delta_logs(prefixes: Iterable[str], body: Body, digests: BodyDigests) -> None:
+    """Make Delta tables of the folders of the output that were made from Delta tables; they begin with ``prefixes``."""
+    for prefix in prefixes:
+        folder = body.path / prefix
+        names = sorted(path.name for path in folder.glob("part-*.parquet"))
+        write_log(folder, names, lambda path: digests.create(path, "delta", is_table=True))
 
 
 def _join_table(pieces: Sequence[tuple[Path, Piece]], body: Body, digests: BodyDigests) -> None:

@@ -106,8 +106,8 @@ class Rewriter:
 
     def _add(self, path: Path, digest: FileDigest, source: Source) -> None:
         if path.parent == self._tables:
-            name = source.name if self._is_folder else ""
-            self.pieces[f"{TABLES}/{path.name}"] = Piece(name, source.format, digest)
+            name = source.output_name if self._is_folder else ""
+            self.pieces[f"{TABLES}/{path.name}"] = Piece(name, source.output_format, digest)
         else:
             self.notes.add(os.fspath(path).removeprefix(f"{self._notes}/"), digest)
 

@@ -193,6 +193,8 @@ def _rows(path: Path, format_name: str) -> int:
         return max(sum(1 for _ in rows) - 1, 0)  # without the header
     if format_name == "parquet":
         return _parquet_rows(path)
+    if format_name == "delta":
+        return 0  # the log of a table
     return sum(1 for _ in _lines(path)) if format_name == "jsonl" else 1
 
 

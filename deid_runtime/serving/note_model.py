@@ -117,7 +117,7 @@ class NoteService:
         for name, value in (("note_id", note_id), ("patient", patient), ("key", key)):
             if len(value) > MAX_NAME_BYTES:
                 raise RefusedError(
-                    f"the {name} has {len(value):,} bytes, expected at most {MAX_NAME_BYTES:,}", "name_size"
+                    f"the {name} has {len(value):,} bytes; expected at most {MAX_NAME_BYTES:,}", "name_size"
                 )
 
     def canary(self) -> Answer:

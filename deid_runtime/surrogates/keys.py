@@ -6,12 +6,11 @@ key can try candidates to find the original of a surrogate, so protect the key l
 
 import os
 import secrets
-import stat
 from pathlib import Path
 from typing import Final
 
-from deid_runtime.errors import OutputError, SettingsError
-from deid_runtime.system.secret_files import check_secret_file, is_guessable
+from deid_runtime.errors import SettingsError
+from deid_runtime.system.secret_files import check_secret_file, is_guessable, write_key_file
 
 KEY_BYTES: Final = 32
 
@@ -27,16 +26,7 @@ def write_key(path: Path | str) -> None:
     Raises SettingsError when the file exists: without the old key, notes can no longer get consistent surrogates.
     Raises OutputError when the file cannot be written.
     """
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
-    except FileExistsError:
-        raise SettingsError(f"key file {path} already exists and is never overwritten; choose another name") from None
-    except OSError as error:
-        raise OutputError(f"cannot write key file {path}: {error.strerror}") from error
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(new_key().hex() + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+    write_key_file(path, f"{new_key().hex()}\n".encode("ascii"))
 
 
 def load_key(path: Path | str, *, allow_shared: bool = False) -> bytes:

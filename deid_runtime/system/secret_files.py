@@ -1,4 +1,4 @@
-"""Checks of secrets: no other user can read the file, and the key cannot be guessed."""
+"""Files of keys: written new, and checked: no other user can read the file, and the key cannot be guessed."""
 
 import os
 import shlex
@@ -9,7 +9,7 @@ from pathlib import Path
 from string import ascii_letters, digits
 from typing import Final
 
-from deid_runtime.errors import SettingsError
+from deid_runtime.errors import OutputError, SettingsError
 
 #: A random key breaks one of these rules with a probability below 1 in 2**60; a test computes it.
 _LEAST_DISTINCT: Final = 12
@@ -18,6 +18,37 @@ _LONGEST_PATTERN_BYTES: Final = 16
 _PASSPHRASE: Final = frozenset((ascii_letters + digits + " ").encode("ascii"))
 
 _SHARED_OPTION: Final = "give --allow-shared-key (allow_shared=True) where the file system has no modes or owners"
+
+
+def write_key_file(path: Path | str, data: bytes, mode: int = 0o600) -> None:
+    """Write a new file of a key, by default for its owner only, and wait until it is on the disk.
+
+    Raises SettingsError when the file exists: what was made with its key would be of no use without it. Raises
+    OutputError when the file cannot be written.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except FileExistsError:
+        raise SettingsError(f"{path} already exists and is never overwritten; choose another name") from None
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+    with open(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_key_pair_files(path: Path, private: bytes, public: bytes) -> Path:
+    """Write a private key to ``path``, for its owner only, and the public key beside it, whose path is returned.
+
+    Raises SettingsError when one of the files exists, OutputError when one cannot be written.
+    """
+    beside = path.with_name(f"{path.name}.pub")
+    if os.path.lexists(beside):
+        raise SettingsError(f"{beside} already exists and is never overwritten; choose another name")
+    write_key_file(path, private)
+    write_key_file(beside, public, 0o644)
+    return beside
 
 
 def check_secret_file(path: Path | str, status: os.stat_result, *, allow_shared: bool = False) -> None:

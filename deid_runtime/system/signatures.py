@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-from deid_runtime.errors import OutputError, SettingsError
+from deid_runtime.errors import SettingsError
 from deid_runtime.system.extras import install_extra
-from deid_runtime.system.secret_files import check_secret_file, is_guessable
+from deid_runtime.system.secret_files import check_secret_file, is_guessable, write_key_pair_files
 
 SIGNATURE_BYTES: Final = 64
 
@@ -26,12 +26,7 @@ def write_signing_pair(path: Path) -> Path:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    beside = path.with_name(f"{path.name}.pub")
-    if os.path.lexists(beside):
-        raise SettingsError(f"{beside} already exists and is never overwritten; choose another name")
-    _write_new(path, private, 0o600)
-    _write_new(beside, public, 0o644)
-    return beside
+    return write_key_pair_files(path, private, public)
 
 
 def sign(data: bytes, key: Path, *, allow_shared_key: bool = False) -> bytes:
@@ -105,19 +100,6 @@ def _read(path: Path, *, is_secret: bool = False, allow_shared: bool = False) ->
         raise SettingsError(
             f"cannot read the key {path}: {error.strerror}; `deid key signing-pair` makes a pair of keys"
         ) from error
-
-
-def _write_new(path: Path, data: bytes, mode: int) -> None:
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    except FileExistsError:
-        raise SettingsError(f"{path} already exists and is never overwritten; choose another name") from None
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
-    with open(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _libraries() -> tuple[Any, Any]:

@@ -17,6 +17,25 @@ _TEST_BEHIND: Final = re.compile(r"[ ]\(?([A-Za-z]{2,20})")
 _NUMBERED: Final = re.compile(r"(?i)(?:#|\b(?:id|ids|no|number|lot|lic|mrn))[ .:]{0,2}$")
 _NEXT: Final = r"(?:[ ]?[,;/&+][ ]?|[ ](?:and|or|with|plus|vs)[ ])"
 
+_SYSTEM: Final = (
+    r"(?:SNOMED|SCTID|SCT|LOINC|RxNorm|RxCUI|RXCUI|ATC|CPT|HCPCS|ICD|ICPC|OPCS|MBS|(?i:items?)|READ|Read|CTV|HRG|"
+    r"OMIM|ORPHA|NDC|"
+    r"CVX|CDT|ICF|MeSH|HPO|A?DRG|ACHI|BNF|DMD|PBS|MedDRA)"
+)
+#: One code of any system: letters and figures, at least one of these, with full stops and hyphens.
+_LISTED: Final = (
+    r"(?:[A-Z]{1,2}:)?(?:(?=[A-Za-z.]{0,4}\d)[A-Za-z]{0,2}\d[\dA-Za-z]{0,17}|X[a-z][A-Za-z0-9]{3}(?![A-Za-z0-9]))"
+    r"(?:[.-][\dA-Z]{1,5}){0,3}\.{0,2}(?![\w/:])"
+)
+#: Between two codes of a list: punctuation, and words that are no cue of an identifier or a date.
+_MEANING: Final = (
+    r"(?:[ ]?[,;/&+]|[ ](?=[a-z&]))?(?:[ ](?!(?i:mrn|ids?|acct|account|phone|tel|ph|fax|policy|claim|npi|dob|visit|"
+    r"csn|lic|ssn|case|"
+    r"ref|auth|inv|invoice|clm|order|accession|acc|pager|fin|har|member|group|rx|on|since|in|age|aged|zip|by|seen|"
+    r"at|call|pt|patient|ext|no|number|from|until|dated|dr|lot|serial|room|bed)\b)"
+    r"[A-Za-z&(][\w'()-]{0,18}[,;]?){0,4}[ ]"
+)
+
 ROWS: Final = (
     ClinicalRow(
         name="code-billed",
@@ -43,10 +62,15 @@ ROWS: Final = (
         kind="code",
         # "HCC 85, 18, 22", "DRG 470", "POS 10", "Rev code 0450"
         pattern=re.compile(
-            r"(?:HCC(?=[ ]\d+,)|DRG|POS|GMLOS|(?i:rev(?:enue)? codes?|mod(?:ifiers?)?|reason code))s?[ :#]{1,2}"
+            r"(?:HCC(?=[ ]\d+,)|DRG|POS|GMLOS|(?i:(?:rev(?:enue)?|cond(?:ition)?|value|occurrence|status|type|"
+            r"tariff|discharge|billing|fee|service|procedure|tooth|activity|benefit) codes?|mod(?:ifiers?)?|reason "
+            r"code))s?[ :#]{1,2}"
             r"(?P<value>\d{1,4}(?![\d/:-])(?:(?:,[ ]?|[ ]and[ ]|[ ]vs[ ])\d{2,3}(?![\d/:-])){0,8})"
         ),
-        words=frozenset("hcc hccs drg drgs pos gmlos rev revenue mod modifier modifiers reason".split()),
+        words=frozenset(
+            "hcc hccs drg drgs pos gmlos rev revenue cond condition value occurrence status type tariff discharge "
+            "billing fee service procedure tooth activity benefit mod modifier modifiers reason".split()
+        ),
         excludes=_ALL,
     ),
     ClinicalRow(
@@ -144,6 +168,23 @@ ROWS: Final = (
         ),
         words=frozenset("cpt hcpcs e modifier drg ms revenue".split()),
         excludes=_ALL,
+    ),
+    ClinicalRow(
+        name="code-listed",
+        kind="code",
+        # "SNOMED 195967001 asthma, 84229001 fatigue", "MBS item 721 and 723", "Read v2 C10F., H33..":
+        # behind the name of a system, each code with up to four words of its meaning
+        pattern=re.compile(
+            rf"{_SYSTEM}(?![^\W\d_])(?:[ -]?(?:CT|CM|PCS|AM|CA|v[23]|\d{{1,2}}))?"
+            r"(?:[ ](?i:codes?|items?|ids?|concepts?|nos?\.?|numbers?|claimed|is|for|v[23])){0,3}"
+            rf"[ ]?[:#=(]{{0,2}}[ ]{{0,2}}{_LISTED}(?:{_MEANING}{_LISTED}){{0,7}}(?:[ ][A-Za-z][\w]{{0,14}})?"
+        ),
+        words=frozenset(
+            "snomed sctid sct loinc rxnorm rxcui atc cpt hcpcs icd icpc opcs mbs item items read ctv hrg omim orpha "
+            "ndc cvx cdt icf mesh hpo drg achi bnf dmd pbs adrg meddra".split()
+        ),
+        excludes=FIGURES,
+        check=lambda match: match[0][:4] not in ("item", "Item", "read", "Read") or not match[0].startswith("read "),
     ),
     ClinicalRow(
         name="code-terminology",

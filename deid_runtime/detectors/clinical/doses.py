@@ -24,6 +24,9 @@ _TAIL: Final = (
     r"kg/min|kg/hr?|kg/day)\b){0,2}"
 )
 _VACCINES: Final = (
+    "dtp opv bcg hepa mmrv hexa pentavalent pcv13 pcv menc mencc menacwy kinrix pediarix pentacel vaxelis infanrix "
+    "priorix zoster rsv arexvy abrysvo prevenar nimenrix boostrix adacel repevax mvr je yf typhoid tcv oral "
+    "dengvaxia jynneos mpox flu influenza "
     "shingrix pfizer moderna covid vaccine vaccines vax vaccination gardasil hpv heplisav engerix "
     "twinrix hepb hep havrix vaqta "
     "prevnar pcv pneumovax ppsv mmr varicella varivax dtap tdap td ipv hib rotateq rotarix menb "

@@ -23,10 +23,14 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 _MOST_WORDS: Final = 6
 #: Last words that, with a specialty before them, are rarely the name of a place; and words that begin such names.
 _UNNAMED: Final = frozenset(
-    "clinic clinics unit units team teams surgery rehab rehabilitation department ward wards".split()
+    "round rounds clinic clinics unit units team teams surgery rehab rehabilitation department ward wards".split()
 )
 _COMMON_IN_NAMES: Final = frozenset("community family public health medical hospital center centre young burn".split())
 _LEAST_LETTERS: Final = 4
+#: In lower case, a shorter word is no initials: *reg*.
+_LEAST_IN_LOWER: Final = 3
+#: From this score on, a model is believed that an abbreviation of a role or a place is a name all the same.
+_SURE_OF_CODE: Final = 0.9
 _ROLE_ACTS: Final = re.compile(
     r"[ ](?:consult(?:ed)?|eval(?:uation)?|recs|involved|referral|to (?:assess|eval\w{0,6}|arrange))\b"
 )
@@ -43,11 +47,14 @@ def is_generic(text: str, span: Span) -> bool:
     written = _WORD.findall(text, span.start, span.end)
     if not 0 < len(written) <= _MOST_WORDS or any(char.isdigit() for char in text[span.start : span.end]):
         return False
+    if _is_abbreviation(text, span):
+        return True
     words = [fold(word) for word in written]
     heads, rest = (_roles(), _before_role()) if span.label in _PEOPLE else (_kinds(), _before_kind())
     if _is_role_of_list(text, span):
         return True
-    if max(map(len, words)) < _LEAST_LETTERS or (len(words) == 1 and not written[0].islower()):
+    least = _LEAST_IN_LOWER if written[0].islower() else _LEAST_LETTERS
+    if max(map(len, words)) < least or (len(words) == 1 and not written[0].islower()):
         return False  # "SW" may be initials, "Coach" a nickname
     if (
         words[-1] not in heads
@@ -56,6 +63,15 @@ def is_generic(text: str, span: Span) -> bool:
     ):
         return False
     return not (_adjoins_name(text, span) or is_introduced(text, span))
+
+
+def _is_abbreviation(text: str, span: Span) -> bool:
+    """Return whether ``span`` is an abbreviation that is short for a role or a kind of place and for nothing else."""
+    return (
+        text[span.start : span.end] in _abbreviations()
+        and span.score < _SURE_OF_CODE
+        and not (_adjoins_name(text, span) or is_introduced(text, span))
+    )
 
 
 def _is_role_of_list(text: str, span: Span) -> bool:
@@ -111,6 +127,11 @@ def _roles() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _before_role() -> frozenset[str]:
     return frozenset(words_for("generic_words", "before-role"))
+
+
+@lru_cache(maxsize=1)
+def _abbreviations() -> frozenset[str]:
+    return frozenset((*words_for("generic_words", "role-code"), *words_for("generic_words", "place-code")))
 
 
 @lru_cache

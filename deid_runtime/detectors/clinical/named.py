@@ -13,7 +13,7 @@ from deid_runtime.detectors.clinical.terms import is_introduced, is_term_word
 from deid_runtime.labels import HEADS
 from deid_runtime.lexicon.name_cues import fold
 from deid_runtime.lexicon.tables import words_for
-from deid_runtime.lexicon.word_codes import load_lexicon
+from deid_runtime.lexicon.word_codes import FAMILY, FAMILY_SHIFT, GIVEN, load_lexicon
 from deid_runtime.spans import Span
 
 _LABELS: Final = frozenset((*HEADS["name"], *HEADS["location"], *HEADS["organization"])) - {"USERNAME"}
@@ -24,7 +24,9 @@ _BEFORE_CHARS: Final = 32
 
 #: Behind a drug: a strength, a form, how often, or what only a drug undergoes.
 _DRUG_AFTER: Final = re.compile(
-    r"(?i)[ ]{1,2}(?:(?:XR|XL|SR|ER|CR|LA|Fe|Lo|HFA|HCT|DS|24|28|1/\d\d|pens?|pills?|packs?|patch(?:es)?|ring|tabs?|"
+    r"(?i)[ ]{1,2}(?:(?:ED|OCP|nocte|mane|BD|OD|tds|qds|SOS|vials?|sachets?|pessar\w{1,3}|MDI|DPI|Turbuhaler|"
+    r"Accuhaler|injections?|depot|gave spotting|XR|XL|SR|ER|CR|LA|Fe|Lo|HFA|HCT|DS|24|28|1/\d\d|pens?|pills?|"
+    r"packs?|patch(?:es)?|ring|tabs?|"
     r"tablets?|caps(?:ules)?|inhaler|cream|drops|gel|OCPs?|IUD|samples?|rx|script|prescription|dose|dosing|coupon|"
     r"refill(?:s|ed)?|renewed|restarted|q(?:hs|am|pm|d|od|wk|\d)\w{0,2}|qd|bid|tid|qid|prn|nightly|monthly|"
     r"x[ ]?\d{1,3}(?![\d:/])|d/c['’]?d|dc['’]d|discontinued|extended cycle|monophasic|triphasic|biosimilar|OTC)\b|"
@@ -96,20 +98,48 @@ _VARIANT_BEFORE: Final = re.compile(
 
 def is_gene(text: str, span: Span) -> bool:
     """Return whether ``span`` is a symbol in capitals beside words for variants: ``SHANK3 del``."""
-    if span.label not in _LABELS or _SYMBOL.fullmatch(text, span.start, span.end) is None:
+    if span.label not in (*_LABELS, "USERNAME") or _SYMBOL.fullmatch(text, span.start, span.end) is None:
         return False
+    if _is_symbol_of_list(text, span):
+        return True
     return (
         _VARIANT_AFTER.match(text, span.end) is not None
         or _VARIANT_BEFORE.search(text, max(0, span.start - _BEFORE_CHARS), span.start) is not None
     )
 
 
+def _is_symbol_of_list(text: str, span: Span) -> bool:
+    """Return whether ``span`` is a listed symbol with a figure, or beside a further one: ``PTEN, STK11``."""
+    symbols = _genes()
+    symbol = text[span.start : span.end]
+    if symbol.lower() not in symbols or is_introduced(text, span):
+        return False
+    if len(symbol) > 3 and any(map(str.isdigit, symbol)):
+        return True
+    beside = (
+        _SYMBOL_AFTER.match(text, span.end),
+        _SYMBOL_BEFORE.search(text, max(0, span.start - _BEFORE_CHARS), span.start),
+    )
+    return any(other is not None and other[1].lower() in symbols for other in beside)
+
+
+_SYMBOL_AFTER: Final = re.compile(r"(?:[ ]?[,/;&+][ ]?|[ ](?:and|or|with)[ ])([A-Z][A-Z0-9]{2,7})\b")
+_SYMBOL_BEFORE: Final = re.compile(r"\b([A-Z][A-Z0-9]{2,7})(?:[ ]?[,/;&+][ ]?|[ ](?:and|or|with)[ ])$")
+
 # --- trials --------------------------------------------------------------------------------------------------------
 
 _TRIAL: Final = re.compile(
     r"(?P<name>[A-Z]{3,14})(?P<more>-(?:[A-Z]{2,3}\d{0,2}|\d{1,4}|[A-Z][a-z]{3,10}\d{0,2}))?(?: \d{1,3})?"
 )
+_ALL_TRIALS: Final = re.compile(r"[A-Z]{4,14}(?:(?:[ ]?[,/;&]|[ ]and|[ ]or|[ ]vs?)[ ][A-Z]{4,14}){1,3}")
 _LONGEST: Final = 16
+#: The name of a trial alone needs as many letters, and a score below this, to be none of a person.
+_LEAST_ALONE: Final = 5
+_SURE_OF_NAME: Final = 0.95
+_LINE_CHARS: Final = 80
+_IN_SYMBOL: Final = re.compile(r"[A-Z]{2,6}\d{0,2}[A-Z]?\d|[A-V]\d\d[A-Z]{2}\d\d")
+#: Below this score, one letter that only a model found is the name of a group, a type or an arm: ``group E``.
+_LEAST_OF_LETTER: Final = 0.35
 _CODES: Final = frozenset(
     {"USERNAME", "DOCTOR", "IDNUM", "DEVICE", "LICENSE", "ORGANIZATION", "HOSPITAL", "LOCATION-OTHER"}
 )
@@ -123,8 +153,18 @@ _MARKER: Final = re.compile(
 _TRIAL_AFTER: Final = re.compile(
     r"(?:-\w{1,12})?[ ](?:trial|study|data|criteria|dose|dosing|arm|regimen|protocol|target|results?|"
     r"eligib\w{2,6}|cohort|"
-    r"subgroup|substudy|extension|inclusion|population|paper|evidence)\b|[ ]?:[ ]"
+    r"subgroup|substudy|extension|inclusion|population|paper|evidence|investigators|investigations|enrol\w{2,8}|"
+    r"randomi[sz]\w{1,6}|showed|neutral|negative|positive|quoted|discussed|window|sizes?|entry|schema|registry|"
+    r"screen\w{0,4}|candidate|participant|consent|visit)\b|[ ]?:[ ]"
 )
+#: A further trial: "PLATO, TRITON", "DAWN v DEFUSE".
+_TRIAL_LISTED: Final = re.compile(
+    r"(?:[ ]?(?:,|/|;|&|\bv(?:s\.?)?\b|\band\b|\bor\b|\bnot\b)){1,2}[ ]?(?:not[ ])?([A-Z]{4,14})\b"
+)
+_TRIAL_LISTED_BEFORE: Final = re.compile(
+    r"\b([A-Z]{4,14})(?:[ ]?(?:,|/|;|&|\bv(?:s\.?)?\b|\band\b|\bor\b|\bnot\b)){1,2}[ ]?$"
+)
+
 _TRIAL_BEFORE: Final = re.compile(
     r"(?i)\b(?:based on|basis of|strength of|evidence (?:of|from)|data from|results of|enrolled (?:in|on)|"
     r"randomi[sz]ed in|"
@@ -139,6 +179,9 @@ def is_trial(text: str, span: Span) -> bool:
     """
     if span.label not in HEADS["name"] and span.label not in _LABELS:
         return False
+    if _ALL_TRIALS.fullmatch(text, span.start, span.end) is not None:
+        words = _WORD.findall(text, span.start, span.end)
+        return all(word.lower() in _trials() for word in words) and not is_introduced(text, span)
     start, end = span.start, span.end
     while start > 0 and span.start - start < _LONGEST and (text[start - 1].isalnum() or text[start - 1] == "-"):
         start -= 1
@@ -147,13 +190,64 @@ def is_trial(text: str, span: Span) -> bool:
     found = _TRIAL.fullmatch(text, start, end)
     if found is None or found["name"].lower() not in _trials():
         return False
-    if found["more"] is not None or not load_lexicon().get(found["name"].lower()):
+    name = found["name"].lower()
+    if found["more"] is not None:
+        return True
+    if (
+        len(name) >= _LEAST_ALONE
+        and span.score < _SURE_OF_NAME
+        and _is_rare_name(name)
+        and not _is_in_capitals(text, start)
+    ):
         return True
     if is_introduced(text, span):
         return False
+    for listed in (
+        _TRIAL_LISTED.match(text, end),
+        _TRIAL_LISTED_BEFORE.search(text, max(0, start - _BEFORE_CHARS), start),
+    ):
+        if listed is not None and listed[1].lower() in _trials():
+            return True
     return (
         _TRIAL_AFTER.match(text, end) is not None
         or _TRIAL_BEFORE.search(text, max(0, start - _BEFORE_CHARS), start) is not None
+    )
+
+
+def _is_rare_name(word: str) -> bool:
+    code = load_lexicon().get(word, 0)
+    return code & GIVEN <= 1 and (code & FAMILY) >> FAMILY_SHIFT <= 1
+
+
+def _is_in_capitals(text: str, start: int) -> bool:
+    """Return whether the line around ``start`` is written in capitals, which then tell nothing."""
+    first = text.rfind("\n", max(0, start - _LINE_CHARS), start) + 1
+    last = text.find("\n", start, start + _LINE_CHARS)
+    line = text[max(first, start - _LINE_CHARS) : last if last >= 0 else start + _LINE_CHARS]
+    return not any(map(str.islower, line))
+
+
+def is_part_of_symbol(text: str, span: Span) -> bool:
+    """Return whether ``span`` is a character or two within a gene or a code of a drug: the ``7`` of ``MYH7``.
+
+    So is a letter alone of which the model is not sure: ``group E``.
+    """
+    length = span.end - span.start
+    if length > 2 or span.label not in _CODES:
+        return False
+    start, end = span.start, span.end
+    while start > 0 and span.start - start < _LONGEST and text[start - 1].isalnum():
+        start -= 1
+    while end < len(text) and end - span.end < _LONGEST and text[end].isalnum():
+        end += 1
+    if end - start > length:
+        return _IN_SYMBOL.fullmatch(text, start, end) is not None
+    return (
+        text[start:end].isalpha()
+        and length == 1
+        and span.label not in ("ORGANIZATION", "HOSPITAL")
+        and span.score < _LEAST_OF_LETTER
+        and not text[end : end + 2].strip().isdigit()
     )
 
 
@@ -168,6 +262,11 @@ def is_marker(text: str, span: Span) -> bool:
 @lru_cache(maxsize=1)
 def _brands() -> frozenset[str]:
     return frozenset(words_for("named_facts", "brand", "name", "uses"))
+
+
+@lru_cache(maxsize=1)
+def _genes() -> frozenset[str]:
+    return frozenset(words_for("named_facts", "gene", "name", "uses"))
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,8 @@ from deid_runtime.detectors.clinical.rows import ORIGINS, ClinicalRow
 _COUNTRY: Final = frozenset({"COUNTRY", "STATE", "CITY", "LOCATION-OTHER"})
 #: Peoples without a country of the same name.
 _GROUPS: Final = words_of(
-    "African American,African-American,African Americans,Black American,Black African,Black Caribbean,"
+    "African,Asian,European,African American,African-American,African Americans,Black American,Black African,Black "
+    "Caribbean,"
     "Afro-Caribbean,Afro Caribbean,"
     "Afro-American,Caucasian,Caucasians,Hispanic,Hispanics,non-Hispanic,Non Hispanic,Latino,Latina,"
     "Latinos,Latinas,Latinx,Latine,"
@@ -22,7 +23,8 @@ _GROUPS: Final = words_of(
     "Native American,American Indian,Alaska Native,Alaskan Native,Native Hawaiian,Pacific Islander,"
     "AAPI,BIPOC,First Nations,"
     "Aboriginal,Indigenous,Inuit,Metis,Métis,Maori,Māori,Torres Strait Islander,Mediterranean,Middle Eastern,Ashkenazi,"
-    "Ashkenazi Jewish,Sephardic,Mizrahi,Jewish,Jew,Judaism,Hasidic,Orthodox Jewish,Eastern European,Northern European,"
+    "Ashkenazi Jewish,Sephardic,Sephardi,Ashkenazim,Mizrahi,Cook Islands Maori,Jewish,Jew,Judaism,Hasidic,Orthodox "
+    "Jewish,Eastern European,Northern European,"
     "Western European,Southern European,Anglo-Saxon,White British,White Irish,British Asian,Black "
     "British,British Pakistani,"
     "White European,Irish Traveller,Roma,Romani,Gypsy,Hmong,Karen,Kurdish,Kurd,Yoruba,Igbo,Hausa,Zulu,"
@@ -34,7 +36,23 @@ _GROUPS: Final = words_of(
     "Jehovah's Witness,Jehovahs Witness,Seventh-day Adventist,Seventh Day Adventist,Christian "
     "Scientist,Jain,Zoroastrian,"
     "Rastafarian,Wiccan,Pagan,Shia,Sunni,Bahai,Unitarian,Cajun,Creole,Mestizo,Arab,Persian,Slavic,"
-    "Nordic,Scandinavian,Semitic"
+    "Nordic,Scandinavian,Semitic,"
+    "Wesleyan,Adventist,Adventists,Salvationist,Ratana,Ringatu,Copt,Copts,Druze,Alawite,Ismaili,Ahmadiyya,Ahmadi,"
+    "Baha'i,Taoist,"
+    "Daoist,Confucian,Shinto,Hare Krishna,Plymouth Brethren,Exclusive Brethren,Christadelphian,Hutterite,Jehovah "
+    "Witness,JW,"
+    "Latter-day Saint,Latter Day Saint,Melkite,Maronite,Chaldean,Yazidi,Hazara,Pashtun,Pathan,Rohingya,Uyghur,"
+    "Berber,Amazigh,Fulani,"
+    "Ashanti,Akan,Amhara,Tigrayan,Kikuyu,Shona,Ndebele,Sotho,Tswana,Han Chinese,Sinhalese,Telugu,Malayali,Marathi,"
+    "Sindhi,Balochi,"
+    "Parsi,Goan,Anglo-Indian,Eurasian,Ainu,Sami,Romany,Pasifika,Pacific Islands,Polynesian,Melanesian,Micronesian,"
+    "Indo-Fijian,"
+    "Fijian Indian,Cook Islander,Cook Island Maori,Indo-Caribbean,Indo-Trinidadian,Afro-Latino,Afro-Latina,"
+    "Afro-Brazilian,"
+    "Black Brazilian,White Hispanic,Black Hispanic,Garifuna,Mayan,Aymara,Quechua,Mapuche,Dene,Inupiat,Yup'ik,"
+    "Tlingit,ATSI,CALD,"
+    "Rastafari,Brahmin,Sylheti,Chittagonian,Konkani,Kashmiri,Dogra,Gurkha,Hokkien,Teochew,Peranakan,Bumiputera,"
+    "Bedouin,Ayurvedic"
 )
 #: Languages whose names are also those of a people; they count as languages beside a word for a language.
 _LANGUAGES: Final = words_of(
@@ -64,7 +82,21 @@ _DEMONYMS: Final = words_of(
     "Albanian,Assyrian,Indian,Syro-Malabar,Roman,Maronite,Eastern,Oriental,Antiochian,Southern,Free "
     "Will,Missouri Synod,Dutch,Swedish,Danish,"
     "Norwegian,Finnish,Korean,Chinese,Filipino,Mexican,Portuguese,Spanish,Scottish,English,American,"
-    "African,Welsh,Russian Jewish,Iraqi,Persian"
+    "African,Welsh,Russian Jewish,Iraqi,Persian,"
+    "Cypriot,Kurd,Arab,Kosovan,Kosovar,Northern Irish,Ulster,Cornish,Manx,Breton,Sicilian,Sardinian,Basque,Catalan,"
+    "Galician,Flemish,"
+    "Walloon,Bavarian,Silesian,Ruthenian,Tatar,Chechen,Ingush,Circassian,Abkhaz,Ossetian,Azeri,Uighur,Tibetan,"
+    "Taiwanese,Macanese,"
+    "Hong Kong Chinese,Okinawan,Balinese,Javanese,Sundanese,Acehnese,Timorese,Papuan,Bougainvillean,Fijian,Tongan,"
+    "Samoan,Niuean,"
+    "Tokelauan,Tuvaluan,Kiribati,Nauruan,Chamorro,Palauan,Yapese,Pohnpeian,Chuukese,Marshallese,Tahitian,Rapa Nui,"
+    "Hawaiian,"
+    "Puerto Rican,Guadeloupean,Martiniquan,Curacaoan,Aruban,Bermudian,Caymanian,Anguillian,Montserratian,Kittitian,"
+    "Vincentian,"
+    "Quebecois,Acadian,Newfoundlander,Zanzibari,Ivorian,Burkinabe,Malagasy,Comorian,Reunionese,Seychellois,"
+    "Saharawi,Emirati,Omani,"
+    "Palestinian,Gazan,Yemenite,Keralite,Bihari,Assamese,Manipuri,Naga,Mizo,Khasi,Odia,Sikkimese,Ladakhi,Bhutanese,"
+    "Lhotshampa"
 )
 _FAITHS: Final = (
     r"(?i:Catholics?|Orthodox(?: Christian)?|Protestants?|Presbyterians?|Baptists?|Methodists?|Reformed|"
@@ -76,6 +108,8 @@ _SPOKEN: Final = (
     r"literate|literacy|dialect|translation|"
     r"interpretation|interp|subtitles|handouts?|version|consent form|materials?|pamphlets?|"
     r"instructions?|brochure|line|video interpreter|"
+    r"leaflets?|booklets?|letters?|captions?|radio|television|TV|voiceover|cue cards?|flashcards?|script|signs?|"
+    r"signer|audio|"
     r"phone interpreter|telephone interpreter|medical interpreter|is (?:(?:his|her|their|the) "
     r")?(?:primary|preferred|first|native|main)|"
     r"primary|preferred|and English|/English)"
@@ -147,13 +181,43 @@ ROWS: Final = (
         excludes=ORIGINS,
     ),
     ClinicalRow(
+        name="people-pair",
+        kind="origin",
+        # "Turkish Cypriot", "White Scottish", "Iraqi Kurd", "Mixed White and Black Caribbean": two peoples make one
+        pattern=re.compile(
+            rf"(?P<value>(?:{any_of((*_PEOPLES, *_GROUPS))}|White|Black|Mixed)[ ](?:and[ "
+            rf"])?{any_of((*_PEOPLES, *_GROUPS, 'white', 'Kurd', 'Arab'))})(?!\w)"
+        ),
+        words=anchors((*_PEOPLES, *_GROUPS, "White", "Black", "Mixed")),
+        excludes=_COUNTRY,
+        check=lambda match: _is_no_place(match) and match[0][0].isupper(),
+    ),
+    ClinicalRow(
+        name="language-preferred",
+        kind="people",
+        # "prefers Brazilian Portuguese", "interpreter x2, Tigrinya"
+        pattern=re.compile(
+            rf"(?i:prefers?|preferred|native|mainly|mostly|only|fluent|leaflets?|subtitled|signed|interpreted|via|"
+            rf"L1)[ :,]{{1,2}}"
+            rf"(?P<value>{any_of(_LANGUAGES)})(?=[ ]?(?:[,.;)/]|$|[A-Za-z]{{2,12}}\b))(?![ ](?:Hospital|Church|"
+            rf"School|food|restaurant))"
+        ),
+        words=frozenset(
+            "prefer prefers preferred native mainly mostly only fluent leaflet leaflets subtitled signed "
+            "interpreted via l".split()
+        ),
+        excludes=_COUNTRY,
+    ),
+    ClinicalRow(
         name="ethnicity",
         kind="origin",
         # "a Vietnamese man", "of Nigerian descent", "Indian diet": a people. A model that is very sure is believed.
         pattern=re.compile(
             rf"(?P<value>{any_of(_PEOPLES)}(?:[ /-](?:American|{any_of(_PEOPLES)}))?)[ -](?:and[ ]\w{{3,14}}[ ])?"
             r"(?i:(?:man|woman|male|female|lady|gentleman|boy|girl|descent|origin|heritage|ancestry|ethnicity|"
-            r"extraction|parentage|background|herbs?|herbal|foods?|diet|cuisine|cooking|tea|takeaway|mother|father|"
+            r"extraction|parentage|grandmother|grandfather|grandparents|grandma|elder|patient|pt|child|toddler|"
+            r"baby|infant|migrant|healer|remed(?:y|ies)|background|community|roots|people|household|refugee|"
+            r"traveller|herbs?|herbal|foods?|diet|cuisine|cooking|tea|takeaway|mother|father|"
             r"parents|family|carers?|aide)(?!\w))"
         ),
         words=anchors(_PEOPLES),

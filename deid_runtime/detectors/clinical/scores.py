@@ -7,53 +7,67 @@ from deid_runtime.detectors.clinical.forms import NOT_AGE, SMALL, anchors, any_o
 from deid_runtime.detectors.clinical.rows import FIGURES, NAMES, ClinicalRow
 from deid_runtime.detectors.patterns.fractions import COUNTED, GRADED, is_counted
 from deid_runtime.lexicon.name_cues import follows_title
+from deid_runtime.lexicon.tables import words_for
 
-_SCORES: Final = words_of(
-    "GCS,Glasgow coma scale,Glasgow coma score,Glasgow,Glasgow-Blatchford,Blatchford,GBS score,NIHSS,"
-    "NIH stroke scale,mRS,"
-    "modified Rankin,Rankin,APGAR,APGARs,Apgar score,Apgar scores,MMSE,MoCA,SLUMS,mini-cog,Mini-Mental,KELS,PHQ-9,PHQ9,"
-    "PHQ-2,PHQ2,PHQ,GAD-7,GAD7,GAD,EPDS,Edinburgh,AUDIT-C,AUDIT,DAST-10,DAST,CAGE,C-SSRS,PCL-5,PCL,BDI,"
-    "BDI-II,HAM-D,HAMD,"
-    "MADRS,YMRS,Y-BOCS,YBOCS,PANSS,AIMS,COWS,CIWA,CIWA-Ar,RASS,SAS,CAM-ICU,CPOT,FLACC,NRS,VAS,NPRS,pain,pain score,"
-    "pain scale,pain level,Braden,Norton,Morse,Morse fall,Morse fall scale,fall risk,Hendrich,STRATIFY,"
-    "MUST,MST,NRS-2002,"
-    "Ranson,Ranson's,BISAP,Balthazar,CTSI,APACHE,APACHE II,SOFA,qSOFA,SIRS,NEWS,NEWS2,MEWS,PEWS,CURB-65,CURB65,CRB-65,"
-    "PSI,PORT,PESI,sPESI,Wells,Wells score,Geneva,PERC,HEART,HEART score,TIMI,TIMI risk,GRACE,Killip,"
-    "CHADS2,CHA2DS2-VASc,"
-    "CHADS-VASc,CHADSVASC,HAS-BLED,HASBLED,ABCD2,RCRI,Lee index,Caprini,Padua,Khorana,4Ts,4T score,HIT "
-    "score,MELD,MELD-Na,"
-    "PELD,Child-Pugh,Child Pugh,CTP,Child-Turcotte-Pugh,Maddrey,FIB-4,NAFLD score,Lille,Alvarado,AIR score,Bishop,"
-    "Bishop score,Bishops,Bishop's,modified Bishop,BPP,Ballard,Silverman,Centor,McIsaac,FeverPAIN,"
-    "Mallampati,ASA,ASA class,"
-    "Cormack-Lehane,LEMON,STOP-BANG,STOPBANG,Epworth,ESS,ISI,PSQI,Karnofsky,KPS,PPS,ECOG,Lansky,WHO PS,PS,ESAS,"
-    "Gleason,Gleason score,grade group,Nottingham,Nottingham grade,Nottingham score,Nottingham histologic grade,SBR,"
-    "Bloom-Richardson,Elston,Fuhrman,Oncotype,Oncotype DX,recurrence score,MammaPrint,Decipher,PI-RADS,PIRADS,BI-RADS,"
-    "BIRADS,LI-RADS,TI-RADS,TIRADS,Lung-RADS,O-RADS,CAD-RADS,RCB,Ki-67,Ki67,Allred,Bethesda,Deauville,"
-    "IPI,R-IPI,FLIPI,IPSS,"
-    "IPSS-R,AUA,AUASS,AUA symptom score,SHIM,IIEF,ISS,R-ISS,Mayo score,Mayo,UCEIS,CDAI,HBI,"
-    "Harvey-Bradshaw,SES-CD,DAS28,"
-    "CDAI score,RAPID3,HAQ,BASDAI,SLEDAI,PASI,BSA,EASI,SCORAD,DLQI,IGA,Hurley,Ferriman-Gallwey,"
-    "Kellgren,Kellgren-Lawrence,"
-    "KL grade,Outerbridge,Tonnis,WOMAC,KOOS,HOOS,Oxford,Oxford hip,Oxford knee,Harris hip,Constant,ASES,DASH,QuickDASH,"
-    "ODI,Oswestry,NDI,JOA,Cobb,Risser,Tanner,Berg,Berg balance,Tinetti,TUG,Timed Up and Go,DGI,FGA,"
-    "mini-BESTest,FIM,Barthel,"
-    "Katz,Lawton,ADL,ADLs,IADL,IADLs,AM-PAC,AMPAC,6 clicks,Modified Ashworth,Ashworth,MAS,Brunnstrom,Fugl-Meyer,UPDRS,"
-    "MDS-UPDRS,Hoehn and Yahr,H&Y,EDSS,ALSFRS,ALSFRS-R,HIT-6,MIDAS,Hunt-Hess,Hunt and Hess,Fisher,modified Fisher,"
-    "ICH score,ASPECTS,Spetzler-Martin,House-Brackmann,Marshall,Rotterdam,FOUR score,Rancho,JFK,CRS-R,"
-    "Ranchos,ACT,C-ACT,"
-    "CAT,mMRC,MRC,NYHA,CCS,Borg,RPE,BODE,GOLD,SNOT-22,SNOT,LUND-Mackay,Lund-Mackay,Centor score,Westley,RDAI,Wagner,"
-    "UT grade,Rutherford,Fontaine,CEAP,VCSS,Fitzpatrick,Breslow,Clark,Clark level,BAI,ACE,ACEs,M-CHAT,"
-    "MCHAT,MCHAT-R,ASQ,"
-    "Vanderbilt,SCARED,PSC,PSC-17,CRAFFT,SDQ,Conners,WISC,FSIQ,IQ,SCORE2,ASCVD,ASCVD risk,QRISK,QRISK3,Framingham,FRAX,"
-    "T-score,T score,Z-score,Z score,ELAN,Rockford,EuroSCORE,STS,STS score,Gensini,SYNTAX,Agatston,CAC,CAC score,"
-    "calcium score,HOMA-IR,Rockall,Forrest,Savary,Prague,Hill grade,LA grade,Boston,BBPS,Boston bowel prep,Bristol,"
-    "Bristol stool,Bristol type,Dukes,POP-Q,PFDI,UDI-6,ICIQ,Rome,Kupperman,KDIGO,RIFLE,AKIN,CKD stage,stage,grade,"
-    "ISUP,OPQRST,Schwab,CES-D,GDS,CDR,FAST,FAQ,NPI-Q,Clock,clock draw,CAM,4AT,Mini-COG,bCAM,AVPU,TOF,"
-    "train of four,ICDSC,"
-    "Aldrete,PADSS,Steward,Snellen,VA,visual acuity,vision,acuity,near vision,cup to disc,cup/disc,Snellen acuity,"
-    "clarity,Waterlow,Bartels,MUST score,ISS score,RTS,TRISS,PTS,Salter-Harris,SH,RCVS,LIPS,Murray,P/F,PF ratio,P:F,"
-    "Hestia,LRINEC,RUCAM,Naranjo,SCORTEN,HScore,PLASMIC,ISTH,JOAS,Garden,Gartland,Weber,Schatzker,Gustilo,Rockwood,"
-    "Neer,Vancouver,Mayfield,AO,Lauge-Hansen,Sanders,Hawkins,Myerson,WIfI,TICI,mTICI,Spurling,Motricity,MIPI,Ann Arbor"
+_SCORES: Final = (
+    *words_for("named_facts", "score", "name", "uses"),
+    *words_of(
+        "GCS,Glasgow coma scale,Glasgow coma score,Glasgow,Glasgow-Blatchford,Blatchford,GBS score,NIHSS,"
+        "NIH stroke scale,mRS,"
+        "modified Rankin,Rankin,APGAR,APGARs,Apgar score,Apgar scores,MMSE,MoCA,SLUMS,mini-cog,Mini-Mental,KELS,"
+        "PHQ-9,PHQ9,"
+        "PHQ-2,PHQ2,PHQ,GAD-7,GAD7,GAD,EPDS,Edinburgh,AUDIT-C,AUDIT,DAST-10,DAST,CAGE,C-SSRS,PCL-5,PCL,BDI,"
+        "BDI-II,HAM-D,HAMD,"
+        "MADRS,YMRS,Y-BOCS,YBOCS,PANSS,AIMS,COWS,CIWA,CIWA-Ar,RASS,SAS,CAM-ICU,CPOT,FLACC,NRS,VAS,NPRS,pain,pain score,"
+        "pain scale,pain level,Braden,Norton,Morse,Morse fall,Morse fall scale,fall risk,Hendrich,STRATIFY,"
+        "MUST,MST,NRS-2002,"
+        "Ranson,Ranson's,BISAP,Balthazar,CTSI,APACHE,APACHE II,SOFA,qSOFA,SIRS,NEWS,NEWS2,MEWS,PEWS,CURB-65,CURB65,"
+        "CRB-65,"
+        "PSI,PORT,PESI,sPESI,Wells,Wells score,Geneva,PERC,HEART,HEART score,TIMI,TIMI risk,GRACE,Killip,"
+        "CHADS2,CHA2DS2-VASc,"
+        "CHADS-VASc,CHADSVASC,HAS-BLED,HASBLED,ABCD2,RCRI,Lee index,Caprini,Padua,Khorana,4Ts,4T score,HIT "
+        "score,MELD,MELD-Na,"
+        "PELD,Child-Pugh,Child Pugh,CTP,Child-Turcotte-Pugh,Maddrey,FIB-4,NAFLD score,Lille,Alvarado,AIR score,Bishop,"
+        "Bishop score,Bishops,Bishop's,modified Bishop,BPP,Ballard,Silverman,Centor,McIsaac,FeverPAIN,"
+        "Mallampati,ASA,ASA class,"
+        "Cormack-Lehane,LEMON,STOP-BANG,STOPBANG,Epworth,ESS,ISI,PSQI,Karnofsky,KPS,PPS,ECOG,Lansky,WHO PS,PS,ESAS,"
+        "Gleason,Gleason score,grade group,Nottingham,Nottingham grade,Nottingham score,Nottingham histologic "
+        "grade,SBR,"
+        "Bloom-Richardson,Elston,Fuhrman,Oncotype,Oncotype DX,recurrence score,MammaPrint,Decipher,PI-RADS,PIRADS,"
+        "BI-RADS,"
+        "BIRADS,LI-RADS,TI-RADS,TIRADS,Lung-RADS,O-RADS,CAD-RADS,RCB,Ki-67,Ki67,Allred,Bethesda,Deauville,"
+        "IPI,R-IPI,FLIPI,IPSS,"
+        "IPSS-R,AUA,AUASS,AUA symptom score,SHIM,IIEF,ISS,R-ISS,Mayo score,Mayo,UCEIS,CDAI,HBI,"
+        "Harvey-Bradshaw,SES-CD,DAS28,"
+        "CDAI score,RAPID3,HAQ,BASDAI,SLEDAI,PASI,BSA,EASI,SCORAD,DLQI,IGA,Hurley,Ferriman-Gallwey,"
+        "Kellgren,Kellgren-Lawrence,"
+        "KL grade,Outerbridge,Tonnis,WOMAC,KOOS,HOOS,Oxford,Oxford hip,Oxford knee,Harris hip,Constant,ASES,DASH,"
+        "QuickDASH,"
+        "ODI,Oswestry,NDI,JOA,Cobb,Risser,Tanner,Berg,Berg balance,Tinetti,TUG,Timed Up and Go,DGI,FGA,"
+        "mini-BESTest,FIM,Barthel,"
+        "Katz,Lawton,ADL,ADLs,IADL,IADLs,AM-PAC,AMPAC,6 clicks,Modified Ashworth,Ashworth,MAS,Brunnstrom,"
+        "Fugl-Meyer,UPDRS,"
+        "MDS-UPDRS,Hoehn and Yahr,H&Y,EDSS,ALSFRS,ALSFRS-R,HIT-6,MIDAS,Hunt-Hess,Hunt and Hess,Fisher,modified Fisher,"
+        "ICH score,ASPECTS,Spetzler-Martin,House-Brackmann,Marshall,Rotterdam,FOUR score,Rancho,JFK,CRS-R,"
+        "Ranchos,ACT,C-ACT,"
+        "CAT,mMRC,MRC,NYHA,CCS,Borg,RPE,BODE,GOLD,SNOT-22,SNOT,LUND-Mackay,Lund-Mackay,Centor score,Westley,RDAI,"
+        "Wagner,"
+        "UT grade,Rutherford,Fontaine,CEAP,VCSS,Fitzpatrick,Breslow,Clark,Clark level,BAI,ACE,ACEs,M-CHAT,"
+        "MCHAT,MCHAT-R,ASQ,"
+        "Vanderbilt,SCARED,PSC,PSC-17,CRAFFT,SDQ,Conners,WISC,FSIQ,IQ,SCORE2,ASCVD,ASCVD risk,QRISK,QRISK3,"
+        "Framingham,FRAX,"
+        "T-score,T score,Z-score,Z score,ELAN,Rockford,EuroSCORE,STS,STS score,Gensini,SYNTAX,Agatston,CAC,CAC score,"
+        "calcium score,HOMA-IR,Rockall,Forrest,Savary,Prague,Hill grade,LA grade,Boston,BBPS,Boston bowel prep,Bristol,"
+        "Bristol stool,Bristol type,Dukes,POP-Q,PFDI,UDI-6,ICIQ,Rome,Kupperman,KDIGO,RIFLE,AKIN,CKD stage,stage,grade,"
+        "ISUP,OPQRST,Schwab,CES-D,GDS,CDR,FAST,FAQ,NPI-Q,Clock,clock draw,CAM,4AT,Mini-COG,bCAM,AVPU,TOF,"
+        "train of four,ICDSC,"
+        "Aldrete,PADSS,Steward,Snellen,VA,visual acuity,vision,acuity,near vision,cup to disc,cup/disc,Snellen acuity,"
+        "clarity,Waterlow,Bartels,MUST score,ISS score,RTS,TRISS,PTS,Salter-Harris,SH,RCVS,LIPS,Murray,P/F,PF "
+        "ratio,P:F,"
+        "Hestia,LRINEC,RUCAM,Naranjo,SCORTEN,HScore,PLASMIC,ISTH,JOAS,Garden,Gartland,Weber,Schatzker,Gustilo,Rockwood,"
+        "Neer,Vancouver,Mayfield,AO,Lauge-Hansen,Sanders,Hawkins,Myerson,WIfI,TICI,mTICI,Spurling,Motricity,MIPI,"
+        "Ann Arbor"
+    ),
 )
 #: Maximum values of scores, scales and findings, with their names: a fraction behind a name must have the maximum of
 #: that name as its denominator.
@@ -65,7 +79,7 @@ _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
             "CURB-65,CURB65,monofilament"
         ),
     ),
-    ((3,), words_of("qSOFA")),
+    ((3,), words_of("qSOFA,Q-SOFA,Amsel")),
     (
         (4,),
         words_of(
@@ -89,7 +103,13 @@ _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
     ),
     ((6,), words_of("murmur,SEM,HSM,systolic murmur,diastolic murmur,RCRI,Katz,ADL,ADLs,mRS,Rankin,PHQ-2,CHADS2")),
     ((7,), words_of("TIMI,ABCD2,modified Rankin")),
-    ((8,), words_of("IADL,IADLs,Lawton,STOP-BANG,STOPBANG,4Ts,4T score,HIT score,BPP,biophysical profile")),
+    (
+        (8,),
+        words_of(
+            "Imrie,Glasgow-Imrie,Glasgow Imrie,Allred,ER,PR,modified BPP,STOPBang,IADL,IADLs,Lawton,STOP-BANG,"
+            "STOPBANG,4Ts,4T score,HIT score,BPP,biophysical profile"
+        ),
+    ),
     (
         (9,),
         words_of(
@@ -102,46 +122,63 @@ _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
         words_of(
             "pain,pain score,pain scale,pain level,NRS,VAS,NPRS,FLACC,headache,HA,severity,intensity,"
             "itch,dyspnea,Borg,Aldrete,Alvarado,APGAR,APGARs,Apgar score,Apgar scores,discomfort,"
-            "nausea,fatigue,anxiety,ASPECTS,Gleason,Gleason score,orientation,HEART,Silverman,Nottingham "
+            "nausea,fatigue,anxiety,ASPECTS,AMT,AMT10,COPM,PSFS,Tegner,Downe,Downes,Silverman Andersen,"
+            "Silverman-Andersen,CPSS,SUDS,BPI,pain rest,NPS,VNS,pain VAS,GROC,EVA,"
+            "Gleason,Gleason score,orientation,HEART,Silverman,Nottingham "
             "hip,PADSS,AMTS,"
             "CRIES,FACES,Wong-Baker,DVPRS,cramping,cramps,pruritus,breathlessness,distress,stress,mood,energy,vertigo,"
             "dizziness,spasms,tremor,bother,soreness,stiffness,burning,back pain,chest pain,pelvic pain,EDSS,BPP,DAST"
         ),
     ),
-    ((11,), words_of("Ranson,Ranson's,Rockall")),
-    ((12,), words_of("4AT,AUDIT-C,AIR score,Mayo,SPPB")),
+    ((11,), words_of("Ranson score,Ranson,Ranson's,Rockall")),
+    ((12,), words_of("GHQ-12,GHQ,BIMS score,SOMS,4AT,AUDIT-C,AIR score,Mayo,SPPB")),
     ((13,), words_of("Bishop,Bishop score,Bishops,Bishop's,modified Bishop")),
     ((16,), words_of("FOUR score,SCIM")),
-    ((17,), words_of("Westley,croup,croup score")),
+    ((17,), words_of("Westley score,Westley,croup,croup score")),
     ((18,), words_of("CDR,CDR-SB")),
-    ((20,), words_of("Barthel,Lund-Kennedy")),
+    ((20,), words_of("M-CHAT,M-CHAT-R,MCHAT,MCHAT-R,BARS,EAT,SADPERSONS,Barthel index,Barthel,Lund-Kennedy")),
     ((15,), words_of("GCS,Glasgow,Glasgow coma scale,Glasgow coma score,GDS,Child-Pugh,Child Pugh,CTP")),
-    ((21,), words_of("GAD-7,GAD7,GAD,HADS,HADS-A,HADS-D,DASS")),
+    ((21,), words_of("FABQ,DASS-21,GAD 7,BAI,GAD-7,GAD7,GAD,HADS,HADS-A,HADS-D,DASS")),
     ((23,), words_of("Braden,Blatchford,Glasgow-Blatchford")),
-    ((24,), words_of("ESS,Epworth,6 clicks,AM-PAC,AMPAC,DGI,SOFA,Lund-Mackay,Lequesne")),
-    ((25,), words_of("ACT,C-ACT,SHIM,IIEF")),
-    ((27,), words_of("PHQ-9,PHQ9,PHQ")),
-    ((28,), words_of("Tinetti,ISI,POMA,AIMS,mini-BEST,mini-BESTest")),
-    ((30,), words_of("MMSE,MoCA,SLUMS,Mini-Mental,EPDS,Edinburgh,FGA,GDS,DLQI")),
+    ((24,), words_of("FABQ-PA,FABQ,HIT,OABSS,ESS,Epworth,6 clicks,AM-PAC,AMPAC,DGI,SOFA,Lund-Mackay,Lequesne")),
+    ((25,), words_of("MDADI,CISI,ACT,C-ACT,SHIM,IIEF")),
+    ((27,), words_of("PHQ 9,PHQ-A,PHQ-9,PHQ9,PHQ")),
+    (
+        (28,),
+        words_of("MiniBEST,miniBEST,Mini-BESTest,mini BESTest,GHQ-28,Tinetti,ISI,POMA,AIMS,mini-BEST,mini-BESTest"),
+    ),
+    (
+        (30,),
+        words_of(
+            "RUDAS,M-ACE,mACE,mini-ACE,Mini ACE,PHQ-15,PHQ15,BPI,PANSS-P,Rowland,MMS,FAB score,MMSE,MoCA,SLUMS,"
+            "Mini-Mental,EPDS,Edinburgh,FGA,GDS,DLQI"
+        ),
+    ),
     ((35,), words_of("IPSS,AUA,AUASS,AUA symptom score,I-PSS")),
-    ((40,), words_of("CAT,AUDIT,YBOCS,Y-BOCS,SARA,PSS")),
+    ((40,), words_of("WSAS,PCS-8,IES-6,GAF-Q,CAT,AUDIT,YBOCS,Y-BOCS,SARA,PSS")),
     ((42,), words_of("NIHSS,NIH stroke scale")),
-    ((48,), words_of("ALSFRS,ALSFRS-R,Oxford,Oxford hip,Oxford knee,Oxford shoulder")),
-    ((50,), words_of("NDI,ODI,Oswestry")),
+    ((48,), words_of("OKS,OHS,OSS,BCSS,ALSFRS,ALSFRS-R,Oxford,Oxford hip,Oxford knee,Oxford shoulder")),
+    ((50,), words_of("K10,Kessler,Kessler 10,K-10,DCDQ,NDI,ODI,Oswestry")),
     ((51,), words_of("Rodnan,modified Rodnan,mRSS")),
-    ((60,), words_of("MADRS,YMRS")),
+    ((60,), words_of("SADQ,YMRS score,Aphasia,BPRS-E,MADRS,YMRS")),
     ((68, 80), words_of("PCL-5,PCL")),
     ((75,), words_of("ISS")),
-    ((96,), words_of("WOMAC")),
-    ((56,), words_of("Berg,Berg balance,Berg balance scale")),
-    ((63,), words_of("BDI,BDI-II")),
+    ((52,), words_of("HAM-D,HAMD,HDRS,HDRS-17,Hamilton,PCS")),
+    ((64,), words_of("Nijmegen,FES-I,FES")),
+    ((80,), words_of("LEFS,IES-R,SF")),
+    ((88,), words_of("IES,IES-R")),
+    ((19,), words_of("SPADI,Clavien")),
+    ((96,), words_of("WOMAC total,WOMAC")),
+    ((56,), words_of("BBS,HAM-A,HAMA,Berg,Berg balance,Berg balance scale")),
+    ((63,), words_of("BAI,BDI,BDI-II")),
     ((66, 67), words_of("Fugl-Meyer,CIWA")),
-    ((110,), words_of("SNOT,SNOT-22")),
+    ((110,), words_of("SNOT 22,SNOT,SNOT-22")),
     ((126,), words_of("FIM")),
     (
         (100,),
         words_of(
-            "Barthel,Karnofsky,KPS,PPS,ACE-III,ACE-R,Harris,Harris "
+            "Barthel,ACE,ACE III,ACE-III,ACE-R,Lysholm,IKDC,SPADI,DASH,QuickDASH,PedsQL,Karnofsky,KPS,PPS,ACE-III,"
+            "ACE-R,Harris,Harris "
             "hip,Oswestry,ODI,WOMAC,VAS,KOOS,HOOS,ASES,SANE,Constant"
         ),
     ),
@@ -210,6 +247,18 @@ ROWS: Final = (
         check=lambda match: _is_name_of_score(match),
     ),
     ClinicalRow(
+        name="score-of-total",
+        kind="ratio",
+        # "NEWS2 9/20", "FOUR 10/16": any score, unless its result stands after the date: "PHQ-9 3/14: 12"
+        pattern=re.compile(
+            rf"{any_of(_SCORES)}(?![^\W\d_]|['’]|-[A-Za-z])(?:[ ](?i:scores?|scale|index|total|of|is|was|now|"
+            rf"today)){{0,2}}[ :=]{{1,2}}"
+            r"(?P<value>(?P<a>\d{1,3})[ ]?/[ ]?(?P<b>\d{1,3}))(?![\d/]|[ ]?[:=]|[ ]{1,2}\(?\d|[ ]?-)"
+        ),
+        words=anchors(_SCORES),
+        check=lambda match: is_counted(match) and int(match["b"]) > 3 and _is_name_of_score(match),
+    ),
+    ClinicalRow(
         name="fraction-counted",
         kind="score",
         # "3/14 axillary nodes", "2/4 SIRS criteria"
@@ -223,15 +272,18 @@ ROWS: Final = (
         kind="score",
         # "LN 7/31 with ENE", "cores 3/12", "portal tracts 11/14", "axilla 4/17"
         pattern=re.compile(
-            r"(?:LNs?|SLNs?|(?i:nodes|nodal|axilla|cores|ROS|review of systems|glomeruli|tracts|oocytes|embryos|"
+            r"(?:LNs?|SLNs?|Gleason|(?i:nodes|nodal|axilla|cores|ROS|review of systems|glomeruli|tracts|oocytes|"
+            r"embryos|"
             r"follicles))"
             r"(?:[ ]?:|[ ](?:R|L|left|right|pos|positive|neg|negative|sampled|involved|were|was|dissection|"
             r"incl|of)){0,3}[ ]?"
+            r"(?:(?<=Gleason )[3-5]\+[3-5](?:=\d{1,2})?,?[ ](?:in[ ])?)?"
             r"(?P<value>(?P<a>\d{1,2})[ ]?/[ ]?(?P<b>\d{1,2})(?:[ ]?,[ ](?:R|L|left|right)?[ ]?\d{1,2}/\d{1,"
             r"2}){0,2})(?![\d/])"
         ),
         words=frozenset(
-            "ros review ln lns sln slns nodes nodal axilla cores glomeruli tracts oocytes embryos follicles".split()
+            "gleason ros review ln lns sln slns nodes nodal axilla cores glomeruli tracts oocytes embryos "
+            "follicles".split()
         ),
         check=is_counted,
     ),

@@ -31,9 +31,20 @@ _SIGNED_AFTER: Final = re.compile(r"[@_/-]|:\w")
 _BEFORE_CHARS: Final = 28
 #: From this score on, a model is trusted that a listed abbreviation is a name, or any term a place or employer.
 SURE_OF_NAME: Final = 0.5
-#: The same for abbreviations of four letters or more, which are rarely initials.
+#: The same for abbreviations of three letters or more that the list does not mark as initials, too.
 SURE_OF_LONG: Final = 0.8
-_LONG: Final = 4
+_LONG: Final = 3
+#: Behind a figure, these are nodes, walkers, masks and modes of oxygen: ``9/21 LN``, ``100 ft x2 RW``, ``10 NRB``.
+_MEASURED: Final = re.compile(
+    r"\d[ ](?:LNs?|SLNs?|RW|FWW|WW|SPC|NRB|NRM|NC|NP|RA|OA|FM|VM|BVM|HHFNC|HFNC|HFNP|ROS|FB|FHR|AFB|CGA|CGX|MinA|"
+    r"ModA|MaxA|SBA|CGS|"
+    r"WNL|TTP|OD|BD|ANA|ASMA|SMA|ANCA|RF|RPR|VDRL|TPHA|AROM|PROM|PCs?|RBCs?|FFP|PLTs?|U|AU|IU|PVCs?|PACs?|BMs?|UOP|"
+    r"EBL|QD|TDS|QDS|QID|HS)$"
+)
+#: From this score on, a model is believed that such an abbreviation is a person.
+SURE_BEHIND_FIGURE: Final = 0.9
+_TERM_AFTER_SLASH: Final = re.compile(r"/([^\W\d_]{3,})")
+_TERM_BEFORE_SLASH: Final = re.compile(r"([^\W\d_]{3,})/$")
 
 
 def is_term(text: str, span: Span) -> bool:
@@ -42,9 +53,24 @@ def is_term(text: str, span: Span) -> bool:
     words = _WORD.findall(value)
     if not 0 < len(words) <= _MOST_WORDS or any(char.isdigit() for char in value):
         return False
+    if (
+        span.label in HEADS["name"]
+        and span.score < SURE_BEHIND_FIGURE
+        and text[max(0, span.start - 2) : max(0, span.start - 1)].isdigit()
+        and _MEASURED.search(text[max(0, span.start - 10) : span.end])
+    ):
+        return True
     if not all(_is_listed(word) for word in words):
         return False
-    is_long = all(_is_short(word) and len(word) >= _LONG for word in words)
+    if _TERM_AFTER_SLASH.match(text, span.end) is not None or _TERM_BEFORE_SLASH.search(
+        text[max(0, span.start - _BEFORE_CHARS) : span.start]
+    ):
+        other = _TERM_AFTER_SLASH.match(text, span.end) or _TERM_BEFORE_SLASH.search(
+            text[max(0, span.start - _BEFORE_CHARS) : span.start]
+        )
+        if other is not None and words[0] != words[0].upper() and is_term_word(other[1]):
+            return True
+    is_long = all(_is_short(word) and len(word) >= _LONG and word not in _initials() for word in words)
     least = SURE_OF_LONG if is_long else SURE_OF_NAME
     if span.score >= least and (span.label not in HEADS["name"] or any(_is_short(word) for word in words)):
         return False  # an abbreviation may be initials or a hospital; a brand may be its maker or its shop
@@ -83,4 +109,12 @@ def _is_listed(word: str) -> bool:
 @lru_cache(maxsize=1)
 def _terms() -> frozenset[str]:
     text = (files("deid_runtime") / "data" / "lexicon" / "clinical_terms.txt").read_text(encoding="utf-8")
-    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
+    return frozenset(
+        word.lstrip("?") for line in text.splitlines() if not line.startswith("#") for word in line.split()
+    )
+
+
+@lru_cache(maxsize=1)
+def _initials() -> frozenset[str]:
+    text = (files("deid_runtime") / "data" / "lexicon" / "clinical_terms.txt").read_text(encoding="utf-8")
+    return frozenset(word[1:] for word in text.split() if word.startswith("?") and len(word) > 1)

@@ -118,11 +118,12 @@ ROWS: Final = (
         name="gestation",
         kind="gestation",
         pattern=re.compile(
-            r"(?:(?:2|3)\d|4[0-3]|1\d|\d)[ ]?(?:\+[ ]?[0-6](?:/7)?|[ ]?w(?:ks?|eeks?)?[ ,]{0,2}[0-6](?:/7|[ "
+            r"(?:(?:2|3)\d|4\d|5[0-5]|1\d|\d)[ ]?(?:\+[ ]?[0-6](?:/7)?|[ ]?w(?:ks?|eeks?)?[ ,]{0,2}[0-6](?:/7|[ "
             r"]?d(?:ays?)?)?|"
             r"[ ][0-6]/7|-?[ ]?(?:wk?s?|weeks?))(?!\w)(?:[ ,]{1,2}(?:GA\b|EGA\b|gestation\w{0,2}|G\d|IUP|"
             r"pregnan\w{1,5}|preterm|"
-            r"twins?|by (?:US|LMP|dates)|singleton|gravid))"
+            r"PMA\b|CGA\b|PCA\b|corrected\b|fetus|foetus|fetal|foetal|fundal|size\b|viable|IVF\b|scan\b|twins?|by "
+            r"(?:US|LMP|dates)|singleton|gravid))"
         ),
         at_numbers=True,
         after="+ -x",
@@ -138,6 +139,15 @@ ROWS: Final = (
         after="+ x",
     ),
     ClinicalRow(
+        name="gestation-over",
+        kind="relative time",
+        # "suspected at 27+": some days over 27 weeks
+        pattern=re.compile(
+            r"(?i:at|from|till|until|by|now|@)[ ](?P<value>(?:2\d|3\d|4[0-2])\+)(?=[\s,;.)]|$)(?![ ]?y)"
+        ),
+        words=frozenset("at from till until by now".split()),
+    ),
+    ClinicalRow(
         name="gestation-label",
         kind="gestation",
         pattern=re.compile(
@@ -150,6 +160,91 @@ ROWS: Final = (
         words=frozenset(
             "ega ga gestation gestational cga pma pca born delivered preterm pregnant iup corrected dates".split()
         ),
+    ),
+    ClinicalRow(
+        name="gestation-at",
+        kind="relative time",
+        # "delivered at 37 and 4", "SVD at 39": weeks, unless a word of age follows
+        pattern=re.compile(
+            r"(?i:delivered|delivery|induced|induction|IOL|SVD|NVD|NSVD|FTND|PP?ROM|SROM|PTB|PTD|PTL|preterm|IUD|"
+            r"IUFD|miscarriage|misc|loss|losses|"
+            r"booked|scan|cerclage|steroids|sweep|version|ECV|VBAC|TOLAC)[ ](?:at|@)[ ]"
+            r"(?P<value>(?:1\d|2\d|3\d|4[0-3])(?:[ ](?:and|&)[ ](?:[0-6]|[1-3]\d|4[0-2])|[.][0-6])?)(?![\d/:]|"
+            r"[.]\d|[ ]?(?:y|h|am|pm|min|%)|[- ]old)"
+        ),
+        words=frozenset(
+            "delivered delivery induced induction iol svd nvd nsvd ftnd ptb ptd ptl preterm iud iufd miscarriage "
+            "misc loss losses pprom prom srom booked "
+            "scan cerclage steroids sweep version ecv vbac tolac".split()
+        ),
+    ),
+    ClinicalRow(
+        name="age-of-bone",
+        kind="gestation",
+        # "bone age 9 y 6 m", "age equiv 15 mo", "functions at a 4-year level": nobody's age
+        pattern=re.compile(
+            r"(?i:bone|mental|developmental|reading|spelling|skeletal|dental|height|language|motor|cognitive|"
+            r"vascular|lung|heart|"
+            r"metabolic|biological)[ -]age(?:[ ]?[:=~]|[ ](?:is|was|of|equiv\w{0,6}|approx|about|eq)){0,2}[ ]?"
+            r"(?P<value>\d{1,2}(?:[.]\d{1,2})?(?:[ ]?(?:y|yrs?|years?|m|mo|mos|months?|/12)\b)?"
+            r"(?:[ ,]{0,2}\d{1,2}[ ]?(?:m|mo|mos|months?|/12)\b)?)"
+        ),
+        words=frozenset(
+            "bone mental developmental reading spelling skeletal dental height language motor cognitive vascular "
+            "lung heart "
+            "metabolic biological".split()
+        ),
+    ),
+    ClinicalRow(
+        name="age-equivalent",
+        kind="gestation",
+        pattern=re.compile(
+            r"(?i:age)[ -](?i:equiv\w{0,6}|eq\b)\.?(?:[ ]?[:=~]|[ ](?:is|was|of|about)){0,2}[ ]?"
+            r"(?P<value>\d{1,2}(?:[.:;-]\d{1,2})?(?:[ ]?(?:y|yrs?|years?|m|mo|mos|months?|/12)\b)?)"
+        ),
+        words=frozenset({"age"}),
+    ),
+    ClinicalRow(
+        name="range-of-time",
+        kind="relative time",
+        # "6-8 mths", "4/8 wks"
+        pattern=re.compile(
+            r"\d{1,2}[ ]?[-\u2013/][ ]?\d{1,2}[ -]?(?:mths?|mnths?|mos|wks|wkly|yrs|weekly|monthly|hrly|hourly|hrs|"
+            r"mins)\b"
+        ),
+        at_numbers=True,
+        sure=True,
+        after=" -/\u2013",
+    ),
+    ClinicalRow(
+        name="clock-hour",
+        kind="relative time",
+        # "woke at 2, again at 4"
+        pattern=re.compile(
+            r"(?i:woke|wakes|waking|awake|asleep|up|again|fed|feeds|voided|vomited|slept|sleeps|bed|meds|dose|snack|nap|"
+            r"naps|nebs?|"
+            r"breakfast|lunch|dinner|supper|tea|rounds|shift)[ ](?:at|by|@|from|until|till)[ ](?P<value>\d{1,"
+            r"2})(?![\d/:.-])"
+        ),
+        words=frozenset(
+            "woke wakes waking awake asleep up again fed feeds voided vomited slept sleeps bed meds dose "
+            "snack nap naps "
+            "neb nebs "
+            "breakfast lunch dinner supper tea rounds shift".split()
+        ),
+        excludes=frozenset({"AGE"}),
+    ),
+    ClinicalRow(
+        name="mixed-number",
+        kind="relative time",
+        # "6 1/2 months", "2 3/4 tabs"
+        pattern=re.compile(
+            r"\d{1,2}[ -](?P<value>1/2|1/4|3/4|1/3|2/3)(?=[ -]?(?:months?|mo\b|mos\b|yrs?\b|years?|tabs?\b|"
+            r"tablets?|weeks?|wks?\b|hours?|hrs?\b|packs?|ppd\b|cm\b|inch\w{0,2}|in\b|lbs?\b|days?\b|cups?|pints?|,"
+            r"[ ][a-z]))"
+        ),
+        at_numbers=True,
+        after=" -",
     ),
     ClinicalRow(
         name="gravida",

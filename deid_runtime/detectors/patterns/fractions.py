@@ -26,6 +26,10 @@ COUNTED: Final = re.compile(
     r"(?:migraine|headache|treatment|school)[ ](?:days|nights)|sessions|doses given|attempts|trials|"
     r"objects|words|questions|systems|pills|tablets|tabs|caps(?:ules)?|packets|readings|crescents|ports|pts|sheets|"
     r"items|blocks|beats|episodes|visits|appointments|antibodies|levels|chambers|leaflets|ribs|fingers|toes|digits|"
+    r"pads|nappies|diapers|segments|arteries|vessels|stents|naevi|domains|subscales|commands|colou?rs|animals|shapes|spoons|"
+    r"bites|sips|cups|lumens|electrodes|coils|zones|sinuses|ducts|sacs|fibroids|siblings|sibs|implants|molars|"
+    r"canals|myotomes|dermatomes|quads|stations|aliquots|probes|components|elements|factors|"
+    r"red flags|items|sextants|quarters|Amsel|Ranson|Centor|Beighton|"
     r"biopsy|fields|seconds|meals|feeds|days (?:a|per) week|follicles|genes|markers|exons|loci|stools|cultures|"
     r"contained)\b)"
 )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from deid_runtime.detectors.clinical.eponyms import is_eponym_pair
 from deid_runtime.detectors.clinical.named import names_drug
 from deid_runtime.detectors.people import cues
 from deid_runtime.detectors.people.typos import is_like_a_word
@@ -160,7 +161,11 @@ class Run:
         """Return whether the name is part of a disease, device, scale, place or firm, or a brand of a drug."""
         end = self.words[last].end
         start = self.words[first].start
-        if is_eponym(self.text, start, end) or (first == last and names_drug(self.text, start, end)):
+        if (
+            is_eponym(self.text, start, end)
+            or is_eponym_pair(self.text, start, end)
+            or (first == last and names_drug(self.text, start, end))
+        ):
             return True
         if last + 1 >= len(self.words):
             return False

@@ -1,16 +1,15 @@
 """Test the reading of found spans: the output of `deid detect`, or annotated notes."""
 
-import json
-
 import pytest
 
 from deid_runtime.annotations.found import read_found
 from deid_runtime.errors import SourceError
 from deid_runtime.spans import Span
+from tests.commands import write_rows
 
 
 def write_lines(path, *values):
-    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    write_rows(path, values)
     return path
 
 

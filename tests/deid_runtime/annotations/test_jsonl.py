@@ -9,6 +9,7 @@ from deid_runtime.annotations.jsonl import read_jsonl, render_jsonl
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import DeidError, SourceError
 from deid_runtime.spans import Span
+from tests.commands import write_rows
 
 TEXT = "Ilse Vandermeer, née Ångström\nrm 318"
 
@@ -23,7 +24,7 @@ NOTE = {
 
 
 def write_lines(path, *values):
-    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    write_rows(path, values)
     return path
 
 

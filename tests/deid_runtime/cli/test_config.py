@@ -6,17 +6,13 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from deid_runtime.cli.config_file import AMBIGUOUS, COMMANDS, options_of, read_config
 from deid_runtime.cli.main import main
 from deid_runtime.errors import SettingsError
+from tests.commands import deid
 
 TEXT = "Seen on 03/04/2051, call 212-664-9182."
-
-
-def deid(*arguments: object, env: dict[str, str] | None = None) -> Result:
-    return CliRunner(env=env).invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

@@ -394,3 +394,63 @@ def test_the_order_of_spans_does_not_matter() -> None:
     shuffled = random.Random(1).sample(spans, len(spans))
 
     assert sorted(without_clinical(plain, shuffled)) == without_clinical(plain, spans)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Bloods handed to the night [JMO], aware", "DOCTOR"),
+        ("seen by the [reg] and the boss", "DOCTOR"),
+        ("[Lachman] neg, pivot neg", "DOCTOR"),
+        ("[Nissen], then Toupet", "DOCTOR"),
+        ("[Osgood Schlatter], settled", "PATIENT"),
+        ("[PTEN], STK11 negative", "DOCTOR"),
+        ("[MYH7] and TTN reported", "USERNAME"),
+        ("[ODYSSEY, FOURIER] cited", "DOCTOR"),
+        ("on the basis of [ARISTOTLE], start", "PATIENT"),
+        ("SNOMED 195967001 asthma, [84229001] fatigue", "IDNUM"),
+        ("ATC N02BE01, [C09AA05]", "IDNUM"),
+        ("[9/21] LN, 3/3 sent", "DATE"),
+        ("9/21 [LN], 3/3 sent", "DOCTOR"),
+        ("NEWS2 [9/20], lactate 5", "DATE"),
+        ("[Turkish] Cypriot, thal trait", "COUNTRY"),
+        ("NICE NG28 2015, updated [2022]", "DATE"),
+        ("since [6-8] mths", "DATE"),
+        ("Delivered at [37] and 4", "AGE"),
+        ("mum of [four], works", "AGE"),
+        ("a [20]-yr history of gout", "AGE"),
+    ],
+)
+def test_knowledge_of_facts_takes_back_what_looks_like_an_identifier(text: str, label: str) -> None:
+    assert not stays(text, label, score=0.7)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Dr. [Lachman], Lachman neg", "DOCTOR"),
+        ("[Toupet] is here with her son", "PATIENT"),
+        ("[Burch, McCall]", "PATIENT"),
+        ("[Diane] stopped Diane 35", "PATIENT"),
+        ("[Molly] and her sister visited", "PATIENT"),
+        ("[Will] called from work", "PATIENT"),
+        ("SNOMED 73211009, MRN [5562019]", "IDNUM"),
+        ("delivered, age [37]", "AGE"),
+        ("PHQ-9 [9/14]: 12", "DATE"),
+        ("Works at [NHS] Lothian", "ORGANIZATION"),
+        ("Signed [LN]", "DOCTOR"),
+    ],
+)
+def test_the_same_words_without_such_facts_stay(text: str, label: str) -> None:
+    assert stays(text, label, score=0.7)
+
+
+def test_a_count_that_only_a_weak_form_took_for_a_date_is_none() -> None:
+    def kept(text: str) -> bool:
+        plain, spans = marked(text, "DATE", score=0.5, source="pattern:weak")
+        return without_clinical(plain, spans) == spans
+
+    assert not kept("sticker [12/14] in place")
+    assert not kept("in isolation [14/7], FFP3 worn")
+    assert kept("review on [12/14]")
+    assert kept("Prolia [10/2]")

@@ -125,4 +125,4 @@ def test_folders_may_be_nested_deeper_than_calls(tmp_path: Path) -> None:
 
 
 def test_every_format_has_a_row() -> None:
-    assert set(FORMATS) == {"jsonl", "csv", "parquet", "txt", "i2b2", "brat"}
+    assert set(FORMATS) == {"jsonl", "csv", "parquet", "database", "txt", "i2b2", "brat"}

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from deid_runtime.cli.main import main
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.models.manifest import find_models, read_manifest
 from deid_runtime.models.signature import sign_models
@@ -24,6 +22,7 @@ from deid_runtime.serving.note_models import NoteOptions
 from deid_runtime.serving.repository import write_repository
 from deid_runtime.settings import Settings
 from deid_runtime.system.signatures import write_signing_pair
+from tests.commands import deid
 from tests.running_server import changed_models, fast_alone
 
 pytest.importorskip("cryptography")
@@ -139,7 +138,7 @@ def test_signed_models_are_taken_with_the_key_of_the_signer(folder: Path, pair: 
     assert read_trusted(folder, key=public).folder == folder
     with load_tagger(Settings(models=folder, models_key=public, engine="onnxruntime")) as tagger:
         assert tagger.manifest["profile"] == "fast"
-    with pytest.raises(ModelError, match=r"give the public key of those who signed them"):
+    with pytest.raises(ModelError, match=r"give the public key of the signer"):
         read_trusted(folder)
 
 
@@ -268,10 +267,6 @@ def test_openssl_checks_our_signatures(folder: Path, pair: tuple[Path, Path]) ->
     done = subprocess.run([*command, "-sigfile", "release.json.sig"], cwd=folder, check=False, capture_output=True)
 
     assert done.returncode == 0, done.stderr
-
-
-def deid(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def test_the_commands_make_keys_sign_and_check(folder: Path, tmp_path: Path) -> None:

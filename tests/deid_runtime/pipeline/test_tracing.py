@@ -15,6 +15,7 @@ from deid_runtime.cli.main import main
 from deid_runtime.pipeline.tracing import trace_with
 from deid_runtime.run.job import RunOptions, deidentify_files
 from deid_runtime.settings import Settings
+from tests.commands import write_rows
 
 sdk: Any = pytest.importorskip("opentelemetry.sdk.trace")
 export: Any = pytest.importorskip("opentelemetry.sdk.trace.export")
@@ -43,7 +44,7 @@ def exporter() -> Iterator[Any]:
 def source(tmp_path: Path) -> Path:
     path = tmp_path / "notes.jsonl"
     rows = [{"id": f"id-{number}", "patient": "pat-1", "text": text} for number, text in enumerate(TEXTS)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(path, rows)
     return path
 
 

@@ -3,16 +3,11 @@ from pathlib import Path
 
 import pyarrow
 import pytest
-from click.testing import CliRunner, Result
 from pyarrow import parquet
 
-from deid_runtime.cli.main import main
 from deid_runtime.errors import SettingsError
 from deid_runtime.records.date_shifts import read_date_shifts
-
-
-def deid(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+from tests.commands import deid, read_rows, write_rows
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
@@ -77,7 +72,7 @@ def notes(tmp_path: Path) -> Path:
         {"id": f"n{number}", "patient": f"p{number}", "text": "Seen 03/04/2051.", "extra": "x"} for number in (1, 2)
     ]
     path = tmp_path / "notes.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(path, rows)
     return path
 
 
@@ -89,7 +84,7 @@ def test_a_run_moves_dates_by_the_table_and_holds_back_who_is_not_in_it(notes: P
 
     assert result.exit_code == 1
     assert "Seen 03/14/2051." in (tmp_path / "out.jsonl").read_text()
-    [held_back] = [json.loads(line) for line in (tmp_path / "out.jsonl.quarantine.jsonl").read_text().splitlines()]
+    [held_back] = read_rows(tmp_path / "out.jsonl.quarantine.jsonl")
     assert (held_back["id"], held_back["stage"]) == ("n2", "surrogates")
     assert "no row in the table of date shifts" in held_back["reason"]
     assert json.loads((tmp_path / "out.jsonl.manifest.json").read_text())["pipeline"]["given_date_shifts"] is True

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from deid_runtime.cli.main import main
 from deid_runtime.release.bundle import key_id, safe_harbor_categories
+from tests.commands import deid, read_rows, write_rows
 
 NOTES = [
     {"id": "n1", "patient": "p1", "text": "Patient: Rosalind Achterberg\nMRN: 4471902\nSeen on 03/14/2024 for cough."},
@@ -15,15 +15,11 @@ NOTES = [
 ]
 
 
-def deid(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with ``notes.jsonl``, ``key``, the output ``out.jsonl`` and a pair of signing keys."""
     folder = tmp_path_factory.mktemp("run")
-    (folder / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in NOTES))
+    write_rows(folder / "notes.jsonl", NOTES)
     deid("key", "new", folder / "key")
     deid("key", "signing-pair", folder / "sign")
     done = deid(
@@ -43,17 +39,17 @@ def test_a_clean_run_passes(run: Path, tmp_path: Path) -> None:
 
     assert done.exit_code == 0, done.output
     assert "PASS: 2 notes" in done.output
-    rows = [json.loads(line) for line in (tmp_path / "verdicts.jsonl").read_text().splitlines()]
+    rows = read_rows(tmp_path / "verdicts.jsonl")
     assert rows == [{"id": note["id"], "verdict": "PASS", "reasons": {}} for note in NOTES]
     assert (tmp_path / "verdicts.jsonl").stat().st_mode & 0o777 == 0o600
 
 
 def test_changed_and_added_notes_fail(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    rows = [json.loads(line) for line in (run / "out.jsonl").read_text().splitlines()]
+    rows = read_rows(run / "out.jsonl")
     rows[0]["text"] += " Rosalind Achterberg"
     rows.append({"id": "N-OTHER", "patient": "P", "text": "Not of this run."})
-    out.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(out, rows)
     (tmp_path / "out.jsonl.manifest.json").write_bytes((run / "out.jsonl.manifest.json").read_bytes())
 
     done = look(run, out, "--json")
@@ -93,7 +89,7 @@ def test_a_gate_holds_back_what_a_second_look_finds(run: Path, tmp_path: Path) -
     assert (all_out.exit_code, some_out.exit_code, strict_out.exit_code) == (0, 0, 1), strict_out.output
     assert open_.read_bytes() == some.read_bytes()
     assert strict.read_text() == open_.read_text().splitlines(keepends=True)[0]
-    [held] = [json.loads(line) for line in strict.with_name("review.jsonl.quarantine.jsonl").read_text().splitlines()]
+    [held] = read_rows(strict.with_name("review.jsonl.quarantine.jsonl"))
     assert (held["id"], held["stage"]) == ("n2", "gate")
     assert held["reason"].startswith("REVIEW in the second look: other models find an identifier")
     manifest = json.loads(strict.with_name("review.jsonl.manifest.json").read_text())

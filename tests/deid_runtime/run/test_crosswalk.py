@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from deid_runtime.cli.main import main
 from deid_runtime.errors import DeidError, OutputError, SettingsError, SourceError
 from deid_runtime.run.crosswalk import CrosswalkWriter, public_key, read_crosswalk, write_key_pair
 from deid_runtime.run.job import RunOptions, deidentify_files
 from deid_runtime.settings import Settings
+from tests.commands import deid, read_rows
 
 pyrage = pytest.importorskip("pyrage")
 
@@ -36,10 +36,6 @@ def notes(tmp_path: Path) -> Path:
     rows = [{"id": f"n{number}", "patient": f"p{number % 2}", "text": TEXT} for number in range(6)]
     path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"id": "bad", "text": 5}]))
     return path
-
-
-def deid(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def run(notes: Path, out: Path, crosswalk: Path, public: Path, *more: object) -> Result:
@@ -82,7 +78,7 @@ def test_a_crosswalk_leads_from_every_surrogate_to_its_original(
     result = run(notes, out, crosswalk, keys[1])
 
     assert result.exit_code == 1  # one bad note
-    written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    written = read_rows(out)
     rows = rows_of(crosswalk, keys[0])
     assert [row["note"] for row in rows] == [f"n{number}" for number in range(6)]
     for note, row in zip(written, rows, strict=True):

@@ -10,16 +10,11 @@ from typing import Any
 
 import pyarrow
 import pytest
-from click.testing import CliRunner, Result
 from pyarrow import parquet
 
-from deid_runtime.cli.main import main
+from tests.commands import deid
 
 TEXT = "Seen on 03/04/2051, call 212-664-9182."
-
-
-def deid(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def verify(*arguments: object) -> tuple[int, list[str]]:
@@ -140,7 +135,7 @@ CHANGES: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "output-gone": (lambda out: shutil.rmtree(out), ["output: missing", "output: 0 notes; the manifest says 13"]),
     "output-file": (
         lambda out: [shutil.rmtree(out), out.write_text("x")],
-        ["output: not a folder, which the run wrote", "output: 0 notes; the manifest says 13"],
+        ["output: not a folder, as the run wrote it", "output: 0 notes; the manifest says 13"],
     ),
     "quarantine": (
         lambda out: (out.parent / "out.quarantine.jsonl").write_text(""),

@@ -69,7 +69,7 @@ def test_a_new_resource_has_texts_pseudonyms_status_and_codes_alone() -> None:
         (json.dumps(document(content=[])), "no text"),
         (json.dumps(document(content="Hartman")), "content is not a list"),
         (json.dumps(document(content=[{"attachment": {"url": "http://hartman.example"}}])), "has no data"),
-        (json.dumps(document(content=[attachment("Hartman", "text/html")])), "is no text/plain"),
+        (json.dumps(document(content=[attachment("Hartman", "text/html")])), "is not text/plain"),
         (json.dumps(document(content=[{"attachment": {"contentType": "text/plain", "data": "Hartman!"}}])), "base64"),
         (json.dumps(document(status="seen by Dr. Hartman")), "status"),
         (json.dumps(observation(valueString={"Hartman": 1})), "valueString is not a string"),

@@ -24,6 +24,7 @@ from deid_runtime.annotations.read import read_annotated
 from deid_runtime.errors import OutputError, SourceError
 from deid_runtime.labels import LABELS
 from deid_runtime.spans import Note, Span
+from tests.commands import read_rows, write_rows
 
 TEXT = 'Ms. Alma Orr-Quist\t(née "Löw" & <Co>) 😀 seen\r\nat Elko,\n  Nevada on 3/14.\r\n'
 
@@ -123,10 +124,10 @@ def test_the_folder_is_for_its_owner_and_never_written_over(tmp_path: Path) -> N
 
 def edit_jsonl(folder: Path, change: Callable[[str], str]) -> None:
     path = folder / "notes.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(path)
     for row in rows:
         row["text"] = change(row["text"])
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
 
 
 def edit_files(suffix: str) -> Callable[[Path, Callable[[str], str]], None]:
@@ -145,7 +146,7 @@ EDITS = {"jsonl": edit_jsonl, "brat": edit_files(".txt"), "i2b2": edit_files(".x
     ("change", "reason"),
     [
         pytest.param(lambda t: t.replace("seen", "seem"), "or other characters", id="another letter"),
-        pytest.param(lambda t: t.replace("seen", "has been seen"), "has 21 code points where 12 were given", id="more"),
+        pytest.param(lambda t: t.replace("seen", "has been seen"), "has 21 code points instead of 12", id="more"),
         pytest.param(lambda t: t.replace("\r\n", "\n").replace("&#13;\n", "\n"), "line ends were changed", id="ends"),
     ],
 )
@@ -223,7 +224,7 @@ def test_no_annotations_and_no_originals_are_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no annotations"):
         read_corrections(tmp_path, [])
     (tmp_path / "originals.json").write_text("[]")
-    with pytest.raises(SourceError, match=r"not the originals\.json"):
+    with pytest.raises(SourceError, match=r"not a valid originals\.json"):
         read_originals(tmp_path / "originals.json")
     (tmp_path / "notes.doc").write_text("")
     with pytest.raises(SourceError, match="annotations are read only from"):

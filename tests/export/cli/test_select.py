@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from deid_export.cli.main import main
 from deid_runtime.annotations.read import read_annotated
+from tests.commands import read_rows
 
 NOTES = {
     "n1": "Pt slept well. No fever. Denies pain.",
@@ -51,7 +52,7 @@ def test_notes_are_ranked_given_out_and_read_back(notes: Path, tmp_path: Path) -
     )
 
     assert result.exit_code == 0, result.output
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    rows = read_rows(out)
     assert [set(row) for row in rows] == [
         {"id", "score", "versions", "rules", "uncertainty", "words", "near_duplicates"}
     ] * len(rows)

@@ -30,6 +30,7 @@ from deid_runtime.models.tagger import load_tagger, pad
 from deid_runtime.settings import Settings
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WordEncoder, make_windows
+from tests.commands import read_rows
 from tests.deid_runtime.text.test_windows import small_tokenizer
 from tests.export.lists import write_lists
 from tests.export.tiny_model import write_base
@@ -132,7 +133,7 @@ def test_only_the_first_piece_of_a_word_is_scored(base: Path, data: Data) -> Non
 
 
 def test_training_learns_and_freezes_what_the_heads_share(trained: Path) -> None:
-    log = [json.loads(line) for line in (trained.parent / "log.jsonl").read_text().splitlines()]
+    log = read_rows(trained.parent / "log.jsonl")
     joint, heads = load(trained.parent / "joint.pt"), load(trained)
 
     assert log[-1]["identifier"]["0.2"][1] > 0.5

@@ -8,6 +8,7 @@ from deid_runtime.errors import InputError, SourceError
 from deid_runtime.formats.records import ReadOptions
 from deid_runtime.pipeline import load_pipeline
 from deid_runtime.settings import Settings
+from tests.commands import write_rows
 from tests.export.adapt.harvest.marked import write_jsonl
 
 ROWS = [("p1", "Seen <DATE>3/4/2031</DATE>."), ("", "Well."), ("p1", "Call <PHONE>212-867-4410</PHONE>.")]
@@ -88,7 +89,7 @@ def test_other_files_are_not_passed_over(tmp_path):
 
 
 def write_found(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 
