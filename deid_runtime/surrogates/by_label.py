@@ -129,7 +129,9 @@ def _city(view: NoteView, index: int) -> str:
 
 
 def _state(view: NoteView, index: int) -> str:
-    return replace_state(view.patient, view.values[index], view.taken, view.locale)
+    value = view.values[index]
+    locale = view.context.locales.get(normal_form(value), view.locale)
+    return replace_state(view.patient, value, view.taken, locale)
 
 
 def _zip(view: NoteView, index: int) -> str:
@@ -144,7 +146,7 @@ def _country(view: NoteView, index: int) -> str:
 
 def _phrase_of(kind: str) -> Callable[[NoteView, int], str]:
     def replace(view: NoteView, index: int) -> str:
-        around = Around(view.town, view.context.abbreviations, view.context.apart, view.locale)
+        around = Around(view.town, view.context.abbreviations, view.context.apart, view.locale, view.taken)
         return replace_phrase(view.patient, kind, view.values[index], view.taken, around)
 
     return replace

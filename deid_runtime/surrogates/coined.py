@@ -98,7 +98,7 @@ def _drawn(keyed: Keyed, chain: Chain, form: str, purpose: str) -> str:
     number = int.from_bytes(keyed.stream(_CHOICE_BYTES, purpose, form), "big")
     made = ""
     before = _START * _ORDER
-    while len(made) <= len(form) + _LENGTH_SLACK:
+    for _ in range(len(form) + _LENGTH_SLACK + 1):
         letters, sums = chain.following(before)
         number, rest = divmod(number, sums[-1])
         letter = letters[bisect_right(sums, rest)]

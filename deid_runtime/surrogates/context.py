@@ -12,10 +12,13 @@ from typing import Final
 
 from deid_runtime.dates.forms import read_order, read_style
 from deid_runtime.spans import Note, Span
+from deid_runtime.surrogates.areas import known_areas
 from deid_runtime.surrogates.births import births_in, likely_birth
+from deid_runtime.surrogates.countries import own_locale
 from deid_runtime.surrogates.facilities import abbreviations, spelled_apart
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.locale import LOCALES, locale_of, read_evidence
+from deid_runtime.surrogates.postcodes import locales_of_postcode
 from deid_runtime.surrogates.written_places import place_written_after
 
 #: A given name, a nickname in brackets or quotes, and a family name.
@@ -38,6 +41,7 @@ class Context:
     - ``handles``: the usernames and the local parts of e-mail addresses, each once, in order.
     - ``mentions``: label and value of every span, each pair once, in order.
     - ``towns``: normal form of a town -> the town, and the state and country beside one mention of it.
+    - ``locales``: normal form of a state -> the locale that its country or postal code tells.
     - ``staying``: normal forms of towns whose state or country is written after them outside all spans, so it stays.
     - ``zips``: normal form of a postal code -> its town and state.
     - ``facilities``: names of hospitals and organizations.
@@ -54,6 +58,7 @@ class Context:
     handles: tuple[str, ...] = field(repr=False)
     mentions: tuple[tuple[str, str], ...] = field(repr=False)
     towns: Mapping[str, tuple[str, str, str]] = field(repr=False)
+    locales: Mapping[str, str] = field(repr=False)
     staying: frozenset[str] = field(repr=False)
     zips: Mapping[str, tuple[str, str]] = field(repr=False)
     facilities: tuple[str, ...] = field(repr=False)
@@ -75,6 +80,7 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     mentions: dict[tuple[str, str], None] = {}
     towns: dict[str, tuple[str, str, str]] = {}
     zips: dict[str, tuple[str, str]] = {}
+    locales: dict[str, str] = {}
     facilities: dict[str, None] = {}
     phones: dict[str, None] = {}
     originals: set[str] = set()
@@ -105,20 +111,12 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
             elif span.label in ("PHONE", "FAX"):
                 phones[value] = None
             elif span.label == "CITY":
-                around = _around_town(note.text, spans, values, index)
-                form = normal_form(value)
-                known = towns.get(form)
-                if known is None or (around != ("", "") and known[1:] == ("", "")):
-                    towns[form] = (value, *around)
-                written = place_written_after(note.text, spans, index) if around == ("", "") else around
-                if written != around and towns[form][1:] == ("", ""):
-                    towns[form] = (value, *written)
-                    staying.add(form)
+                _add_town(towns, staying, note.text, spans, values, index)
+            elif span.label == "STATE":
+                if told := _locale_of_state(note.text, spans, values, index):
+                    locales.setdefault(normal_form(value), told)
             elif span.label == "ZIP":
-                state = beside(note.text, spans, values, index, "STATE", -1)
-                city = beside(note.text, spans, values, index - 1 if state else index, "CITY", -1)
-                known_zip = zips.get(normal_form(value), ("", ""))
-                zips[normal_form(value)] = max(known_zip, (city, state), key=lambda pair: sum(map(bool, pair)))
+                _add_zip(zips, note.text, spans, values, index)
     day_first = read_order(dated) if read else None
     locale = locale_of(evidence, {}) if read else "US"
     return Context(
@@ -126,6 +124,7 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
         handles=tuple(handles),
         mentions=tuple(mentions),
         towns=towns,
+        locales=locales,
         staying=frozenset(staying),
         zips=zips,
         facilities=tuple(facilities),
@@ -157,6 +156,44 @@ def _with_nickname(text: str, spans: Sequence[Span], index: int) -> str:
         return ""
     whole = text[three[0].start : three[2].end]
     return whole if _NICKNAMED.fullmatch(whole) else ""
+
+
+def _add_town(
+    towns: dict[str, tuple[str, str, str]],
+    staying: set[str],
+    text: str,
+    spans: Sequence[Span],
+    values: Sequence[str],
+    index: int,
+) -> None:
+    value = values[index]
+    around = _around_town(text, spans, values, index)
+    form = normal_form(value)
+    known = towns.get(form)
+    if known is None or (around != ("", "") and known[1:] == ("", "")):
+        towns[form] = (value, *around)
+    written = place_written_after(text, spans, index) if around == ("", "") else around
+    if written != around and towns[form][1:] == ("", ""):
+        towns[form] = (value, *written)
+        staying.add(form)
+
+
+def _add_zip(
+    zips: dict[str, tuple[str, str]], text: str, spans: Sequence[Span], values: Sequence[str], index: int
+) -> None:
+    state = beside(text, spans, values, index, "STATE", -1)
+    city = beside(text, spans, values, index - 1 if state else index, "CITY", -1)
+    form = normal_form(values[index])
+    zips[form] = max(zips.get(form, ("", "")), (city, state), key=lambda pair: sum(map(bool, pair)))
+
+
+def _locale_of_state(text: str, spans: Sequence[Span], values: Sequence[str], index: int) -> str:
+    """Return the locale of a state by the country or the postal code after it, empty if they do not tell."""
+    code = beside(text, spans, values, index, "ZIP", 1)
+    country = beside(text, spans, values, index + 1 if code else index, "COUNTRY", 1)
+    told = [own_locale(country)] if country else [locale for locale, _ in locales_of_postcode(code)] if code else []
+    own = {area.locale for area, _ in known_areas(values[index])}
+    return next((locale for locale in told if locale in own), "")
 
 
 def _around_town(text: str, spans: Sequence[Span], values: Sequence[str], index: int) -> tuple[str, str]:

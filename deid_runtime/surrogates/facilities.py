@@ -9,33 +9,33 @@ abbreviation follow the full name when the note has it.
 import re
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.numbers import ORDINAL_WORDS, ordinal, ordinal_ending
+from deid_runtime.surrogates.chain_names import other_chain
 from deid_runtime.surrogates.clinical import clinical_initials
-from deid_runtime.surrogates.coined import coin
+from deid_runtime.surrogates.facility_words import LEAST_POSSESSIVE, POSSESSIVE, new_words
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.kind_words import (
     HEADS,
     SKIPPED,
+    is_church_letter,
     is_road_letter,
     is_royal,
     name_of_kind_words,
     stays,
     tells,
 )
-from deid_runtime.surrogates.known_words import is_known_word, is_ordinary_word, ordinary_words
 from deid_runtime.surrogates.lists import phrases
-from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.patient import Patient, first_free
-from deid_runtime.surrogates.words_by_locale import chain_of, words_of
+from deid_runtime.surrogates.words_by_locale import chain_of, chain_starts
 
 _LONGEST_PHRASE_CHARS: Final = 160
 _TOKEN: Final = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+(?:['’ʻʼ][^\W\d_]+)*|[\W_]", re.I)
 _ABBREVIATION: Final = re.compile(r"(?:[A-Z]\.){2,6}|[A-Z]{2,4}(?:-[A-Z]{2,4})?|[B-DF-HJ-NP-TV-Z]{5,6}|[A-Z]{2,5}\d")
-_LEAST_CHAIN: Final = 3  # with fewer chain names in the same written form, other names are candidates too
+_LONGEST_CHAIN_WORDS: Final = 5
 #: A brand of words run together, such as LifeFlight, and its words; the prefix of a family name is not such a word.
 _JOINED: Final = re.compile(r"(?!(?:Mac|Mc|De|Del|Di|Du|La|Le|Van|Von|Fitz|St)[A-Z])(?:[A-Z][a-z]+){2,4}")
 _JOINED_WORD: Final = re.compile(r"[A-Z][a-z]+")
@@ -45,12 +45,9 @@ _SECOND_HALF: Final = re.compile(
     r"(?<=[a-z]{3})(?:wood|dale|view|field|brook|ford|bridge|ridge|hurst|crest|gate|haven|water|mont|bury|worth|land|side|"
     r"lake|vale|croft|mere|shore|bend|well|bourne|ville|burg|more|moor|wick|town|stone|way|ton|ley|ham|ter)$"
 )
-_LONGEST_CODE: Final = 4  # letters of a chain that is an abbreviation, such as CVS
 _LOWER_CASE_LETTERS: Final = 3  # longer lower-case strings are words, not abbreviations
-_LEAST_POSSESSIVE: Final = 3  # characters
-_LEAST_PLURAL: Final = 5  # characters: Cruikshanks is Cruikshank's, but Ross is not Ros's
-_POSSESSIVE: Final = ("'s", "’s")
 _APOSTROPHE: Final = re.compile("['’ʻʼ]")
+_NAMED: Final = ("facility", "organization")  # kinds with brands and abbreviations
 #: Words before the number of a room; its floor is the digits before the last two.
 _ROOMS: Final = frozenset("apt bay bed cubicle office rm room rooms ste suite unit ward".split())
 _FLOORS: Final = "1234567"  # floors that replace each other
@@ -85,13 +82,15 @@ class Around:
     """The known context of a name.
 
     ``town`` returns the surrogate of a town, or None. ``full_names`` maps first letters to the full name and comes from
-    :func:`abbreviations`. ``apart`` comes from :func:`spelled_apart`. ``locale`` is that of the note.
+    :func:`abbreviations`. ``apart`` comes from :func:`spelled_apart`. ``locale`` is that of the note. ``taken`` are the
+    originals, which the surrogate of a full name avoids.
     """
 
     town: Callable[[str], str | None] = field(repr=False)
     full_names: Mapping[str, str] = field(repr=False)
     apart: Mapping[str, str] = field(default_factory=dict, repr=False)
     locale: str = "US"
+    taken: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str], around: Around) -> str:
@@ -111,33 +110,20 @@ def replace_phrase(patient: Patient, kind: str, value: str, taken: frozenset[str
         if value.isalpha():
             made = "".join(string.capwords(word) if word.islower() else word for word in made.split(" "))
         return case_like(made, value)
-    chain = chain_of(form, around.locale) if kind in ("facility", "organization") else None
-    if chain is not None:
-        options = _written_alike(chain[1], chain[0])
-        return first_free(lambda n: _chain_like(patient.keyed.pick(options, f"chain/{n}", form), value), value, taken)
+    if kind in _NAMED and chain_of(form, around.locale) is not None:
+        return first_free(lambda n: other_chain(patient, value, around.locale, n), value, taken)
     letters = value.upper() if len(value) <= _LOWER_CASE_LETTERS else value  # mta is read as MTA
-    if kind in ("facility", "organization") and _ABBREVIATION.fullmatch(letters):
+    if kind in _NAMED and _ABBREVIATION.fullmatch(letters):
         return first_free(lambda n: _other_letters(patient, kind, value, around, n), value, taken)
-    return first_free(lambda n: _other_words(patient, kind, value, around, n), value, taken)
+    short = _first_letters(value, is_short=True) if kind in _NAMED and " " in value else ""
+    is_shortened = short.lower() in around.taken and short.lower() not in clinical_initials()
 
+    def candidate(attempt: int) -> str:
+        made = _other_words(patient, kind, value, around, attempt)
+        # The notes have the abbreviation of the name, and its surrogate must not read as a finding.
+        return "" if is_shortened and _first_letters(made, is_short=True).lower() in clinical_initials() else made
 
-def _written_alike(chain: Sequence[str], own: str) -> Sequence[str]:
-    """Return the names of ``chain`` written like ``own``, word by word.
-
-    Compared are words in capitals, in title case, or in neither. If there are too few such names, return those with as
-    many words, or else all.
-    """
-    written = [name for name in chain if _cases(name) == _cases(own)]
-    as_long = [name for name in chain if len(name.split()) == len(own.split())]
-    return next((options for options in (written, as_long) if len(options) >= _LEAST_CHAIN), chain)
-
-
-def _chain_like(name: str, value: str) -> str:
-    return name if value.isupper() and len(value) <= _LONGEST_CODE else case_like(name, value)
-
-
-def _cases(name: str) -> list[tuple[bool, bool]]:
-    return [(word.isupper(), word.isalpha() and word.istitle()) for word in name.split()]
+    return first_free(candidate, value, taken)
 
 
 def _first_letters(name: str, *, is_short: bool) -> str:
@@ -150,7 +136,7 @@ def _other_letters(patient: Patient, kind: str, value: str, around: Around, atte
     letters = "".join(char for char in value if char.isalpha()).upper()
     full = around.full_names.get(letters)
     if full is not None and attempt == 0:
-        made = _other_words(patient, kind, full, Around(around.town, {}, locale=around.locale), 0)
+        made = replace_phrase(patient, kind, full, around.taken, replace(around, full_names={}))
         initials = _first_letters(made, is_short=_first_letters(full, is_short=False) != letters)
         if initials.lower() in clinical_initials() and letters.lower() not in clinical_initials():
             initials = ""  # an abbreviation that looks like a finding would be worse than an unrelated one
@@ -175,13 +161,23 @@ def _plain_letters(patient: Patient, purpose: str, value: str, identity: str | N
 
 
 def _other_words(patient: Patient, kind: str, value: str, around: Around, attempt: int) -> str:
+    if kind in _NAMED and (made := _with_other_chain(patient, kind, value, around, attempt)):
+        return made
     kept = phrases().kept["facility" if kind == "organization" else kind]
     tokens = _TOKEN.findall(value)
     is_kept = [
-        stays(token, kept, kind) or is_road_letter(tokens, place) or is_royal(tokens, place, kept)
+        stays(token, kept, kind)
+        or is_road_letter(tokens, place)
+        or is_church_letter(tokens, place)
+        or is_royal(tokens, place, kept)
         for place, token in enumerate(tokens)
     ]
     is_telling = [tells(token) and not stays for token, stays in zip(tokens, is_kept, strict=True)]
+    before = _head_of_purpose(tokens) if kind in _NAMED and not any(is_telling) else None
+    if before is not None:
+        [name] = new_words(patient, kind, [tokens[before]], [], normal_form(value), attempt, around.locale)
+        tokens[before] = f"{case_like(name, tokens[before])} {tokens[before]}"
+        return "".join(tokens)
     name_at = name_of_kind_words(kind, tokens, is_telling)
     if name_at is not None:
         is_kept[name_at], is_telling[name_at] = False, True
@@ -192,9 +188,9 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
         if not places:
             return scramble(patient.keyed, f"{kind}/{attempt}", value)
         telling = [i for i in places if tokens[i].lower() not in HEADS]
-        if not telling and len(places) == 1 and kind in ("facility", "organization"):  # the Clinic gets a name
+        if not telling and len(places) == 1 and kind in _NAMED:  # the Clinic gets a name
             head = tokens[places[0]]
-            [name] = _phrase(patient, kind, [head], tokens[: places[0]], normal_form(value), attempt, around.locale)
+            [name] = new_words(patient, kind, [head], tokens[: places[0]], normal_form(value), attempt, around.locale)
             tokens[places[0]] = f"{case_like(name, head)} {head}"
             return "".join(tokens)
         is_kept[min(telling or places)] = False
@@ -213,6 +209,42 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
             out.append(_other_run(patient, kind, tokens, index, end, around, attempt))
             index = end
     return "".join(out)
+
+
+def _head_of_purpose(tokens: Sequence[str]) -> int | None:
+    """Return the index of the head word before ``for`` (Center for Heart), which takes a name, or None."""
+    lower = [token.lower() for token in tokens]
+    place = lower.index("for") - 2 if "for" in lower else -1
+    return place if place >= 0 and lower[place] in HEADS else None
+
+
+def _with_other_chain(patient: Patient, kind: str, value: str, around: Around, attempt: int) -> str:
+    """Return ``value`` with another name for the chain, parish or union in it; empty if it has none.
+
+    Only names of several words, or with a mark inside, count: a single word may be that of another thing.
+    """
+    words = value.split(" ")
+    starts = [place for place, word in enumerate(words) if normal_form(word) in chain_starts()]
+    for size in range(min(_LONGEST_CHAIN_WORDS, len(words)), 0, -1) if starts else ():
+        for start in (place for place in starts if place + size <= len(words)):
+            name = " ".join(words[start : start + size])
+            if size == 1 and name.isalnum():
+                continue
+            found = chain_of(normal_form(name), around.locale)
+            if found is not None and (" " in found[0] or not found[0].isalnum()):
+                made = other_chain(patient, name, around.locale, attempt)
+                rest = [
+                    _other_words(patient, kind, part, around, attempt) if _has_name(kind, part) else part
+                    for part in (" ".join(words[:start]), " ".join(words[start + size :]))
+                ]
+                return " ".join(filter(None, (rest[0], made, rest[1])))
+    return ""
+
+
+def _has_name(kind: str, value: str) -> bool:
+    """Return whether a part of a name has words that do not tell a kind of thing."""
+    kept = phrases().kept["facility"]
+    return any(tells(token) and not stays(token, kept, kind) for token in _TOKEN.findall(value))
 
 
 def _run_end(tokens: Sequence[str], is_kept: Sequence[bool], start: int) -> int:
@@ -283,12 +315,11 @@ def _other_run(
     town = around.town(run) if attempt == 0 and kind != "street" else None
     if town is not None:
         return case_like(town, run)
-    chain = chain_of(form, around.locale) if kind in ("facility", "organization") else None
-    if chain is not None:
-        return _chain_like(patient.keyed.pick(_written_alike(chain[1], chain[0]), f"chain/{attempt}", form), run)
+    if kind in _NAMED and (chain := other_chain(patient, run, around.locale, attempt)):
+        return chain
     if _JOINED.fullmatch(run):
         parts = _JOINED_WORD.findall(run)
-        return "".join(_phrase(patient, kind, parts, tokens[:start], form, attempt, around.locale))
+        return "".join(new_words(patient, kind, parts, tokens[:start], form, attempt, around.locale))
     words = run.split(" ")
     if len(words) == 1 and words[0].lower() in ORDINAL_WORDS:
         number = int(_digits(patient, kind, str(ORDINAL_WORDS[words[0].lower()]), attempt))
@@ -298,12 +329,12 @@ def _other_run(
     ):
         if run.islower() and (len(run) > 1 or "".join(tokens) != "".join(tokens).lower()):
             return run
-        if kind in ("facility", "organization") and len(run) > 1:
+        if kind in _NAMED and len(run) > 1:
             return _other_letters(patient, kind, run, around, attempt)
         if kind == "place" and run in "NSEW" and start and tokens[start - 1][0].isdecimal():  # 5W
             return "NSEW"[("NSEW".index(run) + 1 + patient.keyed.number(f"wing/{attempt}", run) % 3) % 4]
         return _plain_letters(patient, f"{kind} letters/{attempt}", run)
-    made = _phrase(patient, kind, words, tokens[:start], form, attempt, around.locale)
+    made = new_words(patient, kind, words, tokens[:start], form, attempt, around.locale)
     cased = [_word_like(new, words[min(place, len(words) - 1)]) for place, new in enumerate(made)]
     return " ".join(cased)
 
@@ -312,80 +343,6 @@ def _word_like(new: str, word: str) -> str:
     """Return ``new`` in the case of ``word``, with its inner capital (LifeBridge) and its possessive ending."""
     if _INNER_CAPITAL.match(word):
         new = _SECOND_HALF.sub(lambda half: half[0].capitalize(), new)
-    if word[-2:].lower() in _POSSESSIVE and len(word) > _LEAST_POSSESSIVE and "'" not in new and "’" not in new:
+    if word[-2:].lower() in POSSESSIVE and len(word) > LEAST_POSSESSIVE and "'" not in new and "’" not in new:
         new += word[-2:]
     return case_like(new, word)
-
-
-def _phrase(
-    patient: Patient, kind: str, words: Sequence[str], before: Sequence[str], form: str, attempt: int, locale: str
-) -> list[str]:
-    """Return about as many identifying words as ``words``, of the kind that the words before them suggest."""
-    kind = "facility" if kind == "organization" else kind  # a clinic may be called both
-    listed = words_of(locale)
-    own = {normal_form(word) for word in words}
-
-    def pick(options: Sequence[str], purpose: str, unwanted: Callable[[str], bool]) -> str:
-        turns = (
-            patient.keyed.pick(options, f"{kind} {purpose} {turn}/{attempt}", form) for turn in range(_LETTER_TURNS)
-        )
-        drawn = next(turns)
-        while unwanted(drawn) and (another := next(turns, None)):
-            drawn = another
-        return drawn
-
-    def pick_first(options: Sequence[str], purpose: str) -> str:
-        # Avoid the first letter of the original: otherwise the surrogate might have the same abbreviation.
-        return pick(options, purpose, lambda drawn: normal_form(drawn)[:1] == form[:1])
-
-    last, ending = words[-1], _ending(words[-1])
-    previous = next((token.lower() for token in reversed(before) if token[0].isalpha()), "")
-    if previous in ("st", "saint", "ste", "san", "santa", "sainte", "st."):
-        new = _new_word(patient, last.removesuffix(ending), attempt)
-        return [(new or pick_first(phrases().saints, "saint")) + ending]
-    if len(words) == 1 and (new := _new_word(patient, last.removesuffix(ending), attempt)):
-        return [new + ending]
-    if kind == "street" and len(words) == 1:
-        return [pick_first(listed.streets, "name") + ending]
-    if len(words) == 1:
-        is_person = normal_form(last.removesuffix(ending)) in names().family or ending or previous == "and"
-        is_person = is_person or "&" in before
-        if kind == "place":
-            options: Sequence[str] = listed.wards
-        else:
-            options = names().pools["english", ""] if is_person else listed.singles
-        return [pick_first(options, "single") + ending]
-    first = _new_word(patient, words[0], attempt) or pick_first(listed.firsts, "first")
-    feature = _new_word(patient, last.removesuffix(ending), attempt)
-    feature = feature or pick(listed.features, "feature", lambda drawn: drawn == first or normal_form(drawn) in own)
-    return [first, *_middle(patient, kind, words, form, attempt), feature + ending]
-
-
-def _new_word(patient: Patient, word: str, attempt: int) -> str:
-    """Return a new name for an unlisted word, as for people (:mod:`~deid_runtime.surrogates.coined`).
-
-    Return another ordinary word for a lower-case word (the quilting room) or a word that names of organisations use,
-    and an empty string for other words.
-    """
-    form = normal_form(word)
-    if form in ordinary_words() or (word.islower() and is_ordinary_word(form)):
-        return patient.keyed.pick(phrases().ordinary, f"ordinary word/{attempt}", form)
-    return "" if is_known_word(form) else coin(patient.keyed, ("english", ""), form, attempt)
-
-
-def _ending(word: str) -> str:
-    """Return the possessive ending of a word; it may lack its apostrophe after a family name (Cruikshanks)."""
-    if word[-2:].lower() in _POSSESSIVE:
-        return word[-2:] if len(word) > _LEAST_POSSESSIVE else ""
-    family = names().family
-    is_plural = len(word) >= _LEAST_PLURAL and word[-1] in "sS" and normal_form(word) not in family
-    return word[-1] if is_plural and normal_form(word[:-1]) in family else ""
-
-
-def _middle(patient: Patient, kind: str, words: Sequence[str], form: str, attempt: int) -> list[str]:
-    """Return the words between the first and the last word of a name of more than two: at most two family names."""
-    pool = names().pools["english", ""]
-    return [
-        _new_word(patient, word, attempt) or patient.keyed.pick(pool, f"{kind} middle {n}/{attempt}", form)
-        for n, word in enumerate(words[1:-1][:2])
-    ]

@@ -4,7 +4,7 @@ It is read once, on first use, from ``data/surrogates``; ``SOURCES.md`` there st
 are read only when a note names a town that no other list knows.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -20,6 +20,10 @@ COUNTRY_OF: Final[Mapping[str, str]] = {
 }  # fmt: skip
 _LOCALE_OF: Final = {name: locale for locale, name in COUNTRY_OF.items()}
 _LEAST_OFFERED: Final = 3  # an area with fewer towns that may be offered offers all its towns
+_LARGE_TOWNS: Final = (
+    60  # of a state: towns that are meant in a note of the state's country, whatever is named like them
+)
+_NEVER: Final = "-"  # before a town that is recognised and never stands in
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,7 @@ class Places:
     country_forms: Mapping[str, tuple[int, str]]  # -> (country, "name" or "demonym")
     areas_of_town: Mapping[str, tuple[Area, ...]]  # normal form -> the areas with such a town, states first
     large_towns: frozenset[str]  # normal forms of the towns that the name of a facility may contain
+    large_us_towns: frozenset[str]  # normal forms of the largest towns of the states
     country_of_town: Mapping[str, int]  # larger towns of other countries
     state_of_zip3: Mapping[str, int]
     state_of_area_code: Mapping[str, int]
@@ -127,31 +132,46 @@ def _not_offered() -> frozenset[str]:
     return frozenset(row[0] for row in read_rows("towns_not_offered.txt"))
 
 
-def _offered(towns: tuple[Town, ...]) -> tuple[Town, ...]:
+def _offered(towns: tuple[Town, ...], never: Set[str] = frozenset()) -> tuple[Town, ...]:
     unwanted = _not_offered()
-    found = tuple(town for town in towns if normal_form(town.name) not in unwanted)
+    found = tuple(town for town in towns if town.name not in never and _form(town.name) not in unwanted)
     return found if len(found) >= _LEAST_OFFERED else towns
 
 
-def _entries(listed: str) -> Iterable[Town]:
+def _form(name: str) -> str:
+    """Return the normal form of a town. Nearly all are plain: this is most of the time to load."""
+    return name.lower() if name.isascii() and name.isalpha() else normal_form(name)
+
+
+def _entries(listed: str) -> Iterator[tuple[str, str]]:
+    """Yield each town with the first three digits of its ZIP."""
     for entry in listed.split(","):
-        name, zip3 = entry.rsplit(" ", 1)
-        yield Town(name, zip3)
+        name, _, zip3 = entry.rpartition(" ")
+        yield name, zip3
 
 
 def _states() -> tuple[State, ...]:
     towns: dict[str, dict[str, Town]] = {}
-    for file in ("us_cities.tsv", "us_towns.tsv"):
-        for code, listed in read_rows(file):
-            for town in _entries(listed):
-                towns.setdefault(code, {}).setdefault(town.name, town)
+    never: dict[str, set[str]] = {}
+    for code, listed in read_rows("us_towns.tsv"):
+        towns[code], never[code] = {}, set()
+        for entry, post in _entries(listed):
+            name = entry.removeprefix(_NEVER)
+            if name != entry:
+                never[code].add(name)
+            towns[code].setdefault(name, Town(name, post))
+    for code, by_hand in read_rows("us_cities.tsv"):
+        for name, post in _entries(by_hand):
+            towns.setdefault(code, {}).setdefault(name, Town(name, post))
+            never.setdefault(code, set()).discard(name)
     states = []
     for code, zips, area_codes in read_rows("us_states.tsv"):
         first, last = (int(end) for end in zips.split("-"))
         zip3 = tuple(f"{number:03}" for number in range(first, last + 1))
         known = tuple(town for town in towns[code].values() if town.post in zip3)
         named = us_states()[code]
-        states.append(State(code, named.name, named.short, zip3, tuple(area_codes.split(",")), known, _offered(known)))
+        offered = _offered(known, never[code])
+        states.append(State(code, named.name, named.short, zip3, tuple(area_codes.split(",")), known, offered))
     return tuple(states)
 
 
@@ -180,7 +200,8 @@ def places() -> Places:
     provinces_of: dict[str, list[int]] = {}
     for index, province in enumerate(provinces):
         provinces_of.setdefault(province.country, []).append(index)
-    large = {normal_form(town.name) for _, listed in read_rows("us_cities.tsv") for town in _entries(listed)}
+    by_hand = {normal_form(name) for _, listed in read_rows("us_cities.tsv") for name, _ in _entries(listed)}
+    large = set(by_hand)
     large.update(normal_form(town.name) for province in provinces for town in province.towns)
     return Places(
         states=states,
@@ -191,6 +212,7 @@ def places() -> Places:
         country_forms=_country_forms(countries),
         areas_of_town=_areas_of_town(states, provinces),
         large_towns=frozenset(large),
+        large_us_towns=frozenset(by_hand | {_form(t.name) for s in states for t in s.towns[:_LARGE_TOWNS]}),
         country_of_town=country_of_town,
         state_of_zip3={zip3: index for index, state in reversed([*enumerate(states)]) for zip3 in state.zip3},
         state_of_area_code={
@@ -238,19 +260,18 @@ def _country_forms(countries: Iterable[Country]) -> dict[str, tuple[int, str]]:
 def _areas_of_town(states: Iterable[State], provinces: Iterable[Province]) -> dict[str, tuple[Area, ...]]:
     found: dict[str, list[Area]] = {}
     by_locale: dict[str, set[str]] = {}
-    large = {(code, town.name) for code, listed in read_rows("us_cities.tsv") for town in _entries(listed)}
-    # The first listed state wins for a shared name; the larger towns come first.
+    large = {(code, name) for code, listed in read_rows("us_cities.tsv") for name, _ in _entries(listed)}
+    # The state wins in which a town is listed by hand, else the one in which it has the highest rank.
     ordered = [
-        (normal_form(town.name), Area("US", index), (state.code, town.name) not in large)
+        ((state.code, town.name) not in large, rank, index, _form(town.name))
         for index, state in enumerate(states)
-        for town in state.towns
+        for rank, town in enumerate(state.towns)
     ]
-    ordered.sort(key=lambda row: row[2])
-    for form, area, _ in ordered:
-        seen = by_locale.setdefault(form, set())
-        if "US" not in seen:
-            seen.add("US")
-            found.setdefault(form, []).append(area)
+    ordered.sort()
+    for _, _, index, form in ordered:
+        if form not in by_locale:
+            by_locale[form] = {"US"}
+            found[form] = [Area("US", index)]
     for index, province in enumerate(provinces):
         for town in province.towns:
             form = normal_form(town.name)

@@ -30,17 +30,9 @@ class Keyed:
 
     def digest(self, purpose: str, value: str) -> bytes:
         """Return 32 bytes for ``value``. ``purpose`` separates kinds of choices and must not contain NUL."""
-        return self._finished(self._started(f"{purpose}\0"), value.encode("utf-8", "surrogatepass"))
-
-    def _started(self, text: str) -> "hashlib._Hash":
-        inner = self._inner.copy()
+        inner, outer = self._inner.copy(), self._outer.copy()
         # Broken input may contain lone UTF-16 surrogates: hash them like any other character.
-        inner.update(text.encode("utf-8", "surrogatepass"))
-        return inner
-
-    def _finished(self, inner: "hashlib._Hash", last: bytes) -> bytes:
-        inner.update(last)
-        outer = self._outer.copy()
+        inner.update(f"{purpose}\0{value}".encode("utf-8", "surrogatepass"))
         outer.update(inner.digest())
         return outer.digest()
 
@@ -76,12 +68,16 @@ class Keyed:
         half = max(1, ((size - 1).bit_length() + 1) // 2)
         mask = (1 << half) - 1
         width = max(4, (half + 7) // 8)
-        started = [self._started(f"{purpose}\0{size}/{round_number}/") for round_number in range(rounds)]
+        begin = f"{purpose}\0{size}/".encode("utf-8", "surrogatepass")
+        starts = [b"%b%d/" % (begin, number) for number in range(rounds)]
+        copy_inner, copy_outer = self._inner.copy, self._outer.copy
         while True:
             left, right = index >> half, index & mask
-            for inner in started:
-                mixed = self._finished(inner.copy(), b"%d" % right)
-                left, right = right, left ^ (int.from_bytes(mixed[:width], "big") & mask)
+            for start in starts:  # as digest(), without its calls: these rounds are most of the digests of a note
+                inner, outer = copy_inner(), copy_outer()
+                inner.update(b"%b%d" % (start, right))
+                outer.update(inner.digest())
+                left, right = right, left ^ (int.from_bytes(outer.digest()[:width], "big") & mask)
             index = left << half | right
             if index < size:
                 return index

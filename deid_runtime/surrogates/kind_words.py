@@ -30,11 +30,14 @@ HEADS: Final = frozenset(
 _UNITS: Final = frozenset(
     "bed building bldg east floor fl level north pod room rm south station suite tower wing ward west".split()
 )
+_CHURCH: Final = ["C", " ", "of", " ", "E"]
 SKIPPED: Final = frozenset({"of", "the", "and", "at", "for"})  # words that abbreviations omit
 
 
 def is_royal(tokens: Sequence[str], index: int, kept: frozenset[str]) -> bool:
-    """Return whether a word is the Royal of ``Royal Infirmary``."""
+    """Return whether a word is the Royal of ``Royal Infirmary``, or the first of three (``Royal Wessex Hospital``)."""
+    if index == 0 and tokens[0].lower() == "royal" and sum(token[0].isalpha() for token in tokens) > 2:
+        return True
     if not 0 < index < len(tokens) - 2 or tokens[index].lower() not in _ROYAL:
         return False
     return tokens[index + 1] == " " and tokens[index + 2].lower() in kept
@@ -52,13 +55,19 @@ def _is_numbered(tokens: Sequence[str], index: int) -> bool:
     )
 
 
+def _letters(token: str) -> str:
+    """Return a word without its apostrophe, or an empty string for a number or a mark."""
+    bare = token.replace("'", "").replace("’", "")
+    return bare if bare.isalpha() else ""
+
+
 def name_of_kind_words(kind: str, tokens: Sequence[str], is_telling: Sequence[bool]) -> int | None:
     """Return the index of the word that is the name, when all other words are words of kind; otherwise None.
 
     It is Park in ``123 Park Ave`` and Mercy in ``Mercy Clinic 12``. ``Troop 82`` and ``Ward 3`` have none.
     """
     least = 1 if kind == "street" else 2
-    if any(told and len(token) >= least and token.isalpha() for token, told in zip(tokens, is_telling, strict=True)):
+    if any(told and len(_letters(token)) >= least for token, told in zip(tokens, is_telling, strict=True)):
         return None
     if kind == "street":
         return _street_name(tokens)
@@ -99,6 +108,13 @@ def stays(token: str, kept: frozenset[str], kind: str) -> bool:
     if kind in ("facility", "organization") and _SPECIALTY.search(lower):
         return True
     return lower in kept and (lower not in ORDINAL_WORDS or kind in ("facility", "organization"))
+
+
+def is_church_letter(tokens: Sequence[str], index: int) -> bool:
+    """Return whether a letter is the C or the E of ``C of E``."""
+    if tokens[index] not in ("C", "E"):
+        return False
+    return tokens[index : index + 5] == _CHURCH or (index > 3 and tokens[index - 4 : index + 1] == _CHURCH)
 
 
 def is_road_letter(tokens: Sequence[str], index: int) -> bool:

@@ -22,7 +22,8 @@ class Phrases:
     """Words for the names of facilities, organisations, streets and places.
 
     ``kept`` maps ``"facility"``, ``"street"`` and ``"place"`` to the words for the kind of thing, which are kept.
-    ``ordinary`` are ordinary words that occur in names of organisations: they replace each other.
+    ``ordinary`` are ordinary words that occur in names of organisations. Those ``offered`` replace each other: not
+    ``Sushi``, which would look odd in the name of a clinic.
     """
 
     kept: Mapping[str, frozenset[str]]
@@ -32,6 +33,7 @@ class Phrases:
     streets: tuple[str, ...]
     saints: tuple[str, ...]
     ordinary: tuple[str, ...]
+    offered: tuple[str, ...]
 
 
 def _column(name: str) -> tuple[str, ...]:
@@ -42,7 +44,9 @@ def _column(name: str) -> tuple[str, ...]:
 def phrases() -> Phrases:
     """Return the words that form names of places and facilities."""
     kept = {kind: frozenset(_column(f"kept_{kind}.txt")) for kind in ("facility", "street", "place")}
+    words = _column("organization_words.txt")
     return Phrases(
         kept, _column("place_firsts.txt"), _column("place_features.txt"), _column("place_singles.txt"),
-        _column("streets.txt"), _column("saints.txt"), _column("organization_words.txt"),
+        _column("streets.txt"), _column("saints.txt"), tuple(word.removeprefix("-") for word in words),
+        tuple(word for word in words if not word.startswith("-")),
     )  # fmt: skip

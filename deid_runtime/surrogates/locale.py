@@ -63,6 +63,8 @@ def _signs(label: str, value: str) -> tuple[tuple[str, float], ...]:
         return tuple((locale, 1.0 / len(found)) for locale in sorted(found)) or (("other", 1.0),)
     if label == "CITY":
         areas = known.areas_of_town.get(form, ())
+        if len(areas) > 1 and form not in known.large_us_towns:  # a small American town is rarely meant
+            areas = tuple(area for area in areas if area.locale != "US")
         if areas:
             return tuple((area.locale, 1.0 / len(areas)) for area in areas)
         return (("other", 0.5),) if form in known.country_of_town else ()

@@ -20,6 +20,9 @@ from deid_runtime.surrogates.lists import read_rows
 
 _NAMES_FILE: Final = "data/surrogates/name_pools.txt.xz"
 _PLACE_BITS: Final = 17  # a pool has fewer than 131,072 names
+#: Level of names that one person in 2,500 has, or more.
+FREQUENT_LEVEL: Final = 6
+_MOST_KEPT: Final = 16_384  # names of which what is read of the list is kept: a note asks for each several times
 _OWN_KINDS: Final = frozenset({"either", "nicknamed", "two letters", "any culture"})  # pools of given and family names
 _SYLLABIC: Final = ("korean", "chinese")  # cultures with given names of two syllables, often joined by a hyphen
 _NAME_FORM: Final = re.compile(r"[A-Z][a-z]?['’](?=[A-Z])|Ma?c(?=[A-Z])|St\.? (?=[A-Z])")
@@ -69,16 +72,25 @@ class _OfKind(Mapping[str, Listed]):
 
     def __init__(self, places: Mapping[str, int], rows: Sequence[_Row], *, is_family: bool) -> None:
         self._places, self._rows, self._is_family = places, rows, is_family
-        self._forms: frozenset[str] = frozenset()
+        self._kept: dict[str, Listed | None] = {}
 
     def get(self, form: str, default: Any = None) -> Any:
+        try:
+            found = self._kept[form]
+        except KeyError:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            found = self._kept[form] = self._read(form)
+        return default if found is None else found
+
+    def _read(self, form: str) -> Listed | None:
         place = self._places.get(form)
         if place is None:
-            return default
+            return None
         row = self._rows[place >> _PLACE_BITS]
         pool = row.family_pool if self._is_family else row.given_pool
         if not pool:
-            return default
+            return None
         index = place & ((1 << _PLACE_BITS) - 1)
         if pool is not row.own_pool:
             # For a name that is never offered, or is used as its less likely kind, a hash chooses the place.
@@ -128,6 +140,7 @@ class Names:
     abbreviated: Mapping[str, str]  # normal form of such an abbreviation -> that of the formal name
     is_rather_family: Callable[[str], bool] = field(repr=False)  # whether a name of both kinds is rather a family name
     levels: Callable[[Set[str]], dict[str, int]] = field(repr=False)  # those of normal forms that are listed -> level
+    frequent: Mapping[str, int] = field(repr=False)  # normal form of a name of FREQUENT_LEVEL or more -> its level
 
     def listed(self, form: str, *, is_family: bool | None = None) -> Listed | None:
         """Return the place of a name. The kind ``is_family`` (None: the more likely kind) is searched first."""
@@ -217,7 +230,12 @@ def names() -> Names:
         {normal_form(short): normal_form(name) for name, short in read_rows("name_abbreviations.tsv")},
         lambda form: form in places and rows[places[form] >> _PLACE_BITS].is_rather_family,
         lambda forms: _levels(places, rows, forms),
+        {normal_form(name): line.level for line in _frequent(lines) for name in line.names},
     )
+
+
+def _frequent(lines: Iterable[_Line]) -> Iterator[_Line]:
+    return (line for line in lines if line.level >= FREQUENT_LEVEL and (line.culture or line.family_culture))
 
 
 def _levels(places: Mapping[str, int], rows: Sequence[_Row], forms: Set[str]) -> dict[str, int]:

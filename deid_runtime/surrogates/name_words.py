@@ -54,6 +54,14 @@ def word_surrogate(patient: Patient, people: People, word: str, taken: frozenset
 
     Avoids ``taken`` and any part of ``word`` if possible; so do the parts of the surrogate.
     """
+    key = (word, taken)
+    made = people.made.get(key)
+    if made is None:
+        made = people.made[key] = _word_surrogate(patient, people, word, taken)
+    return made
+
+
+def _word_surrogate(patient: Patient, people: People, word: str, taken: frozenset[str]) -> str:
     own = forms_of(word)
     different = ""
     first = people.first_attempts.get(normal_form(word), 0)
@@ -162,6 +170,13 @@ def _syllable(patient: Patient, listed: Listed, taken: frozenset[str], attempt: 
 
 def choose(patient: Patient, people: People, form: str, attempt: int) -> str:
     """Return the surrogate of a word of a name, given as its normal form. Does not check whether it is an original."""
+    made = people.chosen.get((form, attempt))
+    if made is None:
+        made = people.chosen[form, attempt] = _choose(patient, people, form, attempt)
+    return made
+
+
+def _choose(patient: Patient, people: People, form: str, attempt: int) -> str:
     known = names()
     role = patient.roles.get(form) or people.roles.get(form, "")
     if not form.isascii() and (native := _of_other_alphabet(patient, people, form, attempt)):

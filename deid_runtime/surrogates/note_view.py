@@ -118,7 +118,8 @@ def _settings(patient: Patient, context: Context, locale: str) -> dict[str, tupl
         for town in town_runs(facility, locale):
             found[normal_form(town)] = (town, Setting(locale))
     for form, (town, state, country) in context.towns.items():
-        found[form] = (town, Setting(locale, state, country, form in context.staying))
+        of_state = context.locales.get(normal_form(state), locale) if state else locale
+        found[form] = (town, Setting(of_state, state, country, form in context.staying))
     city = patient.record.get("city", "")
     if holds_text(city):
         recorded = Setting(locale, patient.record.get("state", ""), patient.record.get("country", ""))

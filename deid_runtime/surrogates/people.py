@@ -58,6 +58,9 @@ class People:
     misspelt: Mapping[str, str] = field(default_factory=dict, repr=False)
     # normal form of a name -> the first choice to try, where its first one would give clinical initials
     first_attempts: Mapping[str, int] = field(default_factory=dict, repr=False)
+    # Caches, which never change a result: (word, attempt) -> its choice; (word, originals) -> its surrogate.
+    chosen: dict[tuple[str, int], str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    made: dict[tuple[str, frozenset[str]], str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
 def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str] = ()) -> People:

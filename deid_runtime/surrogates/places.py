@@ -28,6 +28,8 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _LONGEST_NAME_CHARS: Final = 160
 _LONGEST_SHAPED_CHARS: Final = 80
 _IN_AREA_ATTEMPTS: Final = 16  # number of candidates from the surrogate area; later ones are from the whole country
+_FIRST_BAND: Final = 8  # the largest towns of an area, which change places
+_BAND_GROWTH: Final = 4  # how many times as many towns the next band ends at
 _SAMPLE: Final = 3_000  # towns that the letters of new towns come from
 _LEAST_OPTIONS: Final = 4  # with fewer towns in the same written form, other towns are candidates too
 
@@ -73,7 +75,9 @@ def replace_city(
             # Towns of one area change places, so that two of them differ, whichever notes of the patient name them.
             # Those of two areas do so independently: an area may give way to an original and share its surrogate.
             purpose = f"{target.purpose} for {home.purpose}"
-            picked = listed[patient.keyed.permute(place % len(listed), len(listed), purpose)]
+            first, last = _band(place % len(listed), len(listed)) if target.area is not None else (0, len(listed))
+            place = place % len(listed) - first
+            picked = listed[first + patient.keyed.permute(place, last - first, f"{purpose}/{first}")]
         town = case_like(picked, name)
         return f"{shape[1] or ''}{town}{shape[3] or ''}" if shape else town
 
@@ -134,20 +138,24 @@ def _home(patient: Patient, form: str, setting: Setting) -> _Home:
     if found is not None:
         return _Home(area=found[0], locale=found[0].locale)
     if setting.country and own is None:
-        abroad = known_country(setting.country)
-        if abroad is not None:
-            return _Home(country=abroad, locale="other")
+        index = known_country(setting.country)
+        if index is not None:
+            return _Home(country=index, locale="other")
     areas = known.areas_of_town.get(form, ())
-    # A small town of a list is not meant in a note of another country. A large one is.
+    # A small town of a list is not meant in a note of another country. A large one is, also in an American note where
+    # the town of that name at home is small.
     likely = [area for area in areas if area.locale == wanted or form in known.large_towns]
+    if wanted == "US" and own is None and form not in known.large_us_towns:
+        abroad = [area for area in likely if area.locale != "US"]
+        likely = abroad or ([] if form in known.country_of_town else likely)
     at_home = next((area for area in likely if area.locale == wanted), likely[0] if likely and own is None else None)
     if at_home is not None:
         return _Home(area=at_home, locale=at_home.locale)
     if own is not None:
         return _Home(area=any_area(patient, own, form), locale=own)
-    abroad = known.country_of_town.get(form, world_towns()[0].get(form))
-    if abroad is not None:
-        return _Home(country=abroad, locale="other")
+    elsewhere = known.country_of_town.get(form, world_towns()[0].get(form))
+    if elsewhere is not None:
+        return _Home(country=elsewhere, locale="other")
     return _unlisted(patient, form, setting)
 
 
@@ -190,6 +198,18 @@ def _options(home: _Home, words: int, is_plain: bool) -> tuple[str, ...]:
 def _place_in(home: _Home, words: int, is_plain: bool, form: str) -> int | None:
     """Return the place of a town among the towns of its home that are written like it; None if it is not there."""
     return _places(home, words, is_plain).get(form)
+
+
+def _band(place: int, size: int) -> tuple[int, int]:
+    """Return the half-open range of places that change with ``place``: 8 places, then 24, 96 and so on.
+
+    Towns are listed by their number of people, so a large town becomes a large one. The places left at the end of the
+    list belong to the range before them when they are fewer than 8.
+    """
+    first, last = 0, _FIRST_BAND
+    while last <= place and size - last >= _FIRST_BAND:
+        first, last = last, last * _BAND_GROWTH
+    return first, size if size - last < _FIRST_BAND else last
 
 
 @lru_cache(maxsize=1024)

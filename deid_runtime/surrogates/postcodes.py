@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from deid_runtime.surrogates.areas import area_for, area_of, towns_of
+from deid_runtime.surrogates.areas import area_for, area_of, known_area, towns_of
 from deid_runtime.surrogates.forms import normal_form, scramble
 from deid_runtime.surrogates.gazetteer import Area, State, Town, places
 from deid_runtime.surrogates.lists import read_rows
@@ -94,7 +94,8 @@ def replace_zip(
 
     ``city`` and ``state`` are those beside it in the note, or empty. ``town`` is the surrogate of ``city``, or empty.
     """
-    found = _kind(value, locale)
+    stated = known_area(state, locale)
+    found = _kind(value, stated[0].locale if stated is not None else locale)
     if found is None:
         return first_free(lambda n: scramble(patient.keyed, f"postcode/{n}", value), value, taken)
     kind, parts = found

@@ -19,14 +19,12 @@ if TYPE_CHECKING:  # a numpy import at module level would slow down the --help o
     import numpy as np
     from numpy.typing import NDArray
 
-_ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz"
 _LEAST_SWAPPED_CHARS: Final = 4
 _LEAST_MISSPELT_CHARS: Final = 6  # a shorter name is one letter away from too many other names
 #: Lowest level of a name that other kinds of misspelling may have turned into an unlisted name. With long lists, nearly
 #: every name is one letter away from some rare name, so only frequent names are worth a guess.
 _LEAST_SWAPPED_LEVEL: Final = 4
 _LEAST_DOUBLED_LEVEL: Final = 5
-_LEAST_OTHER_LEVEL: Final = 6
 _LEAST_SHORT_LEVEL: Final = 7  # of a name of four or five letters
 _POOL_SAMPLE: Final = 1500  # names of a pool, the most frequent ones, in which letters are counted
 _SMOOTHING: Final = 0.3
@@ -46,11 +44,35 @@ def nearest(form: str) -> str:
         found = [(level, slip) for slip, level in names().levels(slips).items() if level >= least]
         if found:
             return max(found)[1]
-    return ""
+    return _with_another_length(form) if len(form) > _LEAST_MISSPELT_CHARS else ""
+
+
+def _with_another_length(form: str) -> str:
+    """Return the most frequent name that has one letter more or less than ``form``, not the first one, or nothing."""
+    frequent = names().frequent
+    shorter = (form[:i] + form[i + 1 :] for i in range(1, len(form)))
+    found = [(frequent[name], name) for name in shorter if name in frequent]
+    found.append(_longer().get(form, (0, "")))
+    return max(found)[1]
+
+
+@cache
+def _longer() -> dict[str, tuple[int, str]]:
+    """Return what is left of a frequent name without one of its letters, not the first -> level and name.
+
+    Of several such names, the last one by level and spelling counts.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    for name, level in names().frequent.items():
+        if name.isascii() and name.isalpha():
+            for place in range(1, len(name)):
+                left = name[:place] + name[place + 1 :]
+                found[left] = max(found.get(left, (0, "")), (level, name))
+    return found
 
 
 def _slips(form: str) -> Iterator[tuple[int, set[str]]]:
-    """Yield, for each kind of misspelling, the least level of a name and the results of one correction of ``form``.
+    """Yield, for swapped and doubled letters, the least level of a name and what one correction makes from ``form``.
 
     A wrong letter is not evidence: it usually turns one name into another (Yolande, Yolanda).
     """
@@ -65,14 +87,6 @@ def _slips(form: str) -> Iterator[tuple[int, set[str]]]:
             {
                 *(form[:i] + form[i + 1 :] for i in inner if form[i] == form[i - 1]),
                 *(form[:i] + form[i - 1] + form[i:] for i in range(1, size + 1)),
-            },
-        )
-    if size > _LEAST_MISSPELT_CHARS:
-        yield (
-            _LEAST_OTHER_LEVEL,
-            {
-                *(form[:i] + form[i + 1 :] for i in inner),
-                *(form[:i] + char + form[i:] for i in range(1, size + 1) for char in _ALPHABET),
             },
         )
 

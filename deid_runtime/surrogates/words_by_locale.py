@@ -76,3 +76,9 @@ def chain_of(form: str, locale: str) -> tuple[str, tuple[str, ...]] | None:
         return None
     name, kind, locales = of_name[form]
     return name, of_kind[kind, locale if locale in locales.split(",") else locales.split(",")[0]]
+
+
+@cache
+def chain_starts() -> frozenset[str]:
+    """Return the normal forms of the first words of all chains."""
+    return frozenset(normal_form(name.split(" ")[0]) for name, _, _ in _chains()[0].values())

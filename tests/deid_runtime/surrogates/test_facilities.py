@@ -13,6 +13,16 @@ from tests.deid_runtime.surrogates.marked import surrogates_of
     [
         ("HOSPITAL", "Wasatch Crest Sports Medicine", r"[A-Z]\w+ [A-Z]\w+ Sports Medicine"),
         ("HOSPITAL", "Larchmere Dental", r"[A-Z]\w+ Dental"),
+        ("HOSPITAL", "St. Brigid's Medical Center", r"St\. [A-Z]\w+'s Medical Center"),
+        ("HOSPITAL", "Our Lady of Mercy Assisted Living", r"Our Lady of (the )?[A-Z]\w+( [A-Z]\w+)? Assisted Living"),
+        ("HOSPITAL", "Royal Wessex Infirmary", r"Royal [A-Z]\w+ Infirmary"),
+        ("HOSPITAL", "Center for Advanced Orthopedics", r"[A-Z]\w+ Center for Advanced Orthopedics"),
+        ("HOSPITAL", "Cleveland Clinic", r"[A-Z]\w+ Clinic"),
+        ("ORGANIZATION", "St Cuthbert's C of E Primary School", r"St [A-Z]\w+'s C of E Primary School"),
+        ("ORGANIZATION", "Pruitt's Hardware & Feed", r"[A-Z]\w+'s Hardware & Feed"),
+        ("ORGANIZATION", "Teamsters Local 412", r"(?!Teamsters)[A-Z][\w ]+ Local [1-9]\d\d"),
+        ("ORGANIZATION", "Congregation Beth Shalom", r"Congregation (?!Beth Shalom)(Beth|B'nai) [A-Z]\w+"),
+        ("ORGANIZATION", "Masjid Al-Noor", r"Masjid Al-(?!Noor)[A-Z]\w+"),
         ("HOSPITAL", "ST. IGNATIUS HOSPITAL", r"ST\. [A-Z]+ HOSPITAL"),
         ("HOSPITAL", "blue ridge neurology", r"[a-z]+ [a-z]+ neurology"),
         ("HOSPITAL", "Magnolia Bone and Joint, LLC", r"[A-Z]\w+ Bone and Joint, LLC"),
@@ -21,7 +31,7 @@ from tests.deid_runtime.surrogates.marked import surrogates_of
         ("HOSPITAL", "CVS", r"[A-Z].*"),
         ("HOSPITAL", "the Clinic", r"the [A-Z]\w+ Clinic"),
         ("HOSPITAL", "the university", r"the [a-z]+ university"),
-        ("HOSPITAL", "the Center for Heart", r"the Center for [A-Z]\w+"),
+        ("HOSPITAL", "the Center for Heart", r"the [A-Z]\w+ Center for Heart"),
         ("HOSPITAL", "University Hospital", r"[A-Z]\w+ Hospital"),
         ("ORGANIZATION", "Foster & Lay", r"[A-Z][\w']+ & [A-Z][\w']+"),
         ("ORGANIZATION", "Brookline High School", r"[A-Z][\w']+ High School"),
@@ -291,3 +301,23 @@ def test_an_ordinary_word_becomes_an_ordinary_word():
 
     assert normal_form(kept.split()[1]) in ordinary_words()
     assert normal_form(lower.split()[0]) in ordinary_words()
+
+
+def test_a_full_name_gets_no_abbreviation_that_reads_as_a_finding_where_the_notes_have_it():
+    for patient in range(40):
+        full, letters = surrogates_of(
+            "<HOSPITAL>Jackson Memorial Hospital</HOSPITAL> (<HOSPITAL>JMH</HOSPITAL>)", patient=f"p{patient}"
+        )
+        assert letters == "".join(word[0] for word in full.split())
+        assert letters.lower() not in clinical_initials()
+
+
+def test_a_hospital_called_after_a_person_is_called_after_another_one():
+    made, small = surrogates_of("<HOSPITAL>Rajiv Chaturvedi Hospital</HOSPITAL>, <HOSPITAL>Rajiv</HOSPITAL>")
+    given, family, kind = made.split()
+
+    assert kind == "Hospital"
+    assert is_known_word(normal_form(given))
+    assert is_known_word(normal_form(family))
+    assert {given, family}.isdisjoint({"Rajiv", "Chaturvedi"})
+    assert small != "Rajiv"

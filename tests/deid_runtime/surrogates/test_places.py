@@ -5,6 +5,7 @@ import pytest
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.gazetteer import places, world_towns
+from deid_runtime.surrogates.places import _band
 from tests.deid_runtime.surrogates.marked import KEY, read, surrogates_of
 
 RECORD = {"given": "Rosa", "family": "Villa", "city": "Socorro", "state": "NM", "zip": "87801"}
@@ -238,3 +239,50 @@ def test_a_county_becomes_a_county():
         [area] = [each for each in places().provinces if each.name == county]
         assert area.locale == "IE"
         assert town in area.cities
+
+
+@pytest.mark.parametrize("size", [1, 5, 8, 9, 15, 16, 33, 40, 200, 600])
+def test_bands_of_towns_cover_all_places_and_none_is_small(size):
+    first = 0
+    while first < size:
+        assert {_band(place, size) for place in range(*_band(first, size))} == {_band(first, size)}
+        start, last = _band(first, size)
+        assert start == first
+        assert last - first >= min(8, size)
+        first = last
+
+
+def test_a_large_town_becomes_a_large_one_of_the_surrogate_state():
+    for patient in range(12):
+        city, code = surrogates_of(
+            "from <CITY>Albuquerque</CITY>, <STATE>NM</STATE>", patient=f"p{patient}", key=bytes(32)
+        )
+        found = next(known for known in places().states if known.code == code)
+        alike = [town.name for town in found.offered if town.name.isalpha() and town.name.istitle()]
+        assert city in alike[:9]  # one of the first eight may be an original of the note
+
+
+def test_a_state_follows_the_country_and_the_postal_code_of_its_address():
+    city, state, postal, _ = surrogates_of(
+        "<CITY>Clarkson</CITY>, <STATE>WA</STATE> <ZIP>6030</ZIP>, <COUNTRY>Australia</COUNTRY>"
+    )
+    [area] = [known for known in places().provinces if known.country == "Australia" and state in known.shorts]
+
+    assert city in area.cities
+    assert re.fullmatch(r"\d{4}", postal)
+
+
+def test_an_american_address_in_a_foreign_note_keeps_its_zip_in_its_state():
+    record = {"city": "Utrecht", "country": "Netherlands", "zip": "3511 NP"}
+    state, postal = surrogates_of("<STATE>Idaho</STATE> <ZIP>83333</ZIP>", record)
+
+    assert postal[:3] in next(known.zip3 for known in places().states if known.name == state)
+
+
+def test_small_towns_of_the_states_are_known_and_a_foreign_town_stays_abroad():
+    town, state, abroad = surrogates_of(
+        "in <CITY>Denmark</CITY>, <STATE>ME</STATE>; born in <CITY>Perth</CITY>, lives in <STATE>Ohio</STATE>"
+    )[:3]
+
+    assert town in dict(next(known.cities for known in places().states if known.code == state))
+    assert any(abroad in known.cities for known in places().provinces if known.country == "Australia")
