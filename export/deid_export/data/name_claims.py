@@ -17,6 +17,7 @@ from pathlib import Path
 
 from deid_export.data import surrogate_lists
 from deid_export.data.name_cultures import CultureModel
+from deid_export.data.name_lists import eponyms
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.name_pools import form_of_name
@@ -223,7 +224,7 @@ class Claims:
                 self._add("given", name, "english" if culture == "english rare" else culture, sex)
 
     def add_further(self) -> None:
-        """Add names that no list so far has: short lists without a culture, and those by hand for surrogates alone."""
+        """Add names that no list so far has: short lists, those by hand for surrogates alone, and eponyms."""
         known = self.given.keys() | self.family.keys()
         for row in _rows(self._folder / "names_extra.csv.gz"):
             form = normal_form(row["name"])
@@ -234,6 +235,11 @@ class Claims:
         for kind, name, culture, sex in further_rows():
             if normal_form(name) not in known:
                 self._add(kind, name, culture, sex)
+        for word in eponyms(self._folder.parent):  # Dr. Karnofsky: recognised, never offered
+            form = normal_form(word)
+            if form not in self.given and form not in self.family and _LATIN.fullmatch(form):
+                self._add("family", word.capitalize(), self._models["family"].likely(form), "")
+                self._doubtful.add(form)
 
     def _family_culture(self, form: str) -> str:
         model, race = self._models["family"], self._races.get(form, {})
