@@ -19,7 +19,7 @@ from deid_runtime.surrogates.unlisted import nearest
 _ORDER: Final = 3  # letters that decide the next one
 _SAMPLE: Final = 3000  # names of a pool, the most frequent ones, that the chain is made of
 _LEAST_SAMPLE: Final = 200  # fewer names would be given back themselves
-_TRIES: Final = 40
+_TRIES: Final = 80
 _CHOICE_BYTES: Final = 48  # more than all letters of a name use up
 _START: Final = "^"
 _END: Final = "$"

@@ -105,6 +105,8 @@ def test_the_further_names_are_behind_the_frequent_ones():
     assert set(levels.values()) == {0}
 
 
-@pytest.mark.parametrize("name", ["Venkatasubramanian", "Ogunlesi", "Chukwuemeka", "Mokgosi", "Stockbridge", "Keaweamahi"])
+@pytest.mark.parametrize(
+    "name", ["Venkatasubramanian", "Ogunlesi", "Chukwuemeka", "Mokgosi", "Stockbridge", "Keaweamahi"]
+)
 def test_a_name_of_a_culture_with_few_listed_names_is_known(name):
     assert names().listed(normal_form(name)) is not None
