@@ -1,16 +1,16 @@
-"""How much of a patient's date offset can a reader guess from the surrogates of visits and of named holidays?
+"""How much of a patient's date shift can a reader guess from the surrogates of visits and of named holidays?
 
     python benchmarks/date_shift_attack.py [--patients 500]
 
 Method: patients are simulated, their dates replaced by ``deid_runtime.surrogates`` under a random key. The attacker
 has the output and this code, and knows how visits and holidays are distributed, but not the key (Kerckhoffs). For every
-offset that a patient can have he computes how likely the output is, and so the probability of the offset. Reported are
-``guessed``, the share of patients whose most likely offset is the true one, ties counted in part; and ``candidates``,
-the median number of offsets that together have 90 % of the probability. Both are measured for offsets in days, the
+shift that a patient can have he computes how likely the output is, and so the probability of the shift. Reported are
+``guessed``, the share of patients whose most likely shift is the true one, ties counted in part; and ``candidates``,
+the median number of shifts that together have 90 % of the probability. Both are measured for shifts in days, the
 default, and for whole weeks (``--date-shift-weeks``).
 
 *visits*: n dates over two years, on days drawn by ``_VISITS``, the weights of Monday to Sunday of two kinds of places,
-with few visits on holidays when clinics close. ``named`` is the share of patients whose offset modulo 7 has a
+with few visits on holidays when clinics close. ``named`` is the share of patients whose shift modulo 7 has a
 probability above 0.9 by the weekdays alone, and is right.
 
 *holidays*: 1, 2 or 3 holidays of different years, as often as people named them in the annotated notes (train and dev,
@@ -19,13 +19,13 @@ date of discharge 1 to 10 days later. What stands for the holiday:
 
 ``day``: the day it moves to, as ``deid`` writes it. It looks like any other date. The patient has 17 other dates for
 each holiday, as in the annotated notes, where 5.6 % of the dates are holidays (``_SHARE``), and the attacker weighs for
-every offset how many of all dates would have been holidays.
+every shift how many of all dates would have been holidays.
 ``day, holiday told``: the same for a reader to whom the words around it tell that it was a holiday, but not which.
 ``day, which one told``: the same when they tell which ("burnt by a turkey fryer").
 ``part of the month``: "early", "mid-" or "late" with the month it moves to, a form that tells that it was a holiday.
 ``nearest holiday``: the nearest other holiday to where it moves, as ``deid`` wrote it before; ``nearest, which one
 told`` as above.
-``keyed holiday``: another holiday that does not depend on the offset.
+``keyed holiday``: another holiday that does not depend on the shift.
 
 ``error`` is the mean distance in days between where the text puts the holiday and where the other dates put it: what an
 interval in the text is wrong by.
@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 from deid_runtime.dates.holiday_days import HOLIDAY_OF, HOLIDAYS, Holiday
 from deid_runtime.spans import Note, Span
 from deid_runtime.surrogates import Surrogates
-from deid_runtime.surrogates.patient import possible_offsets
+from deid_runtime.surrogates.patient import possible_shifts
 
 Floats = NDArray[np.float64]
 
@@ -93,17 +93,17 @@ def main() -> None:
 
 
 def measure(patients: int, seed: int) -> dict[str, Any]:
-    """Return the figures of both attacks, by kind of offset."""
-    found: dict[str, Any] = {"possible_offsets": {}, "visits": {}, "holidays": {}}
+    """Return the figures of both attacks, by kind of shift."""
+    found: dict[str, Any] = {"possible_shifts": {}, "visits": {}, "holidays": {}}
     for unit in _UNITS:
-        offsets = np.array(possible_offsets(365, whole_weeks=unit == "weeks"))
-        found["possible_offsets"][unit] = len(offsets)
+        shifts = np.array(possible_shifts(365, whole_weeks=unit == "weeks"))
+        found["possible_shifts"][unit] = len(shifts)
         chance = random.Random(seed)  # the same patients for both
         found["visits"][unit] = {
-            kind: {str(n): attack_visits(kind, n, patients, offsets, chance) for n in _VISIT_COUNTS} for kind in _VISITS
+            kind: {str(n): attack_visits(kind, n, patients, shifts, chance) for n in _VISIT_COUNTS} for kind in _VISITS
         }
         found["holidays"][unit] = {
-            scenario: {str(n): attack_holidays(scenario, n, patients, offsets, chance) for n in (1, 2, 3)}
+            scenario: {str(n): attack_holidays(scenario, n, patients, shifts, chance) for n in (1, 2, 3)}
             for scenario in _SCENARIOS
         }
     return found
@@ -119,31 +119,31 @@ def replaced(surrogates: Surrogates, patient: str, *values: str) -> list[str]:
     return surrogates.replacements(Note("n", text, patient), spans, None)
 
 
-def surrogates_for(offsets: NDArray[np.int_], chance: random.Random) -> Surrogates:
-    """Return surrogates under a key of their own, with offsets of the same kind."""
-    return Surrogates(chance.randbytes(32), date_shift_whole_weeks=bool((offsets % 7 == 0).all()))
+def surrogates_for(shifts: NDArray[np.int_], chance: random.Random) -> Surrogates:
+    """Return surrogates under a key of their own, with shifts of the same kind."""
+    return Surrogates(chance.randbytes(32), date_shift_whole_weeks=bool((shifts % 7 == 0).all()))
 
 
 def attack_visits(
-    kind: str, count: int, patients: int, offsets: NDArray[np.int_], chance: random.Random
+    kind: str, count: int, patients: int, shifts: NDArray[np.int_], chance: random.Random
 ) -> dict[str, float]:
     """Return what an attacker learns from ``count`` visits of each patient."""
-    surrogates, log_weights = surrogates_for(offsets, chance), np.log(visit_weights(kind))
+    surrogates, log_weights = surrogates_for(shifts, chance), np.log(visit_weights(kind))
     weekday_logs = np.log(_VISITS[kind])
-    residues, prior = np.unique(offsets % 7, return_counts=True)
+    residues, prior = np.unique(shifts % 7, return_counts=True)
     named, rows = 0, []
     for number in range(patients):
         start = day_number(date(2016, 1, 1)) + chance.randrange(365)
         weights = visit_weights(kind)[start : start + _VISIT_SPAN_DAYS]
         true = [start + each for each in chance.choices(range(_VISIT_SPAN_DAYS), weights=weights.tolist(), k=count)]
         shown = np.array([read_day(text) for text in replaced(surrogates, f"p{number}", *map(written, true))])
-        offset = int(shown[0] - true[0])
+        shift = int(shown[0] - true[0])
         weekdays = np.array([(_FIRST + timedelta(days=int(day))).weekday() for day in shown])
         by_residue = posterior(np.array([weekday_logs[(weekdays - r) % 7].sum() for r in residues]) + np.log(prior))
         best = int(by_residue.argmax())
-        named += len(residues) > 1 and bool(by_residue[best] > _SURE and residues[best] == offset % 7)
-        rows.append((posterior(log_weights[shown[None, :] - offsets[:, None]].sum(axis=1)), offset))
-    return {"named": named / patients, **summary(rows, offsets)}
+        named += len(residues) > 1 and bool(by_residue[best] > _SURE and residues[best] == shift % 7)
+        rows.append((posterior(log_weights[shown[None, :] - shifts[:, None]].sum(axis=1)), shift))
+    return {"named": named / patients, **summary(rows, shifts)}
 
 
 @lru_cache(maxsize=2)
@@ -155,10 +155,10 @@ def visit_weights(kind: str) -> Floats:
 
 
 def attack_holidays(
-    scenario: str, count: int, patients: int, offsets: NDArray[np.int_], chance: random.Random
+    scenario: str, count: int, patients: int, shifts: NDArray[np.int_], chance: random.Random
 ) -> dict[str, dict[str, float]]:
     """Return, by what stands for a holiday, what an attacker learns from ``count`` of them, and the error in days."""
-    surrogates = surrogates_for(offsets, chance)
+    surrogates = surrogates_for(shifts, chance)
     rows: dict[str, list[tuple[Floats, int]]] = {}
     errors: dict[str, list[int]] = {}
     for number in range(patients):
@@ -168,37 +168,37 @@ def attack_holidays(
         for name, year in zip(names, chance.sample(range(2016, 2024), count), strict=True):
             stay, true = chance.choice(_STAY_DAYS), day_number(_BY_NAME[name].on(year))
             shown, discharged = show(surrogates, patient, scenario, name, year, stay)
-            offset = discharged - stay - true
+            shift = discharged - stay - true
             days = [
                 day_number(date(chance.randrange(2016, 2024), 1, 1)) + chance.randrange(365)
                 for _ in range(_OTHER_DATES)
             ]
             others = map(read_day, replaced(surrogates, patient, *map(written, days)))
-            nearest, keyed = int(nearest_holidays(name)[true + offset]), keyed_holiday(name, chance)
+            nearest, keyed = int(nearest_holidays(name)[true + shift]), keyed_holiday(name, chance)
             put = {
                 "day": shown,
-                "part of the month": middle_of_part(true + offset),
+                "part of the month": middle_of_part(true + shift),
                 "nearest holiday": int(all_holidays()[1][nearest]),
                 "keyed holiday": put_near(keyed, shown),
             }
             told = {
-                "day": blind(np.array([shown, *others]), offsets),
-                "day, holiday told": holiday_days()[shown - offsets],
-                "day, which one told": holiday_days(name)[shown - offsets],
+                "day": blind(np.array([shown, *others]), shifts),
+                "day, holiday told": holiday_days()[shown - shifts],
+                "day, which one told": holiday_days(name)[shown - shifts],
             }
             for told_name in (None, name):
                 key = "nearest holiday" if told_name is None else "nearest, which one told"
-                told[key] = of_nearest(scenario, nearest, shown, discharged, offsets, told_name)
-            told["part of the month"] = of_part(scenario, true + offset, shown, discharged, offsets)
-            told["keyed holiday"] = of_keyed(scenario, keyed, shown, discharged, offsets)
+                told[key] = of_nearest(scenario, nearest, shown, discharged, shifts, told_name)
+            told["part of the month"] = of_part(scenario, true + shift, shown, discharged, shifts)
+            told["keyed holiday"] = of_keyed(scenario, keyed, shown, discharged, shifts)
             with np.errstate(divide="ignore"):
                 for key, likelihood in told.items():
                     total[key] = total.get(key, np.zeros(1)) + np.log(likelihood)
             for key, day in put.items():
-                errors.setdefault(key, []).append(abs(day - (true + offset)))
+                errors.setdefault(key, []).append(abs(day - (true + shift)))
         for key, logs in total.items():
-            rows.setdefault(key, []).append((posterior(logs), offset))
-    found = {key: summary(of_key, offsets) for key, of_key in rows.items()}
+            rows.setdefault(key, []).append((posterior(logs), shift))
+    found = {key: summary(of_key, shifts) for key, of_key in rows.items()}
     for key, days in errors.items():
         found[key]["error_days"] = round(mean(days), 1)
     return found
@@ -227,10 +227,10 @@ def _month_and_day(day: int) -> tuple[int, int]:
     return shown.month, shown.day
 
 
-def blind(shown: NDArray[np.int_], offsets: NDArray[np.int_]) -> Floats:
+def blind(shown: NDArray[np.int_], shifts: NDArray[np.int_]) -> Floats:
     """Return how likely days are each of which may be of a holiday or, more often, any other; in proportion."""
     ordinary = (1 - _SHARE) / (365 * len(_YEARS))
-    ratios = 1 + _SHARE * holiday_days()[shown[None, :] - offsets[:, None]] / ordinary
+    ratios = 1 + _SHARE * holiday_days()[shown[None, :] - shifts[:, None]] / ordinary
     return np.asarray(ratios.prod(axis=1))
 
 
@@ -247,15 +247,15 @@ def middle_of_part(day: int) -> int:
     return int(same[len(same) // 2])
 
 
-def of_part(scenario: str, true: int, shown: int, discharged: int, offsets: NDArray[np.int_]) -> Floats:
-    """Return how likely a part of a month that stands for a holiday, and the dates beside it, are by offset."""
+def of_part(scenario: str, true: int, shown: int, discharged: int, shifts: NDArray[np.int_]) -> Floats:
+    """Return how likely a part of a month that stands for a holiday, and the dates beside it, are by shift."""
     days = holiday_days()
     if scenario == "with its own date":
-        return cast(Floats, days[shown - offsets])
+        return cast(Floats, days[shown - shifts])
     possible = np.flatnonzero(parts_of_months() == parts_of_months()[true])
     if scenario == "beside a discharge":
         possible = possible[np.isin(discharged - possible, _STAY_DAYS)]
-    return np.asarray(days[possible[None, :] - offsets[:, None]].sum(axis=1))
+    return np.asarray(days[possible[None, :] - shifts[:, None]].sum(axis=1))
 
 
 @lru_cache(maxsize=64)
@@ -287,14 +287,14 @@ def nearest_holidays(name: str) -> NDArray[np.int_]:
 
 
 def of_nearest(
-    scenario: str, nearest: int, shown: int, discharged: int, offsets: NDArray[np.int_], told: str | None
+    scenario: str, nearest: int, shown: int, discharged: int, shifts: NDArray[np.int_], told: str | None
 ) -> Floats:
-    """Return how likely the nearest holiday, and the dates beside it, are under each offset."""
-    found = np.zeros(len(offsets))
+    """Return how likely the nearest holiday, and the dates beside it, are under each shift."""
+    found = np.zeros(len(shifts))
     for name, weight in _HOLIDAYS.items():
         if told not in (None, name):
             continue
-        moved = np.array([day_number(_BY_NAME[name].on(year)) for year in _YEARS])[:, None] + offsets[None, :]
+        moved = np.array([day_number(_BY_NAME[name].on(year)) for year in _YEARS])[:, None] + shifts[None, :]
         fits = nearest_holidays(name)[moved] == nearest
         if scenario == "with its own date":
             fits &= moved == shown
@@ -305,7 +305,7 @@ def of_nearest(
 
 
 def keyed_holiday(holiday: str, chance: random.Random) -> Holiday:
-    """Return another holiday, whatever the offset."""
+    """Return another holiday, whatever the shift."""
     return _BY_NAME[chance.choice([name for name in _HOLIDAYS if name != holiday])]
 
 
@@ -316,14 +316,14 @@ def put_near(holiday: Holiday, shown: int) -> int:
     return min(days, key=lambda day: abs(day - shown))
 
 
-def of_keyed(scenario: str, keyed: Holiday, shown: int, discharged: int, offsets: NDArray[np.int_]) -> Floats:
-    """Return how likely the dates beside a keyed holiday are under each offset: it tells that one was there."""
+def of_keyed(scenario: str, keyed: Holiday, shown: int, discharged: int, shifts: NDArray[np.int_]) -> Floats:
+    """Return how likely the dates beside a keyed holiday are under each shift: it tells that one was there."""
     days = holiday_days()
     if scenario == "with its own date":
-        return cast(Floats, days[shown - offsets])
+        return cast(Floats, days[shown - shifts])
     if scenario == "beside a discharge":
-        return cast(Floats, np.sum([days[discharged - stay - offsets] for stay in _STAY_DAYS], axis=0))
-    return np.ones(len(offsets))
+        return cast(Floats, np.sum([days[discharged - stay - shifts] for stay in _STAY_DAYS], axis=0))
+    return np.ones(len(shifts))
 
 
 def posterior(logs: Floats) -> Floats:
@@ -332,12 +332,12 @@ def posterior(logs: Floats) -> Floats:
     return np.asarray(likelihood / likelihood.sum())
 
 
-def summary(rows: Sequence[tuple[Floats, int]], offsets: NDArray[np.int_]) -> dict[str, float]:
-    """Return the share of offsets guessed, and the median number that hold 90 % of the probability."""
+def summary(rows: Sequence[tuple[Floats, int]], shifts: NDArray[np.int_]) -> dict[str, float]:
+    """Return the share of shifts guessed, and the median number that hold 90 % of the probability."""
     guessed, sizes = 0.0, []
-    for probabilities, offset in rows:
+    for probabilities, shift in rows:
         best = probabilities >= probabilities.max() * (1 - 1e-9)
-        guessed += float(best[offsets == offset].sum()) / float(best.sum())
+        guessed += float(best[shifts == shift].sum()) / float(best.sum())
         ordered = np.sort(probabilities)[::-1].cumsum()
         sizes.append(int(np.searchsorted(ordered, _SURE - 1e-9)) + 1)
     return {"guessed": round(guessed / len(rows), 4), "candidates": float(median(sizes))}
@@ -380,10 +380,10 @@ def render(results: Mapping[str, Any]) -> str:
 
 def render_visits(results: Mapping[str, Any]) -> str:
     """Return the table of what visits tell."""
-    offsets, visits = results["possible_offsets"], results["visits"]
+    shifts, visits = results["possible_shifts"], results["visits"]
     header = (
-        f"| visits | offset mod 7 named, in days | candidates of {offsets['days']} days, guessed "
-        f"| candidates of {offsets['weeks']} whole weeks, guessed |"
+        f"| visits | date shift mod 7 named, in days | candidates of {shifts['days']} days, guessed "
+        f"| candidates of {shifts['weeks']} whole weeks, guessed |"
     )
     lines = [header, "| --- | ---: | ---: | ---: |"]
     for kind, by_count in visits["days"].items():

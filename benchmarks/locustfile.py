@@ -11,35 +11,21 @@ request counts as failed when the server refuses it, answers late (``--deadline`
 Without ``--headless`` the page at port 8089 shows the same figures as curves: bind it with ``--web-host 127.0.0.1``.
 """
 
-import itertools
 import json
-import random
-import time
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import gevent
-import grpc
-import grpc.experimental.gevent
-from locust import User, constant, events, task
-from locust.exception import StopUser
+from grpc_users import Answer, GrpcUser, Message, from_anywhere, note_request
+from locust import events, task
 from questions import make_questions, make_rows, output_names
-from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from deid_runtime.models.manifest import find_models, read_manifest
 from deid_runtime.text.windows import WordEncoder
 
-# Threads of gRPC's own would hold up all users while one waits. Locust has patched the rest when it was imported.
-grpc.experimental.gevent.init_gevent()
-
 _SCHEME: Final = "grpc://"
-_NOTE_OUTPUTS: Final = ("text", "spans", "pseudonyms")
-
-Message: TypeAlias = service_pb2.ModelInferRequest
-Answer: TypeAlias = service_pb2.ModelInferResponse
 
 
 @dataclass(frozen=True)
@@ -89,20 +75,6 @@ def make_load(environment: Any, **_: Any) -> None:
     gevent.get_hub().loop.update_now()
 
 
-def note_request(record: dict[str, str], key_name: str) -> Message:
-    """Return the request to de-identify one note."""
-    request = service_pb2.ModelInferRequest(model_name="deidentify")
-    note_id = str(record.get("id", ""))
-    values = {"text": record["text"], "note_id": note_id, "patient": str(record.get("patient") or note_id)}
-    for name, value in {**values, "key": key_name}.items():
-        request.inputs.add(name=name, datatype="BYTES", shape=[1])
-        data = value.encode("utf-8")
-        request.raw_input_contents.append(len(data).to_bytes(4, "little") + data)
-    for name in _NOTE_OUTPUTS:
-        request.outputs.add(name=name)
-    return request
-
-
 def fault_of(request: Message, answer: Answer) -> str | None:
     """Return what is wrong with an answer, None if nothing: its outputs, and the rows and tokens of each."""
     if {output.name for output in answer.outputs} != {output.name for output in request.outputs}:
@@ -116,24 +88,15 @@ def fault_of(request: Message, answer: Answer) -> str | None:
     return None
 
 
-class ModelUser(User):
+class ModelUser(GrpcUser):
     """Asks the models over one gRPC connection, one request after the other."""
 
-    wait_time = constant(0)
-
     def __init__(self, environment: Any) -> None:
-        super().__init__(environment)
-        options: Any = environment.parsed_options
+        super().__init__(environment, str(self.host).removeprefix(_SCHEME))
         load: Load = environment.load
-        self._deadline_s: float = options.deadline
-        self._windows = _from_anywhere(load.windows)
-        self._notes = _from_anywhere(load.notes or load.windows)
-        # A pool of its own: channels to one address otherwise share a connection, as users of a service don't.
-        self._channel = grpc.insecure_channel(
-            str(self.host).removeprefix(_SCHEME),
-            options=[("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)],
-        )
-        self._stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
+        self._deadline_s: float = environment.parsed_options.deadline
+        self._windows = from_anywhere(load.windows)
+        self._notes = from_anywhere(load.notes or load.windows)
 
     @task(20)
     def window(self) -> None:
@@ -145,37 +108,5 @@ class ModelUser(User):
         """Have a whole note de-identified; a window once more where no key was named."""
         self._ask(next(self._notes))
 
-    def on_stop(self) -> None:
-        """Close the connection."""
-        self._channel.close()
-
     def _ask(self, request: Message) -> None:
-        """Send a request and tell locust what came of it."""
-        fault: Exception | None = None
-        length = 0
-        begun = time.perf_counter()
-        try:
-            answer = self._stub.ModelInfer(request, timeout=self._deadline_s)
-        except grpc.RpcError as error:
-            # Its own words would count every request as another kind of failure.
-            fault = RuntimeError(error.code().name)
-        except ValueError as error:  # the channel was closed at the end of the test
-            raise StopUser from error
-        else:
-            length = answer.ByteSize()
-            wrong = fault_of(request, answer)
-            fault = RuntimeError(wrong) if wrong else None
-        self.environment.events.request.fire(
-            request_type="grpc",
-            name=f"{request.model_name}/ModelInfer",
-            response_time=1000 * (time.perf_counter() - begun),
-            response_length=length,
-            exception=fault,
-            context={},
-        )
-
-
-def _from_anywhere(messages: list[Message]) -> Iterator[Message]:
-    """Go round ``messages`` without end, from a random place."""
-    start = random.randrange(len(messages))
-    return itertools.cycle(messages[start:] + messages[:start])
+        self.ask(request, f"{request.model_name}/ModelInfer", self._deadline_s, fault_of)

@@ -1,6 +1,6 @@
-"""Find every identifier in clinical notes and put a plausible surrogate in its place.
+"""Find the identifiers in clinical notes and replace them with plausible surrogates.
 
-The names below are the library; everything else may change between minor versions.
+The names below are the public interface; everything else may change between minor versions.
 """
 
 from deid_runtime.errors import DeidError, InputError, ModelError, OutputError, SettingsError, SourceError

@@ -1,4 +1,4 @@
-"""``python -m deid_runtime`` is ``deid``."""
+"""Let ``python -m deid_runtime`` run ``deid``."""
 
 from deid_runtime.cli.main import main
 

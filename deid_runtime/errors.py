@@ -3,16 +3,16 @@
 ::
 
     DeidError
-    ├── InputError        one record is bad: it is quarantined, the run continues
+    ├── InputError        one record is wrong: it is quarantined, and the run continues
     ├── SourceError       a whole input cannot be read: missing column, bad header, unreadable file
     ├── SettingsError     a setting, key file, list or template file is wrong
-    ├── ModelError        models missing or mismatched, or a server that does not answer
+    ├── ModelError        models are missing or do not match, or a server does not answer
     │   ├── EngineError   an inference engine failed or gave an impossible answer
     │   └── InstallationError   a file of the installation is missing
     └── OutputError       the output cannot be written
         └── DefectError   a check of this library's own result failed: a bug
 
-Messages name the input by id, line or size, and say what was expected and how to fix it. They never hold note text.
+Messages name the input by id, line or size, and say what was expected and how to fix it. They never contain note text.
 """
 
 

@@ -24,7 +24,7 @@ def rewrite(text: str, spans: Sequence[Span], replacements: Sequence[str]) -> tu
     for span, replacement in zip(spans, replacements, strict=True):
         if span.start < read or span.end > len(text):
             raise InputError(
-                f"span [{span.start}, {span.end}) overlaps the one before it, which ends at {read}, or reaches past "
+                f"span [{span.start}, {span.end}) overlaps the one before it, which ends at {read}, or ends after "
                 f"the text of {len(text)} characters; expected sorted, disjoint spans",
                 stage="rewrite",
             )

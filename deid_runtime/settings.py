@@ -53,7 +53,7 @@ class Settings:
     server: Server | None = None  # server that runs the models; None: an engine in this process
     engine: Engine = "auto"  # auto: the faster engine for this processor (engines.fastest_engine)
     # Precision of the operations that do not run in int8. Every processor supports float32. bfloat16 is faster on
-    # processors with units for it (AMX, AVX-512 BF16), but it gives other scores, so some output bytes differ.
+    # processors that support it (AMX, AVX-512 BF16), but scores differ slightly, so some output bytes differ.
     precision: Precision = "float32"
     profile: Profile = "fast"  # fast: one head per entity
     recall: Recall = "balanced"  # high: lower thresholds, so more identifiers and more false positives
@@ -65,7 +65,7 @@ class Settings:
     window_borders: WindowBorders = "packed"
     window_cache_bytes: int = (
         64 * 2**20
-    )  # answers kept for windows that come again; 0: none. It never changes an answer
+    )  # memory for answers to windows that occur again; 0: none. It never changes an answer
     thresholds: Mapping[str, float] = field(
         default_factory=dict
     )  # head -> lowest accepted 1 - P(O); empty: those of the model manifest
@@ -73,23 +73,23 @@ class Settings:
     templates: Path | None = None  # harvested templates; None: the packaged ones
     operator: Operator = "surrogate"
     date_shift_days: int = 365  # dates move by -n..n days, never 0
-    date_shift_whole_weeks: bool = False  # dates move by whole weeks: weekdays stay and reveal nothing of the shift
-    offsets: Path | None = None  # table of date shifts in days by patient; None: date shifts are derived from the key
+    date_shift_whole_weeks: bool = False  # dates move by whole weeks: weekdays stay and reveal nothing about the shift
+    given_date_shifts: Path | None = None  # table, in days by patient; None: date shifts are derived from the key
     dates: Dates = "shift"  # year: keep only the years of dates
     safe_harbor: bool = False  # rules of surrogates/safe_harbor.py: years, ZIP to three digits, states kept
     hold_back_unreadable: bool = True  # False: accept notes whose form hides identifiers (legibility.py); not safe
 
 
-#: Fields that are valid on one machine only, and files. They are not sent with the other fields.
+#: Fields that are valid only on one machine, and files. They are not sent with the other fields.
 _LOCAL: Final = frozenset(
-    {"models", "models_key", "trust_models", "use_models", "server", "offsets", "inclusion", "templates"}
+    {"models", "models_key", "trust_models", "use_models", "server", "given_date_shifts", "inclusion", "templates"}
 )
 
 
 def to_parameters(settings: Settings) -> dict[str, str]:
     """Return the settings that do not depend on the machine as strings, for the configuration of a served model.
 
-    Strings stay unchanged; other values become JSON. Models, server and files are left out.
+    Strings stay unchanged; other values become JSON. Models, server and files are omitted.
     """
     values = {each.name: getattr(settings, each.name) for each in fields(settings) if each.name not in _LOCAL}
     return {name: value if isinstance(value, str) else json.dumps(_plain(value)) for name, value in values.items()}
@@ -98,8 +98,8 @@ def to_parameters(settings: Settings) -> dict[str, str]:
 def from_parameters(parameters: Mapping[str, str], **local: Any) -> Settings:
     """Return the settings that :func:`to_parameters` wrote; ``local`` are the settings of this machine.
 
-    A missing parameter gets its default, since an earlier version may not have written it. Raises SettingsError, which
-    names the parameter, for a value of a wrong type.
+    A missing parameter gets its default, because an earlier version may not have written it. Raises SettingsError,
+    which names the parameter, for a value of a wrong type.
     """
     hints = get_type_hints(Settings)
     found = {

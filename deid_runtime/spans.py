@@ -19,8 +19,8 @@ class Note:
     """One clinical note.
 
     ``patient`` is the patient id, empty when unknown. All notes with one patient id get the same surrogates and the
-    same date shift. ``extra`` holds the other columns of the record; the output has them only on request. ``position``
-    is the place of the note in its input (``notes.jsonl:17``); it is empty for notes that come from no file.
+    same date shift. ``extra`` has the other columns of the record; the output has them only on request. ``position``
+    is the place of the note in its input (``notes.jsonl:17``); it is empty for notes that are not from a file.
     """
 
     id: str

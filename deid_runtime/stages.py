@@ -8,15 +8,15 @@ PIPELINE_STAGES: Final = (
     "fusion", "surrogates", "rewrite",
 )  # fmt: skip
 
-#: A column to keep holds a value that must not reach the output.
+#: A column to keep has a value that must not reach the output.
 COLUMNS_STAGE: Final = "columns"
 #: The notes of one patient cannot be processed together.
 PATIENTS_STAGE: Final = "patients"
-#: A second look at a de-identified note found what may identify somebody.
+#: A second look at a de-identified note found something that may identify a person.
 GATE_STAGE: Final = "gate"
 #: The worker processes failed on a note.
 WORKER_STAGE: Final = "worker"
-#: The format of the output cannot hold a note.
+#: The format of the output cannot represent a note.
 WRITE_STAGE: Final = "write"
 #: An annotated note contradicts itself. Only evaluation and corpora read annotated notes.
 EVALUATE_STAGE: Final = "evaluate"

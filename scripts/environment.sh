@@ -50,6 +50,12 @@ install_prometheus() {
     command -v promtool > /dev/null || install_package prometheus "Prometheus for tests"
 }
 
+# install_postgresql: the tests read tables of a real server, which they start themselves.
+install_postgresql() {
+    command -v initdb > /dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' > /dev/null \
+        || install_package postgresql "PostgreSQL for tests"
+}
+
 # Spark needs Java 17 or newer.
 install_java() {
     local told

@@ -38,10 +38,12 @@ grep --extended-regexp '^[a-z]' requirements/export.txt | sed 's/ *\\$//' > "$wo
 # What serves also asks other servers, checks the signatures of models, and may have a gateway in front.
 compile --constraint "$work/all.txt" --extra serve --extra client --extra signing --extra gateway \
     --output-file requirements/serve.txt "$@"
-# Spark and Ray, for the environment of export.txt.
+# Spark and Ray, both for the environment of export.txt: Ray follows the versions of Spark.
+cp "$work/all.txt" "$work/spark.txt"
 for extra in spark ray; do
     [ -e "requirements/$extra.txt" ] || cp requirements/export.txt "requirements/$extra.txt"
-    compile --constraint "$work/all.txt" --extra "$extra" --output-file "requirements/$extra.txt" "$@"
+    compile --constraint "$work/spark.txt" --extra "$extra" --output-file "requirements/$extra.txt" "$@"
+    grep --extended-regexp '^[a-z]' requirements/spark.txt | sed 's/ *\\$//' >> "$work/spark.txt"
 done
 # The same without the server, for an image that has one.
 [ -e requirements/image.txt ] || cp requirements/serve.txt requirements/image.txt

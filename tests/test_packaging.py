@@ -110,7 +110,8 @@ def test_hints_name_extras_that_can_be_installed_from_a_clone():
     }
 
     assert {a or b for a, b in named} == {
-        "audit", "client", "crosswalk", "gateway", "metrics", "otel", "report", "review", "serve", "signing", "spark",
+        "audit", "client", "crosswalk", "delta", "gateway", "metrics", "otel", "report", "review", "serve", "signing",
+        "spark", "sql",
     }  # fmt: skip
     assert {a or b for a, b in named} <= PROJECT["optional-dependencies"].keys()
 

@@ -11,27 +11,20 @@ it is refused, held back, or answered with another note.
 import itertools
 import json
 import os
-import random
-import time
+import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import grpc
-import grpc.experimental.gevent
-from locust import FastHttpUser, User, constant, events, task
-from locust.exception import StopUser
-from tritonclient.grpc import service_pb2, service_pb2_grpc
+from locust import FastHttpUser, constant, events, task
 
-# Threads of gRPC's own would hold up all users while one waits. Locust has patched the rest when it was imported.
-grpc.experimental.gevent.init_gevent()
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from grpc_users import GrpcUser, from_anywhere, note_request
 
 _BATCH: Final = 16
-_OUTPUTS: Final = ("text", "spans", "pseudonyms")
 _OK: Final = 200
-
-Row = dict[str, str]
+_DEADLINE_S: Final = 120.0
 
 
 @events.init_command_line_parser.add_listener
@@ -62,7 +55,7 @@ class RestUser(FastHttpUser):
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
         self._key = environment.parsed_options.key_name
-        self._notes = _from_anywhere(environment.notes)
+        self._notes = from_anywhere(environment.notes)
         self._headers = {"authorization": f"Bearer {os.environ['DEID_LOAD_TOKEN']}"}
 
     @task(3)
@@ -87,56 +80,16 @@ class RestUser(FastHttpUser):
         )
 
 
-class GrpcUser(User):
+class NoteUser(GrpcUser):
     """Sends notes to the server itself over a connection of its own."""
 
-    wait_time = constant(0)
-
     def __init__(self, environment: Any) -> None:
-        super().__init__(environment)
         options = environment.parsed_options
+        super().__init__(environment, options.grpc)
         self._key = options.key_name
-        self._notes = _from_anywhere(environment.notes)
-        # A pool of its own: channels to one address otherwise share a connection.
-        self._channel = grpc.insecure_channel(options.grpc, options=[("grpc.use_local_subchannel_pool", 1)])
-        self._stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
+        self._notes = from_anywhere(environment.notes)
 
     @task
     def one(self) -> None:
         """Send one note."""
-        request = self._request(next(self._notes))
-        fault: Exception | None = None
-        begun = time.perf_counter()
-        size = 0
-        try:
-            size = self._stub.ModelInfer(request, timeout=120).ByteSize()
-        except grpc.RpcError as error:
-            # Its own words would count every request as another kind of failure.
-            fault = RuntimeError(error.code().name)
-        except ValueError as error:  # the channel was closed at the end of the test
-            raise StopUser from error
-        self.environment.events.request.fire(
-            request_type="grpc", name="gRPC, one note", response_time=1000 * (time.perf_counter() - begun),
-            response_length=size, exception=fault, context={},
-        )  # fmt: skip
-
-    def on_stop(self) -> None:
-        """Close the connection."""
-        self._channel.close()
-
-    def _request(self, note: Row) -> Any:
-        request = service_pb2.ModelInferRequest(model_name="deidentify")
-        values = {"text": note["text"], "note_id": note["id"], "patient": note.get("patient", ""), "key": self._key}
-        for name, value in values.items():
-            request.inputs.add(name=name, datatype="BYTES", shape=[1])
-            data = value.encode("utf-8")
-            request.raw_input_contents.append(len(data).to_bytes(4, "little") + data)
-        for name in _OUTPUTS:
-            request.outputs.add(name=name)
-        return request
-
-
-def _from_anywhere(notes: list[Row]) -> Iterator[Row]:
-    """Go round the notes without end, from a random place."""
-    start = random.randrange(len(notes))
-    return itertools.cycle(notes[start:] + notes[:start])
+        self.ask(note_request(next(self._notes), self._key), "gRPC, one note", _DEADLINE_S, lambda *_: None)

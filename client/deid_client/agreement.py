@@ -8,7 +8,7 @@ from typing import Any, Final
 from tritonclient.grpc import model_config_pb2
 
 from deid_runtime.errors import ModelError
-from deid_runtime.models.manifest import CONTRACT_VERSION, Graph, Manifest
+from deid_runtime.models.manifest import INTERFACE_VERSION, Graph, Manifest
 from deid_runtime.text.windows import WINDOW_TOKENS
 
 _DEPTH: Final = 3  # ensembles of ensembles
@@ -39,14 +39,14 @@ async def check_models(
         if 0 < config.max_batch_size < rows or config.max_batch_size == 0:
             raise ModelError(
                 f"{endpoint}: model {each.model} takes {config.max_batch_size} rows a request, this client sends up to "
-                f"{rows}; ask for fewer (request_rows), or write the server's model repository anew"
+                f"{rows}; lower request_rows, or write the server's model repository again"
             )
         has = {output.name: _TYPES.get(output.data_type, "unknown") for output in config.output}
         for name, kind in each.outputs.items():
             if has.get(name) != f"TYPE_{kind}":
                 raise ModelError(
                     f"{endpoint}: output {name} of model {each.model} is {has.get(name, 'missing')}, expected "
-                    f"TYPE_{kind}; write the server's model repository anew with this version of deid-runtime"
+                    f"TYPE_{kind}; write the server's model repository again with this version of deid-runtime"
                 )
         await _check_digests(endpoint, each.model, config, manifest, config_of, _DEPTH)
 
@@ -70,31 +70,34 @@ async def _check_digests(
 
 
 def _compare(endpoint: str, model: str, has: Mapping[str, str], manifest: Manifest) -> None:
-    """Compare the parameters of one model. ``graph`` and ``graph_sha256`` may list several, separated by commas."""
+    """Compare the parameters of one model with the manifest.
+
+    ``graph`` and ``graph_sha256`` may list several, separated by commas.
+    """
     names = has.get("graph", "").split(",")
     graphs = [manifest.graphs[name] for name in names if name in manifest.graphs]
     if len(graphs) < len(names):
         raise ModelError(
-            f"{endpoint}: model {model} says it is of graph {has.get('graph', '')!r:.40}, the manifest in "
-            f"{manifest.folder} has {', '.join(manifest.graphs)}; use one that `deid-export models repository` wrote "
-            "from these models"
+            f"{endpoint}: model {model} reports graph {has.get('graph', '')!r:.40}, the manifest in "
+            f"{manifest.folder} has {', '.join(manifest.graphs)}; use a model repository that `deid-export models "
+            "repository` wrote from these models"
         )
     content: Any = manifest.content
     for name, expected in (
-        ("contract_version", str(CONTRACT_VERSION)),
+        ("interface_version", str(INTERFACE_VERSION)),
         ("window_tokens", str(WINDOW_TOKENS)),
         ("tokenizer_sha256", content["tokenizer"]["sha256"]),
         ("graph_sha256", ",".join(content["graphs"][graph.name]["sha256"] for graph in graphs)),
     ):
         if has.get(name) != expected:
             raise ModelError(
-                f"{endpoint}: {name} of model {model} is {has.get(name, 'missing')!r:.160}, the manifest in "
+                f"{endpoint}: {name} of model {model} is {has.get(name, 'missing')!r:.160}, but the manifest in "
                 f"{manifest.folder} has {expected!r}; use the same models on both sides (--models)"
             )
     if not all(_has_tags(graph, has.get("labels", "")) for graph in graphs):
         raise ModelError(
-            f"{endpoint}: model {model} has other labels, or another order of them, than the manifest in "
-            f"{manifest.folder}; use the same models on both sides (--models)"
+            f"{endpoint}: model {model} has other labels than the manifest in "
+            f"{manifest.folder}, or another order of labels; use the same models on both sides (--models)"
         )
 
 

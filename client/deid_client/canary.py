@@ -1,11 +1,11 @@
-"""Ask a server whether it de-identifies now: what ``deid probe`` does.
+"""Check that a server de-identifies now, for ``deid probe``.
 
-Triton reports that it is ready when the processes of its models are dead or stopped. Only their answers tell. So the
-canary note (:mod:`deid_runtime.serving.canary_note`) goes through ``deidentify``, and its answer is compared with what
-is known of it. It needs no key of the server. Every other model gets one small request, too. A model with several
-processes gets as many requests at once.
+Triton reports that it is ready even when the processes of its models are dead or stopped. Only answers of the models
+show that they run. So the canary note (:mod:`deid_runtime.serving.canary_note`) goes through ``deidentify``, and its
+answer is compared with the expected one. It needs no key of the server. Every other model gets one small request; a
+model with several processes gets that many requests at once.
 
-The models of streams are not asked: Triton serves them over streams alone, and those have crashed it.
+The models for streams get no request: Triton serves them over streams only, and such probes have crashed it.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from deid_client.settings import ServerSettings
 from deid_runtime.serving.canary_note import canary_fault
 from deid_runtime.serving.note_models import CANARY, CANARY_PARAMETERS, NOTES
 
-#: The part of the time in which the models must answer; the rest is for looking whether they are busy.
+#: The part of the time in which the models must answer; the rest is for checking whether they are busy.
 _SHARE: Final = 0.8
 #: Most requests to one model at once, however many processes it has.
 _MOST_AT_ONCE: Final = 16
@@ -42,14 +42,14 @@ _TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether one server de-identifies, and one line for a person."""
+    """Whether one server de-identifies, and one line that explains it."""
 
     is_healthy: bool
     message: str
 
 
 def ask_servers(settings: ServerSettings, timeout_s: float) -> list[Health]:
-    """Return the health of every server of ``settings``, in order. The answers take at most about ``timeout_s``.
+    """Return the health of every server of ``settings``, in order. This takes at most about ``timeout_s`` seconds.
 
     Raises SettingsError for a TLS or authorisation file that cannot be used.
     """
@@ -82,7 +82,7 @@ async def _ask(address: Address, settings: ServerSettings, timeout_s: float) -> 
 
 
 class _Asker:
-    """Asks the models of one server until the monotonic time ``until_s``. Methods raise CallError."""
+    """Sends requests to the models of one server until the monotonic time ``until_s``. Methods raise CallError."""
 
     def __init__(
         self, name: str, channel: grpc.aio.Channel, metadata: Sequence[tuple[str, str]], until_s: float
@@ -93,10 +93,10 @@ class _Asker:
         self._until_s = until_s
 
     async def fault(self) -> str:
-        """Return what is wrong with the server; an empty string when it de-identifies."""
+        """Return a description of what is wrong with the server; an empty string when it de-identifies."""
         before = await self._answered()
         if NOTES not in before:
-            return f"{self._name} has no model {NOTES}: not our server, or a model repository without it"
+            return f"{self._name} has no model {NOTES}; expected a server started with `deid serve`"
         end_s = monotonic() + _SHARE * (self._until_s - monotonic())
         faults = await asyncio.gather(*(self._model_fault(model, end_s) for model in sorted(before)))
         silent = {model for model, fault in zip(sorted(before), faults, strict=True) if fault is None}
@@ -106,8 +106,8 @@ class _Asker:
         wrong = [fault for fault in faults if fault]
         if silent:
             wrong.append(
-                f"{self._name} gave no answer in time from {', '.join(sorted(silent))}; a process of it may be "
-                "stopped, or busy with a long note (--timeout)"
+                f"{self._name} : no answer in time from {', '.join(sorted(silent))}; a model process may be "
+                "stopped, or busy with a long note (raise --timeout)"
             )
         return "; ".join(wrong)
 
@@ -135,11 +135,11 @@ class _Asker:
                 return None
             if failure.may_be_unreachable and failure.code is not grpc.StatusCode.INTERNAL:
                 raise
-            return f"{self._name}: model {model} fails ({failure.code.name}); see the log of the server"
+            return f"{self._name}: model {model} failed ({failure.code.name}); see the server's log"
         if model != NOTES:
             return ""
         fault = next(filter(None, map(_note_fault, answers)), "")
-        return fault and f"{self._name}: model {NOTES} answers wrongly: {fault}"
+        return fault and f"{self._name}: model {NOTES} gave a wrong answer: {fault}"
 
     async def _call(self, method: Any, request: Any, end_s: float) -> Any:
         seconds = max(end_s - monotonic(), 0.001)
@@ -173,7 +173,7 @@ def _request(config: model_config_pb2.ModelConfig) -> service_pb2.ModelInferRequ
 
 
 def _note_fault(answer: service_pb2.ModelInferResponse) -> str:
-    """Return what is wrong with an answer of ``deidentify``; an empty string for a right one."""
+    """Return a description of what is wrong with an answer of ``deidentify``; an empty string for a right one."""
     outputs: Mapping[str, bytes] = dict(
         zip((output.name for output in answer.outputs), answer.raw_output_contents, strict=False)
     )

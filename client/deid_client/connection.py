@@ -1,4 +1,4 @@
-"""Access to the asynchronous service from synchronous code: one event loop in one thread, closed with its owner."""
+"""Access to the asynchronous service from synchronous code, through one event loop in one thread."""
 
 import asyncio
 import os
@@ -76,13 +76,15 @@ class Connection(Closing):
         The future raises ModelError when the service gives no valid answer.
         """
         if self._service is None or os.getpid() != self._process:
-            raise ModelError("the connection is closed, or was opened by another process; load the pipeline anew here")
+            raise ModelError(
+                "the connection is closed, or was opened by another process; load a new pipeline in this process"
+            )
         self.metrics.tokens.inc(inputs[0].size)
         named = dict(zip(INPUTS, inputs, strict=True))
         return self._run(self._router.ask(self._service.infer, named))
 
     def close(self) -> None:
-        """Close all connections and end the thread. Questions in progress are cancelled."""
+        """Close all connections and end the thread. Requests in progress are cancelled."""
         service, self._service = self._service, None
         if service is not None and os.getpid() == self._process:
             try:
@@ -109,7 +111,7 @@ async def _end(service: Service) -> None:
 
 
 def _ignore(loop: asyncio.AbstractEventLoop, context: object) -> None:
-    """Ignore errors that the event loop reports: the caller gets them anyway, and the report would show arguments.
+    """Ignore errors that the event loop reports: the caller gets them anyway, and the report shows arguments.
 
     In a process with several event loops, gRPC also reports a harmless BlockingIOError here.
     """

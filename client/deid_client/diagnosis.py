@@ -1,7 +1,7 @@
-"""Why a server cannot be reached, told apart at once: wrong address, unknown name, refused TLS, another server.
+"""Find out at once why a server cannot be reached: wrong address, unknown name, refused TLS or another server.
 
-gRPC reports all of these as UNAVAILABLE, and goes on trying. So after a failed call, :func:`diagnose` opens a
-connection of its own, as the client would, sends the first bytes of HTTP/2, and looks at what comes back. No note is
+gRPC reports all of these as UNAVAILABLE and keeps trying. So after a failed call, :func:`diagnose` opens its own
+connection as the client would, sends the first bytes of HTTP/2 and checks what comes back. No note is
 sent.
 """
 
@@ -40,28 +40,28 @@ class Cause(Enum):
     SILENT = "silent"
 
 
-#: Causes that only a person can remove. Behind the others a server may still be starting: a cluster knows the name of a
+#: Causes that only a person can remove. With the others, a server may still be starting: a cluster knows the name of a
 #: service only while one of its servers is ready.
 LASTING: Final = frozenset((Cause.TLS_REFUSED, Cause.NOT_OUR_SERVER))
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The cause, and one line for a person: what happened and what to do."""
+    """The cause, and one line of text: what happened and what to do."""
 
     cause: Cause
     message: str
 
     @property
     def is_lasting(self) -> bool:
-        """Whether trying again is of no use."""
+        """Whether another attempt cannot help."""
         return self.cause in LASTING
 
 
 async def diagnose(address: Address, settings: ServerSettings) -> Diagnosis | None:
-    """Return why the server at ``address`` cannot be reached; None when it looks like a server of gRPC.
+    """Return why the server at ``address`` cannot be reached; None when it looks like a gRPC server.
 
-    None also when a proxy of the environment stands between: the way of gRPC is then another one. Raises SettingsError
+    None also when a proxy is set in the environment, because gRPC then connects in another way. Raises SettingsError
     for a TLS file that cannot be used.
     """
     if not is_loopback(address.endpoint) and any(os.environ.get(name) for name in _named(_PROXIES)):
@@ -75,21 +75,22 @@ async def diagnose(address: Address, settings: ServerSettings) -> Diagnosis | No
             return _name_fault(address, error)
         except (OSError, UnicodeError, TimeoutError):
             return Diagnosis(
-                Cause.NAME_NOT_FOUND, f"{address}: the name {host} cannot be looked up; is the name server reachable?"
+                Cause.NAME_NOT_FOUND,
+                f"{address}: the name {host} cannot be resolved in time; check that the DNS server can be reached",
             )
     try:
         return await (_look_in_plain(address, ip, port) if settings.tls is None else _look(address, ip, port, settings))
     except TimeoutError:
         return Diagnosis(
             Cause.WRONG_ADDRESS,
-            f"{address}: no connection within {_CONNECT_S:g} s (wrong address, or a firewall drops it); check host, "
+            f"{address}: no connection within {_CONNECT_S:g} s (wrong address, or blocked by a firewall); check host, "
             "port and network policy",
         )
     except ConnectionRefusedError:
         return Diagnosis(
             Cause.WRONG_ADDRESS,
-            f"{address}: nothing listens there (connection refused); is `deid serve` running, and is the port that of "
-            "gRPC (8001 unless set)?",
+            f"{address}: nothing listens there (connection refused); check that `deid serve` is running and that the "
+            "port is the gRPC port (8001 unless set)",
         )
     except OSError as error:
         return Diagnosis(
@@ -115,7 +116,8 @@ def _name_fault(address: Address, error: socket.gaierror) -> Diagnosis:
     if error.errno == socket.EAI_AGAIN:
         return Diagnosis(
             Cause.NAME_NOT_FOUND,
-            f"{address}: the name {host} cannot be looked up now; is the name server of this machine reachable?",
+            f"{address}: the name {host} cannot be resolved now; check that the DNS server of this machine can be "
+            "reached",
         )
     return Diagnosis(
         Cause.NAME_NOT_FOUND, f"{address}: the name {host} is not found; check its spelling, or give an IP address"
@@ -126,7 +128,7 @@ def _name_fault(address: Address, error: socket.gaierror) -> Diagnosis:
 async def _connection(
     ip: str, port: int, context: ssl.SSLContext | None = None, name: str | None = None
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Open a connection, with TLS when there is a ``context``; ``name`` is that in the certificate."""
+    """Open a connection, with TLS when there is a ``context``; ``name`` is the name in the certificate."""
     async with asyncio.timeout(_CONNECT_S):
         reader, writer = await asyncio.open_connection(ip, port, ssl=context, server_hostname=name)
     try:
@@ -136,7 +138,7 @@ async def _connection(
 
 
 async def _first_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
-    """Greet as a client of HTTP/2; return the first bytes of the answer, b"" when it hangs up, None for silence."""
+    """Send an HTTP/2 greeting; return the first bytes of the answer, b"" when the server hangs up, None for silence."""
     writer.write(_PREFACE)
     try:
         async with asyncio.timeout(_ANSWER_S):
@@ -149,7 +151,7 @@ async def _first_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
 
 
 async def _look_in_plain(address: Address, ip: str, port: int) -> Diagnosis | None:
-    """Look at a server without TLS. Raises OSError and TimeoutError for no connection."""
+    """Diagnose a server without TLS. Raises OSError or TimeoutError when there is no connection."""
     async with _connection(ip, port) as (reader, writer):
         first = await _first_bytes(reader, writer)
     if first is not None and _is_http2(first):
@@ -157,14 +159,14 @@ async def _look_in_plain(address: Address, ip: str, port: int) -> Diagnosis | No
     if (first and first[0] in _TLS_RECORDS) or (first == b"" and await _speaks_tls(ip, port)):
         return Diagnosis(
             Cause.TLS_REFUSED,
-            f"{address}: the server asks for TLS, this client speaks without; give --tls-ca FILE with the authority of "
-            "its certificate (and --tls-cert and --tls-key when it asks for a client certificate)",
+            f"{address}: the server requires TLS, but this client does not use it; give --tls-ca FILE with the "
+            "authority of its certificate (and --tls-cert and --tls-key when it requires a client certificate)",
         )
     return _other_server(address, first)
 
 
 async def _look(address: Address, ip: str, port: int, settings: ServerSettings) -> Diagnosis | None:
-    """Look at a server with TLS, as the settings say. Raises OSError and TimeoutError for no connection."""
+    """Diagnose a server with the TLS of the settings. Raises OSError or TimeoutError when there is no connection."""
     tls = settings.tls
     assert tls is not None
     context = _tls_context(settings)
@@ -208,27 +210,27 @@ _VERIFY: Final = {
     18: "the certificate of the server is not from an authority that you trust; give that authority as --tls-ca",
     19: "the certificate of the server is not from an authority that you trust; give that authority as --tls-ca",
     20: "the certificate of the server is not from an authority that you trust; give that authority as --tls-ca",
-    62: "the certificate of the server is for another name; use a name that it holds",
-    64: "the certificate of the server is for another address; use a name or address that it holds",
+    62: "the certificate of the server is for another name; use a name that the certificate contains",
+    64: "the certificate of the server is for another address; use a name or address that the certificate contains",
 }
 
 
 def _certificate_fault(error: ssl.SSLCertVerificationError, address: Address) -> str:
-    meaning = _VERIFY.get(error.verify_code, f"the certificate of the server is refused (code {error.verify_code})")
+    meaning = _VERIFY.get(error.verify_code, f"the certificate of the server is not valid (code {error.verify_code})")
     return f"TLS refused: {meaning}"
 
 
 def _client_certificate_fault(has_sent: bool) -> str:
     if has_sent:
         return (
-            "TLS refused: the server does not take the client certificate of --tls-cert; is it signed by the server's "
-            "authority (--tls-client-ca), and still valid?"
+            "TLS refused: the server does not accept the client certificate of --tls-cert; check that it is signed by "
+            "the server's authority (--tls-client-ca) and still valid"
         )
-    return "TLS refused: the server asks for a client certificate; give --tls-cert and --tls-key"
+    return "TLS refused: the server requires a client certificate; give --tls-cert and --tls-key"
 
 
 async def _handshake_fault(address: Address, ip: str, port: int, reason: str) -> Diagnosis:
-    """Return why a handshake failed other than by the certificate of the server; ``reason`` is OpenSSL's word."""
+    """Return why a handshake failed, apart from the server's certificate; ``reason`` is OpenSSL's name for it."""
     if "ALERT" in reason:
         return Diagnosis(Cause.TLS_REFUSED, f"{address}: {_client_certificate_fault('REQUIRED' not in reason)}")
     plain = None
@@ -238,8 +240,8 @@ async def _handshake_fault(address: Address, ip: str, port: int, reason: str) ->
     if plain and _is_http2(plain):
         return Diagnosis(
             Cause.TLS_REFUSED,
-            f"{address}: the server speaks without TLS, this client with it; leave out --tls and --tls-ca if the "
-            "server is on this machine, else give the server a certificate",
+            f"{address}: the server does not use TLS, but this client does; leave out --tls and --tls-ca if the "
+            "server is on this machine, otherwise give the server a certificate",
         )
     if plain:
         return _other_server(address, plain)
@@ -251,26 +253,27 @@ def _other_server(address: Address, first: bytes | None) -> Diagnosis:
     if first is None:
         return Diagnosis(
             Cause.SILENT,
-            f"{address}: it takes connections and says nothing: a server that hangs or is stopped, or another one; "
-            "start it again, and check the port",
+            f"{address}: the server accepts connections but sends nothing; it hangs, is stopped, or is another server; "
+            "restart it, and check the port",
         )
-    if first and first.startswith((b"HTTP/1", b"<")):  # some send only the page of the error
-        what = "a server of HTTP/1 answers, not one of gRPC"
+    if first and first.startswith((b"HTTP/1", b"<")):  # some send only an error page
+        what = "an HTTP/1 server answers, not a gRPC server"
     else:
-        what = "what answers there does not speak gRPC"
+        what = "it does not speak gRPC"
     return Diagnosis(
         Cause.NOT_OUR_SERVER,
-        f"{address}: not our server: {what}; give the port for gRPC (8001 unless set), not that for HTTP or metrics",
+        f"{address}: not our server: {what}; give the port for gRPC (8001 unless set), not the port for HTTP or "
+        "metrics",
     )
 
 
 def _is_http2(first: bytes) -> bool:
-    """Return whether the bytes begin with a SETTINGS frame, the first of every server of HTTP/2."""
+    """Return whether the bytes begin with a SETTINGS frame, as every HTTP/2 server sends first."""
     return len(first) >= 9 and first[3] == _SETTINGS_FRAME
 
 
 async def _speaks_tls(ip: str, port: int) -> bool:
-    """Return whether a server answers a handshake of TLS, whatever its certificate. No data is sent after it."""
+    """Return whether a server answers a TLS handshake, with any certificate. No data is sent after it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -293,7 +296,7 @@ def wait_reachable(settings: ServerSettings, tell: Callable[[str], object]) -> N
     try:
         import tritonclient  # noqa: F401
     except ImportError:
-        return  # loading the pipeline says what is missing; there is nothing to wait for
+        return  # loading the pipeline reports what is missing
     asyncio.run(_wait_reachable(settings, tell))
 
 

@@ -57,7 +57,7 @@ class Endpoint:
         self.streams_opened = 0
         self.mismatch: ModelError | None = None
         self.failure: CallError | None = None  # of the last call; None after a success
-        self.diagnosis: Diagnosis | None = None  # why it could not be reached, as far as that was looked into
+        self.diagnosis: Diagnosis | None = None  # why it could not be reached, if that was looked into
         self.retry_at = 0.0  # monotonic time; the endpoint is not used before it
         self.is_silent = False  # a request timed out, and no later request was answered
         self.answered_at = -math.inf  # monotonic time of the last valid answer to a request
@@ -128,7 +128,7 @@ class Endpoint:
             raise self._refused(ModelError(f"{failure}, before any note was sent. See the server's log")) from None
         except CallError as failure:
             self.failed(failure)
-            self.failure = failure  # for every verdict: an unchecked endpoint cannot be used
+            self.failure = failure  # whatever the verdict: an unchecked endpoint cannot be used
             if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED and not self.in_flight:
                 await self.close()  # behind a load balancer, a new connection may reach another server
             raise
@@ -142,9 +142,10 @@ class Endpoint:
             self.unchecked.clear()
 
     async def diagnose(self) -> None:
-        """Look into why the server could not be used. Raises SettingsError for a TLS file that cannot be used."""
+        """Find out why the server could not be used. Raises SettingsError for a TLS file that cannot be used."""
         if self.failure is not None and self.failure.code is grpc.StatusCode.NOT_FOUND:
-            # A server that is shutting down has unloaded its models. Only its readiness tells it from another server.
+            # A server that is shutting down has unloaded its models. Only its readiness state
+            # distinguishes it from another server.
             request = service_pb2.ServerReadyRequest()
             try:
                 await self._answer(
@@ -159,7 +160,7 @@ class Endpoint:
 
     @property
     def trouble(self) -> str:
-        """Why the endpoint cannot be used, for a person."""
+        """The reason why the endpoint cannot be used, as text."""
         if self.mismatch is not None:
             return str(self.mismatch)
         if self.diagnosis is not None:
@@ -211,7 +212,7 @@ class Endpoint:
                 raise
             raise CallError(self.name, grpc.StatusCode.CANCELLED, Verdict.TRANSIENT) from None
         if answer is None:  # gRPC returns None for bytes that it cannot decode
-            raise BadAnswerError(self.name, "it is no message of the protocol")
+            raise BadAnswerError(self.name, "it is not a message of the protocol")
         return answer
 
     def succeeded(self) -> None:
@@ -271,7 +272,7 @@ class Endpoint:
             try:
                 self._metadata = self._settings.metadata()
             except SettingsError:
-                if not self._metadata:  # else the file is being replaced, and the old header is used until then
+                if not self._metadata:  # otherwise the old header is used while the file is being replaced
                     raise
             self._metadata_until = monotonic() + _HEADER_SECONDS
         return self._metadata

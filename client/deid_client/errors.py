@@ -3,7 +3,7 @@
 ::
 
     CallError          one call to one endpoint failed; never leaves this package
-    ├── StoppingError        the server is shutting down
+    ├── StoppingError        the server is shutting down or still starting
     ├── BadAnswerError       an answer came, but it does not match the request
     │   └── TooLargeError    a message was refused for its size
     └── HeldBackError        the model for whole notes did not de-identify a note
@@ -33,7 +33,7 @@ class Verdict(enum.Enum):
 VERDICTS: Final[Mapping[grpc.StatusCode, Verdict]] = {
     grpc.StatusCode.OK: Verdict.FAULT,  # a stream that ends with OK before its answers came is handled as UNAVAILABLE
     grpc.StatusCode.CANCELLED: Verdict.TRANSIENT,
-    grpc.StatusCode.UNKNOWN: Verdict.TRANSIENT,  # sent by a proxy or a server that ends
+    grpc.StatusCode.UNKNOWN: Verdict.TRANSIENT,  # sent by a proxy, or by a server that is ending
     grpc.StatusCode.INVALID_ARGUMENT: Verdict.FATAL,
     grpc.StatusCode.DEADLINE_EXCEEDED: Verdict.TRANSIENT,
     grpc.StatusCode.NOT_FOUND: Verdict.TRANSIENT,  # the model is being reloaded; else the next check fails
@@ -64,11 +64,11 @@ _BROKEN: Final = (
 _OVERLOADED: Final = ("maximum queue size", "timeout expired")
 #: gRPC uses RESOURCE_EXHAUSTED also for a message that is too large, not only for a busy server.
 _TOO_LARGE: Final = "message larger than max"
-#: These words of Triton come from a server that is stopping.
+#: Triton uses these words while it is stopping.
 _STOPPING: Final = ("Server is stopping", "Server exiting", "not ready")
 #: On a stream Triton reports errors as text without a status.
 _STOPPING_STREAM: Final = (*_STOPPING, "unavailable")
-#: What a server that cannot be reached, or that is no server of gRPC, may look like.
+#: The statuses of a server that cannot be reached, or that is not a gRPC server.
 _UNREACHABLE: Final = frozenset(
     (
         grpc.StatusCode.UNAVAILABLE,
@@ -95,14 +95,14 @@ _HELD_BACK: Final = re.compile(r"not de-identified, stage ([a-z]+):")
 _REMEDIES: Final[Mapping[grpc.StatusCode, str]] = {
     grpc.StatusCode.DEADLINE_EXCEEDED: "; restart it if a process of its models is stopped, or give it "
     "longer if it is only slow (--deadline)",
-    grpc.StatusCode.RESOURCE_EXHAUSTED: "; its queue is full: ask later, or for less at a time (--workers, "
+    grpc.StatusCode.RESOURCE_EXHAUSTED: "; its queue is full: retry later, or send fewer requests at once (--workers, "
     "--in-flight)",
     grpc.StatusCode.UNAUTHENTICATED: "; give it an authorisation header",
     grpc.StatusCode.PERMISSION_DENIED: "; give it an authorisation header that may use these models",
-    grpc.StatusCode.NOT_FOUND: "; it lacks a model that is asked, which for --route ensemble takes a "
+    grpc.StatusCode.NOT_FOUND: "; it lacks a requested model; --route ensemble needs a model "
     "repository of `deid-export models repository`",
-    grpc.StatusCode.UNIMPLEMENTED: "; it does not speak the KServe v2 protocol, is the port that of gRPC?",
-    grpc.StatusCode.INVALID_ARGUMENT: "; it takes the request for malformed, are its models of this version?",
+    grpc.StatusCode.UNIMPLEMENTED: "; it does not speak the KServe v2 protocol; check that the port is the gRPC port",
+    grpc.StatusCode.INVALID_ARGUMENT: "; it calls the request malformed; check that its models are of this version",
 }
 
 
@@ -124,7 +124,10 @@ class CallError(Exception):
 
     @property
     def may_be_unreachable(self) -> bool:
-        """Whether the server may be another one, or out of reach; only a look at the connection can tell."""
+        """Whether the server may be another one, or unreachable.
+
+        Only :func:`deid_client.diagnosis.diagnose` can tell.
+        """
         return self.code in _UNREACHABLE
 
     def of_probe(self, model: str) -> "CallError":
@@ -210,7 +213,7 @@ class TooLargeError(BadAnswerError):
 
 
 class HeldBackError(CallError):
-    """A whole note that the server did not de-identify. The reason is not passed on: it is a text of the server."""
+    """A whole note that the server did not de-identify. The reason is not passed on: it is text from the server."""
 
     def __init__(self, endpoint: str, stage: str) -> None:
         super().__init__(endpoint, grpc.StatusCode.INVALID_ARGUMENT, Verdict.FATAL)
@@ -219,7 +222,7 @@ class HeldBackError(CallError):
 
     @property
     def refusal(self) -> Refusal | None:
-        """None: a note that is held back is no refusal."""
+        """None: a note that is held back is not a refusal."""
         return None
 
     def as_error(self) -> DeidError:

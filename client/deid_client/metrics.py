@@ -37,7 +37,7 @@ class ClientMetrics:
             registry=self.registry,
         )  # fmt: skip
         self.calls = Counter(
-            "deid_client_calls", "Calls, by endpoint and gRPC status; OK that was wrong counts as BAD_ANSWER.",
+            "deid_client_calls", "Calls, by endpoint and gRPC status; OK with a wrong answer counts as BAD_ANSWER.",
             ["endpoint", "status"], registry=self.registry,
         )  # fmt: skip
         self.retries = Counter("deid_client_retries", "Calls after the first of a request.", registry=self.registry)
@@ -95,7 +95,7 @@ class ClientMetrics:
         self._begin()
 
     def _begin(self) -> None:
-        """Make all counters with known labels, at 0: what never counted must not look as if it was not watched."""
+        """Create all counters with known labels at 0: a missing counter would look as if nothing was measured."""
         for reason in REFUSALS:
             self.refusals.labels(reason)
         for label in LABELS:

@@ -84,7 +84,7 @@ class DeidClient(Closing):
 
     ``key`` is the key of the surrogates; without a key, notes can be searched but not rewritten. ``records`` maps
     patient ids to records. ``threads`` is the number of pipelines that run in parallel, each with its own lists (about
-    60 MB). ``notes_in_flight`` is the most notes per stream that are read and not yet yielded.
+    60 MB). ``notes_in_flight`` is the largest number of notes per stream that are read and not yet yielded.
 
     The constructor connects to the server and loads the pipelines. This takes seconds and blocks a running event loop;
     there, call the constructor with ``asyncio.to_thread``.

@@ -1,4 +1,4 @@
-"""The known window: the input of a probe, a small inference that every model must answer before an endpoint is used.
+"""The known window: the input of a probe. Every model must answer a probe before its endpoint is used.
 
 A server with a stopped model process still reports that it is ready, and still returns its configuration. Only an
 inference shows that its models run.

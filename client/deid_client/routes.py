@@ -18,7 +18,7 @@ Votes = list[tuple[HeadVersion, TokenScores]]
 
 
 class Infer(Protocol):
-    """Asks one question, with retries. Returns the result of ``parse`` on the endpoint's name and the outputs."""
+    """Sends one question, with retries. Returns the result of ``parse`` for the endpoint's name and the outputs."""
 
     def __call__(
         self, question: Askable, parse: Callable[[str, Mapping[str, Array]], _Answer]
@@ -30,7 +30,7 @@ class Router:
     """The models of the graphs of one profile. ``all_graphs``: the profile has all graphs of the model manifest.
 
     Every question names the version of its model, which comes from the digests of its graphs. So each answer is made by
-    the graphs of the model manifest, also when the server exchanges its models between two questions.
+    the graphs of the model manifest, even when the server exchanges its models between two questions.
     """
 
     route: Route

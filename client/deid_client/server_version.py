@@ -1,4 +1,4 @@
-"""Recognise and warn of Triton versions with a known vulnerability."""
+"""Recognise and report Triton versions with a known vulnerability."""
 
 import re
 from typing import Final
@@ -21,6 +21,6 @@ def old_version(metadata: service_pb2.ServerMetadataResponse) -> str | None:
 def warning_of(endpoint: str, version: str) -> str:
     """Return the warning for an endpoint on another machine that runs an old ``version``."""
     return (
-        f"{endpoint} runs Triton {version}; two small requests of anyone who reaches it crash a version older than "
-        "2.59 (container 25.07). Update the server, or let only its clients reach it"
+        f"{endpoint} runs Triton {version}; anyone who can reach a version older than "
+        "2.59 (container 25.07) can crash it. Update the server, or let only its clients reach it"
     )

@@ -88,9 +88,9 @@ class Service:
         return await self._ask(question, parse)
 
     async def _tell_troubles(self, until: float) -> None:
-        """Say at once why endpoints cannot be used.
+        """Log at once why endpoints cannot be used.
 
-        Raises ServiceDownError when none can, for causes that waiting does not remove.
+        Raises ServiceDownError when none can be used and waiting does not help.
         """
         troubled = [each for each in self._endpoints if not each.is_ready and each.mismatch is None]
         await asyncio.gather(*(each.diagnose() for each in troubled))
@@ -120,7 +120,7 @@ class Service:
                     except CallError:
                         pass
                     except ModelError as error:
-                        _LOG.warning("an endpoint is left out: %s", error)
+                        _LOG.warning("an endpoint is not used: %s", error)
                 if any(each.is_ready for each in self._endpoints):
                     latest = min(latest, monotonic() + _OTHERS_SECONDS)
         finally:
@@ -176,7 +176,7 @@ class Service:
             except CallError as failed:
                 failure = failed
                 if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED and not endpoint.is_silent:
-                    _LOG.warning("%s gave no answer in time; it is left alone until it answers a probe", endpoint.name)
+                    _LOG.warning("%s gave no answer in time; it is not used until it answers a probe", endpoint.name)
                 endpoint.failed(failure)
             else:
                 endpoint.succeeded()
@@ -187,7 +187,7 @@ class Service:
             if failure.verdict is Verdict.FAULT:
                 faults += 1
                 if faults >= self._settings.fault_attempts:
-                    raise ModelError(f"{failure}; so did {faults - 1} calls before. See the server's log")
+                    raise ModelError(f"{failure}, as {faults - 1} calls before it did. See the server's log")
                 await asyncio.sleep(endpoint.pause(faults))
             elif (
                 self._is_trial
@@ -313,10 +313,10 @@ class Service:
                 if failure.verdict is not Verdict.TRANSIENT:
                     await asyncio.sleep(self._settings.longest_pause_seconds)
             except DeidError as error:
-                _LOG.warning("an endpoint is left out: %s", error)
+                _LOG.warning("an endpoint is not used: %s", error)
                 endpoint.retry_at = max(endpoint.retry_at, monotonic() + self._settings.longest_pause_seconds)
             except Exception as error:  # noqa: BLE001 - if this task ended, its endpoint would never be used again
-                _LOG.warning("an endpoint is left out: %s in its check", type(error).__name__)
+                _LOG.warning("an endpoint is not used: %s in its check", type(error).__name__)
                 await asyncio.sleep(self._settings.longest_pause_seconds)
             else:
                 if self._down is not None:
@@ -326,7 +326,7 @@ class Service:
             self._tell_change()
 
     def _tell_change(self) -> None:
-        """Wake the questions that wait for an endpoint."""
+        """Wake up the questions that wait for an endpoint."""
         self._changed.set()
         self._changed = asyncio.Event()
 

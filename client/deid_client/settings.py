@@ -76,14 +76,14 @@ class ServerSettings:
         if beyond and self.tls is None:
             raise SettingsError(
                 f"notes would go to {', '.join(beyond)} unencrypted, and the network could read them; use TLS (--tls, "
-                "or --tls-ca FILE for your own authority), or a tunnel that begins on this machine, as "
+                "or --tls-ca FILE for your own authority), or a tunnel that begins on this machine, such as "
                 "`ssh -L 8001:127.0.0.1:8001 HOST` with --server 127.0.0.1:8001"
             )
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """Return the headers of a call.
 
-        Raises SettingsError when the authorisation file cannot be read, or when other users can open it.
+        Raises SettingsError when the authorisation file cannot be read or other users can open it.
         """
         value = self.authorization
         if self.authorization_file is not None:
@@ -95,10 +95,11 @@ class ServerSettings:
                     value = file.read().strip()
             except (OSError, UnicodeDecodeError) as error:
                 raise SettingsError(
-                    f"{self.authorization_file} cannot be read as an authorisation header ({type(error).__name__})"
+                    f"{self.authorization_file} cannot be read ({type(error).__name__}); expected one line of text, "
+                    "the header"
                 ) from None
         if value and not (value.isascii() and value.isprintable()):
-            raise SettingsError("the authorisation header is not one line of printable ASCII")
+            raise SettingsError("the authorisation header must be one line of printable ASCII")
         return (("authorization", value),) if value else ()
 
     def describe(self) -> Mapping[str, object]:
@@ -133,7 +134,7 @@ def is_loopback(endpoint: str) -> bool:
     """Return whether data sent to ``endpoint``, ``host:port``, stays on this machine.
 
     This is true for a loopback address and for the reserved name ``localhost``. It is false for every other name,
-    whatever its present address, since that address may change at any time.
+    whatever its address is now, since it may change at any time.
     """
     host, _ = split_endpoint(endpoint)
     if host.lower().rstrip(".") == "localhost":
@@ -149,5 +150,5 @@ def _endpoint(name: str) -> str:
     if not host or name.strip().endswith("]"):
         host, port = name.strip(), str(DEFAULT_PORT)
     if not port.isdecimal() or not 0 < int(port) < 65536 or not host or (":" in host and not host.startswith("[")):
-        raise SettingsError(f"endpoint {name!r}; expected HOST:PORT, as in 127.0.0.1:8001 or [::1]:8001")
+        raise SettingsError(f"wrong endpoint {name!r}; expected HOST:PORT, as in 127.0.0.1:8001 or [::1]:8001")
     return f"{host}:{port}"

@@ -59,7 +59,7 @@ class Stream:
         try:
             async for message in self._call:
                 if message is None:  # gRPC returns None for bytes that it cannot decode
-                    failure = BadAnswerError(self._endpoint, "it is no message of the protocol")
+                    failure = BadAnswerError(self._endpoint, "it is not a message of the protocol")
                     break
                 answer = message.infer_response
                 answered = self._waiting.get(answer.id)

@@ -83,15 +83,15 @@ class Question:
     def read(self, endpoint: str, answer: service_pb2.ModelInferResponse, request_id: str) -> dict[str, Array]:
         """Return the outputs by name. Raises BadAnswerError when they do not match the request."""
         if answer.id != request_id or answer.model_name != self.model:
-            raise BadAnswerError(endpoint, f"it is one of another request, or of model {answer.model_name!r:.80}")
+            raise BadAnswerError(endpoint, f"it belongs to another request, or to model {answer.model_name!r:.80}")
         if self.version and answer.model_version != self.version:
             raise BadAnswerError(
-                endpoint, f"it is one of version {answer.model_version!r:.40} of {self.model}, asked was {self.version}"
+                endpoint, f"it is from version {answer.model_version!r:.40} of {self.model}, expected {self.version}"
             )
         if len(answer.outputs) != len(self.outputs) or len(answer.raw_output_contents) != len(self.outputs):
             raise BadAnswerError(
                 endpoint,
-                f"{len(answer.outputs)} outputs with {len(answer.raw_output_contents)} contents came from "
+                f"{len(answer.outputs)} outputs with {len(answer.raw_output_contents)} contents from "
                 f"{self.model}, expected {len(self.outputs)}",
             )
         came = {
@@ -101,7 +101,7 @@ class Question:
         arrays = {}
         for output in self.outputs:
             if output.name not in came:
-                raise BadAnswerError(endpoint, f"{self.model} gave no output {output.name}")
+                raise BadAnswerError(endpoint, f"{self.model} sent no output {output.name}")
             dtype, shape, content = came[output.name]
             if dtype != output.dtype or not _fits(shape, output.shape):
                 raise BadAnswerError(
@@ -135,7 +135,10 @@ def head_scores(endpoint: str, version: HeadVersion, arrays: Mapping[str, Array]
     tags: NDArray[np.uint8] = arrays[label].astype(np.uint8, copy=False)
     scores = arrays[score].astype(np.float32)
     if tags.size and int(tags.max()) >= len(version.tags):
-        raise BadAnswerError(endpoint, f"head {version.output} has {len(version.tags)} tags, {int(tags.max())} came")
+        raise BadAnswerError(
+            endpoint,
+            f"head {version.output} has {len(version.tags)} tags, but sent tag {int(tags.max())}",
+        )
     if not ((scores >= 0) & (scores <= 1)).all():  # also false for NaN
-        raise BadAnswerError(endpoint, f"head {version.output} gave a score that is not a number from 0 to 1")
+        raise BadAnswerError(endpoint, f"head {version.output} sent a score that is not a number from 0 to 1")
     return TokenScores(tags, scores)

@@ -67,11 +67,11 @@ class NoteQuestion:
         return request
 
     def read(self, endpoint: str, answer: service_pb2.ModelInferResponse, request_id: str) -> dict[str, Array]:
-        """Return the outputs by name, object arrays ``(1,)`` of bytes. Raises BadAnswerError when one does not fit."""
+        """Return the outputs by name, object arrays ``(1,)`` of bytes. Raises BadAnswerError for any other output."""
         if answer.id != request_id or answer.model_name != NOTES:
-            raise BadAnswerError(endpoint, f"it is one of another request, or of model {answer.model_name!r:.80}")
+            raise BadAnswerError(endpoint, f"it belongs to another request, or to model {answer.model_name!r:.80}")
         if len(answer.outputs) != len(answer.raw_output_contents):
-            raise BadAnswerError(endpoint, "outputs without contents came from " + NOTES)
+            raise BadAnswerError(endpoint, "it has outputs without contents, from " + NOTES)
         came = {}
         for output, content in zip(answer.outputs, answer.raw_output_contents, strict=True):
             size = int.from_bytes(content[:_LENGTH_BYTES], "little")
@@ -79,8 +79,8 @@ class NoteQuestion:
                 raise BadAnswerError(endpoint, f"output {output.name!r:.40} of {NOTES} is not one string")
             came[output.name] = np.array([content[_LENGTH_BYTES:]], dtype=np.object_)
         if came.keys() != set(NOTE_OUTPUTS):
-            raise BadAnswerError(endpoint, f"{NOTES} gave {len(came)} outputs, expected {', '.join(NOTE_OUTPUTS)}")
-        return came  # type: ignore[return-value]  # an object array is no np.generic array for numpy's types
+            raise BadAnswerError(endpoint, f"{NOTES} sent {len(came)} outputs, expected {', '.join(NOTE_OUTPUTS)}")
+        return came  # type: ignore[return-value]  # an object array is not an np.generic array for numpy's types
 
 
 class WholeNotes:
@@ -94,10 +94,10 @@ class WholeNotes:
         self._settings = settings
         self._service: Service | None = None
         self._opening: asyncio.Task[None] | None = None
-        self._reason = "no server was asked yet"
+        self._reason = "no server has been tried yet"
 
     async def open(self) -> None:
-        """Begin to connect, and go on until a server answers. Return at once."""
+        """Start to connect, in the background, until a server answers. Return at once."""
         self._opening = asyncio.create_task(self._open(), name="servers")
 
     async def _open(self) -> None:
@@ -120,8 +120,8 @@ class WholeNotes:
     async def ask(self, note: Note, task: Task, key: str) -> NoteAnswer:
         """Return the answer to one note.
 
-        Raises InputError with its stage for a note that is held back, ServersDownError when no server answers, another
-        ModelError when servers answer and fail.
+        Raises InputError with the stage for a note that is held back, ServersDownError when no server answers,
+        and another ModelError when servers answer but fail.
         """
         question = NoteQuestion(note, key, {DETECT: True} if task == "detect" else {})
         try:
@@ -132,7 +132,7 @@ class WholeNotes:
             raise ServersDownError(str(error)) from None
 
     async def is_ready(self) -> bool:
-        """Return whether a server de-identifies a known note rightly now."""
+        """Return whether a server now de-identifies the canary note correctly."""
         try:
             await self._connected().probe(_CANARY, _check_canary)
         except DeidError:
@@ -159,25 +159,25 @@ _CANARY: Final = NoteQuestion(CANARY_NOTE, parameters=CANARY_PARAMETERS)
 async def _check(
     endpoint: str, config_of: Callable[[str], Awaitable[model_config_pb2.ModelConfig]], infer: Infer
 ) -> None:
-    """Check that a server has the model for whole notes, and that it de-identifies a known note."""
+    """Check that a server has the model for whole notes, and that it de-identifies the canary note."""
     config = await config_of(NOTES)
     inputs, outputs = {each.name for each in config.input}, {each.name for each in config.output}
     if inputs != set(NOTE_INPUTS) or not outputs.issuperset(NOTE_OUTPUTS):
         raise ModelError(
-            f"{endpoint}: its model {NOTES} has other inputs or outputs than this version; serve with the same version "
+            f"{endpoint}: its model {NOTES} has other inputs or outputs than this version; use the same version "
             "of deid-runtime on both sides"
         )
     await infer(_CANARY, _check_canary)
 
 
 def _check_canary(endpoint: str, arrays: Mapping[str, Array]) -> None:
-    """Raise BadAnswerError unless the identifiers of the known note were found and replaced."""
+    """Raise BadAnswerError unless the identifiers of the canary note were found and replaced."""
     try:
         fault = canary_fault(_text(arrays["text"]), _text(arrays["spans"]))
     except UnicodeDecodeError:
         fault = "it is not UTF-8"
     if fault:
-        raise BadAnswerError(endpoint, f"it is wrong for the known note: {fault}")
+        raise BadAnswerError(endpoint, f"it is wrong for the canary note: {fault}")
 
 
 def _answer(endpoint: str, arrays: Mapping[str, Array], note: Note, task: Task) -> NoteAnswer:
@@ -194,7 +194,7 @@ def _answer(endpoint: str, arrays: Mapping[str, Array], note: Note, task: Task) 
     except (UnicodeDecodeError, ValueError, KeyError, TypeError, RecursionError):
         is_right = False
     if not is_right or bool(text) != (task == "deidentify" and bool(note.text)):
-        raise BadAnswerError(endpoint, f"the outputs of {NOTES} are no answer to the task {task}")
+        raise BadAnswerError(endpoint, f"the outputs of {NOTES} do not answer the task {task}")
     return NoteAnswer(text, rows, names)
 
 

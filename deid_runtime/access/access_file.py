@@ -16,10 +16,10 @@ _logger = logging.getLogger(__name__)
 
 
 class AccessFile:
-    """The projects of a file. A change holds after at most a second.
+    """The projects of a file. A change takes effect within a second.
 
-    A changed file that is wrong is logged and left out: the projects of the last right one hold on. Threads may share
-    an object. Raises SettingsError when the file is wrong at the start.
+    A changed file that is wrong is logged and ignored: the projects of the last valid one stay in use. Threads may
+    share an object. Raises SettingsError when the first file is wrong.
     """
 
     def __init__(self, path: Path, *, allow_shared: bool = False) -> None:
@@ -29,11 +29,11 @@ class AccessFile:
         self._access = read_access(path, allow_shared=allow_shared)
         self._looked_s = time.monotonic()
         self._lock = threading.Lock()
-        #: Changes that were left out because the file was wrong.
+        #: Number of changes that were ignored because the file was wrong.
         self.faults = 0
 
     def now(self) -> Access:
-        """Return the projects that hold now."""
+        """Return the projects now in use."""
         with self._lock:
             if time.monotonic() - self._looked_s >= _LOOK_S:
                 self._looked_s = time.monotonic()
@@ -48,9 +48,9 @@ class AccessFile:
             self._access = read_access(self._path, allow_shared=self._allow_shared)
         except SettingsError as error:
             self.faults += 1
-            _logger.error("the access file has changed and is wrong, so the old projects and tokens hold on: %s", error)
+            _logger.error("the changed access file is wrong, so the old projects and tokens stay in use: %s", error)
         else:
-            _logger.warning("the access file was read again: %d projects", len(self._access.projects))
+            _logger.warning("the changed access file was read: %d projects", len(self._access.projects))
 
     def _look(self) -> tuple[int, ...]:
         try:

@@ -64,7 +64,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of a project. It is valid before the day ``expires``, in UTC; None: without end."""
+    """One token of a project. It is valid until the day before ``expires``, in UTC; None: without limit."""
 
     id: str
     sha256: str = field(repr=False)
@@ -90,7 +90,7 @@ class Project:
     def may_use(self, key: str) -> bool:
         """Return whether the project may use the key of this name.
 
-        A forbidden name and a name that no key has take the same time, and so do all names of a length.
+        A forbidden and an unknown name take the same time, and so do all names of the same length.
         """
         asked = _hashed(key)
         found = False
@@ -108,7 +108,7 @@ class Access:
         self._by_certificate = {
             subject: project for project in self.projects.values() for subject in project.certificates
         }
-        #: Compared with tokens of unknown ids, so that these take as long as others.
+        #: Compared with tokens of unknown ids, so that these take as long as known ones.
         self._nobodys = new_token().sha256
 
     def project_of_token(self, token: str, now: datetime | None = None) -> tuple[Project, Token] | None:
@@ -145,7 +145,7 @@ def read_access(path: Path, *, allow_shared: bool = False) -> Access:
     try:
         return parse_access(found)
     except SettingsError as error:
-        raise SettingsError(f"the access file {path}: {error}") from None
+        raise SettingsError(f"the access file {path} is wrong: {error}") from None
 
 
 def parse_access(content: Mapping[str, Any]) -> Access:
@@ -153,7 +153,7 @@ def parse_access(content: Mapping[str, Any]) -> Access:
     _only(content, "the file", {"projects"})
     projects = [_project(name, table) for name, table in _table(content.get("projects", {}), "projects").items()]
     if not projects:
-        raise SettingsError("it has no project; add one as `[projects.NAME]`")
+        raise SettingsError("no project; add one as `[projects.NAME]`")
     _check_unique("token id", [token.id for project in projects for token in project.tokens])
     _check_unique("certificate", [subject for project in projects for subject in project.certificates])
     return Access(projects)
@@ -169,7 +169,7 @@ def _project(name: str, content: object) -> Project:
     keys = _texts(table.get("keys", []), f"{where}: keys")
     for key in keys:
         if not _KEY_NAME.fullmatch(key):
-            raise SettingsError(f"{where}: keys has what is no key name; expected 1 to 64 letters, digits, _ and -")
+            raise SettingsError(f"{where}: keys has an invalid key name; expected 1 to 64 letters, digits, _ and -")
     try:
         project = Project(
             name,
@@ -192,13 +192,15 @@ def _token(content: object, where: str) -> Token:
     _only(table, f"{where}: a token", {"id", "sha256", "expires"})
     token_id, sha256, expires = (table.get(name) for name in ("id", "sha256", "expires"))
     if not isinstance(token_id, str) or not _TOKEN_ID.fullmatch(token_id) or not is_digest(sha256):
-        # Not quoted: somebody may have put the token itself here.
+        # The value is not quoted: somebody may have put the token itself here.
         raise SettingsError(
             f"{where}: a token needs id, 12 hexadecimal digits, and sha256, 64 of them, as `deid gateway token new` "
             "prints them; never write the token itself into the file"
         )
     if expires is not None and type(expires) is not date:
-        raise SettingsError(f"{where}: expires of token {token_id} is not a date; expected as 2027-11-01, no quotes")
+        raise SettingsError(
+            f"{where}: expires of token {token_id} is not a date; expected a form like 2027-11-01, without quotes"
+        )
     return Token(token_id, str(sha256), expires)
 
 
@@ -209,35 +211,37 @@ def _hashed(name: str) -> bytes:
 def _only(table: Mapping[str, object], where: str, known: set[str]) -> None:
     unknown = sorted(table.keys() - known)
     if unknown:
-        raise SettingsError(f"{where} has {unknown[0]!r:.40}; expected only {', '.join(sorted(known))}")
+        raise SettingsError(
+            f"{where} has the unknown name {unknown[0]!r:.40}; expected only {', '.join(sorted(known))}"
+        )
 
 
 def _table(value: object, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise SettingsError(f"{where} is not a table")
+        raise SettingsError(f"{where} must be a table")
     return value
 
 
 def _list(value: object, where: str) -> list[Any]:
     if not isinstance(value, list):
-        raise SettingsError(f"{where} is not a list")
+        raise SettingsError(f"{where} must be a list")
     return value
 
 
 def _texts(value: object, where: str) -> tuple[str, ...]:
     found = _list(value, where)
     if not all(isinstance(each, str) and each for each in found):
-        raise SettingsError(f"{where} has what is no text, or an empty text")
+        raise SettingsError(f"{where} must have only texts that are not empty")
     return tuple(found)
 
 
 def _flag(value: object, where: str) -> bool:
     if not isinstance(value, bool):
-        raise SettingsError(f"{where} is not true or false")
+        raise SettingsError(f"{where} must be true or false")
     return value
 
 
 def _check_unique(what: str, values: list[str]) -> None:
     twice = sorted(value for value in set(values) if values.count(value) > 1)
     if twice:
-        raise SettingsError(f"{what} {twice[0]:.120} stands there twice; each may stand once")
+        raise SettingsError(f"{what} {twice[0]:.120} is given twice; give each only once")

@@ -1,8 +1,8 @@
 """Tokens: random secrets that clients present. A service keeps only their digests.
 
-A token is ``deid_ID_SECRET``. ``ID``, 12 hexadecimal digits, finds the entry and stands in logs. ``SECRET`` is 256
+A token is ``deid_ID_SECRET``. ``ID``, 12 hexadecimal digits, identifies the entry, also in logs. ``SECRET`` is 256
 random bits in base32. A digest of so many random bits cannot be inverted by guessing, so one SHA-256 is enough; a slow
-hash, which passwords need, would only let anybody keep the service busy.
+hash, which passwords need, would only let anyone overload the service.
 """
 
 import base64
@@ -45,7 +45,7 @@ def digest_of(token: str) -> str:
 
 
 def id_of(token: str) -> str | None:
-    """Return the id of a token; None when the text has not the form of a token."""
+    """Return the id of a token; None when the text does not have the form of a token."""
     found = _TOKEN.fullmatch(token)
     return found[1] if found else None
 

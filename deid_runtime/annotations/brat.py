@@ -26,10 +26,10 @@ def read_brat(path: Path, note_id: str) -> AnnotatedNote:
     """
     beside = path.with_suffix(".txt")
     if not beside.exists() and path.exists():
-        raise SourceError(f"{path}: its text {beside.name} is missing; brat keeps the text beside the annotations")
+        raise SourceError(f"{path}: its text {beside.name} is missing; put it into the same folder, as brat does")
     try:
         with reading(str(path)):
-            # Not read_text: it would turn \r\n into \n and so move every later offset.
+            # Not read_text: it turns \r\n into \n, which moves every later offset.
             text = beside.read_bytes().decode("utf-8")
             lines = path.read_bytes().decode("utf-8").splitlines()
     except UnicodeDecodeError as error:

@@ -94,7 +94,7 @@ def render_i2b2(text: str, spans: Sequence[Span]) -> bytes:
     """Return the content of an i2b2 file. Raises InputError for a text with characters that XML cannot hold."""
     for at, char in enumerate(text):
         if unicodedata.category(char) == "Cc" and char not in "\t\n\r":
-            raise InputError(f"XML cannot hold the control character at offset {at}; give out jsonl or brat")
+            raise InputError(f"XML cannot represent the control character at offset {at}; write jsonl or brat instead")
     body = escape(text, {"\r": "&#13;"})
     tags = "".join(
         f'<{_ELEMENTS.get(span.label, "ID")} id="P{number}" start="{span.start}" end="{span.end}" '

@@ -36,7 +36,7 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedNote]:
         for span, row_span in zip(spans, row["spans"], strict=True):
             if "text" in row_span and row_span["text"] != text[span.start : span.end]:
                 raise InputError(
-                    f"{named}: the text given with gold span [{span.start}, {span.end}) is not what stands there; "
+                    f"{named}: the text given with gold span [{span.start}, {span.end}) differs from the note; "
                     "offsets must count code points, not bytes or UTF-16 units"
                 )
         yield note
@@ -62,7 +62,7 @@ def spans_of_rows(place: str, rows: object) -> list[Span]:
     Raises SourceError when it is not a list of spans, and InputError for impossible offsets and unknown labels.
     """
     if not isinstance(rows, list):
-        raise SourceError(f"{place}: no list 'spans'; an empty list says that nothing was found")
+        raise SourceError(f"{place}: no list 'spans'; give an empty list when nothing was found")
     spans = []
     for row in rows:
         start, end, label = map(row.get, ("start", "end", "label")) if isinstance(row, Mapping) else (None, None, None)

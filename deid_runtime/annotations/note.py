@@ -38,8 +38,8 @@ def require_inside(note_id: str, text: str, spans: Sequence[Span], side: str) ->
     for span in spans:
         if span.end > len(text):
             raise InputError(
-                f"note {shown_id(note_id)}: {side} span [{span.start}, {span.end}) {span.label} ends behind a text of "
-                f"{len(text)} code points; offsets must be half-open code points of the very text that was annotated"
+                f"note {shown_id(note_id)}: {side} span [{span.start}, {span.end}) {span.label} ends after a text of "
+                f"{len(text)} code points; offsets must be half-open code points of the text that was annotated"
             )
 
 
@@ -49,7 +49,7 @@ def require_disjoint(note: AnnotatedNote) -> None:
         if right.start < left.end:
             raise InputError(
                 f"note {shown_id(note.id)}: spans [{left.start}, {left.end}) {left.label} and [{right.start}, "
-                f"{right.end}) {right.label} overlap; a character can have one label, keep the wider span"
+                f"{right.end}) {right.label} overlap; a character can have only one label, so keep the wider span"
             )
 
 

@@ -43,7 +43,7 @@ def read_annotated(paths: Sequence[Path]) -> list[AnnotatedNote]:
             notes += (_disjoint(file, note) for note in _read_file(file, path))
         if len(notes) == before:
             raise SourceError(
-                f"{path} holds no annotated note; expected tagged .txt, .jsonl, i2b2 .xml or brat .ann files"
+                f"{path} has no annotated note; expected tagged .txt, .jsonl, i2b2 .xml or brat .ann files"
             )
     return notes
 
@@ -61,7 +61,7 @@ def read_gold(path: Path) -> list[AnnotatedNote]:
     notes: list[AnnotatedNote] = []
     for file in files:
         if not file.name.endswith((*jsonl.SUFFIXES, *_STANDOFF)):
-            raise SourceError(f"{file}: annotations are read from .jsonl, .jsonl.gz, .xml and .ann")
+            raise SourceError(f"{file}: annotations are read only from .jsonl, .jsonl.gz, .xml and .ann")
         notes += _read_file(file, path)
     if not notes:
         raise SourceError(
@@ -77,7 +77,7 @@ def require_unique_ids(path: Path, ids: Iterable[str]) -> None:
     for note_id in ids:
         if note_id in seen:
             raise SourceError(
-                f"{path}: note id {shown_id(note_id)} comes twice; ids must be unique for scores to mean anything"
+                f"{path}: note id {shown_id(note_id)} occurs twice; ids must be unique, or scores would be wrong"
             )
         seen.add(note_id)
 
@@ -96,8 +96,8 @@ def read_records(paths: Sequence[Path]) -> dict[str, PatientRecord]:
             for name, value in record.fields.items():
                 if before.get(name, value) != value:
                     raise SourceError(
-                        f"{file}: patient {record.id or 'without id'} has another {name} than in a line before; "
-                        "expected one record a patient"
+                        f"{file}: patient {record.id or 'without id'} has a different {name} in an earlier line; "
+                        "expected one record per patient"
                     )
             records[record.id] = PatientRecord(record.id, {**before, **record.fields})
     return records

@@ -23,7 +23,7 @@ from deid_runtime.labels import LABELS
 from deid_runtime.spans import PatientRecord, Span
 from deid_runtime.system.shown_ids import shown_id
 
-_IN_BROKEN: Final = r"(?:(?!</?[A-Z])[^\n])"  # a character of a span over two lines; no other tag can be in it
+_IN_BROKEN: Final = r"(?:(?!</?[A-Z])[^\n])"  # a character of a span over two lines, which has no other tag in it
 _TAG: Final = re.compile(
     rf"<({'|'.join(map(re.escape, LABELS))})>([^\n]*?|{_IN_BROKEN}*\n(?![ \t]*\n){_IN_BROKEN}*)</\1>"
 )
@@ -79,7 +79,7 @@ def read_tagged(path: Path) -> Iterator[AnnotatedNote]:
         left = _TAG_LIKE.search(text)
         if left is not None:
             raise SourceError(
-                f"{path}: note {shown_id(note.get('id', ''))}: half a tag is left at offset {left.start()} of its "
+                f"{path}: note {shown_id(note.get('id', ''))}: an incomplete tag at offset {left.start()} of its "
                 "text; expected <LABEL>...</LABEL> over one line end at most, with a label of this library"
             )
         yield AnnotatedNote(note.get("id", ""), patient.get("id", ""), note.get("type", ""), text, spans)

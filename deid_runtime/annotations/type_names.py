@@ -10,7 +10,7 @@ from deid_runtime.labels import LABELS
 I2B2_TYPES: Final[Mapping[str, str | None]] = {
     **{label: label for label in LABELS},
     "PROFESSION": None,
-    "OTHER": None,  # label_of_type handles <LOCATION TYPE="OTHER"> before
+    "OTHER": None,  # label_of_type handles <LOCATION TYPE="OTHER"> first
     "ROOM": "LOCATION-OTHER",
     "DEPARTMENT": "LOCATION-OTHER",
     "LOCATION_OTHER": "LOCATION-OTHER",

@@ -6,8 +6,8 @@ There are two attackers, with different knowledge:
              guesses that other spans that the tagger finds are leaks. Nobody outside can do this: use it to audit your
              own release.
 ``parrot``   is Carrell's attacker and has only the text. It marks and learns everything that looks like an identifier,
-             surrogate or not. It guesses that marks which the tagger does not find again are leaks. (Here the marks
-             are perfect.) It works when the detector missed what no tagger would learn to find.
+             surrogate or not. It guesses that the marks which the tagger does not find again are leaks. (Here the marks
+             are perfect.) It succeeds when the detector missed what no tagger would learn to find.
 """
 
 import random
@@ -90,7 +90,9 @@ def fold_of_patients(patients: Sequence[str], folds: int, seed: int) -> list[int
     """
     order = sorted(set(patients))
     if len(order) < folds:
-        raise SourceError(f"{len(order)} patients for {folds} folds; an attack needs one at least for each")
+        raise SourceError(
+            f"{len(order)} patients for {folds} folds; an attack needs at least one patient for each fold"
+        )
     random.Random(f"{seed}-folds").shuffle(order)
     fold_of = {patient: place % folds for place, patient in enumerate(order)}
     return [fold_of[patient] for patient in patients]
@@ -103,7 +105,7 @@ def _cross_fit(released: Sequence[Released], settings: AttackSettings) -> list[l
     for fold in range(settings.folds):
         learnt = [_learnt(note, settings.attacker) for note, own in zip(released, folds, strict=True) if own != fold]
         if not any(spans for _, spans in learnt):
-            raise SourceError("the notes have no surrogate to learn from; the spans must be those of the new text")
+            raise SourceError("the notes have no surrogate to learn from; expected the spans of the new text")
         attacked = [place for place, own in enumerate(folds) if own == fold]
         # The model contains words of the notes: keep it in a temporary folder that only its owner can read.
         with tempfile.TemporaryDirectory() as folder:
@@ -115,7 +117,7 @@ def _cross_fit(released: Sequence[Released], settings: AttackSettings) -> list[l
 
 
 def _learnt(note: Released, attacker: Attacker) -> tuple[str, list[Span]]:
-    """Return a training text with its spans. One label per entity class is enough and makes it 20 times faster."""
+    """Return a training text with its spans. One label per entity class is enough, and 20 times faster to learn."""
     return note.text, [Span(span.start, span.end, _LABEL_OF[span.label]) for span in _marks(note, attacker)]
 
 

@@ -1,14 +1,14 @@
-"""What readers marked in a blind review: JSON Lines, one object per note and reader, without any text.
+"""Read the marks of a blind review: JSON Lines, one object per note and reader, without note text.
 
 ::
 
     {"id": "n17", "patient": "p3", "type": "Letter", "reviewer": "mk", "mode": "blind", "read_whole": true,
      "marks": [{"start": 12, "end": 20, "label": "PATIENT"}]}
 
-``start`` and ``end`` are half-open code points of the *de-identified* text; a mark says that an identifier was left
-there. ``patient`` and ``type`` may be missing; else they must be those of the sample. ``read_whole`` says that the
-reader read the note to its end: without marks it is then clean. A note that nobody read whole proves nothing. ``mode``
-is ``blind``: readers who see what the machine found agree with the machine.
+``start`` and ``end`` are half-open code points of the *de-identified* text; a mark means that an identifier was left
+there. ``patient`` and ``type`` may be missing; otherwise they must match the sample. ``read_whole`` means that the
+reader read the note to its end; without marks, it is then clean. A note that nobody read whole proves nothing. ``mode``
+must be ``blind``, because readers who see what the machine found tend to agree with it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ FIELDS: Final = frozenset({"id", "patient", "type", "reviewer", "mode", "read_wh
 
 @dataclass(frozen=True, slots=True)
 class ReadNote:
-    """One note as all its readers left it: marks of anybody, and who read it whole.
+    """The result of all readers of one note: their marks, and who read it whole.
 
     ``marked_by`` has the readers with at least one mark.
     """
@@ -42,8 +42,9 @@ class ReadNote:
 def read_reviews(paths: Sequence[Path], notes: Mapping[str, Note]) -> dict[str, ReadNote]:
     """Return what was read and marked, for each note of the sample; a note without a line is unread.
 
-    ``notes`` are the notes of the sample by id. Raises SourceError for a line that is not of this format or not blind,
-    or a note that one reader has twice; InputError for a note that is not in the sample and a mark outside its text.
+    ``notes`` are the notes of the sample by id. Raises SourceError for a line of another format, a line that is not
+    blind, or a second line for the same note and reader; InputError for a note outside the sample or a mark outside
+    its text.
     """
     found = {note_id: ReadNote(note_id) for note_id in notes}
     seen: set[tuple[str, str]] = set()
@@ -51,7 +52,9 @@ def read_reviews(paths: Sequence[Path], notes: Mapping[str, Note]) -> dict[str, 
         for place, row in jsonl.read_rows(path):
             note_id, reviewer, is_whole, marks = _checked(place, row, notes)
             if (note_id, reviewer) in seen:
-                raise SourceError(f"{place}: note {shown_id(note_id)} comes twice for one reviewer; keep the last")
+                raise SourceError(
+                    f"{place}: note {shown_id(note_id)} occurs twice for one reviewer; keep the last line"
+                )
             seen.add((note_id, reviewer))
             before = found[note_id]
             found[note_id] = ReadNote(
@@ -66,11 +69,11 @@ def read_reviews(paths: Sequence[Path], notes: Mapping[str, Note]) -> dict[str, 
 def _checked(place: str, row: Mapping[str, object], notes: Mapping[str, Note]) -> tuple[str, str, bool, list[Span]]:
     note_id = jsonl.row_id(place, row)
     if row.keys() - FIELDS:
-        raise SourceError(f"{place}: unknown fields; expected {', '.join(sorted(FIELDS))} and no text")
+        raise SourceError(f"{place}: unknown fields; expected only {', '.join(sorted(FIELDS))}, without note text")
     if row.get("mode") != BLIND:
         raise SourceError(
-            f"{place}: this note was not reviewed in blind mode; readers who see suggestions overlook what the machine "
-            "overlooks, so only blind reviews bound a leak"
+            f"{place}: this note was not reviewed in blind mode; readers who see suggestions overlook what it "
+            "overlooked, so a bound needs blind reviews"
         )
     reviewer, is_whole, marks = row.get("reviewer"), row.get("read_whole"), row.get("marks")
     if not isinstance(reviewer, str) or not reviewer or not isinstance(is_whole, bool):
@@ -79,12 +82,12 @@ def _checked(place: str, row: Mapping[str, object], notes: Mapping[str, Note]) -
     if note is None:
         raise InputError(f"{place}: note {shown_id(note_id)} is not in the sample")
     if row.get("patient", note.patient) != note.patient or row.get("type", note.type) != note.type:
-        raise InputError(f"{place}: note {shown_id(note_id)} has another patient or type in the sample")
+        raise InputError(f"{place}: note {shown_id(note_id)} has a different patient or type in the sample")
     spans = jsonl.spans_of_rows(place, marks)
     for span in spans:
         if span.end > len(note.text):
             raise InputError(
-                f"{place}: note {shown_id(note_id)}: mark [{span.start}, {span.end}) ends behind a text of "
+                f"{place}: note {shown_id(note_id)}: mark [{span.start}, {span.end}) ends after a text of "
                 f"{len(note.text)} code points; marks are code points of the de-identified text"
             )
     return note_id, reviewer, is_whole, spans

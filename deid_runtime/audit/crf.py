@@ -1,4 +1,4 @@
-"""A linear-chain CRF over hand-made features, as the one that Dernoncourt et al. 2016 compare with their network.
+"""A linear-chain CRF over hand-made features, like the one that Dernoncourt et al. 2016 compare with their network.
 
 CRFsuite (python-crfsuite) trains it by L-BFGS with elastic net. One sequence is one sentence. The features of a word
 may come from other sentences.
@@ -25,9 +25,9 @@ _LISTS: Final = "gazetteer.json.gz"
 
 @dataclass(frozen=True, kw_only=True)
 class CrfSettings:
-    """How the CRF learns.
+    """Training settings of the CRF.
 
-    Without the first penalty, L-BFGS gets further in the same number of iterations. On held-out training patients, 40
+    Without the first penalty, L-BFGS learns more in the same number of iterations. On held-out training patients, 40
     iterations over two fifths of the notes found .82 of the tokens with (c1, c2) = (0, 0.3) and .75 with (0.1, 0.01).
     """
 
@@ -103,5 +103,7 @@ def load(folder: Path) -> CrfDetector:
     try:
         tagger.open(str(folder / MODEL_FILE))
     except (OSError, ValueError) as error:
-        raise ModelError(f"{folder / MODEL_FILE} is no CRF ({type(error).__name__}); train it again") from error
+        raise ModelError(
+            f"{folder / MODEL_FILE} is not a CRF model ({type(error).__name__}); train it again"
+        ) from error
     return CrfDetector(tagger, load_gazetteer(folder / _LISTS))

@@ -4,7 +4,7 @@
 n-gram                  the word with digits as 0; all runs of two and three consecutive words in the window
 morphological           the first two to four letters and the last two to four letters; a final ``s``
 orthographic            letter case and length; the letters, digits and marks of the run between spaces that contains
-                        it; what stands before it: nothing, a space, a gap or a line break
+                        it; what precedes it: nothing, a space, a gap or a line break
 gazetteer               the lists that contain it, alone or as part of a longer entry
 ======================= ================================================================================================
 

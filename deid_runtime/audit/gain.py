@@ -1,4 +1,4 @@
-"""How much better than chance an attacker is, how certain that is, and whether it passes a gate.
+"""Measure how much better than chance an attacker is, with an interval, and whether a release passes the gate.
 
 The gain is the precision of the attacker divided by that of a random guesser who marks as many words among the same
 words: (right guesses / guesses) / (leaked words / all words). 1 is chance. Its interval is by bootstrap over patients:
@@ -21,7 +21,7 @@ from deid_runtime.evaluation.tokens import label_tokens, token_offsets
 #: the interval is too wide, or there is no guess or no leak.
 Verdict = Literal["pass", "fail", "not shown"]
 
-#: Allowed unless told otherwise.
+#: The default of the gain that is allowed.
 MAX_GAIN: Final = 1.2
 _RESAMPLES: Final = 2_000
 _LEVEL: Final = 0.95
@@ -47,7 +47,7 @@ class Gain:
     interval: Interval | None
 
     def verdict(self, max_gain: float) -> Verdict:
-        """Return whether the attacker stays within ``max_gain``; fails closed where that is not shown."""
+        """Return whether the attacker stays within ``max_gain``. Without proof it is not ``pass``."""
         if self.gain is None or self.interval is None:
             return "not shown"
         if self.gain > max_gain:
@@ -60,7 +60,7 @@ class Gain:
 
 
 def measure_gain(draws: Sequence[tuple[Sequence[Released], Sequence[Guesses]]], *, seed: int = 0) -> Gain:
-    """Return the gain over all ``draws``, which are releases of the same notes with other leaks, and the guesses there.
+    """Return the gain over all ``draws``, releases of the same notes with different leaks and the guesses in each.
 
     The same seed gives the same interval. ``draws`` must not be empty.
     """
@@ -85,7 +85,7 @@ def measure_gain(draws: Sequence[tuple[Sequence[Released], Sequence[Guesses]]], 
 
 
 def within(released: Sequence[Released], guesses: Sequence[Guesses], labels: Collection[str]) -> list[Guesses]:
-    """Return the guesses among the words of marks with one of ``labels``, as if there were no other words."""
+    """Return only the guesses among words of marks with one of ``labels``, as if there were no other words."""
     rows = []
     for note, made in zip(released, guesses, strict=True):
         marks = sorted(span for span in (*note.surrogates, *note.leaks))
@@ -116,7 +116,7 @@ def _interval(counts: IntArray, seed: int) -> Interval | None:
             gains.append(right * words / (guessed * leaked))
     values: FloatArray = np.concatenate(gains)
     known = values[np.isfinite(values)]
-    # Resamples without a guess or a leak have no gain; where they are not rare, the interval would be too narrow.
+    # Resamples without a guess or a leak have no gain; if there are many of them, the interval would be too narrow.
     if len(known) < _LEVEL * len(values):
         return None
     low, high = np.quantile(known, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]).tolist()

@@ -1,7 +1,7 @@
 """The gate of a release: attackers look for planted leaks, and none may do much better than chance.
 
-``parrot``, ``list``, ``code`` and ``frequency`` have the text alone and marks on what looks like an identifier: see
-:mod:`~deid_runtime.audit.attack` and :mod:`~deid_runtime.audit.knowing`. The insider is no part of the gate, because
+``parrot``, ``list``, ``code`` and ``frequency`` have only the text, with marks on what looks like an identifier: see
+:mod:`~deid_runtime.audit.attack` and :mod:`~deid_runtime.audit.knowing`. The insider is not part of the gate, because
 nobody outside knows the surrogates.
 """
 
@@ -31,9 +31,9 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {"people": PEOPLE, "places": LOOKED
 class GateSettings:
     """What is planted and who attacks.
 
-    ``draws`` is how often leaks are drawn anew; more draws narrow the intervals. The parrot trains a tagger for each
-    and so attacks the first draw alone. With ``is_informed``, who knows our code and who counts have the originals of
-    other patients as well.
+    ``draws`` is the number of times that leaks are drawn; more draws narrow the intervals. The parrot would train a
+    tagger for each draw, so it attacks only the first. With ``is_informed``, ``code`` and ``frequency`` also have the
+    originals of other patients.
     """
 
     attackers: tuple[GateAttacker, ...] = ATTACKERS
@@ -53,11 +53,11 @@ class Judged:
     share: float
     gain: Gain
     verdict: Verdict
-    parts: Mapping[str, Gain]  # of people and of places alone: where to look when the verdict is bad
+    parts: Mapping[str, Gain]  # only people and only places: where to look after a bad verdict
     score: AttackScore | None = None  # of the parrot: leaks found, by label
 
     def to_json(self) -> dict[str, object]:
-        """Return the verdict and what it rests on as JSON values."""
+        """Return the verdict and its evidence as JSON values."""
         parts = {name: gain.to_json() for name, gain in self.parts.items()}
         values = {"attacker": self.attacker, "share": self.share, "verdict": self.verdict}
         return {**values, **self.gain.to_json(), "parts": parts}
@@ -130,5 +130,5 @@ def _plant(
     seed: int,
     key: bytes,
 ) -> list[Released]:
-    """Plant leaks; for who counts, in the notes of all patients that share the value: a worst case."""
+    """Plant leaks. For ``frequency``, in the notes of all patients that share the value, which is a worst case."""
     return plant(notes, records, Surrogates(key), share=share, seed=seed, is_everywhere=attacker == "frequency")

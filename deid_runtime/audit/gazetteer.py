@@ -62,7 +62,7 @@ def load_gazetteer(path: Path) -> Gazetteer:
     try:
         rows = json.loads(gzip.decompress(path.read_bytes()))
     except (OSError, ValueError) as error:
-        raise SourceError(f"{path} is no saved gazetteer ({type(error).__name__}); train the CRF again") from error
+        raise SourceError(f"{path} is not a saved gazetteer ({type(error).__name__}); train the CRF again") from error
     kinds = {tuple(words.split(" ")): tuple(rest) for words, *rest in rows}
     return Gazetteer(kinds, max(map(len, kinds), default=0))
 

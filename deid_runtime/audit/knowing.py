@@ -1,19 +1,20 @@
-"""Attackers who know our lists, our code and how surrogates repeat, and mark the words of names and places that least
-look like ours.
+"""Attackers who know our lists, our code or how surrogates repeat, and mark the words of names and places that look
+least like surrogates.
 
-The attacker has the released text with marks on everything that looks like an identifier, surrogate or not, and our
-code: with a key of his own he replaces all marks of the release once more. What the release has and these surrogates
-have not is rather an original. The difference is learnt from other patients by a maximum-entropy classifier (CRFsuite
-on sequences of one word). Then the attacker marks as many words as are left as they were, those most like originals.
+The attacker has our code and the released text, with marks on everything that looks like an identifier, surrogate or
+not. With a key of their own, the attacker replaces all marks of the release again. A word that the release has and
+these surrogates lack is more likely an original. A maximum-entropy classifier (CRFsuite on sequences of one word)
+learns the difference from other patients. Then the attacker marks as many words as there are leaks: those most like
+originals.
 
-An ``informed`` attacker has the annotated originals of other patients too, and learns from them in place of the
+An ``informed`` attacker also has the annotated originals of other patients, and learns from them instead of the
 release: a worst case.
 
-``code`` sees the traits of :func:`~deid_runtime.audit.traits.code_look`: a word that our code makes more rarely or more
-often, or that is not written as our surrogates are. ``frequency`` sees those of
-:func:`~deid_runtime.audit.traits.repeat_look`: values that are repeated otherwise than surrogates are.
+``code`` sees the traits of :func:`~deid_runtime.audit.traits.code_look`: a word that our code generates more rarely or
+more often than it occurs, or that is not written like our surrogates. ``frequency`` sees those of
+:func:`~deid_runtime.audit.traits.repeat_look`: values that are not repeated like surrogates.
 
-``list`` learns nothing: it marks every word that is in none of our lists, however many these are.
+``list`` learns nothing: it marks every word that is in none of our lists, with no limit on their number.
 """
 
 import hashlib
@@ -44,7 +45,7 @@ KnowingAttacker = Literal["code", "frequency"]
 
 _OURS: Final = "surrogate"
 _THEIRS: Final = "original"
-_MOST_WORDS: Final = 200_000  # learnt of each kind: limits time and memory
+_MOST_WORDS: Final = 200_000  # of each kind to learn from: limits time and memory
 _LONGEST_SHORT: Final = 4  # letters of initials and abbreviations
 _ITERATIONS: Final = 60
 _L2: Final = 30.0  # the best of 0.3, 3, 30 and 200 on 1,500 training notes, for both attackers
@@ -52,10 +53,10 @@ _L2: Final = 30.0  # the best of 0.3, 3, 30 and 200 on 1,500 training notes, for
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What an attacker learns from: traits of words that are or may be originals, and of surrogates of his own.
+    """What an attacker learns from: traits of possible originals, and of surrogates made with an own key.
 
     ``look`` gives the traits of words. The rows are in the order of the notes that are attacked, so that no note is
-    attacked by who learnt from its patient.
+    attacked with knowledge about its patient.
     """
 
     theirs: Traits = field(repr=False)
@@ -66,9 +67,9 @@ class Knowledge:
 def gather_knowledge(
     attacker: KnowingAttacker, notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord], *, seed: int
 ) -> Knowledge:
-    """Return the knowledge of an attacker who has ``notes`` with their marks, and makes surrogates with two own keys.
+    """Return the knowledge of an attacker who has ``notes`` with their marks and makes surrogates with two own keys.
 
-    With the first key he makes the surrogates that he learns from, with the second those that he counts to know how
+    The attacker learns from the surrogates of the first key, and counts those of the second key to estimate how
     often our code makes a word.
     """
     first, second = (hashlib.sha256(f"attacker {seed} {number}".encode()).digest() for number in (1, 2))
@@ -79,7 +80,7 @@ def gather_knowledge(
 
 
 def as_marked(released: Sequence[Released]) -> list[AnnotatedNote]:
-    """Return a release as who does not know the surrogates sees it: surrogates and leaks alike are marks."""
+    """Return a release as an outsider sees it: both surrogates and leaks are marks."""
     return [
         AnnotatedNote(note.id, note.patient, "", note.text, tuple(sorted((*note.surrogates, *note.leaks))))
         for note in released
@@ -95,7 +96,7 @@ def _replaced(notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecor
 def attack_knowing(
     released: Sequence[Released], knowledge: Knowledge, *, folds: int = 2, seed: int = 0
 ) -> list[Guesses]:
-    """Return the guesses in each note; the rows of ``knowledge`` are of the same notes, in their order.
+    """Return the guesses in each note; the rows of ``knowledge`` belong to the same notes, in the same order.
 
     Raises SourceError when there are fewer patients than folds, or no marked word to learn from.
     """
@@ -112,9 +113,9 @@ def attack_knowing(
 
 
 def mark_unlisted(released: Sequence[Released]) -> list[Guesses]:
-    """Return the guesses in each note of who marks every word of a name or place that is in none of our lists.
+    """Return the guesses in each note when every word of a name or place that is in none of our lists is marked.
 
-    Initials and short abbreviations, in capitals, are not marked: no list could have them.
+    Initials and short abbreviations, in capitals, are not marked, because no list could have them.
     """
     words = [marked_words(MarkedNote(note.patient, note.text, note.spans)) for note in as_marked(released)]
     return [

@@ -1,19 +1,19 @@
-"""An upper bound on the share of notes that hold a leak, from a blind review of a sample.
+"""An upper bound on the share of notes with a leak, from a blind review of a sample.
 
-A note *holds a leak* when a reader marked at least one identifier in it; for group A or B, one of that group
-(:mod:`deid_runtime.labels`). A note that nobody read whole counts as one that holds a leak of every group: what was not
-read proves nothing.
+A note *holds a leak* when a reader marked at least one identifier in it; for group A or B, an identifier of that group
+(:mod:`deid_runtime.labels`). A note that nobody read whole counts as one that holds a leak of every group, because
+an unread note proves nothing.
 
-The bound is Clopper and Pearson's (1934), one-sided: the share at which so few leaks would be seen with a probability
-of 1 - confidence. It counts **draws, not notes**: notes of one patient repeat the same leak, so several of them tell
-little more than one. The draws of :mod:`deid_runtime.audit.sample` are independent, and the share of notes with a leak
-in a draw lies in [0, 1] with the true share as its mean; among such variables, those that are 0 or 1 spread most, so
-the binomial bound on the sum of shares over the number of draws holds for all of them. It was chosen by simulation
-(``benchmarks/leak_bound.py``): it covers as stated for any size of patients and any likeness of their notes. The exact
-bound on notes, without correction, does not (it covers 52 to 95 %), and that of Korn and Graubard (1998), with an
-estimated design effect, does not where leaks are few (89 to 95 %).
+The bound is Clopper and Pearson's (1934), one-sided: the share at which so few leaks would be seen with only a
+probability of 1 - confidence. It counts **draws, not notes**: notes of one patient repeat the same leak, so several of
+them prove little more than one. The draws of :mod:`deid_runtime.audit.sample` are independent, and the share of notes
+with a leak in a draw lies in [0, 1] with the true share as its mean; among such variables, those that are 0 or 1 spread
+most, so the binomial bound on the sum of shares over the number of draws holds for all of them. It was chosen by
+simulation (``benchmarks/leak_bound.py``): it has the stated coverage for any number of notes per patient and any
+similarity of these. The exact bound on notes, without correction, does not (its coverage is 52 to 95 %). That of Korn
+and Graubard (1998), with an estimated design effect, does not where there are few leaks (89 to 95 %).
 
-The bound is of what readers can see. Readers overlook identifiers, too: have a share of the notes read by two people.
+The bound covers what readers see. Readers also overlook identifiers, so let two people read a share of the notes.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ from deid_runtime.spans import Note, Span
 from deid_runtime.system.extras import install_extra
 
 GROUPS: Final = ("A", "B", "C")
-#: Targets of the table of sizes: the share that a clean sample is to prove.
+#: Target shares of the table of sample sizes: what a clean sample must prove.
 _TARGETS: Final = (0.05, 0.01, 0.005, 0.001)
 
 
@@ -52,11 +52,6 @@ class Bound:
     release_notes: int
     upper: float
 
-    @property
-    def upper_notes(self) -> int:
-        """The most notes of the release that hold a leak, by the bound."""
-        return int(self.upper * self.release_notes)
-
 
 @dataclass(frozen=True, slots=True)
 class LeakBounds:
@@ -64,7 +59,7 @@ class LeakBounds:
 
     ``by_two`` notes were read whole by two people or more.
 
-    Of the ``leaking_by_two`` of these in which anybody marked something, ``agreed`` have marks of two people or more.
+    ``leaking_by_two`` of these have a mark, and ``agreed`` of these have marks of two people or more.
     """
 
     confidence: float
@@ -139,7 +134,7 @@ def draws_needed(share: float, confidence: float) -> int:
 
 
 def tell_beforehand(sample: Sample) -> list[str]:
-    """Return, in words, what the sample will prove if it is clean, and what if not; before anybody reads it."""
+    """Return text lines, for before the reading, on what the sample proves if it is clean and if it is not."""
     draws, notes = len(sample.draws), len(sample.note_ids)
     clean = upper_bound(0, draws, sample.confidence)
     drawn = (
@@ -181,21 +176,22 @@ def tell_bounds(found: LeakBounds) -> list[str]:
     lines += [_row(f"group {group}", bound) for group, bound in whole.items()]
     lines += ["", "By note type, all groups:"]
     lines += [_row(bound.stratum, bound) for bound in found.bounds if bound.stratum and bound.group == "C"]
-    lines += ["", "Each line holds with that confidence by itself, not all of them together."]
+    lines += ["", "The confidence holds for each line separately, not for all of them together."]
     if found.by_two:
         lines.append(
             f"{found.by_two:,} notes were read by two people; of {found.leaking_by_two:,} with a mark, "
-            f"{found.agreed:,} were marked by both. What one reader overlooked, both may have."
+            f"{found.agreed:,} were marked by both. Both may have overlooked the same identifier."
         )
     else:
         lines.append(
-            "The bound is of what readers see. No note was read by two people, so it is unknown how much they overlook."
+            "The bound covers what readers see. No note was read by two people, so it is unknown how much they "
+            "overlook."
         )
     return lines
 
 
 def _groups(note: Note, read: ReadNote) -> frozenset[str]:
-    """Return the groups of which a note holds a leak."""
+    """Return the groups for which a note holds a leak."""
     # A note that nobody read whole may hold anything.
     least = {_group(note, mark) for mark in read.marks} | (set() if read.read_by else {"A"})
     return frozenset(group for group in GROUPS if any(each <= group for each in least))
@@ -215,8 +211,8 @@ def _row(name: str, bound: Bound) -> str:
 
 def _holding(notes: int) -> str:
     if not notes:
-        return "In none of them anybody marked an identifier that was left."
-    return f"In {notes:,} of them somebody marked an identifier that was left."
+        return "No identifier that was left was marked in any of them."
+    return f"An identifier that was left was marked in {notes:,} of them."
 
 
 def _share(value: float) -> str:

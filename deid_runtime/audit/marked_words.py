@@ -1,4 +1,4 @@
-"""The words of the marks of names and places in notes, which an attacker without a tagger chooses among."""
+"""The words of the marks of names and places in notes, among which an attacker without a tagger chooses."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,9 +13,9 @@ PEOPLE: Final = frozenset({"PATIENT", "DOCTOR"})
 #: Labels of people and places: those with words that an attacker can look up. Dates and numbers are not among them.
 LOOKED_UP: Final = PEOPLE | frozenset("HOSPITAL ORGANIZATION STREET CITY STATE COUNTRY LOCATION-OTHER".split())
 _LETTER: Final = r"[^\W\d_]"
-#: Bounded, because the text is anybody's.
+#: Bounded, because anyone may have written the text.
 _WORD: Final = re.compile(rf"{_LETTER}{{1,64}}['’ʻ]{_LETTER}{{1,64}}|{_LETTER}{{2,64}}")
-_MOST_WORDS: Final = 24  # of one mark; a longer one is no name
+_MOST_WORDS: Final = 24  # of one mark; a longer one is not a name
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The lists that surrogates are drawn from, as an attacker reads them: data files of the package, by no other code."""
+"""The lists that surrogates are drawn from, read from the data files as an attacker would."""
 
 import lzma
 import re
@@ -13,14 +13,14 @@ from deid_runtime.surrogates.forms import normal_form
 _FOLDER: Final = "data/surrogates"
 _ENTRY: Final = re.compile(r"[\t\n,;|]")
 _WORD: Final = re.compile(r"[\s\-‐‑]+")
-_LONGEST_NEAR: Final = 20  # letters; longer words are near no name
+_LONGEST_NEAR: Final = 20  # letters; longer words are not compared
 
 
 @lru_cache(maxsize=1)
 def listed_forms() -> Mapping[str, frozenset[str]]:
     """Return, for each file of lists, the normal forms of its entries and of their words.
 
-    Columns that hold no surrogate, such as cultures, are words like all others: an attacker marks a few words less.
+    Other columns, such as cultures, count as words, too, so an attacker marks a few words fewer.
     """
     found: dict[str, frozenset[str]] = {}
     for path in (resources.files("deid_runtime") / _FOLDER).iterdir():
@@ -40,7 +40,7 @@ def lists_with(form: str) -> list[str]:
 
 @lru_cache(maxsize=100_000)
 def is_near(form: str) -> bool:
-    """Return whether a listed name becomes ``form`` when one letter is put in, left out, replaced or swapped."""
+    """Return whether a listed name becomes ``form`` when one letter is added, removed or replaced, or two swapped."""
     if len(form) > _LONGEST_NEAR:
         return False
     cuts = [(form[:place], form[place:]) for place in range(len(form) + 1)]

@@ -21,7 +21,7 @@ def audit_planted(
     """Plant each share of leaks in annotated notes and attack them.
 
     Returns the verdicts of the gate, and named scores of the attackers with a tagger: the parrot of the gate, and the
-    ``insider`` where it is given.
+    ``insider`` if it is given.
     """
     notes, records = read_annotated(paths), read_records(paths)
     judged = judge(notes, records, shares, gate, key=key) if gate.attackers else []
@@ -43,14 +43,14 @@ def read_release(paths: Sequence[Path], known: Path | None) -> list[Released]:
     leaks = read_found(known) if known else {}
     unknown = leaks.keys() - {note.id for note in notes}
     if unknown:
-        raise InputError(f"{len(unknown)} notes with known leaks are not in the release, {min(unknown)} among them")
+        raise InputError(f"{len(unknown)} notes with known leaks are not in the release, for example {min(unknown)}")
     released = []
     for note in notes:
         own = tuple(sorted(leaks.get(note.id, ())))
         for leak in own:
             if leak.end > len(note.text) or any(leak.overlaps(span) for span in note.spans):
                 raise InputError(
-                    f"note {note.id}: the leak [{leak.start}, {leak.end}) overlaps a surrogate or ends behind its "
+                    f"note {note.id}: the leak [{leak.start}, {leak.end}) overlaps a surrogate or ends after its "
                     "text; offsets are code points of the released text"
                 )
         released.append(Released(note.id, note.patient, note.text, note.spans, own, tuple(range(len(own)))))

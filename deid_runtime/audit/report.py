@@ -21,7 +21,7 @@ def render(rows: Sequence[tuple[str, AttackScore]]) -> str:
 
 
 def render_gate(judged: Sequence[Judged], max_gain: float) -> str:
-    """Return the table of the gate with one verdict for all, ending in a line end. ``judged`` must not be empty."""
+    """Return the table of the gate with one overall verdict, ending in a line end. ``judged`` must not be empty."""
     first = judged[0].gain
     head = (
         f"{'attacker':<11}{'leaks':>7}{'words':>10}{'leaked':>8}{'marked':>8}{'right':>7}{'gain':>7} {'interval':<15}"

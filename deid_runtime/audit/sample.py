@@ -1,6 +1,6 @@
-"""Draw notes of a release for a blind review, so that what readers find bounds what is left in all notes.
+"""Draw notes of a release for a blind review, whose result gives a bound for all notes.
 
-The design, so that the bound of :mod:`deid_runtime.audit.leak_bound` is exact:
+The design makes the bound of :mod:`deid_runtime.audit.leak_bound` exact:
 
 - **Strata** are the note types. Types that would get fewer than :data:`LEAST_DRAWS` draws form one stratum together.
   Draws are shared out in proportion to the notes of each stratum (largest remainders), so all notes have the same
@@ -8,10 +8,11 @@ The design, so that the bound of :mod:`deid_runtime.audit.leak_bound` is exact:
 - **A draw** picks a patient of the stratum at random, with a chance in proportion to the patient's notes of the
   stratum, and then ``notes_per_patient`` of these notes at random (all, when there are fewer). Draws are independent: a
   patient can be drawn again, and a note that is drawn again is read once and counts each time. So the share of notes
-  with a leak in one draw has the true share of the stratum as its mean, however large the patients are and however
-  alike their notes.
+  with a leak in one draw has the true share of the stratum as its mean, for any number of notes
+  per patient and any similarity of these.
 
-The same notes in any order, with the same seed, give the same sample. A note without a patient is a patient of its own.
+The same notes in any order, with the same seed, give the same sample. A note without a patient counts as a separate
+patient.
 """
 
 import json
@@ -30,7 +31,7 @@ from deid_runtime.spans import Note
 from deid_runtime.system.owner_only import write_owner_only
 from deid_runtime.system.shown_ids import shown_id
 
-#: Fewest draws of a stratum of its own.
+#: Fewest draws of a note type that forms its own stratum.
 LEAST_DRAWS: Final = 5
 #: Names of the files in the folder of a sample.
 DESIGN_FILE, NOTES_FILE = "sample.json", "notes.jsonl"
@@ -48,7 +49,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """A note type, or several rare ones: the notes in the release, and the draws."""
+    """A note type, or several rare ones together: the number of notes in the release, and the draws."""
 
     name: str
     notes: int
@@ -77,7 +78,7 @@ class Sample:
 def read_release(paths: Sequence[Path], options: ReadOptions, format_name: str | None = None) -> list[Note]:
     """Return the notes of a release, in the formats of ``deid run``.
 
-    Raises SourceError for a file that cannot be read, a record that is no note, and an id that comes twice.
+    Raises SourceError for a file that cannot be read, a record that is not a note, and an id that occurs twice.
     """
     inputs, _ = find_inputs(paths, format_name)
     notes: list[Note] = []
@@ -85,9 +86,11 @@ def read_release(paths: Sequence[Path], options: ReadOptions, format_name: str |
     for source in inputs:
         for item in read_notes(source, options):
             if isinstance(item, Unreadable):
-                raise SourceError(f"{item.position or source.name}: {item.reason}; a sample is drawn from all notes")
+                raise SourceError(
+                    f"{item.position or source.name}: {item.reason}; a sample needs all notes, so correct this one"
+                )
             if item.id in seen:
-                raise SourceError(f"note id {shown_id(item.id)} comes twice; a review needs to tell notes apart")
+                raise SourceError(f"note id {shown_id(item.id)} occurs twice; a review needs unique ids")
             seen.add(item.id)
             notes.append(item)
     return notes
@@ -98,7 +101,7 @@ def draw_sample(
 ) -> Sample:
     """Draw a sample from all notes of a release. Raises InputError when there are none."""
     if not notes:
-        raise InputError("no note to draw from; expected the output of `deid run`")
+        raise InputError("there is no note to draw from; expected the output of `deid run`")
     by_type: defaultdict[str, list[Note]] = defaultdict(list)
     for note in sorted(notes, key=lambda note: note.id):
         by_type[note.type].append(note)
@@ -125,15 +128,15 @@ def draw_sample(
 
 
 def write_sample(folder: Path, sample: Sample, notes: Sequence[Note]) -> None:
-    """Write the design and the notes to read into a new folder, both for the owner alone.
+    """Write the design and the notes to read into a new folder that only its owner may open.
 
-    Raises OutputError when the folder exists or cannot be made.
+    Raises OutputError when the folder exists or cannot be created.
     """
     by_id = {note.id: note for note in notes}
     try:
         folder.mkdir(mode=0o700)
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be made ({error.strerror}); expected a new folder") from None
+        raise OutputError(f"{folder}: cannot be created ({error.strerror}); expected a new folder") from None
     rows = (
         {"id": each.id, "patient": each.patient, "type": each.type, "text": each.text}
         for each in map(by_id.__getitem__, sample.note_ids)
@@ -150,25 +153,25 @@ def write_sample(folder: Path, sample: Sample, notes: Sequence[Note]) -> None:
 def read_sample(folder: Path) -> tuple[Sample, dict[str, Note]]:
     """Return the sample that :func:`write_sample` wrote, and its notes by id.
 
-    Raises SourceError when the files are not those of one sample.
+    Raises SourceError when the files do not belong to the same sample.
     """
     path = folder / DESIGN_FILE
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content.pop("version") != _VERSION:
-            raise SourceError(f"{path}: made by another version of deid; expected version {_VERSION}")
+            raise SourceError(f"{path}: written by another version of deid; expected format version {_VERSION}")
         content["strata"] = tuple(Stratum(**each) for each in content["strata"])
         content["draws"] = tuple(Draw(each["stratum"], tuple(each["notes"])) for each in content["draws"])
         sample = Sample(**content)
     except OSError as error:
         raise SourceError(
-            f"{path}: cannot be read ({error.strerror}); expected a folder of `deid audit sample`"
+            f"{path}: cannot be read ({error.strerror}); expected a folder from `deid audit sample`"
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise SourceError(f"{path}: not the design of a sample; expected a folder of `deid audit sample`") from None
+        raise SourceError(f"{path}: not the design of a sample; expected a folder from `deid audit sample`") from None
     notes = {note.id: note for note in read_release([folder / NOTES_FILE], ReadOptions())}
     if set(sample.note_ids) != notes.keys():
-        raise SourceError(f"{folder}: {NOTES_FILE} does not hold the notes of {DESIGN_FILE}; draw a new sample")
+        raise SourceError(f"{folder}: {NOTES_FILE} does not match {DESIGN_FILE}; draw a new sample")
     return sample, notes
 
 

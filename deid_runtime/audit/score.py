@@ -23,7 +23,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """The result of as many random guesses: mean precision, and mean and 95 % range of the leaks found."""
+    """The result of the same number of random guesses: mean precision, and mean and 95 % range of the leaks found."""
 
     tokens: int  # number of tokens to guess among
     precision: float | None
@@ -118,7 +118,7 @@ def _interval(counts: IntArray, patients: Sequence[str], measure: str, seed: int
 
 
 def _chance(guesses: Sequence[Guesses], count: int, *, by_look: bool, seed: int) -> Chance:
-    """Return what ``count`` random guesses find; with fewer tokens than that, guess all tokens."""
+    """Return what ``count`` random guesses find; with fewer tokens than guesses, all tokens are guessed."""
     places: list[int] = []  # leak number of each leaked token, counted over all notes
     before = population = 0
     for made in guesses:

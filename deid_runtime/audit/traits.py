@@ -1,10 +1,10 @@
-"""What an attacker sees in the marked words of a corpus, as one list of traits for each word.
+"""The traits that an attacker sees in the marked words of a corpus, one list per word.
 
-``code_look`` is for who knows our lists and our code: whether our lists contain the word or one that differs by a
-letter, how common it is in the world, how often our code makes it, and how it is written.
+``code_look`` is for an attacker with our lists and our code: whether our lists contain the word or one that differs by
+a letter, how common it is in the world, how often our code generates it, and how it is written.
 
-``repeat_look`` is for who counts: how often the value occurs, in how many notes and for how many patients. Our
-surrogates differ between patients, so a value that many patients share is rather an original.
+``repeat_look`` is for an attacker who counts: how often the value occurs, in how many notes and for how many patients.
+Our surrogates differ between patients, so a value that many patients share is more likely an original.
 """
 
 from collections import Counter, defaultdict
@@ -19,7 +19,7 @@ from deid_runtime.text.words import SHAPES, shape_of
 
 #: For each note, for each of its marked words, the traits of the word.
 Traits = list[list[list[str]]]
-#: What turns notes with their marks into traits.
+#: A function from notes with marks to traits.
 Look = Callable[[Sequence[MarkedNote]], Traits]
 
 _LONGEST: Final = 12  # letters; longer words have one trait
@@ -27,7 +27,7 @@ _ENDS: Final = (2, 3)  # letters at the start and the end of names
 
 
 def code_look(made: Sequence[MarkedNote]) -> Look:
-    """Return the look of who knows our lists, and has run our code to get the surrogates in ``made``."""
+    """Return the look of an attacker with our lists and with ``made``, notes whose surrogates our code generated."""
     drawn = {kind: Counter[str]() for kind in (True, False)}
     for word in (word for words in all_words(made) for word in words):
         drawn[word.label in PEOPLE][word.form] += 1
@@ -51,11 +51,11 @@ def _code_traits(word: MarkedWord, drawn: Mapping[str, int]) -> list[str]:
     if label in PEOPLE:
         traits += [f"starts {form[:size]}" for size in _ENDS] + [f"ends {form[-size:]}" for size in _ENDS]
         traits += [f"ends {form[-2:]} of {min(len(form), _LONGEST)}"]
-    return [intern(trait) for trait in traits]  # each is kept once in memory
+    return [intern(trait) for trait in traits]  # interned, so that equal traits take memory once
 
 
 def repeat_look(notes: Sequence[MarkedNote]) -> Traits:
-    """Return the traits of who counts values and words in the notes themselves."""
+    """Return the traits for an attacker who counts values and words in the notes themselves."""
     rows = all_words(notes)
     of_values = _counts(notes, rows, lambda word: (word.label in PEOPLE, word.value))
     of_words = _counts(notes, rows, lambda word: (word.label in PEOPLE, word.form))
@@ -68,7 +68,7 @@ _Key = tuple[bool, str]
 
 
 class _Counts:
-    """How often a key occurs: at all, and in how many notes and patients."""
+    """How often a key occurs in total, and in how many notes and patients."""
 
     def __init__(self) -> None:
         self.mentions: Counter[_Key] = Counter()
@@ -106,5 +106,5 @@ def _repeat_traits(word: MarkedWord, note: MarkedNote, of_values: _Counts, of_wo
 
 
 def _step(count: int) -> int:
-    """Return 0, 1, 2, 3, 4 for 0, 1, 2 to 3, 4 to 7, 8 to 15, and so on: equal steps of the logarithm."""
+    """Return 0, 1, 2, 3, 4 for 0, 1, 2 to 3, 4 to 7, 8 to 15, and so on: which are equal steps of the logarithm."""
     return count.bit_length()

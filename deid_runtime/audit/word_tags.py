@@ -50,7 +50,10 @@ def tag_words(words: Words, spans: Sequence[Span], scheme: Scheme) -> list[str]:
 
 
 def spans_of_tags(words: Words, tags: Sequence[str], source: str) -> list[Span]:
-    """Return the sorted, disjoint spans of ``tags`` in either scheme. An invalid tag sequence begins a new span."""
+    """Return the sorted, disjoint spans of ``tags`` in either scheme.
+
+    A tag that cannot follow the one before it begins a new span.
+    """
     spans: list[Span] = []
     open_label, start = "", -1
     for word, tag in enumerate([*tags, "O"]):

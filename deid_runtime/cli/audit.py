@@ -1,4 +1,4 @@
-"""``deid audit``: attack de-identified notes, to judge them before a release."""
+"""``deid audit``: judge de-identified notes before a release."""
 
 import sys
 from importlib.util import find_spec
@@ -71,28 +71,29 @@ audit.add_command(bound)
     type=click.IntRange(1, 100),
     default=5,
     show_default=True,
-    help="Number of times that leaks are drawn, except for parrot. More draws give narrower intervals and take longer.",
+    help="How many times leaks are drawn, except for parrot. More draws give narrower intervals and take longer.",
 )
 @click.option(
     "--informed",
     is_flag=True,
-    help="code and frequency have the annotated originals of other patients too: a worst case.",
+    help="Let code and frequency also have the annotated originals of other patients: a worst case.",
 )
 @click.option(
     "--released",
     is_flag=True,
-    help="NOTES are de-identified, and their spans are the surrogates, in the new text. Nothing is planted: the "
-    "insider tells where originals may have been left.",
+    help="NOTES are de-identified, and their spans mark the surrogates in the new text. Nothing is planted: the "
+    "insider shows where originals may have been left.",
 )
 @click.option(
     "--known",
     type=_FILE,
-    help="With --released: spans of the new text known to be originals, as `deid detect` writes them, to be scored on.",
+    help="With --released: spans of the new text that are known to be originals, as `deid detect` writes them, for "
+    "the score.",
 )
 @click.option(
     "--candidates",
     type=click.Path(path_type=Path),
-    help="With --released: write where originals may have been left, offsets without text, to this new file, which "
+    help="With --released: write the offsets where originals may have been left, without text, to this new file, which "
     "only you may read.",
 )
 @click.option(
@@ -110,8 +111,8 @@ audit.add_command(bound)
     show_default=True,
     help="Iterations of each training. With few, the attacker is weak and a bad release looks good.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the leaks, the folds and the intervals.")
-@click.option("--key", type=_FILE, help="Key of the surrogates where leaks are planted. Default: a random one.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the leaks, the folds and the intervals.")
+@click.option("--key", type=_FILE, help="Key of the surrogates in notes with planted leaks. Default: a random one.")
 @cli_options.allow_shared_key()
 @click.option("--json", is_flag=True, help="Print JSON instead of tables.")
 @reported
@@ -134,16 +135,16 @@ def parrot(
 ) -> None:
     """Attack de-identified notes with planted leaks, and say whether they may be released (Carrell et al. 2019).
 
-    NOTES are annotated originals, in the formats of `deid corpus resynthesize`. Some values stay, the rest is
+    NOTES are annotated originals, in the formats of `deid corpus resynthesize`. Some values stay, the rest are
     replaced, and attackers try to recognize the values that stayed. Each attacker is compared with the same number of
     random marks. The exit code is 0 when no attacker is much better (see --max-gain), and 1 when one is, or when there
     are too few notes to decide.
     """
     if not released and (known or candidates):
-        raise SettingsError("--known and --candidates need --released")
+        raise SettingsError("--known and --candidates need --released; add it")
     is_default = click.get_current_context().get_parameter_source("attacker") == ParameterSource.DEFAULT
     if released and not is_default and set(attacker) != {"insider"}:
-        raise SettingsError("with --released only the attacker insider is possible; omit --attacker")
+        raise SettingsError("with --released the only possible attacker is insider; omit --attacker")
     _require_crfsuite()
     if released:
         _search(notes, known, candidates, folds=folds, iterations=iterations, seed=seed, is_json=json)
@@ -178,13 +179,13 @@ def parrot(
 
 def _end_not_passed(judged: "Sequence[Judged]") -> NoReturn:
     bad = ", ".join(f"{each.attacker} at {each.share:.1%}: {each.verdict}" for each in judged if each.verdict != "pass")
-    click.echo(f"deid: the gate is not passed ({bad}); 'not shown' needs more notes or --draws", err=True)
+    click.echo(f"deid: the gate is not passed ({bad}); for 'not shown', give more notes or more --draws", err=True)
     sys.exit(ExitCode.HELD_BACK)
 
 
 def _require_crfsuite() -> None:
     if find_spec("pycrfsuite") is None:
-        raise SettingsError(f"the attackers learn with python-crfsuite; {install_extra('audit')}")
+        raise SettingsError(f"the attackers need python-crfsuite; {install_extra('audit')}")
 
 
 def _search(
@@ -207,7 +208,7 @@ def _search(
     _echo([("release", score)], settings, is_json=is_json)
     if candidates is not None:
         count = write_candidates(candidates, release, guesses)
-        click.echo(f"{count:,} places to look at in {candidates}", err=True)
+        click.echo(f"{count:,} places to check in {candidates}", err=True)
 
 
 def _echo_gate(

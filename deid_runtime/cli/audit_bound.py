@@ -1,4 +1,4 @@
-"""``deid audit sample`` and ``deid audit bound``: how much may have leaked, from notes that people read."""
+"""``deid audit sample`` and ``deid audit bound``: estimate how much may have leaked from notes that people read."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from deid_runtime.cli.exits import reported
 @cloup.argument("notes", metavar="NOTES...", nargs=-1, required=True, type=cli_options.EXISTING)
 @cli_options.section(
     cli_options.INPUT,
-    click.option("--format", help="Format of all NOTES. Default: by the names of the files."),
+    click.option("--format", help="Format of all NOTES. Default: from the file names."),
     click.option("--id-column", default="id", show_default=True, help="Column with the id of a note."),
     click.option("--text-column", default="text", show_default=True, help="Column with the text."),
     click.option("--patient-column", default="patient", show_default=True, help="Column with the id of the patient."),
@@ -35,19 +35,20 @@ from deid_runtime.cli.exits import reported
     cli_options.counted(
         "--notes-per-patient",
         1,
-        "Notes to read of a drawn patient. More show whether a leak repeats; they prove little more than one.",
+        "Notes to read per drawn patient. More notes show whether a leak repeats, but prove little more than one.",
     ),
     click.option(
         "--confidence",
         type=click.FloatRange(0.5, 1, max_open=True),
         default=0.95,
         show_default=True,
-        help="How sure the bound is to be. Choose it before anybody reads.",
+        help="Confidence of the bound. Choose it before anyone reads.",
     ),
     click.option(
         "--seed",
         type=click.IntRange(min=0),
-        help="Of the draws. Default: a random one. It is stored with the sample, so that anybody can draw it again.",
+        help="Seed of the draws. Default: a random one. It is stored with the sample, so that anyone can repeat the "
+        "draw.",
     ),
 )
 @reported
@@ -64,10 +65,10 @@ def sample(
     patient_column: str,
     type_column: str,
 ) -> None:
-    """Draw de-identified NOTES for a blind review, and say beforehand what a clean sample proves.
+    """Draw de-identified NOTES for a blind review, and show what a clean sample would prove.
 
     NOTES are the whole output of `deid run`. Patients are drawn at random within each note type. People then read the
-    drawn notes without any suggestion and mark what was left; `deid audit bound` turns that into a bound.
+    drawn notes without any suggestion and mark what was left; `deid audit bound` computes the bound from the marks.
     """
     from secrets import randbits
 
@@ -89,7 +90,7 @@ def sample(
     )
     write_sample(out, drawn, release)
     click.echo("\n".join(tell_beforehand(drawn)))
-    click.echo(f"written to {out}: the notes to read and the design", err=True)
+    click.echo(f"the notes to read and the design are in {out}", err=True)
 
 
 @cloup.command()
@@ -99,14 +100,14 @@ def sample(
     type=cli_options.FILE,
     multiple=True,
     required=True,
-    help="What was marked, as the blind review writes it; may be repeated, one file a reader.",
+    help="File of marks, as the blind review writes it; may be repeated, for one file per reader.",
 )
 @cli_options.flag("--json", "Print JSON instead of sentences.")
 @reported
 def bound(folder: Path, review: tuple[Path, ...], json: bool) -> None:
-    """Turn what readers marked in SAMPLE into an upper bound on the notes that hold a leak, by group and note type.
+    """Compute an upper bound on the notes that hold a leak, by group and note type, from marks of readers in SAMPLE.
 
-    SAMPLE is the folder of `deid audit sample`. Notes that nobody read whole count as leaks.
+    SAMPLE is the folder that `deid audit sample` wrote. Notes that nobody read whole count as leaks.
     """
     from dataclasses import asdict
     from json import dumps

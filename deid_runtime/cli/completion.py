@@ -19,7 +19,7 @@ fish:  {program} completion fish > ~/.config/fish/completions/{program}.fish
 
 def completion_of(program: str) -> click.Command:
     """Return the command ``completion`` of a program."""
-    variable = f"_{program.upper().replace('-', '_')}_COMPLETE"  # the one that click reads
+    variable = f"_{program.upper().replace('-', '_')}_COMPLETE"  # the variable that click reads
 
     @cloup.command("completion", help=_HELP.format(program=program))
     @cloup.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
@@ -28,7 +28,7 @@ def completion_of(program: str) -> click.Command:
         made = get_completion_class(shell)
         assert made is not None
         root = click.get_current_context().find_root().command
-        # Formatted here, since `script.source` would start bash to get its version.
+        # Formatted here, because `script.source` would start bash to get its version.
         script = made(root, {}, program, variable)
         click.echo(script.source_template % script.source_vars())
 

@@ -17,7 +17,7 @@ from deid_runtime.cli.config_file import COMMANDS, options_of, read_config
 from deid_runtime.cli.exits import reported
 from deid_runtime.cli.remote import AUTHORIZATION_VARIABLE
 
-#: The file for all commands. The variable of a command, for instance DEID_RUN_CONFIG, is read when this is not set.
+#: The file for all commands. When it is not set, the variable of the command is read, for instance DEID_RUN_CONFIG.
 CONFIG_VARIABLE: Final = "DEID_CONFIG"
 
 _SOURCES: Final = {
@@ -37,7 +37,7 @@ def _load(context: click.Context, parameter: click.Parameter, path: Path | None)
     context.default_map = {**(context.default_map or {}), **values[str(context.command.name)]}
 
 
-#: The option ``--config``. It is eager, since the file gives defaults for all other options.
+#: The option ``--config``. It is eager, because the file gives defaults for all other options.
 config_option = click.option(
     "--config",
     type=cli_options.FILE,
@@ -45,30 +45,30 @@ config_option = click.option(
     expose_value=False,
     callback=_load,
     envvar=CONFIG_VARIABLE,
-    help='TOML file with options that a site sets once: `profile = "full"` for all commands, `[run]` for one; see '
-    f"`deid config --help`. Environment variables and the command line go before it. Or set {CONFIG_VARIABLE}.",
+    help='TOML file with the options of a site: `profile = "full"` for all commands, `[run]` for one; see '
+    f"`deid config --help`. Environment variables and the command line override it. Or set {CONFIG_VARIABLE}.",
 )
 
 
 @cloup.group("config")
 def config_group() -> None:
-    """Check a configuration file, and show which settings hold.
+    """Check a configuration file, and show the effective settings.
 
     `deid run`, `detect`, `evaluate` and `serve` take `--config FILE`, a TOML file of their options without the dashes:
 
     \b
         profile = "full"             # for every command that has the option
-        models = "models"            # paths begin at the folder of the file
-        [run]                        # for one command; goes before what is above
+        models = "models"            # paths are relative to the folder of the file
+        [run]                        # for one command; overrides the values above
         key = "site.key"
-        safe-harbor = true           # an option without value; --no-safe-harbor undoes it
+        safe-harbor = true           # an option without a value; --no-safe-harbor switches it off
         keep-column = ["ward"]       # an option that may be repeated
         threshold = {name = 0.2}
         [serve]
         keys = "keys"
 
-    The command line goes before environment variables, these before the file, the file before the defaults. An unknown
-    name, or a value of a wrong type, is an error.
+    The command line overrides environment variables, these override the file, and the file overrides the defaults. An
+    unknown name, or a value of a wrong type, is an error.
     """
 
 
@@ -76,15 +76,15 @@ def config_group() -> None:
 @cloup.argument("file", type=cli_options.FILE)
 @reported
 def check(file: Path) -> None:
-    """Check FILE: are all names options of a command, and all values of their type?
+    """Check that all names in FILE are options of a command, and that all values have the right type.
 
-    Files that it names must be there. Reports every mistake; exit code 2 if there is any.
+    Files that it names must exist. Reports every mistake; the exit code is 2 if there is any.
     """
     found = read_config(file, _commands(click.get_current_context()))
     for command, values in found.items():
         if values:
             click.echo(f"deid {command}: {', '.join(name.replace('_', '-') for name in values)}")
-    click.echo(f"{file}: nothing is wrong")
+    click.echo(f"{file}: no mistakes found")
 
 
 @config_group.command("show", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -92,9 +92,9 @@ def check(file: Path) -> None:
 @cloup.argument("options", metavar="[OPTIONS OF COMMAND]...", nargs=-1, type=click.UNPROCESSED)
 @reported
 def show(command: str, options: tuple[str, ...]) -> None:
-    """Print the settings of COMMAND that hold, and where each comes from: default, file, environment, command line.
+    """Print the effective settings of COMMAND, and where each comes from: default, file, environment, command line.
 
-    Example: `deid config show run --config site.toml --profile full`. What is printed is a table of a configuration
+    Example: `deid config show run --config site.toml --profile full`. The output is a table of a configuration
     file. Secrets are not shown.
     """
     root = click.get_current_context().find_root()
@@ -105,7 +105,7 @@ def show(command: str, options: tuple[str, ...]) -> None:
             source = context.get_parameter_source(str(option.name))
             click.echo(_line(name, context.params.get(str(option.name)), _SOURCES.get(source, "default")))  # type: ignore[arg-type]
         if os.environ.get(AUTHORIZATION_VARIABLE):
-            click.echo(f"# {AUTHORIZATION_VARIABLE} is set, from environment; not shown")
+            click.echo(f"# {AUTHORIZATION_VARIABLE} is set in the environment; not shown")
 
 
 def _line(name: str, value: object, source: str) -> str:
@@ -113,7 +113,7 @@ def _line(name: str, value: object, source: str) -> str:
     if value is None or value in ((), {}):
         return f"# {name} is not set  # {source}"
     if _SECRET.search(str(value)):
-        return f"# {name} is set, not shown: it looks like a key; give a file  # {source}"
+        return f"# {name} is set, but not shown, because it looks like a key; give a file  # {source}"
     return f"{name} = {_toml(value)}  # {source}"
 
 

@@ -10,8 +10,8 @@
     keys = "keys"               # paths are relative to the folder of this file
 
 A key is the name of an option without the leading dashes. An option without a value is ``true`` or ``false``. An option
-that may be repeated is a list. All faults are reported together, with file, key and expectation. Messages do not quote
-values, since a value may be a misplaced secret.
+that may be repeated is a list. All mistakes are reported together, with the file, the key and what is expected.
+Messages do not quote values, because a value may be a misplaced secret.
 """
 
 import tomllib
@@ -66,7 +66,7 @@ class _Check:
     def _common(self, name: str, value: object, found: dict[str, dict[str, Any]]) -> None:
         owners = [command for command in COMMANDS if name in self.options[command]]
         if owners and name in AMBIGUOUS:
-            self.fault(name, f"means another thing in `serve`; put it into a table: {_tables(owners)}")
+            self.fault(name, f"has another meaning in `serve`; put it into a table: {_tables(owners)}")
         elif isinstance(value, dict) and not owners:
             self.fault(name, f"unknown table; expected one of {_tables(COMMANDS)}{_suggestion(name, COMMANDS)}")
         else:
@@ -77,7 +77,7 @@ class _Check:
         known = [option for command in (owners or COMMANDS) for option in self.options[command]]
         if not owners or name not in self.options[owners[0]]:
             where = f"`deid {owners[0]}`" if owners else "any command"
-            self.fault(key, f"no option of {where}{_suggestion(name, known)}")
+            self.fault(key, f"not an option of {where}{_suggestion(name, known)}")
             return
         for command in owners:
             option = self.options[command][name]
@@ -91,8 +91,8 @@ class _Check:
 def read_config(path: Path, commands: Mapping[str, click.Command]) -> dict[str, dict[str, Any]]:
     """Return the values in a file: command to parameter to value, in the form of click's ``default_map``.
 
-    ``commands`` are the commands of `deid`, by name. Raises SettingsError with file, key and expectation of every
-    fault.
+    ``commands`` are the commands of `deid`, by name. Raises SettingsError with the file, the key and what is
+    expected, for every fault.
     """
     options = {command: options_of(commands[command]) for command in COMMANDS}
     check = _Check(path, options)
@@ -125,7 +125,7 @@ def _content(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read ({error.strerror})") from None
     if len(data) > _LIMIT_BYTES:
-        raise SettingsError(f"{path}: more than {_LIMIT_BYTES:,} bytes; this is no configuration")
+        raise SettingsError(f"{path}: more than {_LIMIT_BYTES:,} bytes; a configuration file is smaller")
     try:
         return tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -190,9 +190,9 @@ def _expectation(kind: click.ParamType[Any]) -> str:
         return f"{number}{low}" + ("" if kind.max is None else f" to {kind.max}")
     if isinstance(kind, click.Path) and kind.exists:
         what = "folder" if not kind.file_okay else "file" if not kind.dir_okay else "file or folder"
-        return f"the path of a {what} that exists, from the folder of this file"
+        return f"the path of a {what} that exists, relative to the folder of this file"
     if isinstance(kind, click.Path):
-        return "a path, from the folder of this file"
+        return "a path, relative to the folder of this file"
     return "a string that is not empty"
 
 

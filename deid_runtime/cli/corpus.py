@@ -32,11 +32,11 @@ def corpus() -> None:
         type=click.Choice(["jsonl", "tagged", "i2b2", "brat"]),
         default="jsonl",
         show_default=True,
-        help="jsonl: one file, holds any note. tagged: one file a patient, spans in <LABEL> tags, with the patient's "
-        "record. i2b2: XML of 2014, named by number. brat: .txt with .ann, loses which patient a note is of.",
+        help="jsonl: one file, for any note. tagged: one file per patient, spans in <LABEL> tags, with the patient's "
+        "record. i2b2: XML of 2014, numbered. brat: .txt with .ann, without the patient of a note.",
     ),
     cli_options.flag("--overwrite", "Replace an earlier output once the new one is complete."),
-    cli_options.flag("--keep-ids", "Keep note and patient ids. They identify people where they are known."),
+    cli_options.flag("--keep-ids", "Keep note and patient ids. They identify people to anyone who knows them."),
     cli_options.flag("--json", "Print the checks as JSON instead of a table."),
 )
 @cli_options.section(
@@ -44,8 +44,8 @@ def corpus() -> None:
     click.option(
         "--key",
         type=cli_options.FILE,
-        help="Key file, from `deid key new`. Whoever has it can tell which surrogate belongs to a guessed name: for a "
-        "corpus to share, leave it out. Default: a random key, thrown away.",
+        help="Key file, from `deid key new`. Anyone who has it can test which surrogate belongs to a guessed name, so "
+        "omit it for a corpus to share. Default: a random key, which is discarded.",
     ),
     cli_options.allow_shared_key(),
     cli_options.date_shift(),
@@ -55,13 +55,14 @@ def corpus() -> None:
     click.option(
         "--ordinary-words",
         type=cli_options.FILE,
-        help="Words, one a line, that a person has judged: family names in this corpus that stand outside the spans as "
-        "something else (eponyms, abbreviations). A real name on this list is LEFT IN wherever nobody marked it.",
+        help="Words, one per line, that a person has reviewed: family names in this corpus that occur outside the "
+        "spans as something else (eponyms, abbreviations). A real name on this list is LEFT IN wherever nobody marked "
+        "it.",
     ),
     click.option(
         "--review",
         type=cli_options.PATH,
-        help="Write what of the originals is left, with the text around it, to this new file, which only you may read.",
+        help="Write the originals that are left, with the text around them, to this new file, which only you may read.",
     ),
 )
 @reported
@@ -79,15 +80,16 @@ def resynthesize(
     overwrite: bool,
     json: bool,
 ) -> None:
-    """Make a corpus that can be shared out of annotated notes.
+    """Make a corpus that can be shared from annotated notes.
 
     NOTES are files or folders of tagged .txt, .jsonl with spans, i2b2 2014 .xml or brat .ann. The value of every span
-    is replaced and the spans are moved with it; so are the values of the patients' records in tagged files. No original
-    family name stands in the new corpus, no original street with its kind, no original city with state and ZIP
-    (Deleger et al. 2014). What is not marked cannot be replaced: the corpus is as safe as its annotation is complete.
+    is replaced, and the spans are moved accordingly; so are the values of patient records in tagged files. No original
+    family name is left in the new corpus, no original street with its type, no original city with state and ZIP
+    (Deleger et al. 2014). What is not marked cannot be replaced: the corpus is only as safe as its annotation is
+    complete.
 
-    Prints the checks. When something of the originals is left, nothing is written and the exit code is 1: mark it in
-    NOTES, or judge it with --review and --ordinary-words.
+    Prints the checks. When an original is left, nothing is written and the exit code is 1: mark it in
+    NOTES, or review it with --review and --ordinary-words.
     """
     from json import dumps
 
@@ -109,17 +111,17 @@ def resynthesize(
     if review is not None:
         count = write_violations(review, made)
         click.secho(
-            f"deid: NOTICE: {review} holds {count:,} places with ORIGINAL names and note text. Keep it inside the "
-            "secure zone, delete it after review.",
+            f"deid: NOTICE: {review} has {count:,} places with ORIGINAL names and note text. Keep it inside the "
+            "secure zone and delete it after review.",
             err=True,
             bold=True,
         )
-    # Printed after the review file is written, which is needed even when stdout is closed.
+    # Printed after the review file is written: that file is needed even when stdout is closed.
     click.echo(dumps(made.checks.to_json(), indent=2) if json else render(made.checks), nl=json)
     if not made.checks.is_clean:
         click.echo(
             f"deid: {len(made.violations):,} originals are left, so nothing was written; see them with --review FILE, "
-            "then mark them in the notes or list what is no name with --ordinary-words",
+            "then mark them in the notes, or list words that are not names with --ordinary-words",
             err=True,
         )
         sys.exit(ExitCode.HELD_BACK)

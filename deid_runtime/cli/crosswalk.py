@@ -1,4 +1,4 @@
-"""``deid crosswalk``: read a crosswalk. For the honest broker, who holds the private key."""
+"""``deid crosswalk``: read a crosswalk. For the honest broker, who has the private key."""
 
 import contextlib
 import os
@@ -32,8 +32,8 @@ def crosswalk_group() -> None:
     "-o",
     "--out",
     type=cli_options.PATH,
-    help="New file to write to, which only you may read; it appears when all was read. Default: stdout, where lines "
-    "come before the end of the crosswalk is checked.",
+    help="New file to write to, which only you may read; it appears when everything was read. Default: stdout, where "
+    "lines appear before the end of the crosswalk is checked.",
 )
 @cli_options.allow_shared_key()
 @reported
@@ -46,7 +46,7 @@ def read(
 ) -> None:
     """Decrypt the crosswalk FILE to JSON Lines: for each note its ids, and the original and surrogate of each span.
 
-    What comes out identifies patients. Exit code 2 when the key is not the one, or FILE was changed or cut.
+    The output identifies patients. Exit code 2 for a wrong key, or when FILE was changed or truncated.
     """
     from deid_runtime.run.crosswalk import read_crosswalk
 
@@ -62,7 +62,7 @@ def _read_to_file(file: Path, key: Path, ids: tuple[str, ...], out: Path, *, all
     from deid_runtime.run.crosswalk import read_crosswalk
 
     if os.path.lexists(out):
-        raise OutputError(f"{out}: exists; choose another name")
+        raise OutputError(f"{out}: already exists; choose another name")
     partial = out.with_name(f".{out.name}.partial-{secrets.token_hex(4)}")
     try:
         with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:

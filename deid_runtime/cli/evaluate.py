@@ -34,20 +34,20 @@ if TYPE_CHECKING:
     click.option(
         "--quarantine",
         type=cli_options.FILE,
-        help="Notes held back, which count as missed. Default: FOUND.quarantine.jsonl, if there. Without it a gold "
-        "note that is not in FOUND is an error.",
+        help="Quarantine file: notes held back, which count as missed. Default: FOUND.quarantine.jsonl, if it exists. "
+        "Without it, a gold note that is not in FOUND is an error.",
     ),
     click.option(
         "--against",
         type=cli_options.EXISTING,
-        help="Found spans of a second system on the same notes. Tells whether the two differ by more than chance: "
+        help="Found spans of a second system on the same notes. Tests whether the two differ by more than chance: "
         "paired approximate randomisation, 9,999 shuffles.",
     ),
     click.option(
         "--altered",
         type=cli_options.FOLDER,
         help="Folder of `deid evaluate forms`, with the output of `deid detect` on each NAME.jsonl beside it as "
-        "NAME.found.jsonl. Tells how much is lost when the same notes are written in another form.",
+        "NAME.found.jsonl. Shows how much is lost when the same notes are written in another form.",
     ),
 )
 @cli_options.section(
@@ -55,30 +55,30 @@ if TYPE_CHECKING:
     click.option(
         "--report",
         type=cli_options.PATH,
-        help="Write the report as one page, NAME.html, that loads nothing, with the same figures in NAME.json and "
-        "NAME.csv; print three sentences in place of the tables. Holds no text of notes. Needs the extra [report].",
+        help="Write the report as one self-contained page, NAME.html, with the same figures in NAME.json and "
+        "NAME.csv; print three sentences instead of the tables. Contains no note text. Needs the extra [report].",
     ),
     cli_options.flag(
         "--show-text",
-        "With --report: show the errors, too, with the WORDS OF THE NOTES around them. Marked identifiers are masked; "
+        "With --report: also show the errors, with the WORDS OF THE NOTES around them. Marked identifiers are masked; "
         "wrongly removed words are not. Only you may read the page; delete it after use.",
     ),
-    cli_options.flag("--overwrite", "Replace the files of --report where they exist."),
+    cli_options.flag("--overwrite", "Replace the files of --report if they exist."),
     cli_options.flag("--json", "Print JSON instead of tables."),
     click.option(
         "--errors",
         type=cli_options.PATH,
         help="Also write every error with the words around it to this new file, which only you may read. Identifiers "
-        "that gold or found has are masked; the rest is note text in clear, and what both overlooked may be among it. "
-        "For review where the notes are; delete it afterwards.",
+        "of gold or found are masked; the rest is readable note text, which may hold identifiers that both overlooked. "
+        "Review it where the notes are, and delete it afterwards.",
     ),
     click.option(
         "--context-words",
         type=click.IntRange(min=0, max=50),
         default=6,
         show_default=True,
-        help="Words on each side of an error in --errors and --show-text. More tells more, also to whoever should not "
-        "know.",
+        help="Words on each side of an error in --errors and --show-text. More words explain more, but also disclose "
+        "more.",
     ),
 )
 @config_option
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
 def evaluate(context: click.Context, /, gold: Path | None, found: Path | None, **options: Any) -> None:
     """Compare found spans with annotated ones; print scores and kinds of errors, without any text.
 
-    `deid evaluate --gold GOLD --found FOUND --report report.html` writes a page for everybody. The commands below
+    `deid evaluate --gold GOLD --found FOUND --report report.html` writes a page to share. The commands below
     compare two annotators, choose thresholds, and write notes in other forms.
     """
     if context.invoked_subcommand is not None:
@@ -98,7 +98,7 @@ def evaluate(context: click.Context, /, gold: Path | None, found: Path | None, *
     assert gold is not None
     assert found is not None
     if options["show_text"] and options["report"] is None:
-        raise click.UsageError("--show-text is of the page; say --report FILE.html, too", context)
+        raise click.UsageError("--show-text adds to the page; give --report FILE.html, too", context)
     _evaluate(gold, found, **options)
 
 
@@ -151,8 +151,8 @@ def _evaluate(
         _write(report, whole, {"gold": gold, "found": found, "against": against}, overwrite=overwrite)
     if scores.overlapping_gold:
         click.echo(
-            f"deid: WARNING: {scores.overlapping_gold:,} gold spans begin inside another; a word in both has the label "
-            "of the first",
+            f"deid: WARNING: {scores.overlapping_gold:,} gold spans begin inside another; a word in both gets the "
+            "label of the first",
             err=True,
         )
     if errors is not None:
@@ -200,8 +200,8 @@ def _altered_forms(
     found = sorted(folder.glob(f"*{FOUND_SUFFIX}"))
     if not found:
         raise InputError(
-            f"{folder}: no file NAME{FOUND_SUFFIX}; expected the output of `deid detect` for each NAME.jsonl that "
-            "`deid evaluate forms` wrote",
+            f"{folder}: there is no file NAME{FOUND_SUFFIX}; expected the output of `deid detect` for each NAME.jsonl "
+            "that `deid evaluate forms` wrote",
             stage="evaluate",
         )
     rows = []
@@ -226,8 +226,8 @@ def _write(path: Path, report: Any, inputs: Mapping[str, Path | None], *, overwr
     click.echo(f"report: {', '.join(map(str, written))}", err=True)
     if report.shows_text:
         click.secho(
-            f"deid: NOTICE: {path} holds WORDS OF THE NOTES. Only you may read it. Keep it inside the secure zone, "
-            "delete it after review.",
+            f"deid: NOTICE: {path} contains WORDS OF THE NOTES. Only you may read it. Keep it inside the secure zone "
+            "and delete it after review.",
             err=True,
             bold=True,
         )
@@ -241,8 +241,8 @@ def _write_errors(
     in_context = evaluation.errors_in_context(annotated, detected, context_words=context_words)
     count = evaluation.write_errors(path, in_context)
     click.secho(
-        f"deid: NOTICE: {path} holds {count:,} errors with WORDS OF THE NOTES around them, masked only where gold or "
-        "found has an identifier. Keep it inside the secure zone, delete it after review.",
+        f"deid: NOTICE: {path} has {count:,} errors with WORDS OF THE NOTES around them, masked only where gold or "
+        "found has an identifier. Keep it inside the secure zone and delete it after review.",
         err=True,
         bold=True,
     )

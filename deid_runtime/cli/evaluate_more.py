@@ -15,10 +15,10 @@ from deid_runtime.cli.exits import reported
 @cli_options.flag("--json", "Print JSON instead of tables.")
 @reported
 def agreement(first: Path, second: Path, json: bool) -> None:
-    """Tell how far two annotators agree: Cohen's kappa on the notes that FIRST and SECOND both hold.
+    """Measure how far two annotators agree: Cohen's kappa on the notes in both FIRST and SECOND.
 
     Both are annotated notes in the formats of `deid evaluate --gold`, with the same ids and the same texts. Notes that
-    only one of them has are counted and left out. Prints no text.
+    only one of them has are counted and omitted. Prints no text.
     """
     from json import dumps
 
@@ -28,7 +28,7 @@ def agreement(first: Path, second: Path, json: bool) -> None:
     found = evaluation.agreement(evaluation.read_gold(first), evaluation.read_gold(second))
     if found.first_alone or found.second_alone:
         click.echo(
-            f"deid: WARNING: {found.first_alone + found.second_alone:,} notes are on one side only and were left out",
+            f"deid: WARNING: {found.first_alone + found.second_alone:,} notes are on one side only and were omitted",
             err=True,
         )
     click.echo(dumps(plain(found), indent=2) if json else evaluation.render_agreement(found), nl=json)
@@ -43,13 +43,14 @@ def agreement(first: Path, second: Path, json: bool) -> None:
     "--out",
     type=cli_options.PATH,
     required=True,
-    help="New folder, which only you may open: it holds the NOTES with their identifiers. Delete it after use.",
+    help="New folder, which only you may open: it has the NOTES with their identifiers. Delete it after use.",
 )
 @reported
 def forms(gold: Path, out: Path) -> None:
-    """Write annotated notes in other forms: lower case, capitals, hard-wrapped lines. Places of identifiers stay.
+    """Write annotated notes in other forms: lower case, capitals, hard-wrapped lines.
 
-    Then search each file, NAME.jsonl, with `deid detect NAME.jsonl -o NAME.found.jsonl`, in the same folder, and give
+    The offsets of identifiers stay the same.
+    Then run `deid detect NAME.jsonl -o NAME.found.jsonl` on each file, in the same folder, and give
     the folder to `deid evaluate --altered`.
     """
     from deid_runtime.annotations.jsonl import render_jsonl
@@ -62,7 +63,7 @@ def forms(gold: Path, out: Path) -> None:
     try:
         out.mkdir(mode=0o700)
     except OSError as error:
-        raise OutputError(f"{out}: cannot be made ({error.strerror}); expected a new folder") from None
+        raise OutputError(f"{out}: cannot be created ({error.strerror}); expected a new folder") from None
     for form in ALTERATIONS:
         path = out / f"{form}.jsonl"
         lines = (render_jsonl(rewritten(note, form)).decode("utf-8") for note in notes)

@@ -31,7 +31,7 @@ def _label_recalls(context: click.Context, parameter: click.Parameter, values: t
         except ValueError:
             share = -1.0
         if label not in LABELS or not 0 < share <= 1:
-            raise click.BadParameter(f"{value!r}: expected LABEL=SHARE, a label as PATIENT and a number up to 1")
+            raise click.BadParameter(f"{value!r}: expected LABEL=SHARE, a label such as PATIENT and a number up to 1")
         parsed[label] = share
     return parsed
 
@@ -43,8 +43,8 @@ def _label_recalls(context: click.Context, parameter: click.Parameter, values: t
         "--gold",
         type=cli_options.EXISTING,
         required=True,
-        help="Annotated notes that no model was trained on, in the formats of `deid evaluate`. A few hundred; with "
-        "few, thresholds are chosen by luck.",
+        help="Annotated notes that no model was trained on, in the formats of `deid evaluate`. Give a few hundred; "
+        "with fewer, the choice is unreliable.",
     ),
 )
 @cli_options.section(
@@ -55,7 +55,7 @@ def _label_recalls(context: click.Context, parameter: click.Parameter, values: t
         type=cli_options.PATH,
         help="New configuration file (TOML) for `deid run --config`. Default: only print the proposal.",
     ),
-    cli_options.flag("--overwrite", "Replace the file of --out where it exists."),
+    cli_options.flag("--overwrite", "Replace the file of --out if it exists."),
 )
 @cli_options.section(
     "What to reach",
@@ -71,17 +71,17 @@ def _label_recalls(context: click.Context, parameter: click.Parameter, values: t
         multiple=True,
         callback=_label_recalls,
         metavar="LABEL=SHARE",
-        help="Share to find of one label, as PATIENT=0.998; may be repeated.",
+        help="Share to find for one label, such as PATIENT=0.998; may be repeated.",
     ),
     click.option(
         "--cost-of-miss",
         type=click.FloatRange(0, min_open=True),
-        help="In place of a recall: how many wrongly removed words one missed word is worth, for instance 50.",
+        help="Instead of a recall: how many wrongly removed words one missed word is worth, for instance 50.",
     ),
 )
 @cli_options.section(
     cli_options.FINDING,
-    cli_options.profile("Models that vote. Thresholds are of one profile; the file says which."),
+    cli_options.profile("Models that vote. Thresholds belong to one profile, which the file names."),
     cli_options.models(),
     cli_options.site_lists(),
 )
@@ -89,8 +89,8 @@ def _label_recalls(context: click.Context, parameter: click.Parameter, values: t
 def tune(gold: Path, out: Path | None, overwrite: bool, **options: Any) -> None:
     """Propose thresholds of the model heads from annotated notes, and write them to a file for --config.
 
-    Searches the notes with low thresholds, chooses, and searches again with the choice. The figures of the second
-    search are what the thresholds really give on these notes. Exit code 1 when the wanted recall is not reached.
+    Searches the notes with low thresholds, chooses thresholds, and searches again with these. The figures of the second
+    search are the actual result of the thresholds on these notes. Exit code 1 when the wanted recall is not reached.
     """
     from deid_runtime.evaluation import read_gold
     from deid_runtime.evaluation.breakdown import patients_of
@@ -119,17 +119,17 @@ def tune(gold: Path, out: Path | None, overwrite: bool, **options: Any) -> None:
         f"on these notes: {_scores_text(measured)}",
     ]
     if proposal.elsewhere is not None:
-        lines.append(f"on halves of the notes that had no part in the choice: {_scores_text(proposal.elsewhere)}")
+        lines.append(f"on halves of the notes that were not used for the choice: {_scores_text(proposal.elsewhere)}")
     click.echo("\n".join(lines))
     if out is not None:
         patients = len({note.patient for note in notes if note.patient})
         comments = [f"Proposed by `deid evaluate tune` from {len(notes):,} notes of {patients:,} patients.", *lines[1:]]
         write_whole(out, config_text(proposal, options["profile"], comments))
-        click.echo(f"written to {out}; use it: deid run --config {out}", err=True)
+        click.echo(f"written to {out}; use it with: deid run --config {out}", err=True)
     if not is_reached:
         click.echo(
-            "deid: WARNING: no thresholds reach the wanted recall on these notes; those above miss fewest. Rules and "
-            "lists (`deid run --patients`, --templates) or heads trained on your notes find what these models do not",
+            "deid: WARNING: no thresholds reach the wanted recall on these notes; those above miss the fewest words. "
+            "Rules and lists (`deid run --patients`, --templates) or heads trained on your notes can find more",
             err=True,
         )
         sys.exit(ExitCode.HELD_BACK)
@@ -154,7 +154,7 @@ def _search(
 
 
 def _measure(notes: "Sequence[AnnotatedNote]", found: "dict[str, list[Span]]", wanted: Any) -> "tuple[Measured, bool]":
-    """Return what was found with the proposed thresholds, and whether that is what was wanted."""
+    """Return the result of the proposed thresholds, and whether it reaches what was wanted."""
     from deid_runtime.evaluation.token_table import tabulate
     from deid_runtime.evaluation.tuning import Measured
 

@@ -1,5 +1,5 @@
-"""The end of the commands of ``deid`` and ``deid-export``: one table of exit codes, errors on one line without note
-text, a clean stop on a stop signal.
+"""How the commands of ``deid`` and ``deid-export`` end: one table of exit codes, errors on one line without note
+text, and a clean stop on a stop signal.
 
 A stop signal ends a command with exit code 128 plus the signal number, as in shells: 130 for SIGINT (Ctrl-C), 143 for
 SIGTERM, 129 for SIGHUP, 131 for SIGQUIT. SIGPIPE itself ends no command. A command that writes to a closed stdout ends
@@ -45,11 +45,11 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What the errors of a program say about it.
+    """What error messages need to know about a program.
 
-    ``extra`` is the extra of the package with the libraries of the program, ``after_stop`` what a stop leaves behind.
-    ``names_files``: errors of the operating system name the file. Those of ``deid`` do not: a file of notes may be
-    named after its patient.
+    ``extra`` is the extra of the package with the libraries of the program, ``after_stop`` the state after a stop,
+    as text. ``names_files``: errors of the operating system name the file. Those of ``deid`` do not: a file of
+    notes may be named after its patient.
     """
 
     name: str = "deid"
@@ -74,15 +74,16 @@ MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.HELD_BACK: "Some notes were held back; `verify`: a difference; `corpus resynthesize`: originals are left; "
     "`audit parrot`: the gate is not passed; `evaluate tune`: the wanted recall is not reached; `probe`: the server "
     "does not de-identify.",
-    ExitCode.WRONG_USE: "Wrong use or input: an option, setting, file, model or server that will not do, a full disk.",
-    ExitCode.FAILURE: "Failure of deid: a defect, an engine that fails, a missing file of its installation.",
+    ExitCode.WRONG_USE: "Wrong use or input: an option, setting, file, model or server that cannot be used; a full "
+    "disk.",
+    ExitCode.FAILURE: "Failure of deid: a defect, an engine that fails, or a missing file of its installation.",
     ExitCode.STOPPED_BY_SIGHUP: "Stopped by SIGHUP.",
     ExitCode.STOPPED_BY_SIGINT: "Stopped by SIGINT (Ctrl-C).",
     ExitCode.STOPPED_BY_SIGQUIT: "Stopped by SIGQUIT.",
-    ExitCode.STDOUT_CLOSED: "Nobody reads stdout any more.",
+    ExitCode.STDOUT_CLOSED: "Stdout was closed.",
     ExitCode.STOPPED_BY_SIGTERM: "Stopped by SIGTERM.",
 }
-#: Errors that are failures of deid and not of its user; all others have the code ``WRONG_USE``.
+#: Errors that are failures of deid and not of the user; all others have the code ``WRONG_USE``.
 _OURS: Final = (InstallationError, EngineError, DefectError)
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -99,7 +100,7 @@ def reported(command: _Command) -> _Command:
 
 
 def end_as(program: Program, command: Callable[..., object], /, *args: object, **kwargs: object) -> object:
-    """Call ``command`` as :func:`report` does, with streams and stop signals that cannot break it off half-way."""
+    """Call ``command`` as :func:`report` does, with streams and stop signals that cannot interrupt it half-way."""
     with lasting_streams(), _stop_signals():
         return report(program, command, *args, **kwargs)
 
@@ -123,7 +124,7 @@ def report(program: Program, command: Callable[..., object], /, *args: object, *
         missing = missing_file(error)
         if missing:
             program.end(str(missing), ExitCode.FAILURE)
-        # The message comes from the system, so it holds no note text.
+        # The message comes from the system, so it contains no note text.
         file = f"{error.filename}: " if error.filename and program.names_files else ""
         program.end(f"{file}{error.strerror or type(error).__name__}, at {_place(error)}", ExitCode.WRONG_USE)
     except ModuleNotFoundError as error:
@@ -157,7 +158,7 @@ def _end_by_signal(program: Program, number: int) -> NoReturn:
 def _place(error: Exception) -> str:
     """Return file names and line numbers of the project's code in the traceback, last call first, without values."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "deid_" in frame.filename]
-    return " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames)) or "no line of ours"
+    return " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames)) or "no line of deid"
 
 
 @contextmanager

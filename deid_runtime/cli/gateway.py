@@ -1,4 +1,4 @@
-"""``deid gateway``: a front with REST, tokens and limits for the servers."""
+"""``deid gateway``: REST with tokens and limits in front of the servers."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ _NO_LOG: Final = "none"
 
 @cloup.group("gateway")
 def gateway_group() -> None:
-    """Offer the servers as REST with JSON, with tokens or certificates, limits and an audit log."""
+    """Put a REST interface before the servers: JSON, tokens or certificates, limits and an audit log."""
 
 
 @gateway_group.command("serve")
@@ -62,20 +62,18 @@ def gateway_group() -> None:
         show_default=True,
         help="The servers, `deid serve` with --keys or Triton with the model `deidentify`, as for `deid run --server`.",
     ),
-    click.option(
-        "--server-ca", type=cli_options.FILE, help="Encrypt to the servers; trust this authority (PEM) alone."
-    ),
-    click.option("--server-cert", type=cli_options.FILE, help="Show the servers this certificate (PEM)."),
-    click.option("--server-key", type=cli_options.FILE, help="Key of --server-cert (PEM), readable by you alone."),
+    click.option("--server-ca", type=cli_options.FILE, help="Encrypt to the servers; trust only this authority (PEM)."),
+    click.option("--server-cert", type=cli_options.FILE, help="Client certificate for the servers (PEM)."),
+    click.option("--server-key", type=cli_options.FILE, help="Key of --server-cert (PEM), which only you may read."),
     click.option(
         "--authorization-file",
         type=cli_options.FILE,
-        help="File with the authorisation header for the servers, for `deid serve --access`; readable by you alone.",
+        help="File with the authorisation header for the servers, for `deid serve --access`, which only you may read.",
     ),
     cli_options.counted(
-        "--in-flight", 16, "Notes under way to the servers at a time, of all requests. Further ones wait."
+        "--in-flight", 16, "Notes of all requests that are at the servers at a time. Further ones wait."
     ),
-    cli_options.counted("--notes-at-once", 8, "The same, of one request, so that a large one leaves room for others."),
+    cli_options.counted("--notes-at-once", 8, "The same for one request, so that a large one leaves room for others."),
 )
 @cli_options.section(
     "Network",
@@ -85,19 +83,19 @@ def gateway_group() -> None:
         show_default=True,
         help="IP address to listen on. One that other machines can reach needs --tls-cert and --tls-key.",
     ),
-    click.option("--port", type=_PORT, default=8443, show_default=True, help="0 takes a free one."),
+    click.option("--port", type=_PORT, default=8443, show_default=True, help="0: a free port."),
     click.option(
         "--monitor-port",
         type=_PORT,
         help="Answer /healthz, /readyz and /metrics on this port of 127.0.0.1 too, without token and TLS.",
     ),
     click.option("--tls-cert", type=cli_options.FILE, help="Certificate (PEM). Read again when it changes."),
-    click.option("--tls-key", type=cli_options.FILE, help="Its key (PEM), readable by you alone."),
+    click.option("--tls-key", type=cli_options.FILE, help="Its key (PEM), which only you may read."),
     click.option(
         "--tls-client-ca",
         type=cli_options.FILE,
-        help="Take only clients with a certificate that this authority (PEM) has signed. Its subject names a project, "
-        "unless a token does.",
+        help="Accept only clients with a certificate that this authority (PEM) has signed. Its subject names a "
+        "project, unless a token does.",
     ),
 )
 @cli_options.section(
@@ -105,13 +103,13 @@ def gateway_group() -> None:
     cli_options.counted("--requests", 64, "Requests handled at a time; further ones get 503. Each holds its body."),
     cli_options.counted("--connections", 512, "Connections at a time."),
     click.option("--deadline", type=_SECONDS, default=120.0, show_default=True, metavar="SECONDS",
-                 help="For the servers' answer to a request; of a stream, to each note."),
+                 help="For the servers to answer a request, or each note of a stream."),
     click.option("--header-time", type=_SECONDS, default=10.0, show_default=True, metavar="SECONDS",
                  help="For a client to send the headers of a request."),
     click.option("--body-time", type=_SECONDS, default=60.0, show_default=True, metavar="SECONDS",
-                 help="For a client to send a body; of a stream, how long nothing may come."),
+                 help="For a client to send a body; for a stream, the longest pause."),
     click.option("--answer-time", type=_SECONDS, default=60.0, show_default=True, metavar="SECONDS",
-                 help="How long a client may take nothing of its answer."),
+                 help="How long a client may read nothing of its answer."),
 )  # fmt: skip
 @reported
 def serve_gateway(access: Path, audit_log: str, audit_key: Path | None, **options: Any) -> None:
@@ -254,25 +252,25 @@ def token_group() -> None:
 
 
 @token_group.command("new")
-@click.option("--project", required=True, metavar="NAME", help="The project of the access file that it is for.")
+@click.option("--project", required=True, metavar="NAME", help="The project of the token in the access file.")
 @click.option(
     "--expires",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="DATE",
-    help="The first day on which it is not valid any more, in UTC, as 2027-11-01. Default: without end.",
+    help="The first day on which it is no longer valid, in UTC, such as 2027-11-01. Default: no end.",
 )
 @reported
 def new_client_token(project: str, expires: datetime | None) -> None:
-    """Print a new token, once: it is kept nowhere. Print its entry for the access file on stderr.
+    """Print a new token once; it is not stored. Print its entry for the access file on stderr.
 
-    The entry holds a digest alone. Give the token to the client, who sends it as `authorization: Bearer TOKEN`. To
+    The entry has only a digest. Give the token to the client, who sends it as `authorization: Bearer TOKEN`. To
     replace one, add a second entry, change the client, and remove the first.
     """
     from deid_runtime.access.projects import parse_access
     from deid_runtime.access.tokens import new_token
 
     if expires is not None and expires.date() <= date.today():
-        raise SettingsError("--expires is no day to come")
+        raise SettingsError("--expires must be a day in the future")
     token = new_token()
     entry: dict[str, object] = {"id": token.id, "sha256": token.sha256}
     if expires is not None:

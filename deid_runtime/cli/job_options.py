@@ -1,4 +1,4 @@
-"""The options of ``deid run`` and ``deid detect`` for runs of hours: resuming, progress, memory."""
+"""The options of ``deid run`` and ``deid detect`` for long runs: resuming, progress, memory."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ job_options: Final = cli_options.section(
         "--resume",
         "Continue the unfinished run to OUT after a crash, a signal or a full disk; start a run if there is none; do "
         "nothing if OUT is finished. Finished shards are not repeated. Refused when inputs, key, settings or program "
-        "have changed. `deid run` needs --key for it.",
+        "have changed. `deid run` also needs --key.",
     ),
     cli_options.flag("--restart", "Remove the unfinished run to OUT and start again."),
     cli_options.counted(

@@ -1,4 +1,4 @@
-"""``deid jobs``: how far a run is that works for hours, or that was stopped."""
+"""``deid jobs``: show how far a long or stopped run is."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @cloup.group("jobs")
 def jobs_group() -> None:
-    """Look at runs that are going on or were stopped."""
+    """Show runs that are in progress or were stopped."""
 
 
 @jobs_group.command()
@@ -43,7 +43,7 @@ def _as_json(status: "JobStatus") -> str:
 def _as_text(status: "JobStatus") -> str:
     if status.state == "finished":
         return "finished; `deid verify` compares the output with its report"
-    lines = [f"{status.state}{f' ({status.holder})' if status.holder else '; go on with `deid run ... --resume`'}"]
+    lines = [f"{status.state}{f' ({status.holder})' if status.holder else '; continue with `deid run ... --resume`'}"]
     if status.started:
         lines += [
             f"began {status.started}, resumed {status.resumed:,} times",

@@ -25,8 +25,8 @@ def log_format_option(command: _Command) -> _Command:
         show_default=True,
         is_eager=True,
         callback=_use,
-        help="json: everything on stderr is one JSON object a line: time, level, event, message, and numbers; ids of "
-        "runs, never of notes or patients. Progress is written so too.",
+        help="json: everything on stderr is one JSON object per line: time, level, event, message and numbers; ids of "
+        "runs, never of notes or patients. Progress, too.",
     )(command)
 
 
@@ -36,8 +36,8 @@ def _use(context: click.Context, parameter: click.Parameter, value: LogFormat) -
         os.environ[VARIABLE] = "json"
 
         def end() -> None:
-            # The stream stays: the error that ends a command is printed after this. Who started the command has kept
-            # the former stream.
+            # The stream stays, because the error that ends a command is printed after this. The caller of
+            # the command has kept the former stream.
             logging.getLogger().removeHandler(handler)
             os.environ.pop(VARIABLE, None)
             sys.stderr.flush()

@@ -80,10 +80,10 @@ def _version_option(context: click.Context, parameter: click.Parameter, is_wante
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version_option, help="Print the version."
 )
 def main() -> None:
-    """De-identify clinical notes: find every identifier and put a plausible surrogate in its place.
+    """De-identify clinical notes: find identifiers and replace them with plausible surrogates.
 
-    Every option can be given as an environment variable too: DEID_RUN_KEY for `deid run --key`, and so on. What a site
-    sets once can stand in a file: `deid config --help`.
+    Every option can be given as an environment variable too: DEID_RUN_KEY for `deid run --key`, and so on. Settings
+    of a site can be in a file: `deid config --help`.
     """
     keep_private()
 

@@ -1,4 +1,4 @@
-"""``deid models``: sign models and check signed ones. For those who make models, and for those who install them."""
+"""``deid models``: sign models and check signed ones. For people who train models, and for people who install them."""
 
 import sys
 from pathlib import Path
@@ -18,15 +18,15 @@ def models_group() -> None:
 @models_group.command("sign")
 @cloup.argument("folder", type=cli_options.FOLDER)
 @click.option("--key", type=cli_options.FILE, required=True, help="Private key, from `deid key signing-pair`.")
-@click.option("--release", default="", help="Version of the models, as `2.1.0`, to be asked for later.")
+@click.option("--release", default="", help="Version of the models, for instance `2.1.0`, which users can require.")
 @cli_options.allow_shared_key()
 @reported
 def sign(folder: Path, key: Path, release: str, allow_shared_key: bool) -> None:
-    """Sign the models in FOLDER, which `deid-export` wrote, after all of their files were checked.
+    """Check all files of the models in FOLDER, which `deid-export` wrote, and sign them.
 
     Writes FOLDER/release.json, a list of all files with their digests, and its signature FOLDER/release.json.sig. Give
-    FOLDER and the public key, by different ways, to those who use the models: `deid run --models FOLDER --models-key
-    KEY.pub`. Sign again after every change; a file that is added is a change. Needs the extra [signing].
+    FOLDER and the public key to the users of the models, through different channels: `deid run --models FOLDER
+    --models-key KEY.pub`. Sign again after every change; an added file is a change. Needs the extra [signing].
     """
     from deid_runtime.models.signature import Origin, sign_models
 
@@ -36,16 +36,19 @@ def sign(folder: Path, key: Path, release: str, allow_shared_key: bool) -> None:
 
 @models_group.command("verify")
 @cloup.argument("folder", type=cli_options.FOLDER)
-@click.option("--key", type=cli_options.FILE, required=True, help="Public key of those who signed the models.")
-@click.option("--release", help="Version that these models must be. An older release is signed too. Default: any.")
+@click.option("--key", type=cli_options.FILE, required=True, help="Public key of the signer of the models.")
+@click.option(
+    "--release",
+    help="Version that these models must have: an older release is also signed. Default: any.",
+)
 @reported
 def verify(folder: Path, key: Path, release: str | None) -> None:
     """Check that the models in FOLDER are a signed release, and that no file or folder was changed, added or removed.
 
-    FOLDER is a folder of models or a repository for a server. Every difference is one line on stdout. `deid run`, `deid
-    serve` and the server's models make the same check when they are given --models-key.
+    FOLDER is a folder of models or a repository for a server. Prints every difference as one line on stdout. `deid
+    run`, `deid serve` and the server's models make the same check when they are given --models-key.
 
-    Exit codes: 0 when all is as it was signed; 1 when the signature is wrong, the version is another, or a file
+    Exit codes: 0 when nothing has changed since signing; 1 when the signature or the version is wrong, or a file
     differs; 2 when there is no release, or the models do not fit this version of deid. Needs the extra [signing].
     """
     from deid_runtime.models.manifest import read_manifest, served_version

@@ -47,7 +47,10 @@ def section(title: str, *options: Callable[[Any], Any]) -> Callable[[_Command], 
 
 
 def flag(name: str, text: str, *, off: str | None = None) -> Callable[[_Command], _Command]:
-    """Return an option without value. ``off``, by default ``--no-NAME``, overrides a file or variable that sets it."""
+    """Return an option without a value.
+
+    ``off``, by default ``--no-NAME``, overrides a file or variable that sets it.
+    """
     return click.option(f"{name}/{off or name.replace('--', '--no-', 1)}", default=False, help=text)
 
 
@@ -196,9 +199,9 @@ def threshold(of: str = "") -> Callable[[_Command], _Command]:
         metavar=THRESHOLD_METAVAR,
         callback=_thresholds,
         multiple=True,
-        help=f"{of}Least score, from 0 to 1, with which a model head finds a word; may be repeated. If it is too high, "
-        f"identifiers stay in; if it is too low, clinical words are replaced. Heads: {', '.join(HEADS)}. Default: as "
-        "trained.",
+        help=f"{of}Lowest score, from 0 to 1, with which a model head finds a word; may be repeated. If it is too "
+        "high, identifiers stay in the text; if it is too low, clinical words are replaced. Heads: "
+        f"{', '.join(HEADS)}. Default: as trained.",
     )
 
 
@@ -208,7 +211,7 @@ def site_lists() -> Callable[[_Command], _Command]:
         click.option(
             "--inclusion",
             type=FILE,
-            help="List of sentences known to hold no identifier, one per line. The models do not score these "
+            help="List of sentences known to have no identifier, one per line. The models do not score these "
             "sentences: a wrong line is a leak in every note with it. Default: the list of the package.",
         ),
         click.option(

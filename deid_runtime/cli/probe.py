@@ -1,4 +1,4 @@
-"""``deid probe``: does a server de-identify now?"""
+"""``deid probe``: check that a server de-identifies now."""
 
 import sys
 from typing import Any
@@ -26,13 +26,13 @@ from deid_runtime.system.extras import install_extra
 @log_format_option
 @reported
 def probe(timeout: float, log_format: str, **options: Any) -> None:
-    """Ask a server whether it de-identifies now: an invented note goes through it, and the answer is compared.
+    """Check that a server de-identifies now: send it an invented note and compare the answer.
 
-    For the probes of containers, and by hand. The note needs no key of the server and tells nothing about one. Every
-    model must answer, since the server calls itself ready though a model is dead or stopped.
+    For probes of containers, and by hand. The note needs no key of the server and reveals nothing about one. Every
+    model must answer, because a server reports that it is ready even when a model is dead or stopped.
 
     Exit code 0 when every server de-identifies; 1 when one does not, does not answer in time, or cannot be reached,
-    with one line that says why; 2 for wrong options. Needs the extra [client].
+    with one line that gives the reason; 2 for wrong options. Needs the extra [client].
     """
     settings = probe_settings(**options)
     try:

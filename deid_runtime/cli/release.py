@@ -1,4 +1,4 @@
-"""``deid check`` and ``deid bundle``: look at de-identified notes again, and show what a run did."""
+"""``deid check`` and ``deid bundle``: search de-identified notes again, and document what a run did."""
 
 import json
 import os
@@ -24,15 +24,15 @@ _SIGNER = click.option(
 
 
 def release_options(command: Any) -> Any:
-    """Give ``deid run`` the options of the gate and of the bundle."""
+    """Add the options of the gate and of the bundle to ``deid run``."""
     return cli_options.section(
         "Release",
         cli_options.chosen(
             "--gate",
             Gate,
             "none",
-            "Look again at each de-identified note with the models of the profile full, patterns and records, as "
-            "`deid check` does. Put notes into quarantine in which an identifier is still there (fail), or in which "
+            "Search each de-identified note again with the models of the profile full, patterns and records, as "
+            "`deid check` does. Put notes into quarantine if they still have an identifier (fail), or if "
             "anything at all is found (review). The run takes two to three times as long.",
         ),
         click.option(
@@ -49,15 +49,15 @@ def release_options(command: Any) -> Any:
 def check_bundle(bundle: Path | None, signing_key: Path | None) -> None:
     """Raise SettingsError, before hours of work, when a bundle could not be written."""
     if (bundle is None) != (signing_key is None):
-        raise SettingsError("a bundle needs a folder and a key to sign it: --bundle and --signing-key")
+        raise SettingsError("a bundle needs a new folder and a key to sign it; give both --bundle and --signing-key")
     if bundle is not None and os.path.lexists(bundle):
-        raise SettingsError(f"{bundle}: exists; a bundle is never overwritten; choose another name")
+        raise SettingsError(f"{bundle}: already exists, and a bundle is never overwritten; choose another name")
 
 
 def write_bundle(
     bundle: Path | None, signing_key: Path | None, inputs: tuple[Path, ...], out: Path, key: bytes | None
 ) -> None:
-    """Write the bundle of a run that is done, if one is wanted. ``key`` is None for a key that is thrown away."""
+    """Write the bundle of a finished run, if one is wanted. ``key`` is None for a random key that is discarded."""
     from deid_runtime.release.bundle import make_bundle
 
     if bundle is not None and signing_key is not None:
@@ -65,13 +65,13 @@ def write_bundle(
 
 
 def _run_inputs(command: Any) -> Any:
-    """Give a command the options that repeat what a run was given."""
+    """Add the options that repeat the inputs of a run to a command."""
     return cli_options.section(
         "As for the run",
         click.option("--key", type=cli_options.FILE, help="The key of the run. Required to repeat the run."),
         cli_options.allow_shared_key(),
         click.option("--patients", type=cli_options.FILE, help="The patient records of the run."),
-        click.option("--offsets", type=cli_options.FILE, help="The table of date shifts of the run."),
+        click.option("--given-date-shifts", type=cli_options.FILE, help="The table of date shifts of the run."),
         click.option("--id-column", default="id", show_default=True, help="Column with the note id."),
         click.option("--text-column", default="text", show_default=True, help="Column with the text."),
         click.option("--patient-column", default="patient", show_default=True, help="Column with the patient id."),
@@ -90,9 +90,10 @@ def _run_inputs(command: Any) -> Any:
         "-o",
         "--details",
         type=cli_options.PATH,
-        help="New file with the verdict on each note by its original id, without text, which only you may read.",
+        help="Write the verdict on each note, by its original id and without text, to this new file, which only you "
+        "may read.",
     ),
-    cli_options.flag("--gate", "Exit with code 1 also when notes need review, not only when notes fail."),
+    cli_options.flag("--gate", "Also exit with code 1 when notes need review, not only when notes fail."),
     cli_options.flag("--json", "Print JSON."),
 )
 @reported
@@ -101,9 +102,10 @@ def check(out: Path, inputs: tuple[Path, ...], details: Path | None, gate: bool,
 
     OUT is the output of `deid run`, IN its input. The run is repeated with its key and the settings of its manifest;
     then the models of the profile full, patterns and the patients' records read the de-identified text. FAIL: an
-    identifier is certainly there. REVIEW: the models found something that a person must look at.
+    identifier is certainly left. REVIEW: the models found something that a person must check.
 
-    Exit codes: 0; 1 when notes fail, with --gate also when notes need review; 2 when the run cannot be repeated.
+    Exit codes: 0 for success; 1 when notes fail, and with --gate when notes need review; 2 when the run cannot be
+    repeated.
     """
     summary = _look(out, inputs, details, **options)
     click.echo(_as_json(summary) if json else _in_words(summary))
@@ -115,7 +117,7 @@ def check(out: Path, inputs: tuple[Path, ...], details: Path | None, gate: bool,
 
 @cloup.group("bundle")
 def bundle_group() -> None:
-    """Show what a run did: digests, settings, counts and verdicts, signed and without text."""
+    """Document what a run did: digests, settings, counts and verdicts, signed and without text."""
 
 
 @bundle_group.command()
@@ -124,15 +126,15 @@ def bundle_group() -> None:
 @_INPUTS
 @_SIGNER
 @_run_inputs
-@cli_options.flag("--look-again", "Take a second look at every note (`deid check`) too; needs --key.")
+@cli_options.flag("--look-again", "Also search every note again, as `deid check` does; needs --key.")
 @reported
 def make(
     folder: Path, out: Path, inputs: tuple[Path, ...], signing_key: Path, look_again: bool, **options: Any
 ) -> None:
     """Write the bundle of the run that wrote OUT from IN into the new FOLDER.
 
-    FOLDER/report.html is for people, bundle.json for programs, bundle.json.sig its signature (Ed25519). Needs the extra
-    [signing].
+    FOLDER/report.html is for people, bundle.json for programs; bundle.json.sig is its signature (Ed25519). Needs
+    the extra [signing].
     """
     from deid_runtime.release.bundle import make_bundle
     from deid_runtime.surrogates import load_key
@@ -147,11 +149,11 @@ def make(
 @bundle_group.command("verify")
 @cloup.argument("folder", metavar="FOLDER", type=cli_options.FOLDER)
 @click.option("--signer", type=cli_options.FILE, required=True, help="Public key of the person who made the bundle.")
-@click.option("--out", type=cli_options.EXISTING, help="Compare this output too.")
-@click.option("--inputs", type=cli_options.EXISTING, multiple=True, help="Compare these inputs too.")
+@click.option("--out", type=cli_options.EXISTING, help="Also compare this output.")
+@click.option("--inputs", type=cli_options.EXISTING, multiple=True, help="Also compare these inputs.")
 @reported
 def verify_(folder: Path, signer: Path, out: Path | None, inputs: tuple[Path, ...]) -> None:
-    """Check the signature of a bundle, and that its page, and OUT and the inputs if given, are those of the run.
+    """Check the signature of a bundle, and that its page, and OUT and the inputs if given, belong to the run.
 
     Exit codes: 0 when everything agrees with the bundle, 1 when something differs, 2 when FOLDER is not a bundle.
     """
@@ -193,7 +195,7 @@ def _look(out: Path, inputs: tuple[Path, ...], details: Path | None, **options: 
     return summary
 
 
-_GIVEN = ("models", "models_key", "trust_models", "inclusion", "templates", "offsets")
+_GIVEN = ("models", "models_key", "trust_models", "inclusion", "templates", "given_date_shifts")
 
 
 def _as_json(summary: "Summary") -> str:
@@ -206,5 +208,5 @@ def _in_words(summary: "Summary") -> str:
     if summary.held_back:
         lines.append(f"not released: {summary.held_back:,} notes")
     if summary.missing:
-        lines.append(f"FAIL: {summary.missing:,} released notes that the inputs do not give")
+        lines.append(f"FAIL: {summary.missing:,} released notes that are not in the inputs")
     return "\n".join(lines)

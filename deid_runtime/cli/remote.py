@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from deid_client.server import TritonServer
     from deid_client.settings import ServerSettings
 
-#: The variable with the authorisation header. There is no such option, since others can see process arguments.
+#: The variable with the authorisation header. It is not an option, because other users can see process arguments.
 AUTHORIZATION_VARIABLE: Final = "DEID_AUTHORIZATION"
 
 #: How to connect to a server.
 _connection_options: Final = cli_options.together(
     cli_options.flag("--tls", "Encrypt, and trust the authorities that gRPC comes with."),
-    click.option("--tls-ca", type=cli_options.FILE, help="Encrypt, and trust the authorities in this PEM file alone."),
-    click.option("--tls-cert", type=cli_options.FILE, help="Show the server this certificate (PEM); with --tls-key."),
+    click.option("--tls-ca", type=cli_options.FILE, help="Encrypt, and trust only the authorities in this PEM file."),
+    click.option("--tls-cert", type=cli_options.FILE, help="Client certificate (PEM); needs --tls-key."),
     click.option("--tls-key", type=cli_options.FILE, help="Key of --tls-cert (PEM), which only you may read."),
     click.option(
         "--authorization-file",
         type=cli_options.FILE,
-        help="File with the authorization header, as `Bearer ...`, which only you may read; read anew every minute. "
+        help="File with the authorization header, `Bearer ...`, which only you may read; read again every minute. "
         f"Or set {AUTHORIZATION_VARIABLE}.",
     ),
 )
@@ -37,8 +37,8 @@ probe_options: Final = cli_options.section(
         metavar="HOST:PORT[,...]",
         default="127.0.0.1:8001",
         show_default=True,
-        help="The server, gRPC port 8001 unless given. Of several, and of all addresses of a HOST, each must "
-        "de-identify.",
+        help="The server; the default gRPC port is 8001. With several servers or several addresses of a HOST, each "
+        "must de-identify.",
     ),
     _connection_options,
     cli_options.allow_shared_key(),
@@ -121,7 +121,7 @@ def server_settings(
 ) -> "TritonServer | None":
     """Return the settings of the server; None without ``--server``. Serve metrics until the command ends.
 
-    Waits until a server can be reached, and says at once why it cannot. Raises click.UsageError for options that
+    Waits until a server can be reached, and reports at once why it cannot. Raises click.UsageError for options that
     exclude each other, SettingsError for a wrong value, ModelError when no server is reached.
     """
     if server is None:
@@ -129,9 +129,7 @@ def server_settings(
             raise click.UsageError("--stream, --tls..., --authorization-file and --metrics-port need --server")
         return None
     if no_models or engine != "auto" or precision != "float32":
-        raise click.UsageError(
-            "--server runs the models by its own engine; leave out --no-models, --engine and --precision"
-        )
+        raise click.UsageError("the server of --server uses its own engine; omit --no-models, --engine and --precision")
     from deid_client.diagnosis import wait_reachable
     from deid_client.server import TritonServer
 

@@ -1,4 +1,4 @@
-"""``deid review`` and ``deid demo``: local pages to correct spans, to read blind, and to try the program."""
+"""``deid review`` and ``deid demo``: local pages to correct spans, to read notes blind, and to try the program."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _PROJECT = cloup.argument("project", metavar="PROJECT", type=cli_options.FILE)
 def review() -> None:
     """Correct found spans, or read de-identified notes blind, on a page that only this machine can open.
 
-    A project is one file that only you can read. It holds CLINICAL TEXT: keep it where the notes may be.
+    A project is one file that only you can read. It contains CLINICAL TEXT: keep it where the notes may be.
     """
 
 
@@ -41,8 +41,8 @@ def review() -> None:
 @cli_options.section(
     cli_options.INPUT,
     click.option("--found", type=cli_options.EXISTING, help="Output of `deid detect`. Default: search the notes."),
-    cli_options.flag("--blind", "NOTES are de-identified: nothing is marked, so that people count what was left."),
-    click.option("--format", help="Read every input as this format, whatever its suffix. Default: by suffix."),
+    cli_options.flag("--blind", "NOTES are de-identified: show no marks, so that people count what was left."),
+    click.option("--format", help="Read every input in this format, independent of its suffix. Default: by suffix."),
     click.option("--id-column", default="id", show_default=True, help="Column with the note id; ids must be unique."),
     click.option("--text-column", default="text", show_default=True, help="Column with the text."),
     click.option("--patient-column", default="patient", show_default=True, help="Column with the patient id."),
@@ -58,7 +58,7 @@ def review() -> None:
     click.option(
         "--key",
         type=cli_options.FILE,
-        help="Key file for the de-identified text beside the original. Default: a random key, thrown away.",
+        help="Key file for the de-identified text beside the original. Default: a random key, which is discarded.",
     ),
     cli_options.allow_shared_key(),
 )
@@ -69,12 +69,13 @@ def review() -> None:
         type=click.FloatRange(0, 1),
         default=0.0,
         show_default=True,
-        help="Share of the notes that two people read. More tells more surely how well people agree, and takes longer.",
+        help="Share of the notes that two people read. A larger share measures agreement more precisely and takes "
+        "longer.",
     ),
 )
 @reported
 def create(project: Path, inputs: tuple[Path, ...], **options: Any) -> None:
-    """Make a review project of notes.
+    """Make a review project from notes.
 
     Without --found, the notes are searched and de-identified, so the page can show both texts side by side. Notes that
     cannot be processed are named on stderr; then the exit code is 1.
@@ -83,7 +84,7 @@ def create(project: Path, inputs: tuple[Path, ...], **options: Any) -> None:
     from deid_runtime.review.schema import create_project
 
     if options["blind"] and options["found"] is not None:
-        raise SettingsError("--blind shows no mark, so --found has no place there; leave one of them out")
+        raise SettingsError("--blind shows no marks, so --found has no effect; omit one of them")
     read = ReadOptions(
         id_column=options["id_column"],
         text_column=options["text_column"],
@@ -95,7 +96,7 @@ def create(project: Path, inputs: tuple[Path, ...], **options: Any) -> None:
     count = create_project(
         project, notes, mode="blind" if options["blind"] else "correct", second_share=options["second_share"]
     )
-    click.echo(f"{project}: {count:,} notes; it holds CLINICAL TEXT, keep it apart", err=True)
+    click.echo(f"{project}: {count:,} notes; it contains CLINICAL TEXT; keep it in the secure zone", err=True)
     for note_id, reason in refused[:20]:
         click.echo(f"deid: note {note_id}: not in the project: {reason}", err=True)
     if refused:
@@ -118,7 +119,7 @@ def create(project: Path, inputs: tuple[Path, ...], **options: Any) -> None:
 def open_(project: Path, reviewer: tuple[str, ...], adjudicate: bool, port: int) -> None:
     """Open a project: print a link for each reviewer and serve the page until Ctrl-C.
 
-    Each link works once, in a browser on this machine. For a new one start the command again.
+    Each link works once, in a browser on this machine. For a new link, start the command again.
     """
     _require_pages()
     from deid_runtime.review.access import Door
@@ -135,20 +136,22 @@ def open_(project: Path, reviewer: tuple[str, ...], adjudicate: bool, port: int)
         door = Door(opened.getsockname()[1])
         for name in (ADJUDICATOR,) if adjudicate else reviewer:
             click.echo(f"{name}: {door.link(name)}")
-        click.echo("deid: open the link in a browser on this machine; Ctrl-C ends", err=True)
+        click.echo("deid: open the link in a browser on this machine; Ctrl-C stops the server", err=True)
         serve(review_app(project, door), opened)
 
 
 @review.command()
 @_PROJECT
 @click.option("-o", "--out", type=cli_options.PATH, required=True, help="New JSON Lines file, which only you may read.")
-@click.option("--reviewer", default="", help="Decisions of this reviewer alone. Default: of all, settled.")
+@click.option(
+    "--reviewer", default="", help="Only the decisions of this reviewer. Default: the settled decisions of all."
+)
 @reported
 def export(project: Path, out: Path, reviewer: str) -> None:
     """Write the notes that were read whole: annotated notes, or the marks of a blind review.
 
-    Annotated notes are for `deid evaluate --gold` and the commands of `deid-export`. Marks hold no text and are for
-    `deid audit bound`. A note on which reviewers differ is left out until it is settled; then the exit code is 1.
+    Annotated notes are for `deid evaluate --gold` and the commands of `deid-export`. Marks contain no text and are for
+    `deid audit bound`. A note on which reviewers differ is omitted until it is settled; then the exit code is 1.
     """
     from deid_runtime.review.export import export_gold, export_marks
     from deid_runtime.review.project import Project
@@ -161,7 +164,7 @@ def export(project: Path, out: Path, reviewer: str) -> None:
     click.echo(f"{out}: {counts.written:,} notes read whole, {counts.empty:,} with nothing marked", err=True)
     if counts.unsettled:
         click.echo(
-            f"deid: {counts.unsettled:,} notes left out: reviewers differ; settle them with `deid review open "
+            f"deid: {counts.unsettled:,} notes omitted, because reviewers differ; settle them with `deid review open "
             "--adjudicate`, or choose one with --reviewer",
             err=True,
         )
@@ -177,7 +180,7 @@ def export(project: Path, out: Path, reviewer: str) -> None:
 def demo(port: int, **options: Any) -> None:
     """Try the program on a page: paste a note, see what is found and why, and the de-identified text.
 
-    The page opens on this machine alone. Nothing is stored or logged.
+    The page opens only on this machine. Nothing is stored or logged.
     """
     _require_pages()
     from deid_runtime.review.access import Door
@@ -187,7 +190,7 @@ def demo(port: int, **options: Any) -> None:
     with listen(port) as opened, _pipeline(None, allow_shared_key=False, **options) as pipeline:
         door = Door(opened.getsockname()[1])
         click.echo(door.link("you"))
-        click.echo("deid: open the link in a browser on this machine; Ctrl-C ends", err=True)
+        click.echo("deid: open the link in a browser on this machine; Ctrl-C stops the server", err=True)
         serve(demo_app(pipeline, door), opened)
 
 
@@ -216,7 +219,7 @@ def _pipeline(
 def _reviewables(
     inputs: tuple[Path, ...], read: "ReadOptions", refused: list[tuple[str, str]], **options: Any
 ) -> "Iterator[Reviewable]":
-    """Yield the notes of ``inputs`` with what was found in them; add those that cannot be processed to ``refused``."""
+    """Yield the notes of ``inputs`` with their found spans; add those that cannot be processed to ``refused``."""
     from deid_runtime.annotations.found import read_found
     from deid_runtime.review.schema import Reviewable
 

@@ -33,7 +33,7 @@ from deid_runtime.system.json_logs import is_json
 if TYPE_CHECKING:
     from deid_runtime.run.job import RunOptions
 
-_FORMATS = ("jsonl", "csv", "parquet", "txt", "i2b2", "brat")
+_FORMATS = ("jsonl", "csv", "parquet", "database", "txt", "i2b2", "brat")
 
 _INPUTS = cloup.argument("inputs", metavar="IN...", nargs=-1, required=True, type=cli_options.EXISTING)
 
@@ -59,7 +59,7 @@ _INPUT_OPTIONS = cli_options.section(
         type=cli_options.FILE,
         help="Table of structured patient records (.jsonl, .jsonl.gz, .csv, .parquet): column id and any of given, "
         "family, dob, mrn, phone, street ... These values are found in that patient's notes, also in other forms. "
-        "Every worker holds the table in memory, about 2 kB per patient.",
+        "Every worker keeps the table in memory, about 2 kB per patient.",
     ),
 )
 
@@ -86,7 +86,7 @@ _SPEED_OPTIONS = cli_options.section(
     cli_options.counted(
         "--workers",
         cores,
-        "Processes that search notes; one more process reads and writes. Each holds its own models and patient "
+        "Processes that search notes; one more process reads and writes. Each has its own models and patient "
         "records. With more workers than cores the run is slower; without enough memory workers are killed. A worker "
         "that crashes or hangs is replaced, and its notes are processed again. The output is the same for any number.",
         shown="cores available",
@@ -191,17 +191,18 @@ def run(
 ) -> None:
     """De-identify notes.
 
-    IN is one or more files or folders of .jsonl, .jsonl.gz, .csv, .parquet, .txt or i2b2 2014 .xml. OUT has the format
-    of the input. It holds the de-identified text, pseudonyms in place of ids, and of the other columns only those to
-    keep.
+    IN is one or more files or folders of .jsonl, .jsonl.gz, .csv, .parquet, .txt or i2b2 2014 .xml, or a
+    .database.toml that names a table of PostgreSQL or SQLite. OUT has the format of the input; that of a database table
+    is the format of OUT's suffix, or Parquet. It contains the de-identified text, pseudonyms in place of ids, and
+    only those other columns that are kept.
 
     OUT is written completely or not at all. Notes that could not be processed are listed in OUT.quarantine.jsonl with
-    their original ids and a reason; then the exit code is 1. OUT.manifest.json says what the run did and holds the
+    their original ids and a reason; then the exit code is 1. OUT.manifest.json describes the run and has the
     digests of the output, which `deid verify OUT` compares.
 
-    Exit codes: 0; 1 when notes were held back; 2 for wrong use and input; 3 for a failure of deid; 128 plus the number
-    of the signal that stopped the run: 129 SIGHUP, 130 Ctrl-C, 131 SIGQUIT, 143 SIGTERM. No output is written when the
-    code is 2 or higher.
+    Exit codes: 0 for success; 1 when notes were held back; 2 for wrong use and input; 3 for a failure of deid; 128
+    plus the number of the signal that stopped the run: 129 SIGHUP, 130 Ctrl-C, 131 SIGQUIT, 143 SIGTERM. No output
+    is written when the code is 2 or higher.
 
     During the run, the process holds the lock .OUT.lock and writes to .OUT.job and .OUT.partial-*, which only you can
     open. A large run is divided into shards. When it is stopped, .OUT.job keeps the finished shards, and --resume
@@ -229,7 +230,7 @@ def run(
     secret = load_key(key, allow_shared=options["allow_shared_key"]) if key else new_key()
     run_options = replace(
         _run_options(keep_ids=keep_ids, keep_column_unchecked=keep_column_unchecked, **options),
-        can_resume=key is not None,  # a key that is thrown away ends with this process
+        can_resume=key is not None,  # a random key is lost when this process ends
         **to_crosswalk,
     )
     records = _records(patients)
@@ -300,7 +301,7 @@ def _settings(
     operator: Operator = "surrogate",
     date_shift_days: int = 365,
     date_shift_whole_weeks: bool = False,
-    offsets: Path | None = None,
+    given_date_shifts: Path | None = None,
     dates: Dates = "shift",
     safe_harbor: bool = False,
     allow_unreadable_forms: bool = False,
@@ -328,7 +329,7 @@ def _settings(
         operator=operator,
         date_shift_days=date_shift_days,
         date_shift_whole_weeks=date_shift_whole_weeks,
-        offsets=offsets,
+        given_date_shifts=given_date_shifts,
         dates=dates,
         safe_harbor=safe_harbor,
         hold_back_unreadable=not allow_unreadable_forms,

@@ -1,4 +1,4 @@
-"""The end of ``deid run`` and ``deid detect``: what was done, in words and as an exit code."""
+"""The end of ``deid run`` and ``deid detect``: a summary and the exit code."""
 
 import sys
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +17,7 @@ def conclude(summary: "Summary", verb: Literal["written", "searched"], *, has_re
     held_back = counts.quarantined.total()
     if has_records and counts.read and not counts.with_record:
         click.echo(
-            "deid: WARNING: no note belongs to a patient of --patients; are --patient-column and the ids right?",
+            "deid: WARNING: no note belongs to a patient of --patients; check --patient-column and the ids",
             err=True,
         )
     if summary.special_files:
@@ -26,7 +26,7 @@ def conclude(summary: "Summary", verb: Literal["written", "searched"], *, has_re
             err=True,
         )
     if summary.is_done_before:
-        click.echo("deid: an earlier run has finished this output; nothing was done", err=True)
+        click.echo("deid: an earlier run has finished this output, so nothing was done", err=True)
     if not quiet:
         click.echo(f"{counts.written:,} notes {verb}, {held_back:,} quarantined; see {summary.manifest}", err=True)
     if held_back:

@@ -45,9 +45,10 @@ _SETTLED: Final = (
     click.option(
         "--repository",
         type=cli_options.FOLDER,
-        help="Serve this folder, written by `deid-export repository --backend python`. It settles the models, and of "
-        "the sections below all but --offsets: they are refused beside it. The server runs the programs in it; its "
-        "models are checked as those of --models. Default: one made of the models, removed at the end.",
+        help="Serve this folder, written by `deid-export repository --backend python`. It fixes the models and all "
+        "options in the sections below except --given-date-shifts, so these are refused with it. The server runs its "
+        "programs; its models are checked like those of --models. Default: a temporary repository made from the "
+        "models.",
     ),
     click.option(
         "--keys",
@@ -60,16 +61,16 @@ _SETTLED: Final = (
     click.option(
         "--access",
         type=cli_options.FILE,
-        help="Access file, as for `deid gateway serve`: the models for whole notes ask each request for the header "
-        "`authorization: Bearer TOKEN` and give it the keys of its project alone. Models that read windows ask for "
-        "none. Without it, every client of the server can use all keys.",
+        help="Access file, as for `deid gateway serve`: the models for whole notes require from each request the "
+        "header `authorization: Bearer TOKEN` and allow only the keys of its project. Models that read windows require "
+        "no token. Without it, every client of the server can use all keys.",
     ),
     click.option(
         "--patients",
         type=cli_options.FILE,
-        help="Table of structured patient records for `deidentify`, as for `deid run`. Held in memory.",
+        help="Table of structured patient records for `deidentify`, as for `deid run`. It is kept in memory.",
     ),
-    cli_options.flag("--verbose", "Show all that the server logs, not its errors alone."),
+    cli_options.flag("--verbose", "Show everything that the server logs, not only its errors."),
 )
 @cli_options.section(
     "Network",
@@ -77,7 +78,7 @@ _SETTLED: Final = (
         "--host",
         default="127.0.0.1",
         show_default=True,
-        help="IPv4 address for gRPC. One that other machines can reach needs --tls-cert, --tls-key and "
+        help="IPv4 address for gRPC. An address that other machines can reach needs --tls-cert, --tls-key and "
         "--tls-client-ca.",
     ),
     click.option(
@@ -86,43 +87,43 @@ _SETTLED: Final = (
     click.option(
         "--http-port",
         type=_PORT,
-        help="Take requests in JSON too, on 127.0.0.1 alone, because HTTP has no TLS here: whole requests within 30 s, "
-        "of at most 64 MiB, neither packed nor in chunks. Default: no HTTP.",
+        help="Also accept requests in JSON, only on 127.0.0.1, because HTTP has no TLS here: complete within 30 s, "
+        "at most 64 MiB, neither compressed nor chunked. Default: no HTTP.",
     ),
     click.option(
         "--metrics-port",
         type=_PORT,
         default=8002,
         show_default=True,
-        help="HTTP for those who watch the server: Prometheus metrics at /metrics; /ready and /live answer 200 or 503.",
+        help="HTTP port for monitoring: Prometheus metrics at /metrics; /ready and /live answer 200 or 503.",
     ),
     click.option(
         "--metrics-host",
         default="127.0.0.1",
         show_default=True,
-        help="IPv4 address for --metrics-port and --health-port. They tell counts and states alone, no text and no "
-        "ids, to every client, and accept no data.",
+        help="IPv4 address for --metrics-port and --health-port. These ports give only counts and states, no text and "
+        "no ids, to every client, and accept no data.",
     ),
     click.option(
         "--health-port",
         type=_PORT,
         help="Answer the gRPC health protocol (grpc.health.v1) here, without TLS: services readiness and liveness. The "
-        "server itself answers it on --grpc-port too, and says SERVING though a model is dead. Default: none.",
+        "server itself also answers it on --grpc-port, but says SERVING even when a model is dead. Default: none.",
     ),
     click.option("--tls-cert", type=cli_options.FILE, help="Certificate (PEM) for gRPC, with --tls-key."),
     click.option("--tls-key", type=cli_options.FILE, help="Private key (PEM) of --tls-cert."),
     click.option(
         "--tls-client-ca",
         type=cli_options.FILE,
-        help="Take only clients with a certificate that this authority (PEM) has signed.",
+        help="Accept only clients with a certificate that this authority (PEM) has signed.",
     ),
 )
 @cli_options.section(
     cli_options.FINDING,
     cli_options.models(cli_options.FOLDER),
     cli_options.profile(
-        "fast: one model head per kind of identifier. full: two versions of each; clients can ask for either then, and "
-        "the server takes memory and time for both."
+        "fast: one model head per kind of identifier. full: two versions of each; clients can then choose either, and "
+        "the server needs memory and time for both."
     ),
     cli_options.recall(),
     cli_options.threshold(_OF),
@@ -132,13 +133,13 @@ _SETTLED: Final = (
 @cli_options.section(cli_options.SURROGATES, rewriting_options(_OF))
 @cli_options.section(
     cli_options.SPEED,
-    cli_options.engine("Inference engine. Answers equal those of `deid run` with the same one."),
+    cli_options.engine("Inference engine. Answers equal those of `deid run` with the same engine."),
     cli_options.precision(),
     cli_options.window_borders(_OF),
     cli_options.counted(
         "--instances",
         cores,
-        "Processes for each model, one core and about 300 MB each. More than cores makes it slower.",
+        "Processes for each model, one core and about 300 MB each. More processes than cores are slower.",
         shown="cores available",
     ),
 )
@@ -169,9 +170,9 @@ def serve(
 ) -> None:
     """Serve the models on this machine until stopped (Ctrl-C or SIGTERM). Needs the extra [serve].
 
-    The server is Triton: any client of the KServe v2 protocol can use it, and `deid run --server HOST:PORT` does. Its
-    model `deidentify` takes whole notes and does with them what `deid run` does with the same options. A crashed or
-    hung server is started again. Nothing of what it is sent is logged or kept. Exit code 0 when it was stopped.
+    The server is Triton: any client of the KServe v2 protocol can use it, such as `deid run --server HOST:PORT`. Its
+    model `deidentify` takes whole notes and processes them like `deid run` with the same options. A crashed or
+    hung server is restarted. No request is logged or stored. The exit code is 0 when it was stopped.
     """
     from deid_runtime.pipeline.tracing import check_collector
     from deid_runtime.serving.installation import find_installation
@@ -180,7 +181,7 @@ def serve(
     from deid_runtime.serving.server_state import ServerState
     from deid_runtime.serving.supervisor import supervise
 
-    # The supervisor starts the server by fork and exec. The handlers of gRPC for forks would only complain about it.
+    # The supervisor starts the server by fork and exec. The fork handlers of gRPC would only log warnings about it.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     level = logging.INFO if verbose else logging.WARNING
     if log_format == "text":
@@ -218,7 +219,7 @@ def serve(
 
 @contextmanager
 def _repository(settings: Settings, given: Path | None, instances: int) -> Iterator[Path]:
-    """Yield the model repository to serve: the given one, checked, or one made of the models until the block ends."""
+    """Yield the model repository to serve: the given one, checked, or a temporary one made from the models."""
     from tempfile import TemporaryDirectory
 
     from deid_runtime.models.trust import read_trusted
@@ -252,8 +253,8 @@ def _environment(
         "DEID_SERVE_KEYS": keys,
         "DEID_SERVE_PATIENTS": patients,
         "DEID_SERVE_ACCESS": access,
-        "DEID_SERVE_OFFSETS": settings.offsets,
-        # A repository made here has no signature; its models are checked when it is made.
+        "DEID_SERVE_GIVEN_DATE_SHIFTS": settings.given_date_shifts,
+        # A repository made here has no signature; its models were checked when it was made.
         "DEID_SERVE_MODELS_KEY": settings.models_key if repository else None,
     }
     flags = {
@@ -267,7 +268,7 @@ def _environment(
 
 
 def _check_secrets(keys: Path | None, tls_key: Path | None, access: Path | None, *, allow_shared: bool) -> None:
-    """Raise SettingsError for files of secrets that others can read, unless that is allowed, or that are wrong."""
+    """Raise SettingsError for files of secrets that are wrong, or that others can read unless that is allowed."""
     from deid_runtime.access.projects import read_access
     from deid_runtime.serving.keys import check_keys
     from deid_runtime.system.secret_files import check_secret_file
@@ -284,7 +285,7 @@ def _tls(certificate: Path | None, key: Path | None, client_authority: Path | No
     from deid_runtime.serving.server_options import Tls
 
     if (certificate is None) != (key is None) or (client_authority and not certificate):
-        raise SettingsError("--tls-cert and --tls-key go together, and --tls-client-ca with both")
+        raise SettingsError("--tls-cert and --tls-key need each other, and --tls-client-ca needs both")
     return Tls(certificate, key, client_authority) if certificate and key else None
 
 
@@ -297,7 +298,7 @@ def _check_settled(context: click.Context) -> None:
     ]
     if given:
         raise SettingsError(
-            f"--repository settles {', '.join(given)}, so what is given here has no effect; leave one of them out"
+            f"--repository fixes {', '.join(given)}, so these options have no effect; omit them, or omit --repository"
         )
 
 
@@ -320,9 +321,7 @@ def _settings(
 
     check_safe_harbor(safe_harbor=safe_harbor, allow_unreadable_forms=allow_unreadable_forms)
     if allow_unreadable_forms:
-        click.echo(
-            "deid: WARNING: --allow-unreadable-forms: identifiers in forms that hide them will be MISSED", err=True
-        )
+        click.echo("deid: WARNING: --allow-unreadable-forms: identifiers in unreadable forms will be MISSED", err=True)
     settings = Settings(
         operator=operator,
         date_shift_days=date_shift,
@@ -365,7 +364,7 @@ def _stop_event() -> threading.Event:
 
 
 def _announcer(metrics: str) -> Callable[["Server"], None]:
-    """Return a function that says that a server is ready; ``metrics`` is the address of its metrics."""
+    """Return a function that reports that a server is ready; ``metrics`` is the address of its metrics."""
 
     def announce(server: "Server") -> None:
         options = server.options

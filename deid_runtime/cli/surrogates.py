@@ -23,8 +23,8 @@ run_surrogate_options = cli_options.together(
         "--whole-patients",
         "Choose surrogates from all notes of a patient, so that they agree: initials and abbreviations fit a name or "
         "facility that only another note has in full. The notes of a patient must be consecutive in the input: sort it "
-        "by patient. Several files count as one input, in the order given, and files of a folder by name. Notes of a "
-        "patient are held back if they are not consecutive, or if there are more than "
+        "by patient. Several files count as one input, in the given order; files of a folder are sorted by name. "
+        "Notes of a patient are held back if they are not consecutive, or if there are more than "
         f"{PATIENT_RECORDS:,} notes or {PATIENT_CHARS:,} characters. When you have corrected a note that was held "
         "back, run all notes of its patient again. Patients with many notes need more memory. "
         "Default: each note alone, in any order.",
@@ -56,9 +56,9 @@ def rewriting_options(of: str = "") -> Callable[[_Command], _Command]:
         ),
         cli_options.date_shift(of),
         click.option(
-            "--offsets",
+            "--given-date-shifts",
             type=cli_options.FILE,
-            help="Table of date shifts (.jsonl, .jsonl.gz, .csv, .parquet; columns patient and days). Replaces "
+            help="Table of date shifts (.jsonl, .jsonl.gz, .csv, .parquet; columns patient and days). It replaces "
             "--date-shift, so that notes agree with tables that were shifted earlier. Notes of patients that are not "
             "in the table are held back. Anyone who has the table can undo the shift.",
         ),
@@ -111,10 +111,10 @@ def crosswalk_options(crosswalk: Path | None, crosswalk_key: tuple[str, ...]) ->
 
 
 def warn_of_patients(counts: "Counts") -> None:
-    """Warn when ``--whole-patients`` had no effect, or when notes were held back."""
+    """Warn when ``--whole-patients`` had no effect, or when it held notes back."""
     if counts.read and not counts.with_patient:
         click.echo(
-            "deid: WARNING: no note has a patient id, so --whole-patients changed nothing; is --patient-column right?",
+            "deid: WARNING: no note has a patient id, so --whole-patients changed nothing; check --patient-column",
             err=True,
         )
     apart = counts.quarantined[PATIENTS_STAGE]

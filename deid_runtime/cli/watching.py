@@ -1,4 +1,4 @@
-"""The options of ``deid run``, ``detect`` and ``serve`` for those who watch them: metrics and traces."""
+"""The options of ``deid run``, ``detect`` and ``serve`` for monitoring: metrics and traces."""
 
 import json
 from collections.abc import Callable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 trace_option: Final = click.option(
     "--otlp-endpoint",
     metavar="URL",
-    help="Send OpenTelemetry traces to this collector, as http://127.0.0.1:4318/v1/traces: a span for each batch and "
-    "each stage, with counts and seconds; no text and no ids. Needs the extra [otel]. Default: none.",
+    help="Send OpenTelemetry traces to this collector, for instance http://127.0.0.1:4318/v1/traces: a span for each "
+    "batch and each stage, with counts and seconds; no text and no ids. Needs the extra [otel]. Default: none.",
 )
 
 #: Options of runs.
@@ -29,9 +29,9 @@ run_watching_options: Final = cli_options.section(
         "--metrics-file",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="NAME.prom",
-        help="Write metrics of the run to this file, for the textfile collector of Prometheus' node exporter: while it "
-        "goes on, and how it ended. NAME tells this run from others on this machine. No text and no ids are in it. "
-        "Needs the extra [metrics].",
+        help="Write metrics of the run to this file, for the textfile collector of Prometheus' node exporter, during "
+        "the run and at its end. NAME distinguishes this run from others on this machine. They contain no text and no "
+        "ids. Needs the extra [metrics].",
     ),
     trace_option,
 )
@@ -46,7 +46,7 @@ def watched(
     otlp_endpoint: str | None,
     **_: object,
 ) -> "Summary":
-    """Call ``work``, the run of ``command``, with metrics, traces and logged events as asked for.
+    """Call ``work``, the run of ``command``, with metrics, traces and logged events as the options say.
 
     Stop signals are ignored afterwards, because the output is complete.
     """

@@ -4,13 +4,15 @@ A year is added to ``7/23``, ``March`` and ``Christmas``, and a month to ``the 3
 changed, so its shift does not depend on the note. The rules, the first that applies:
 
 1. In a range (``12/31-1/1``) the second date is the first such day from the first date on. When only the second names
-   its year, the first date is the last such day before it. Two dates of one mention that are no range are close to each
-   other.
+   its year, the first date is the last such day before it. Two dates of one mention that are not a range are close
+   to each other.
 2. A weekday beside the date (``Tue 3/14``) agrees with it.
 3. The day that another date of the note names in full is the same day (``7/23`` and ``07/23/2023``).
-4. The day lies within the full dates of the note, else up to 275 days before or 90 days after them: notes mention
-   future days, but more often past ones. Of several such days it is the closest to the nearest full date in the text.
-5. A day without a month lies between the date before it in the text and the full date behind it. Else it is that of a
+4. The day lies within the full dates of the note, otherwise up to 275 days before or 90 days after them: notes mention
+   future days, but more often past ones. Of several such days, the one closest to the nearest full date in the text
+   is used.
+5. A day without a month lies between the date before it in the text and the full date after it. Otherwise it is that of
+a
    full date up to two months away (``7/15/24 ... on the 15th``), or among the full dates, or close to the date before.
 
 Without any full date, the year is the main year of the note.
@@ -27,9 +29,9 @@ from typing import Final
 
 from deid_runtime.dates.parts import DateParts, DateStyle, Grain, Piece, Role, single_dates
 
-_EARLIEST_NOTE: Final = 1990  # there were no electronic notes before
-_YEARS_BEFORE: Final = 1  # full dates further before the year of most full dates are of history and birth
-_YEARS_AHEAD: Final = 15  # later years are misspelt
+_EARLIEST_NOTE: Final = 1990  # there were no electronic notes earlier
+_YEARS_BEFORE: Final = 1  # earlier full dates, compared with the year of most full dates, are history or births
+_YEARS_AHEAD: Final = 15  # later years are typing errors
 _FUTURE_FACTOR: Final = 3  # 90 days ahead are as likely as 270 days ago
 _FURTHEST_DAYS: Final = 275
 _LONGEST_RANGE_DAYS: Final = 300
@@ -40,7 +42,7 @@ _WEEKDAYS: Final = frozenset({Role.WEEKDAY, Role.WEEKDAY_LETTER})
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The full dates of a note that are of its time, in the order of the text, and the place of each."""
+    """The full dates of a note that belong to its time, in the order of the text, and the position of each."""
 
     places: Sequence[int]
     days: Sequence[date] = field(repr=False)
@@ -59,7 +61,7 @@ class _Known:
         return self.ordered[-1]
 
     def nearest(self, place: int) -> date:
-        """Return the full date before ``place`` in the text, else the one behind it."""
+        """Return the full date before ``place`` in the text, otherwise the one after it."""
         return self.days[max(bisect_right(self.places, place) - 1, 0)]
 
     def nearest_to(self, day: date) -> date:
@@ -68,7 +70,7 @@ class _Known:
         return min(self.ordered[max(index - 1, 0) : index + 1], key=lambda other: abs(other - day))
 
     def behind(self, place: int) -> date | None:
-        """Return the full date behind ``place`` in the text."""
+        """Return the full date after ``place`` in the text."""
         index = bisect_right(self.places, place)
         return self.days[index] if index < len(self.days) else None
 
@@ -109,7 +111,8 @@ def _is_open(single: DateParts) -> bool:
 def _known(rows: Sequence[Sequence[DateParts]], style: DateStyle) -> _Known | None:
     """Return the full dates of the note's time; the months with a year when there are no full dates.
 
-    The note's time is around the year that most of them name, of several such years the closest to the main year.
+    The note's time is around the year that most of them name, or around the closest to the main year if several are
+    tied.
     """
     for grain in (Grain.DAY, Grain.MONTH):
         found = [
@@ -138,7 +141,10 @@ def _settled_day(
     *,
     is_range: bool,
 ) -> date | None:
-    """Return the day of one date; None when nothing tells it. ``partners`` are those before and behind in its span."""
+    """Return the day of one date; None when it is unknown.
+
+    ``partners`` are the dates before and after it in its span.
+    """
     before = _day(partners[0]) if partners[0] is not None else None
     behind = _day(partners[1]) if partners[1] is not None and not _is_open(partners[1]) else None
     if not single.has_month:
@@ -164,7 +170,7 @@ def _settled_day(
 
 
 def _distance(known: _Known, place: int) -> Callable[[date], tuple[int, int]]:
-    """Return a key that orders days: the distance from the full dates of the note, then from the one before."""
+    """Return a sort key of days: the distance to the full dates of the note, then to the date before."""
     near = known.nearest(place)
 
     def distance(day: date) -> tuple[int, int]:
@@ -175,7 +181,7 @@ def _distance(known: _Known, place: int) -> Callable[[date], tuple[int, int]]:
 
 
 def _in_years(single: DateParts, years: range) -> list[date]:
-    """Return the days of a date without a year in ``years``. A 29 February is looked for in earlier years too."""
+    """Return the days of a date without a year in ``years``. A 29 February is also searched for in earlier years."""
     first = years.start - (_LEAP_YEARS if (single.month, single.day) == (2, 29) else 0)
     return [day for year in range(first, years.stop) if (day := _day(single, year)) is not None]
 
@@ -196,7 +202,7 @@ def _day_without_month(
     *,
     is_range: bool,
 ) -> date | None:
-    """Return a day without a month, near the date ``before`` in its span, else the ``last`` date or ``following``."""
+    """Return a day without a month, near the date ``before`` in its span, otherwise near ``last`` or ``following``."""
     near = before or (last[0] if last is not None else following)
     if near is None or single.day is None:
         return None
@@ -219,7 +225,7 @@ def _day_without_month(
 
 
 def _in_months(single: DateParts, near: date) -> list[date]:
-    """Return the days of a date without a month in the month of ``near`` and in the two before and behind it."""
+    """Return the days of a date without a month in the month of ``near`` and in the two months before and after it."""
     months = (near.year * 12 + near.month - 1 + step for step in (-2, -1, 0, 1, 2))
     number = single.day or 0
     return [

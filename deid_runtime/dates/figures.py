@@ -26,7 +26,7 @@ def read_numeric(found: re.Match[str], value: str, style: DateStyle) -> DatePart
     """Return a date in figures from a match of ``NUMERIC``; None if words around it are not weekdays or plain words."""
     year, month, day = numbers_of(found, style)
     if month is None:
-        raise ValueError("figures without a month")
+        raise ValueError("figures that name no month")
     anchor = day_of(style, year, month, day)
     before, after = pieces_around(value[: found.start()]), pieces_around(value[found.end() :])
     if before is None or after is None:
@@ -97,10 +97,10 @@ def pieces_around(text: str) -> tuple[Piece, ...] | None:
 
 
 def read_compact(value: str, style: DateStyle) -> DateParts:
-    """Return a date of six or eight digits. Raises ValueError when the digits are no date."""
+    """Return a date of six or eight digits. Raises ValueError when the digits are not a date."""
     found = compact_parts(value, style)
     if found is None:
-        raise ValueError("six or eight digits that are no date")
+        raise ValueError("six or eight digits that are not a date")
     order, year, month, day = found
     roles = {"Y": Role.YEAR, "y": Role.YEAR, "m": Role.MONTH, "d": Role.DAY}
     pieces, place = [], 0

@@ -11,7 +11,7 @@ from deid_runtime.dates.parts import LONGEST_DATE_CHARS, DateStyle, Piece, Role
 from deid_runtime.lexicon.calendar_words import ENGLISH, ENGLISH_FOUR_LETTERS, ENGLISH_SHORT, MONTH_OF, WEEKDAY_OF
 
 _EARLIEST_NOTE: Final = 1990  # before electronic notes
-_NEWEST_SHORT_YEAR: Final = 2029  # in a note without any full year, '31 is 1931: most such years are of births
+_NEWEST_SHORT_YEAR: Final = 2029  # in a note without any full year, '31 is 1931: most such years are years of birth
 NUMERIC: Final = re.compile(
     r"(?<![\d])(?:"
     r"(?P<y1>\d{4})(?P<s1>[-/. ])(?P<m1>\d{1,2})(?P=s1)(?P<d1>\d{1,2})"
@@ -65,7 +65,7 @@ SCHEDULES: Final = {
 LETTER_DAY: Final = {
     "m": 0, "mo": 0, "t": 1, "tu": 1, "w": 2, "we": 2, "th": 3, "r": 3, "f": 4, "fr": 4, "s": 5, "sa": 5, "su": 6,
 }  # fmt: skip
-#: Words without a date meaning of their own; they stay unchanged.
+#: Words without a date meaning; they stay unchanged.
 PLAIN_WORDS: Final = frozenset(
     """of the de del el la le du den der day days eve week weeks wknd weekend wkend night morning afternoon evening
     noon am pm
@@ -84,8 +84,8 @@ def read_style(
 ) -> DateStyle:
     """Return the style of the dates in ``values``; ``default_year`` is used when none of them has a year.
 
-    Whether the day is first is told by figures over 12, else by :func:`~deid_runtime.dates.order.told_order` with
-    ``days``, else by ``usual``, the order of the patient's other notes, else by the country of ``locale``.
+    Figures over 12 show whether the day is first. Otherwise :func:`~deid_runtime.dates.order.told_order` with ``days``
+    decides, then ``usual``, the order of the patient's other notes, then the country of ``locale``.
     """
     years: dict[int, int] = {}
     balance = padded = bare = short = long = padded_days = in_figures = in_words = 0
@@ -120,7 +120,7 @@ def read_style(
             if month and len(words) > 3 and word.isdecimal() and len(word) == 4:
                 years[int(word)] = years.get(int(word), 0) + 1
     newer = [number for number in short_years if all(number != year % 100 for year in years)]
-    if newer and years and max(years) < _EARLIEST_NOTE:  # full years of birth or long ago, short ones of visits
+    if newer and years and max(years) < _EARLIEST_NOTE:  # full years belong to births or history, short ones to visits
         years, short_years = {}, newer
     if not years:
         for number in short_years:
@@ -144,7 +144,10 @@ def read_style(
 
 
 def read_order(values: Sequence[str]) -> bool | None:
-    """Return whether the dates of several notes of a patient tell that the day is first; None if they do not."""
+    """Return whether the dates of several notes of a patient show that the day is first.
+
+    None if they do not show it.
+    """
     found = [match for value in values if (match := NUMERIC.search(value[:LONGEST_DATE_CHARS]))]
     pairs = ((match["a2"] or match["a5"], match["b2"] or match["b5"]) for match in found)
     balance = sum(_tells_order(first, second) for first, second in pairs if first and second)

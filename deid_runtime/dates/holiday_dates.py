@@ -15,9 +15,9 @@ _YEAR_BEFORE: Final = re.compile(r"(?<!\w)(?P<year>\d{4})\s+$")
 
 
 def read_holiday(value: str, found: FoundHoliday, style: DateStyle) -> DateParts | None:
-    """Return the holiday ``found`` in ``value``, or None for other figures or number words beside it.
+    """Return the holiday ``found`` in ``value``, or None when other figures or number words are beside it.
 
-    Without a year it is that of the main year of the note.
+    A holiday without a year is in the main year of the note.
     """
     beside = f"{value[: found.start]} {value[found.end :]}"
     if spoken_runs([token.lower() for token in TOKEN.findall(beside)]):
@@ -55,7 +55,7 @@ def _beside(text: str) -> tuple[Piece, ...] | None:
 
 
 def _read_spoken_year(value: str, found: FoundHoliday, style: DateStyle) -> DateParts | None:
-    """Return the holiday ``found`` with a year in number words behind it; None for other number words."""
+    """Return the holiday ``found`` with a year in number words after it; None for other number words."""
     tokens = TOKEN.findall(value[found.end :])
     lowered = [token.lower() for token in tokens]
     runs = spoken_runs(lowered)

@@ -60,11 +60,11 @@ def _leap_day(year: int) -> date:
 
 @dataclass(frozen=True, slots=True)
 class Holiday:
-    """A holiday: a name that may be the surrogate of an unknown holiday (empty: none), known spellings, day in a year.
+    """A holiday: a surrogate name for unknown holidays (or empty), its known spellings, and its day in a year.
 
-    Without ``is_day`` it is a season, or a lunar holiday at its usual time of year: known to the month at best.
-    ``elsewhere`` maps a locale to the day of the holiday in that country. ``where`` are the locales in which the name
-    may be a surrogate, empty for all.
+    Without ``is_day`` it is a season, or a lunar holiday at its usual time of year: known at best to the month.
+    ``elsewhere`` maps a locale to the day of the holiday in that country. ``where`` has the locales in which the name
+    may be a surrogate; empty means all.
     """
 
     name: str
@@ -208,5 +208,5 @@ HOLIDAY: Final = re.compile(
 
 
 def holiday_names(locale: str) -> tuple[str, ...]:
-    """Return the names of holidays that people of ``locale`` keep, for an unknown holiday."""
+    """Return the names of holidays that are celebrated in ``locale``, as surrogates of an unknown holiday."""
     return tuple(each.name for each in HOLIDAYS if each.name and (not each.where or locale in each.where))

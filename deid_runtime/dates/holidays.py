@@ -1,7 +1,7 @@
 """Find named holidays in a date, resolve them to a day, and write the shifted day.
 
 A holiday is never replaced by another holiday. The nearest holiday to the shifted day would show that the original was
-a holiday, which leaves few possible offsets. It would also change intervals by days or weeks. The shifted day is
+a holiday, which leaves few possible date shifts. It would also change intervals by days or weeks. The shifted day is
 written like any other date of the note. ``benchmarks/date_shift_attack.py`` compares the choices.
 """
 
@@ -80,7 +80,7 @@ def _belongs_to_name(word: str) -> bool:
 def written_day(day: date, original: str, style: DateStyle, year: str, *, is_day: bool) -> str:
     """Return ``day`` in the style of the note's dates and the case of ``original``.
 
-    ``year`` is the year as written; empty if none is. Without ``is_day`` only the month is written.
+    ``year`` is the year as written; empty if no year is written. Without ``is_day`` only the month is written.
     """
     month = MONTHS[ENGLISH_SHORT if style.short_months else ENGLISH][day.month - 1]
     if not is_day:
@@ -92,7 +92,7 @@ def written_day(day: date, original: str, style: DateStyle, year: str, *, is_day
         return "/".join([*figures, year.lstrip("'’")] if year else figures)
     number = f"{day.day:02}" if style.padded_days else str(day.day)
     if len(year) == 2:
-        year = f"'{year}"  # "February 3, 19" would not be a date
+        year = f"'{year}"  # "February 3, 19" does not look like a date
     if style.day_first:
         return holiday_case(f"{number} {month} {year}".rstrip(), original)
     return holiday_case(f"{month} {number}, {year}" if year else f"{month} {number}", original)
@@ -110,7 +110,7 @@ def weekday_name(day: date, original: str) -> str:
 
 
 def holiday_case(made: str, original: str) -> str:
-    """Return ``made`` in lower case or capitals if the holiday name ``original`` is written so."""
+    """Return ``made`` in lower case or capitals if the holiday name ``original`` is."""
     if original.islower():
         return made.lower()
     letters = sum(map(str.isalpha, original))

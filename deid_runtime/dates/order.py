@@ -1,7 +1,7 @@
-"""Which of two figures is the day, where no date of a note has a figure over 12: 12/3/1931 is in March or in December.
+"""Decide which figure is the day when no date of a note has a figure over 12: 12/3/1931 is in March or in December.
 
-Signs are a weekday beside a date, and the same day in other words: in figures that tell (``1931-03-12``), in words
-(``12 March 1931``), or in the patient's record. Each speaks for the one order that it agrees with.
+The evidence is a weekday beside a date, or the same day written clearly elsewhere: in figures (``1931-03-12``), in
+words (``12 March 1931``), or in the patient's record. Each votes for the order that it agrees with.
 """
 
 import re
@@ -14,7 +14,7 @@ from deid_runtime.lexicon.calendar_words import MONTH_OF, WEEKDAY_OF
 #: Locales that write the day before the month.
 DAY_FIRST_LOCALES: Final = frozenset({"GB", "IE", "AU", "NZ", "IN"})
 _LAST_MONTH: Final = 12
-_NEWEST_SHORT_YEAR: Final = 29  # of two figures: later ones are of the last century
+_NEWEST_SHORT_YEAR: Final = 29  # of two figures: later ones belong to the last century
 _LONGEST_CHARS: Final = 80
 _PAIR: Final = re.compile(r"(?<![\d/.-])(\d{1,2})\s?([-/.])\s?(\d{1,2})(?:\s?\2\s?['’]?(\d{4}|\d{2}))?(?!\d)")
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
@@ -23,10 +23,10 @@ _NUMBER: Final = re.compile(r"(?<!\d)\d{1,4}(?!\d)")
 
 
 def told_order(values: Sequence[str], days: Iterable[date] = (), year: int | None = None) -> bool | None:
-    """Return whether the ambiguous figures of ``values``, the dates of a note, have the day first; None if untold.
+    """Return whether the ambiguous figures of ``values``, the dates of a note, have the day first; None if unknown.
 
     ``days`` are days that the note is likely to name, such as the date of birth of the record. ``year`` is the year of
-    dates that name none. With as many signs for one order as for the other, nothing is told.
+    dates that name none. With equal evidence for both orders, the answer is None.
     """
     pairs = [(value, found) for value in values for found in _PAIR.finditer(value[:_LONGEST_CHARS])]
     pairs = [(value, found) for value, found in pairs if _is_ambiguous(int(found[1]), int(found[3]))]
@@ -42,7 +42,7 @@ def _is_ambiguous(first: int, second: int) -> bool:
 
 
 def _vote(value: str, found: re.Match[str], named: Collection[date], year: int | None) -> int:
-    """Return 1 for the day first, -1 for the month first, 0 when nothing or both agree."""
+    """Return 1 for the day first, -1 for the month first, 0 when neither or both agree."""
     written = int(found[4]) if found[4] else year
     if written is None:
         return 0
@@ -65,7 +65,7 @@ def _weekdays(value: str) -> Iterator[int]:
 
 
 def _plain_day(value: str) -> date | None:
-    """Return the day of a full date whose month is told by its form or by a word."""
+    """Return the day of a full date whose form, or a word, shows the month."""
     iso = _ISO.search(value)
     try:
         if iso is not None:

@@ -37,7 +37,7 @@ from deid_runtime.dates.worded import read_worded
 from deid_runtime.lexicon.calendar_words import ENGLISH, MONTH_OF, WEEKDAY_NAMES, WEEKDAY_OF
 from deid_runtime.lexicon.numbers import ORDINAL_WORDS, ordinal
 
-#: A time of four figures, or of an hour alone, behind a date; or any time with a zone or unit.
+#: A time of four figures, or of an hour alone, after a date; or any time with a zone or unit.
 _TIME_BEHIND: Final = re.compile(
     r"(?:(?:\s*@\s*|,?\s+(?:at\s+)?)(?:(?:[01]\d|2[0-3])[0-5]\d(?:\s*(?:hrs?|hours|h))?|(?:1[0-2]|0?[1-9])\s?[ap]\.?m\b\.?)"
     r"|(?:[T@]|\s*@\s*|,?\s+(?:at\s+)?)\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?\s?(?:[ECMPA][SD]?T|UTC|GMT|BST|hrs?|h))$",
@@ -81,7 +81,7 @@ def parse_date(value: str, style: DateStyle) -> DateParts | None:
 
 
 def _read(value: str, style: DateStyle) -> DateParts | None:
-    """Return one date, in any form; None for two dates and for text that is no date."""
+    """Return one date, in any form; None for two dates and for text that is not a date."""
     stripped = value.strip()
     whole = _read_whole(stripped, style)
     if whole is not None:
@@ -153,7 +153,7 @@ def _read_whole(value: str, style: DateStyle) -> DateParts | None:
 
 
 def _may_have_time(before: str, time: str) -> bool:
-    """Return whether ``time`` behind the date ``before`` is a time of day and not a year: ``10/5 2019`` has no time."""
+    """Return whether ``time`` after the date ``before`` is a time of day and not a year: ``10/5 2019`` has no time."""
     day = NUMERIC.fullmatch(before.strip())
     if day is None:
         return False
@@ -178,7 +178,7 @@ def _read_days_of_month(found: re.Match[str], style: DateStyle, form: Form) -> D
 
 
 def _read_around_time(value: str, time: re.Match[str], style: DateStyle) -> DateParts | None:
-    """Return the dates before and behind a time of day."""
+    """Return the dates before and after a time of day."""
     pieces: list[Piece | DateParts] = []
     for part in (value[: time.start()], value[time.end() :]):
         read = _read(part, style) if any(map(str.isalnum, part)) else Piece(part)
@@ -211,7 +211,7 @@ def _read_holiday(value: str, style: DateStyle) -> DateParts | None:
     if any(map(str.isdecimal, named)) or "july" in lower:
         return None
     if lower.endswith("the fourth") and (value.islower() or re.match(r"\W*of\b", after)):
-        return None  # "the fourth" of March; only "the Fourth" alone is that of July
+        return None  # "the fourth" of March; only "the Fourth" alone means the Fourth of July
     other = find_holiday(value, found.end, style.locale)
     if other is not None:
         joint = _JOINT.search(value, found.end, other.start)

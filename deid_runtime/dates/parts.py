@@ -1,4 +1,4 @@
-"""The parts of a date: its pieces as written, and the day it stands for.
+"""The parts of a date: its pieces as written, and the day that it means.
 
 A date passes through four functions. :func:`deid_runtime.dates.parse.parse_date` reads it into :class:`DateParts`,
 :func:`deid_runtime.dates.calendar.settle` adds the years and months that it leaves out, from the other dates of the

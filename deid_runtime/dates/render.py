@@ -141,7 +141,7 @@ def _week_of_month(moved: str, counted: str) -> str:
     """Return ``the second Sunday of January`` from ``moved``, a date with a day in place of the ordinal ``counted``."""
     day = re.search(r"\d{1,2}", moved)
     if day is None:
-        raise ValueError("a week of a month that lost its day")
+        raise ValueError("a week of a month without its day")
     place = min((int(day[0]) - 1) // 7 + 1, 4)
     word = f"{place}{ordinal_ending(place)}" if counted[0].isdecimal() else ordinal(place)
     return moved[: day.start()] + case_like(word.title() if counted.istitle() else word, counted) + moved[day.end() :]

@@ -1,8 +1,8 @@
-"""Replace dates by dates shifted by the patient's offset, in the same format.
+"""Replace dates by dates shifted by the patient's date shift, in the same format.
 
-Dates that are known to the day, and holidays, move by exactly the offset, so intervals between them stay the same.
-Coarser dates move by whole periods. Lone weekdays move by the offset modulo seven, which agrees with the dates. Dates
-that do not exist stay invalid in the same way.
+Dates that are known to the day, and holidays, move by exactly the date shift, so intervals between them stay the same.
+Coarser dates move by whole periods. Lone weekdays move by the date shift modulo seven, which agrees with the dates.
+Dates that do not exist stay invalid in the same way.
 """
 
 from collections.abc import Sequence
@@ -36,15 +36,15 @@ def read_dates(values: Sequence[str], style: DateStyle, years: Sequence[Sequence
     return settle(dates, style)
 
 
-def moved_date(parts: DateParts, offset: int) -> str | None:
-    """Return the text of a date moved by ``offset`` days, in its own format, or None outside the calendar."""
+def moved_date(parts: DateParts, days: int) -> str | None:
+    """Return the text of a date moved by ``days`` days, in its own format, or None outside the calendar."""
     try:
-        return render(shift(parts, offset))
+        return render(shift(parts, days))
     except (ValueError, OverflowError):
         return None
 
 
-def replace_date(value: str, offset: int, style: DateStyle) -> str | None:
-    """Return ``value``, the only date of a note, moved by ``offset`` days, or None when it cannot be read as a date."""
+def replace_date(value: str, days: int, style: DateStyle) -> str | None:
+    """Return ``value``, the only date of a note, moved by ``days`` days, or None when it cannot be read as a date."""
     [parts] = read_dates([value], style)
-    return None if parts is None else moved_date(parts, offset)
+    return None if parts is None else moved_date(parts, days)

@@ -25,7 +25,7 @@ def shift(parts: DateParts, days: int) -> DateParts:
 
     A month, quarter, season, year or decade moves by the number of such periods that is closest to ``days``, so the
     number of periods between two of them stays the same. The move differs from that of a day by half a period at most.
-    So when a period is wholly before another period or a day, it is never wholly behind it after the shift.
+    So a period that is wholly before another period or day is never wholly after it when both are shifted.
 
     Raises ValueError or OverflowError outside the years 1 to 9999.
     """
@@ -57,7 +57,7 @@ def shift_month(year: int, month: int, months: int) -> tuple[int, int]:
     """Return (year, month) moved by ``months``. Raises ValueError outside the years 1 to 9999."""
     place = year * 12 + month - 1 + months
     if not 12 <= place < 12 * 10_000:
-        raise ValueError("a year outside the calendar")
+        raise ValueError("the year is outside the calendar")
     return place // 12, place % 12 + 1
 
 

@@ -90,7 +90,7 @@ def read_spoken(
 
 
 def _named_in(runs: Sequence[_Run], month: int | None, style: DateStyle) -> _Named | None:
-    """Return what ``runs`` name beside a month in words, or without one; None when a run names nothing."""
+    """Return what ``runs`` name, beside a month in words or without one; None when a run names nothing."""
     if month is None and len(runs) == 1 and 3 <= len(runs[0].words) <= 4:
         words = runs[0].words
         first, second = (NUMBER_WORDS.get(word, 0) for word in words[:2])
@@ -110,7 +110,7 @@ def _named_in(runs: Sequence[_Run], month: int | None, style: DateStyle) -> _Nam
 
 
 def _spoken_pieces(tokens: Sequence[str], lowered: Sequence[str], named: _Named) -> dict[int, tuple[Piece, ...]]:
-    """Return the pieces of the number words by index of their token: all at the first of a run, none at the others."""
+    """Return the pieces of the number words by token index: all pieces of a run are at its first token."""
     pieces: dict[int, tuple[Piece, ...]] = {}
     for run in named.runs:
         in_ordinals = any(word in ORDINAL_WORDS for word in run.words)
@@ -189,7 +189,7 @@ _SPOKEN_WORDS: Final = _CARDINALS | frozenset(ORDINAL_WORDS) | {"and"}
 
 
 def spoken_day(words: Sequence[str], style: DateStyle) -> tuple[int | None, Sequence[str]]:
-    """Return the day at the start of the number words beside a month, or None, and the words behind it.
+    """Return the day at the start of the number words beside a month, or None, and the words after it.
 
     ``five nineteen sixty-two`` starts with a day. ``nineteen sixty-two`` and ``sixty-two`` are years. ``twenty-one`` is
     a day.
@@ -209,7 +209,10 @@ def spoken_day(words: Sequence[str], style: DateStyle) -> tuple[int | None, Sequ
 
 
 def spoken_year(words: Sequence[str], style: DateStyle) -> int | None:
-    """Return the year that all of ``words`` name, or None. A year without century is the latest that fits the note."""
+    """Return the year that all of ``words`` name, or None.
+
+    A year without a century is the latest that fits the note.
+    """
     year = _with_century(words)
     if year is not None:
         return year
@@ -248,7 +251,7 @@ def _below_hundred(words: Sequence[str]) -> int | None:
 
 
 def year_words(year: int, original: Sequence[str], joint: str) -> str:
-    """Return ``year`` in words, in the form of the words ``original``; ``joint`` stands between tens and units."""
+    """Return ``year`` in words, in the form of the words ``original``; ``joint`` separates tens and units."""
     century, rest = divmod(year, 100)
     if original[0] in ("aught", "oh"):
         return f"{original[0]}{joint}{cardinal(rest, joint)}"

@@ -32,7 +32,7 @@ _DECADE: Final = re.compile(
 def stated_years(value: str, style: DateStyle) -> tuple[int, ...]:
     """Return the years that ``value`` names, in order, with four digits; empty for a date without a year.
 
-    Decades are left out, because they are not years.
+    Decades are omitted, because they are not years.
     """
     if len(value) > LONGEST_DATE_CHARS:
         return ()

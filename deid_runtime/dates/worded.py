@@ -23,7 +23,7 @@ from deid_runtime.lexicon.numbers import DECADE_WORDS, NUMBER_WORDS, ORDINAL_WOR
 
 _SEASON_MONTH: Final = {"winter": 1, "spring": 4, "summer": 7, "fall": 10, "autumn": 10}
 _DECADE: Final = re.compile(r"['’]?(?:\d{4}|\d0)s")
-_MONTH_WITHOUT_HINT: Final = 6  # of a day without a month, until another date of the note tells it
+_MONTH_WITHOUT_HINT: Final = 6  # for a day without a month, until another date of the note gives it
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _months_among(value: str, lowered: Sequence[str]) -> list[int]:
     """Return the indices of the month tokens. ``mar`` before a Spanish month is a Tuesday (martes 9 ene).
 
     A month counts as Spanish by its name. A month that is the same in English (Jun) counts as Spanish when the day
-    stands before it.
+    comes before it.
     """
     months = [i for i, word in enumerate(lowered) if word in MONTH_OF]
     if len(months) < 2 or lowered[months[0]] != "mar" or value[:3].lower() != "mar":
@@ -120,7 +120,7 @@ def _months_among(value: str, lowered: Sequence[str]) -> list[int]:
 
 
 def _meaning(words: _Words) -> _Meaning | None:
-    """Return the period that the words name; None for weekdays alone and for words that name nothing."""
+    """Return the period that the words name; None for only weekdays and for words that name no period."""
     year = words.year_named()
     if words.months:
         return _of_months(words, year)

@@ -1,1 +1,1 @@
-"""Detectors: one module or package per method, each a :data:`deid_runtime.spans.Detector` or close to it."""
+"""Detectors: one module or package per method, each a :data:`deid_runtime.spans.Detector` or similar."""

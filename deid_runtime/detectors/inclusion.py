@@ -1,10 +1,10 @@
-"""The inclusion list: known-clean sentences, which the models need not read.
+"""The inclusion list: known-clean sentences, which the models do not score.
 
 Most sentences of a hospital's notes are repeated word for word (Murugadoss et al. 2021: 3.1 billion sentences, 700
-million distinct). So a list of frequent clean sentences saves most of the work and every false positive in them. The
-comparison is exact after :func:`normalise`.
+million distinct). So a list of frequent clean sentences saves most of the work and avoids every false positive in them.
+The comparison is exact after :func:`normalise`.
 
-File format: UTF-8, one sentence a line; blank lines and lines that start with ``#`` are skipped.
+File format: UTF-8, one sentence per line; blank lines and lines that start with ``#`` are skipped.
 """
 
 import hashlib
@@ -18,10 +18,10 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.spans import Detector
 from deid_runtime.system.installed_files import missing_file
 
-#: Longer sentences are never looked up: they do not repeat, and a note in one line must cost nothing here.
+#: Longer sentences are never looked up: they do not repeat, and a whole note in one line would take time.
 MAX_SENTENCE_CHARS: Final = 400
 
-#: Shorter entries are refused: a line of one or two letters is as often a signature as a heading.
+#: Shorter entries are refused: a line of one or two letters may be a signature as well as a heading.
 MIN_LETTERS: Final = 3
 
 _MARKER: Final = re.compile(r"(?:[-*+•·\u2013\u2014>#]+|\d{1,2}[.)]|[a-z]\)|\[[ x]?\])\s+", re.IGNORECASE)
@@ -61,7 +61,7 @@ class InclusionList:
 
 
 def load_inclusion(path: Path | None, *, screen: Detector) -> InclusionList:
-    """Read the list at ``path``; None reads the one that ships with the package.
+    """Read the list at ``path``; None reads the list of the package.
 
     ``screen`` runs on every entry. Raises SettingsError, with file and line, for:
 
@@ -86,11 +86,11 @@ def load_inclusion(path: Path | None, *, screen: Detector) -> InclusionList:
         if found:
             labels = ", ".join(sorted({span.label for span in found}))
             raise SettingsError(
-                f"inclusion list {name}, line {number}: holds what looks like {labels}; remove the line"
+                f"inclusion list {name}, line {number}: contains what looks like {labels}; remove the line"
             )
         if sum(character.isalpha() for character in line) < MIN_LETTERS:
             raise SettingsError(
-                f"inclusion list {name}, line {number}: fewer than {MIN_LETTERS} letters, which may be somebody's "
+                f"inclusion list {name}, line {number}: fewer than {MIN_LETTERS} letters, which may be a person's "
                 "initials or a number; remove the line"
             )
         if len(line) > MAX_SENTENCE_CHARS:

@@ -31,7 +31,7 @@ class KnownLines:
 
 
 def packaged_lines(settings: Settings) -> KnownLines | None:
-    """Return the lines of the package if ``settings`` name other ones, else None."""
+    """Return the lines of the package if ``settings`` names other lines; otherwise None."""
     if settings.inclusion is None and settings.templates is None:
         return None
     return KnownLines(load_inclusion(None, screen=find_patterns), load_templates(None))

@@ -14,14 +14,14 @@ The file is UTF-8, one template a line; blank lines and lines that start with ``
 white space         white space; optional beside punctuation and brackets
 full stop           optional at the end of the sentence
 ``\\``               takes the next character literally
-all else            itself, in any case
+anything else       itself, in any case
 ==================  ====================================================================================
 
 Every slot matches a bounded number of words, and words are matched without backtracking, so the time is linear in the
 length of the sentence. Templates are looked up by their first word. A template that starts with a slot is looked up by
 the longest word that every match contains, or else tried on every sentence.
 
-Where a line begins with a name, any capitalised words could match it ("Office Visit Note DOB ..."). So one of them must
+When a line begins with a name, any capitalised words could match it ("Office Visit Note DOB ..."). So one of them must
 be a listed name, or a credential must follow.
 """
 
@@ -238,7 +238,7 @@ _Node = _Fixed | _Slot | _Space | _Choice
 def compile_template(source: str) -> Template:
     """Compile one line of a template file.
 
-    Raises SettingsError that says what is wrong with the line, without file and line number.
+    Raises SettingsError for a malformed line; the message has no file and line number.
     """
     pieces = iter(_PIECE.finditer(source.strip()))
     nodes = _parse(pieces, closing="")[0]
@@ -246,7 +246,9 @@ def compile_template(source: str) -> Template:
     pattern = _pattern(nodes, labels)
     first, may_be_empty = _first_words(nodes)
     if may_be_empty or [type(node) for node in nodes] == [_Slot]:
-        raise SettingsError("too little to go by; a template needs a word of its own or a second slot, not optional")
+        raise SettingsError(
+            "the template is too general; it needs a literal word or a second slot that is not optional"
+        )
     opening = nodes[0]
     needs_listed_name = isinstance(opening, _Slot) and opening.name in _NAMES and "{credential}" not in source
     anchor = "" if first else _anchor(nodes)
@@ -356,7 +358,7 @@ def _anchor(nodes: Sequence[_Node]) -> str:
 
 
 def load_templates(path: Path | None) -> Templates:
-    """Read and compile the file at ``path``; None reads the one that ships with the package.
+    """Read and compile the file at ``path``; None reads the templates of the package.
 
     Raises SettingsError, with file and line, for a file that cannot be read and for a malformed template.
     """

@@ -1,16 +1,17 @@
-"""How far two annotators agree on the same notes: Cohen's kappa in tokens, with intervals over patients.
+"""Measure how far two annotators agree on the same notes: Cohen's kappa in tokens, with intervals over patients.
 
-Kappa is the agreement beyond chance, 1 for full agreement and 0 for that of chance (Cohen 1960): ``(a - c) / (1 - c)``,
-where ``a`` is the share of tokens with the same answer and ``c`` the share expected from how often each annotator gives
-each answer. The answer of an annotator on a token is the label of the first span that touches it, or none. Three kinds:
+Kappa is the agreement beyond chance, 1 for full agreement and 0 for chance agreement (Cohen 1960): ``(a - c) / (1 -
+c)``, where ``a`` is the share of tokens with the same answer and ``c`` the share expected from how often each annotator
+gives each answer. The answer of an annotator on a token is the label of the first span that touches it, or none. Three
+kinds:
 
 - *identifier or not*: any label against none;
-- *label*: all labels and none as answers of their own;
+- *label*: all labels and none as separate answers;
 - per label: this label against everything else.
 
-Beside it stand the counts that a review needs: tokens marked by both, by the first alone, by the second alone, and the
-share of equal spans (F1 of one against the other, the same whichever comes first), since kappa hardly falls when most
-tokens are plain words.
+It comes with the counts that a review needs: tokens marked by both, only by the first, only by the second, and the
+share of equal spans (F1 of one against the other, the same in either order), because kappa hardly falls when most
+tokens are ordinary words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ _NONE: Final = len(LABELS)
 _ANSWERS: Final = _NONE + 1
 _NAMED_IDS: Final = 5
 
-#: A name for a kappa, from Landis and Koch (1977): least kappa, word.
+#: Names for values of kappa, from Landis and Koch (1977): lowest kappa, word.
 STRENGTHS: Final = (
     (0.81, "almost perfect"), (0.61, "substantial"), (0.41, "moderate"), (0.21, "fair"), (0.0, "slight"),
 )  # fmt: skip
@@ -40,7 +41,7 @@ STRENGTHS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Kappa:
-    """One kappa, None where both annotators gave one answer only, with its interval; and the tokens marked."""
+    """One kappa, None when both annotators gave only one answer, with its interval and the counts of marked tokens."""
 
     kappa: float | None
     interval: Interval | None
@@ -51,7 +52,7 @@ class Kappa:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The agreement of two annotators. ``first_alone`` and ``second_alone`` count notes that one of them did not read.
+    """The agreement of two annotators. ``first_alone`` and ``second_alone`` count notes that only one of them read.
 
     ``span_f1`` is the share of spans with equal label, start and end.
     """
@@ -69,7 +70,7 @@ class Agreement:
 def agreement(
     first: Sequence[AnnotatedNote], second: Sequence[AnnotatedNote], *, resamples: int = 1_000, seed: int = 0
 ) -> Agreement:
-    """Return the agreement on the notes that both annotated. The intervals are of a bootstrap over patients.
+    """Return the agreement on the notes that both annotated. The intervals are from a bootstrap over patients.
 
     Raises InputError when no note has the same id in both, or the two texts of a note differ.
     """
@@ -82,7 +83,7 @@ def agreement(
         more = f" and {len(differing) - _NAMED_IDS} more" if len(differing) > _NAMED_IDS else ""
         raise InputError(
             f"the texts of {len(differing)} notes differ between the annotators: "
-            f"{', '.join(map(shown_id, differing[:_NAMED_IDS]))}{more}; expected annotations of the very same text"
+            f"{', '.join(map(shown_id, differing[:_NAMED_IDS]))}{more}; expected annotations of the same text"
         )
     patients = patients_of([note for note, _ in pairs])
     counts = np.zeros((int(patients.max()) + 1, _ANSWERS, _ANSWERS), np.int64)
@@ -124,7 +125,7 @@ def _keys(note: AnnotatedNote) -> set[tuple[int, int, str]]:
 
 
 def _merged(counts: IntArray, labels: Sequence[int]) -> IntArray:
-    """Return int64 (patients, 2, 2): answers in ``labels`` as one, all others as the second."""
+    """Return int64 (patients, 2, 2): answers in ``labels`` as the first, all others as the second."""
     group = np.ones(_ANSWERS, np.int64)
     group[list(labels)] = 0
     merged = np.zeros((len(counts), 2, 2), np.int64)

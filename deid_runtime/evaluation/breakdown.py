@@ -1,4 +1,4 @@
-"""What the report page shows beside the scores: intervals by label, confusion, who found what, notes by their errors.
+"""What the report page shows beside the scores: intervals by label, confusion, sources, and notes with their errors.
 
 All figures count tokens (:mod:`deid_runtime.evaluation.tokens`). Contains no note text.
 """
@@ -19,7 +19,7 @@ from deid_runtime.evaluation.token_table import LABEL_OF_CLASS, TokenTable, coun
 from deid_runtime.evaluation.tokens import IntArray, ratio
 from deid_runtime.labels import HEADS, LABELS
 
-#: What "a name was missed" means: the labels of the head for names.
+#: The labels that count as a missed name: those of the head for names.
 NAME_LABELS: Final = HEADS["name"]
 
 
@@ -63,7 +63,7 @@ class Outcome:
     """The counts of the sentences at the top of the report.
 
     ``clean_notes`` have no missed token of any label; ``name_notes`` at least one missed token of a name;
-    ``wrong_words`` are tokens that were found and identify nobody, in ``wrong_notes`` notes.
+    ``wrong_words`` are found tokens that identify nobody, in ``wrong_notes`` notes.
     """
 
     notes: int
@@ -77,7 +77,10 @@ class Outcome:
 
 
 def patients_of(notes: Sequence[AnnotatedNote]) -> IntArray:
-    """Return int64 (notes,): a number for the patient of each note. A note without a patient is one of its own."""
+    """Return int64 (notes,): a number for the patient of each note.
+
+    A note without a patient counts as a separate patient.
+    """
     names = [f"patient {note.patient}" if note.patient else f"note {note.id}" for note in notes]
     return np.unique(np.array(names, dtype=np.str_), return_inverse=True)[1].reshape(-1).astype(np.int64)
 
@@ -99,7 +102,10 @@ def label_intervals(table: TokenTable, patients: IntArray) -> dict[str, LabelInt
 
 
 def confusion(table: TokenTable) -> dict[str, dict[str, int]]:
-    """Return the tokens that are gold and found, by gold label and by found label; ``""`` is not gold or not found."""
+    """Return the tokens that are gold and found, by gold label and by found label.
+
+    ``""`` means not gold or not found.
+    """
     names = [*LABELS, ""]
     pairs = Counter(zip(table.gold_label().tolist(), table.found_label().tolist(), strict=True))
     rows: dict[str, dict[str, int]] = {}

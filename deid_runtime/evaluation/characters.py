@@ -1,12 +1,12 @@
-"""The measures in characters that other systems publish: identifying characters found, other characters redacted.
+"""Measures in characters, as other systems publish them: identifying characters found, other characters redacted.
 
 Identifying characters are those in gold spans that are not white space; redacted characters are those in found spans.
-Two figures come out, each with and without ages under 90, which Safe Harbor allows to keep and many sets do not mark:
+There are two figures, each with and without ages under 90, which Safe Harbor allows and many sets do not mark:
 
 - *identifying characters found*: the share of the identifying characters that are redacted, whatever their label;
 - *other characters redacted*: the share of the characters outside all gold spans that are redacted.
 
-Without ages under 90, the characters of these ages are left out of both: they are neither identifying nor other.
+Without ages under 90, the characters of these ages are excluded from both: they are neither identifying nor other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from deid_runtime.spans import Span
 
 @dataclass(frozen=True, slots=True)
 class CharacterCounts:
-    """Characters that are not white space: in gold spans and outside of them, and those of each that were redacted."""
+    """Characters that are not white space: in gold spans and outside them, and how many of each were redacted."""
 
     identifying: int
     found: int
@@ -44,7 +44,7 @@ class CharacterCounts:
 def count_characters(
     gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]], *, ages_under_90: bool = True
 ) -> CharacterCounts:
-    """Count the characters of all notes; ``ages_under_90`` says whether these ages are identifying.
+    """Count the characters of all notes; ``ages_under_90``: whether these ages count as identifying.
 
     Raises InputError when a found span ends after the end of its text.
     """

@@ -4,12 +4,12 @@ The definitions come from the script (``evaluate.py phi``, Kotfila 2014, Apache-
 gold and found are *sets* of keys. A key in both is a true positive:
 
 - ``strict``: same TYPE, start and end.
-- ``relaxed``: same TYPE and start, ends at most 2 code points apart (so that ``'s`` may be in or out).
+- ``relaxed``: same TYPE and start, ends at most 2 code points apart (so ``'s`` may be included or not).
 - ``token``: a span is split into runs of ASCII letters and digits (``[a-zA-Z0-9]+``, letters and digits together,
   unlike in :mod:`deid_runtime.evaluation.tokens`). The key of each run is TYPE, start and end.
 - ``binary_strict`` and ``binary_token``: start and end only.
-- ``hipaa_...``: the same for the TYPEs that the script counts as HIPAA's. Its pattern for IDNUM ends in a blank and so
-  never matches. IDNUM is left out here too, otherwise figures would not be comparable. All ages are included.
+- ``hipaa_...``: the same for the TYPEs that the script counts as HIPAA's. Its pattern for IDNUM ends in a space and so
+  never matches. IDNUM is also omitted here, otherwise figures would not be comparable. All ages are included.
 
 Micro averages (the primary figures of the track) pool all notes. Macro averages are means over notes, with standard
 deviations over notes. A ratio with a denominator of 0 is 0, for a note and for all. Both F1 are computed from the
@@ -17,8 +17,8 @@ precision and recall beside them. :func:`printed` writes the figures as the scri
 for deviations.
 
 Two differences remain. First, our label set has no PROFESSION, so on i2b2's own gold the figures of the script include
-that TYPE (run it with ``--filter`` to compare). Second, a note without found spans counts as all missed. The script
-skips documents that a system did not return.
+that TYPE (run it with ``--filter`` to compare). Second, a note without found spans counts as completely missed. The
+script skips documents that a system did not return.
 """
 
 import re

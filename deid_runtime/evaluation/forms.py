@@ -1,15 +1,15 @@
-"""Does the result depend on how notes are written? Recall by written form, and scores of the same notes rewritten.
+"""Measure whether the result depends on how notes are written: recall by written form, and scores of altered notes.
 
-The *written form* of a gold span is its case and whether a line end stands inside it:
+The *written form* of a gold span is its case and whether it contains a line end:
 
 ``Title Case``, ``lower case``, ``CAPITALS``, ``other case``
-    every word begins with its only capital; no capital; nothing but capitals; anything else. Spans without cased
+    every word begins with its only capital; no capital; only capitals; anything else. Spans without cased
     letters are ``numbers only`` or ``letters without case``.
 ``over a line end``
-    a line end stands inside the span, whatever its case.
+    the span contains a line end, whatever its case.
 
 :func:`rewritten` makes *altered notes*: the same notes in lower case, in capitals, or hard-wrapped. Offsets and length
-of the text stay the same, so the gold spans hold for them, too.
+of the text stay the same, so the gold spans are also valid for them.
 """
 
 import re
@@ -35,7 +35,7 @@ WRITTEN_FORMS: Final = (
     "Title Case", "lower case", "CAPITALS", "other case", "letters without case", "numbers only", OVER_A_LINE_END,
 )  # fmt: skip
 
-#: End of the name of the file with the found spans of altered notes; ``lower.found.jsonl`` is of ``lower.jsonl``.
+#: End of the name of the file with the found spans of altered notes; ``lower.found.jsonl`` belongs to ``lower.jsonl``.
 FOUND_SUFFIX: Final = ".found.jsonl"
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -55,7 +55,7 @@ class FormRow:
 
 @dataclass(frozen=True, slots=True)
 class AlteredForm:
-    """Group C on the same notes in another form: the score, and that of the unaltered notes with the same ids."""
+    """Group C on the same notes in another form: the score, and the score on the unaltered notes with the same ids."""
 
     form: str
     notes: int
@@ -64,14 +64,14 @@ class AlteredForm:
 
     @property
     def recall_change(self) -> float | None:
-        """The recall on the altered notes, less that on the unaltered ones."""
+        """The recall on the altered notes minus the recall on the unaltered ones."""
         if self.altered.recall is None or self.unaltered.recall is None:
             return None
         return self.altered.recall - self.unaltered.recall
 
 
 def written_form(value: str) -> str:
-    """Return the case form of a value, one of :data:`WRITTEN_FORMS` but the last."""
+    """Return the case form of a value, one of :data:`WRITTEN_FORMS` except the last."""
     words = [match[0] for match in _WORD.finditer(value)]
     if not words:
         return "numbers only"
@@ -80,7 +80,7 @@ def written_form(value: str) -> str:
         return "letters without case"
     if letters == letters.lower():
         return "lower case"
-    # An initial or two, as in "J", is a capital as in title case.
+    # One or two initials, as in "J", count as title case.
     if all(word[0] == word[0].upper() and word[1:] == word[1:].lower() for word in words):
         return "Title Case"
     return "CAPITALS" if letters == letters.upper() else "other case"
@@ -127,8 +127,9 @@ def compare_form(
     lost = [note.id for note in altered_gold if note.id not in known or note.id not in altered_found]
     if lost or not altered_gold:
         raise InputError(
-            f"form {form}: {len(lost)} of {len(altered_gold)} altered notes have no note of that id in gold or no row "
-            "among their found spans; expected the same notes in another form, as `deid evaluate forms` makes them",
+            f"form {form}: {len(lost)} of {len(altered_gold)} altered notes have no gold note with the same id or no "
+            "row among their found spans; expected the same notes in another form, as `deid evaluate forms` writes "
+            "them",
             stage="evaluate",
         )
     same = [known[note.id] for note in altered_gold]
@@ -141,12 +142,12 @@ def rewritten(note: AnnotatedNote, form: str) -> AnnotatedNote:
 
 
 def _each(change: Callable[[str], str]) -> Callable[[str], str]:
-    # A letter whose other case has another length (the German sharp s) stays, so that offsets hold.
+    # A letter whose other case has another length (the German sharp s) stays, so that offsets stay valid.
     return lambda text: "".join(new if len(new := change(each)) == 1 else each for each in text)
 
 
 def _wrapped(text: str) -> str:
-    """Put a line end in place of the last blank before every :data:`WRAP_COLUMNS` columns of a line."""
+    """Replace the last space by a line end before every :data:`WRAP_COLUMNS` columns of a line."""
     characters = list(text)
     line_start, blank = 0, -1
     for at, character in enumerate(characters):

@@ -1,4 +1,4 @@
-"""All that the report page shows, as one record and as JSON: the scores of ``report.py`` and their breakdowns.
+"""Everything that the report page shows, as one record and as JSON: the scores of ``report.py`` and their breakdowns.
 
 Contains no note text, except for ``errors``, which only ``--show-text`` fills and which is not in the JSON.
 """
@@ -45,7 +45,7 @@ class FullReport:
     """The parts of the report page. The modules of this package explain each figure.
 
     ``confusion`` maps gold label to found label to tokens, with ``""`` for no label. ``thresholds`` is by head.
-    ``errors`` has note text and is empty unless asked for.
+    ``errors`` has note text and is empty unless ``--show-text`` is given.
     """
 
     scores: Report
@@ -96,7 +96,7 @@ def full_report(
 ) -> FullReport:
     """Score found spans against gold notes and break the scores down.
 
-    Raises InputError as :func:`deid_runtime.evaluation.report.evaluate`.
+    Raises InputError like :func:`deid_runtime.evaluation.report.evaluate`.
     """
     scores = evaluate(gold, found, quarantined=quarantined, bootstrap_resamples=bootstrap_resamples)
     table = tabulate(gold, found)
@@ -126,8 +126,9 @@ def compare_with(
     shuffles: int = SHUFFLES,
     seed: int = 0,
 ) -> Against:
-    """Score a second system on the same notes, and test whether the two differ. ``quarantined`` is of the second.
+    """Score a second system on the same notes, and test whether the two differ.
 
+    ``quarantined`` has the held-back notes of the second.
     Raises InputError when a gold note has no row in ``second`` and is not in its quarantine.
     """
     require_rows(gold, second, quarantined)

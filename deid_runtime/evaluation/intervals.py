@@ -1,9 +1,9 @@
 """95 % intervals of a share of tokens, when the tokens of one patient resemble each other.
 
-The tokens of a patient repeat the same names, so n tokens tell less than n independent ones. The interval is Wilson's
-(1927) with the effective number of tokens in place of the real one, as Korn and Graubard (1998) propose for surveys:
-the number of tokens divided by the design effect, which is the variance between patients of the share (a ratio
-estimate) divided by that of independent tokens. Where the variance cannot be estimated (all found, none found, one
+The tokens of a patient repeat the same names, so n tokens give less information than n independent ones. The interval
+is Wilson's (1927) with the effective number of tokens in place of the real one, as Korn and Graubard (1998) propose for
+surveys: the number of tokens divided by the design effect, which is the variance between patients of the share (a ratio
+estimate) divided by that of independent tokens. When the variance cannot be estimated (all found, none found, one
 patient), all tokens of a patient count as one: the effective number is ``(sum n)^2 / sum n^2`` over patients (Kish
 1965). It differs from the bootstrap of :mod:`deid_runtime.evaluation.significance` where a share is 0 or 1: the
 bootstrap then claims certainty.
@@ -31,12 +31,12 @@ def share_interval(hits: IntArray, totals: IntArray) -> Interval | None:
     size = effective_size(hits, totals)
     middle = (share + _Z**2 / (2 * size)) / (1 + _Z**2 / size)
     half = _Z / (1 + _Z**2 / size) * float(np.sqrt(share * (1 - share) / size + _Z**2 / (4 * size**2)))
-    # Rounded, because 1 - 1e-16 is not a bound that says anything.
+    # Rounded, because a bound such as 1 - 1e-16 is meaningless.
     return Interval(max(0.0, round(middle - half, 12)), min(1.0, round(middle + half, 12)))
 
 
 def effective_size(hits: IntArray, totals: IntArray) -> float:
-    """Return the number of independent tokens that tell as much as these; at least 1, at most their number."""
+    """Return the number of independent tokens that give the same information; at least 1, at most their number."""
     totals_f = totals[totals > 0].astype(np.float64)
     hits_f = hits[totals > 0].astype(np.float64)
     whole = totals_f.sum()

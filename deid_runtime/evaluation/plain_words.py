@@ -1,4 +1,4 @@
-"""The report in three plain sentences, for a reader who knows none of its terms. Contains no note text."""
+"""The report in three plain sentences, for a reader who does not know its terms. Contains no note text."""
 
 from deid_runtime.evaluation.breakdown import Outcome
 

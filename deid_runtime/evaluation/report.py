@@ -20,7 +20,7 @@ from deid_runtime.spans import Span
 from deid_runtime.system.shown_ids import shown_id
 
 _NAMED_IDS: Final = 5  # ids listed in an error message before "and ... more"
-#: Properties of the records in this module that are written to JSON beside their fields.
+#: Properties of the records in this module that are written to JSON with their fields.
 _RATIOS: Final = (
     "precision",
     "recall",
@@ -130,7 +130,7 @@ def evaluate(
     in ``quarantined`` was held back on purpose, and counts as a note in which nothing was found. Found notes that are
     not in gold are only counted, so that gold can be a sample of a run.
 
-    Raises InputError also when a span ends after the end of its text.
+    Also raises InputError when a span ends after the end of its text.
     """
     held_back = require_rows(gold, found, quarantined)
     tokens, characters = count_tokens(gold, found), count_tokens(gold, found, token=CHARACTER)
@@ -165,7 +165,10 @@ def evaluate(
 def require_rows(
     gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]], quarantined: Collection[str] = ()
 ) -> set[str]:
-    """Return the ids of the gold notes that were held back; raise InputError when another one has no found row."""
+    """Return the ids of the gold notes that were held back.
+
+    Raise InputError when any other gold note has no found row.
+    """
     held = frozenset(quarantined)
     held_back = {note.id for note in gold if note.id not in found and {note.id, shown_id(note.id)} & held}
     missing = [note.id for note in gold if note.id not in found and note.id not in held_back]

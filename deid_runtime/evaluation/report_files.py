@@ -1,4 +1,4 @@
-"""Write the report: the page, and beside it the same figures as JSON and as one table in CSV."""
+"""Write the report: the page, and the same figures as JSON and as one CSV table."""
 
 import csv
 import io
@@ -25,12 +25,12 @@ OWNER_ONLY: Final = stat.S_IRUSR | stat.S_IWUSR
 def write_report(path: Path, report: FullReport, inputs: Inputs, *, overwrite: bool = False) -> list[Path]:
     """Write ``path`` (``.html``) and the ``.json`` and ``.csv`` beside it; return the three paths.
 
-    With text in it, the page is readable by its owner alone; the other files never hold text. Each file appears whole
+    A page with note text is readable only by its owner; the other files never contain text. Each file appears whole
     or not at all. Raises SettingsError for another suffix and OutputError when a file exists (without ``overwrite``) or
     cannot be written.
     """
     if path.suffix != SUFFIX:
-        raise SettingsError(f"{path}: the report is a page; give it a name that ends in {SUFFIX}")
+        raise SettingsError(f"{path}: the report is an HTML page; give it a name that ends in {SUFFIX}")
     contents = {
         path: render_page(report, inputs),
         path.with_suffix(".json"): json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n",
@@ -46,7 +46,7 @@ def require_free(paths: Sequence[Path], *, overwrite: bool) -> None:
     """Raise OutputError when one of ``paths`` exists, unless ``overwrite``."""
     taken = [path for path in paths if os.path.lexists(path)]
     if taken and not overwrite:
-        raise OutputError(f"{', '.join(map(str, taken))}: exists; name another file, or say --overwrite")
+        raise OutputError(f"{', '.join(map(str, taken))}: already exists; name another file, or give --overwrite")
 
 
 def render_csv(report: FullReport) -> str:
@@ -102,12 +102,12 @@ def _cell(value: object) -> object:
 
 
 def write_whole(path: Path, content: str, *, mode: int = EVERYBODY) -> None:
-    """Write a file under another name first, so that nobody sees a part of it or reads it with a wrong mode.
+    """Write a file under another name first, so that nobody sees an incomplete file or opens it with a wrong mode.
 
     A file at ``path`` is replaced. Raises OutputError when it cannot be written.
     """
     try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # readable by the owner alone
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # readable only by the owner
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
                 file.write(content)

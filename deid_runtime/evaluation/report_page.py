@@ -1,7 +1,7 @@
 """The report as one self-contained page: no script, no request, readable on paper, a phone and by a screen reader.
 
 The page is made by jinja2 from ``deid_runtime/data/report/report.html``; every value is escaped. Its own policy
-(``Content-Security-Policy``) forbids the browser to load or run anything, whatever a note holds.
+(``Content-Security-Policy``) forbids the browser to load or run anything, whatever a note contains.
 """
 
 import unicodedata
@@ -21,14 +21,14 @@ from deid_runtime.evaluation.significance import Interval
 from deid_runtime.system.extras import install_extra
 from deid_runtime.system.shown_ids import shown_id
 
-#: Errors of each sort on a page with text; a page with more would be slow to open.
+#: Most errors of each sort on a page with text; more would make it slow to open.
 ERRORS_SHOWN: Final = 2_000
 _LIBRARIES: Final = ("jinja2", "matplotlib")
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What was compared, for the foot of the page: names and digests of files, the version of the program."""
+    """What was compared, for the page footer: names and digests of files, and the version of the program."""
 
     version: str
     files: Mapping[str, str]
@@ -95,7 +95,7 @@ def percent(value: float | None) -> str:
 
 
 def interval(value: Interval | None) -> str:
-    """Return an interval in percent, to stand behind a share."""
+    """Return an interval in percent, for use after a share."""
     if value is None:
         return "–"
     return f"{percent(value.low)[:-2]} to {percent(value.high)}"
@@ -112,8 +112,8 @@ def p_value(value: float | None) -> str:
 
 
 def inert(text: str) -> str:
-    """Return note text without characters that change the page around them: each becomes a mark of its own.
+    """Return note text without characters that affect the page around them: each becomes a visible mark.
 
-    These are controls, characters that turn the direction of writing, and code points without a character.
+    These are control characters, characters that change the direction of writing, and unassigned code points.
     """
     return "".join("\ufffd" if unicodedata.category(each)[0] == "C" else each for each in text)

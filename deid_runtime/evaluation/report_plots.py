@@ -1,6 +1,6 @@
 """The plots of the report page as SVG elements, drawn by matplotlib. The same report gives the same bytes.
 
-Every plot repeats figures of a table beside it, so a reader who cannot see it misses nothing. Text stays text.
+Every plot repeats figures of a table beside it, so readers who cannot see it miss nothing. Text stays text.
 """
 
 import io
@@ -101,6 +101,6 @@ def _svg(figure: Any, name: str, description: str) -> str:
     with rc_context({"svg.hashsalt": f"deid-{name}", "svg.fonttype": "none", "font.family": "sans-serif"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     [svg] = _SVG.findall(buffer.getvalue())
-    # The groups of all figures have the same ids, which nothing refers to; a page may have each id only once.
+    # The groups of all figures have the same ids, which are never referred to; a page may have each id only once.
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)
     return str(svg).replace("<svg ", f'<svg role="img" aria-label="{escape(description)}" ', 1)

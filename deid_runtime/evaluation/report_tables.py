@@ -20,7 +20,7 @@ TYPES_SHOWN: Final = 50
 NOTES_SHOWN: Final = 20
 KINDS_SHOWN: Final = 10
 
-#: Source of a span -> how a reader without our terms calls it; a source of another system stays as it is.
+#: Source of a span -> its name for readers who do not know our terms; other sources stay unchanged.
 SOURCE_NAMES: Final = {
     "template": "Sentence templates",
     "pattern": "Patterns of numbers and dates",

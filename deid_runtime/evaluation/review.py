@@ -102,7 +102,7 @@ def errors_in_context(
 
 
 def write_errors(path: Path, errors: Iterable[ErrorInContext]) -> int:
-    """Write the errors to a new file that only its owner may read, one JSON object a line; return their number.
+    """Write the errors to a new file that only its owner may read, one JSON object per line; return their number.
 
     Raises OutputError when ``path`` exists (also as a terminal, a pipe, or a file that others may have open), or when
     the file cannot be written.
@@ -159,7 +159,7 @@ def _stretches(text: str, tokens: Iterable[tuple[str, Judged]]) -> Iterator[tupl
 def _with_wrong_shown(note: AnnotatedNote, wrong: Iterable[Judged]) -> str:
     masked = list(mask(note.text, note.spans))
     for token in wrong:
-        # Also where the same value is gold elsewhere: here nobody marked it.
+        # Also when the same value is gold elsewhere: nobody marked it here.
         masked[token.start : token.end] = note.text[token.start : token.end]
     return "".join(masked)
 

@@ -122,7 +122,7 @@ def _swap_test(left: IntArray, right: IntArray, *, shuffles: int, seed: int) -> 
         swapped = generator.integers(0, 2, (min(rows, shuffles - done), len(change)), np.int8).astype(np.float64)
         moved = swapped @ change
         shuffled = np.abs(_measures(left.sum(0) + moved) - _measures(right.sum(0) - moved))
-        # The small tolerance counts the shuffle that swaps nothing as equal, in spite of rounding. A shuffle that makes
+        # The small tolerance counts the shuffle that swaps nothing as equal, despite rounding. A shuffle that makes
         # a measure undefined counts as extreme, because it cannot support a difference.
         at_least += (~(shuffled < observed_difference - 1e-12)).sum(0)
     p_values: FloatArray = (at_least + 1) / (shuffles + 1)

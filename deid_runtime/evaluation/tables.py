@@ -27,11 +27,11 @@ def render(report: Report) -> str:
     """Return the report as plain text, at most 100 columns wide, ending in a line end."""
     head = [f"{report.notes} notes of {report.patients} patients"]
     if report.quarantined:
-        head.append(f"{report.quarantined} notes were quarantined; nothing left them, and all of it counts as missed")
+        head.append(f"{report.quarantined} notes were quarantined; all their identifiers count as missed")
     if report.not_in_gold:
-        head.append(f"{report.not_in_gold} found notes are not in the gold set and were left out")
+        head.append(f"{report.not_in_gold} found notes are not in the gold set and were not counted")
     if report.overlapping_gold:
-        head.append(f"{report.overlapping_gold} gold spans begin inside another; a word has the label of the first")
+        head.append(f"{report.overlapping_gold} gold spans begin inside another; a word gets the label of the first")
     tables = (
         _render_groups, _render_labels, _render_entities, _render_misses, _render_types, _render_aspects, _render_kinds,
     )  # fmt: skip
@@ -56,7 +56,7 @@ def render_agreement(found: Agreement) -> str:
     lines = [f"{found.notes:,} notes that both annotated, {found.tokens:,} words"]
     if found.first_alone or found.second_alone:
         lines.append(
-            f"left out: {found.first_alone:,} notes that only the first has, {found.second_alone:,} only the second"
+            f"not compared: {found.first_alone:,} notes that only the first has, {found.second_alone:,} only the second"
         )
     lines += [
         f"Equal spans (label, start and end): {_figure(found.span_f1)}",
@@ -144,7 +144,7 @@ def _render_types(report: Report) -> Iterator[str]:
 
 def _render_aspects(report: Report) -> Iterator[str]:
     missed, wrong = report.errors.missed, report.errors.wrong
-    yield "Errors by what tokens are like: missed among gold tokens, wrong among found tokens"
+    yield "Errors by properties of tokens: missed among gold tokens, wrong among found tokens"
     yield f"{'aspect':<11}{'':<37}{'missed':>7}{'gold':>9}{'share':>8}{'wrong':>9}{'found':>9}{'share':>8}"
     for aspect in ASPECTS:
         of_missed, of_wrong = missed.aspects.get(aspect, {}), wrong.aspects.get(aspect, {})

@@ -1,11 +1,11 @@
-"""What other thresholds of the model heads would give, read from the scores of found spans.
+"""Estimate the result of other thresholds of the model heads from the scores of found spans.
 
-A found span whose only source is one model head goes when the threshold of this head rises above its score; it stays
-when any other source found it, too. So the tables say what *higher* thresholds than those of the run give. Lower ones
-find spans that are not in the file: detect with low thresholds first (``deid detect --threshold name=0.02 ...``).
+A found span whose only source is one model head disappears when the threshold of this head exceeds its score; it stays
+when any other source also found it. So the tables show the result of *higher* thresholds than those of the run. Lower
+ones find spans that are not in the file: detect with low thresholds first (``deid detect --threshold name=0.02 ...``).
 
-The result is close and not exact: a threshold also moves the bounds of spans, and a name that is no longer found is no
-longer looked for elsewhere in its note. Detect again with the chosen thresholds before they are used.
+The result is close but not exact: a threshold also moves the bounds of spans, and a name that is no longer found is no
+longer searched for elsewhere in its note. Detect again with the chosen thresholds before they are used.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class ThresholdRow:
 
 
 def head_of(span: Span) -> str:
-    """Return the head whose threshold decides about a span, or an empty string when others found it as well."""
+    """Return the head whose threshold decides about a span, or an empty string when others also found it."""
     if len(span.sources) != 1 or not span.sources[0].startswith(_HEAD_PREFIX):
         return ""
     head = span.sources[0].removeprefix(_HEAD_PREFIX).partition(":")[0]
@@ -61,7 +61,7 @@ def decided_by(spans: Sequence[Span]) -> tuple[IntArray, npt.NDArray[np.float64]
 
 
 def threshold_tables(table: TokenTable) -> dict[str, list[ThresholdRow]]:
-    """Return the rows of each head that alone found anything, from the lowest threshold that the file can judge."""
+    """Return the rows of each head that alone found anything, from the lowest threshold that the file covers."""
     heads, scores = decided_by(table.found_spans)
     of_token = np.append(heads, -1)[table.found]
     score = np.append(scores, 1.0)[table.found]

@@ -101,7 +101,7 @@ def tabulate(gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]])
 
 
 def count_by(values: IntArray, size: int) -> list[int]:
-    """Return how often each of ``0 .. size - 1`` comes in ``values``."""
+    """Return how often each of ``0 .. size - 1`` occurs in ``values``."""
     counts: list[int] = np.bincount(values, minlength=size).tolist()
     return counts
 

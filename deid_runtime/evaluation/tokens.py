@@ -122,7 +122,10 @@ class Counts:
 
 
 def token_binary(gold: Sequence[AnnotatedNote], found: Mapping[str, Sequence[Span]]) -> dict[str, Score]:
-    """Return the token-binary scores of groups ``"A"``, ``"B"``, ``"C"``. A note without found spans is all missed."""
+    """Return the token-binary scores of groups ``"A"``, ``"B"``, ``"C"``.
+
+    In a note without found spans, all is missed.
+    """
     counts = count_tokens(gold, found)
     return {group: counts.score(group) for group in GROUPS}
 

@@ -1,15 +1,15 @@
-"""Choose thresholds of the model heads on annotated notes: by a wanted recall, by label, or by what a miss costs.
+"""Choose thresholds of the model heads on annotated notes: for a wanted recall or cost of a miss.
 
-The notes are searched once with thresholds so low that hardly a word stays away; the scores of the found spans then say
-what every higher threshold gives (:mod:`deid_runtime.evaluation.threshold_table` says how exact that is). All
+The notes are searched once with thresholds so low that hardly a word is dropped; the scores of the found spans then
+show the result of every higher threshold (:mod:`deid_runtime.evaluation.threshold_table` explains how exactly). All
 combinations of :data:`CANDIDATES` are compared.
 
-- *Recall*: of the combinations that reach the wanted recall, over all labels and for each label with a target of its
-  own, the one with fewest wrong words; if none reaches it, the one that misses fewest.
-- *Cost*: the one with the least sum of wrong words and of missed words times the cost of a miss.
+- *Recall*: of the combinations that reach the wanted recall, over all labels and for each label with its own
+  target, the one with the fewest wrong words; if none reaches it, the one that misses the fewest.
+- *Cost*: the one with the lowest sum of wrong words and of missed words times the cost of a miss.
 
-Figures of thresholds on the notes they were chosen on are too good. So half of the patients is also measured with the
-thresholds chosen on the other half, and the other way round.
+Thresholds look too good on the notes on which they were chosen. So half of the patients are also measured with the
+thresholds chosen on the other half, and vice versa.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,9 @@ _SCORE_STEP: Final = 1e-9  # scores are rounded when they are written
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What thresholds are to reach: ``recall`` over all labels and ``label_recall`` by label, or the cost of a miss.
+    """The target of the thresholds: ``recall`` over all labels and ``label_recall`` by label, or the cost of a miss.
 
-    ``cost_of_miss`` is how many wrong words a missed word is worth; with it, the recalls are not looked at.
+    ``cost_of_miss`` is how many wrong words a missed word is worth; with it, the recalls are ignored.
     """
 
     recall: float = 0.99
@@ -62,10 +62,10 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Thresholds by head. ``is_reached`` says whether the wanted recalls are, by the expected figures.
+    """Thresholds by head. ``is_reached``: whether the expected figures reach the wanted recalls.
 
-    ``expected`` is measured on the notes the thresholds were chosen on; ``elsewhere`` on halves that had no part in the
-    choice, None with a single patient.
+    ``expected`` is measured on the notes the thresholds were chosen on; ``elsewhere`` on halves that were not used
+    for the choice, None with a single patient.
     """
 
     thresholds: Mapping[str, float]
@@ -77,15 +77,15 @@ class Proposal:
 def propose(table: TokenTable, patients: IntArray, wanted: Wanted) -> Proposal:
     """Return thresholds for found spans that were searched with the lowest of :data:`CANDIDATES`.
 
-    ``patients`` is int64 (notes,). Heads that alone found nothing keep the lowest candidate out of the proposal.
+    ``patients`` is int64 (notes,). Heads that found nothing alone are not in the proposal.
 
     Raises InputError when there is no gold token, or none of a label with a target.
     """
     if not table.is_gold.any():
-        raise InputError("no annotated identifier; thresholds are chosen by what is found of them", stage="evaluate")
+        raise InputError("there is no annotated identifier; choosing thresholds needs some", stage="evaluate")
     for label in wanted.label_recall or ():
         if not (table.gold_label() == LABELS.index(label)).any():
-            raise InputError(f"no annotated {label}; a target for a label needs notes that have it", stage="evaluate")
+            raise InputError(f"there is no annotated {label}; a target needs notes with it", stage="evaluate")
     whole = _Search(table)
     steps, is_reached = whole.best(wanted)
     names = list(HEADS)
@@ -132,7 +132,7 @@ class _Search:
         self.heads = [number for number in range(len(HEADS)) if self.right[number].any() or self.wrong[number].any()]
 
     def best(self, wanted: Wanted) -> tuple[dict[int, int], bool]:
-        """Return the step of each head that decides about anything, and whether what is wanted is reached."""
+        """Return the step of each head that decides about anything, and whether the target is reached."""
         right, wrong = (
             self._sums(self.right.sum(2), int(self.base_right.sum())),
             self._sums(self.wrong, self.base_wrong),
@@ -151,7 +151,7 @@ class _Search:
             is_reachable = bool(fits.any())
             loss = np.where(fits, wrong, np.inf) if is_reachable else missed + wrong / (1.0 + wrong.max())
         is_reached = bool(fits.any())
-        # The last of equal ones: higher thresholds leave more clinical text alone in other notes.
+        # The last of equal ones: higher thresholds change less clinical text in other notes.
         flat = loss.reshape(-1)[::-1]
         at_best = np.unravel_index(flat.size - 1 - int(flat.argmin()), loss.shape)
         return {head: int(step) for head, step in zip(self.heads, at_best, strict=True)}, is_reached
@@ -173,7 +173,7 @@ class _Search:
 
 
 def config_text(proposal: Proposal, profile: str, comments: Sequence[str]) -> str:
-    """Return a configuration file (TOML) with the thresholds, for ``--config`` of every command that searches."""
+    """Return a configuration file (TOML) with the thresholds, for ``--config`` of every command that detects."""
     values = ", ".join(f"{head} = {value:g}" for head, value in proposal.thresholds.items())
     lines = [*(f"# {comment}" for comment in comments), f'profile = "{profile}"', f"threshold = {{{values}}}"]
     return "\n".join(lines) + "\n"

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from deid_runtime.formats.database import read_database, write_database
 from deid_runtime.formats.delimited import read_delimited, write_delimited
 from deid_runtime.formats.i2b2 import read_i2b2, write_i2b2
 from deid_runtime.formats.jsonl import read_jsonl, write_jsonl
 from deid_runtime.formats.parquet import read_parquet, write_parquet
 from deid_runtime.formats.plain_text import read_text, write_text
-from deid_runtime.formats.records import Item, Meter, Reader, ReadOptions, Source, WriterFactory
+from deid_runtime.formats.records import DATABASE_SUFFIX, Item, Meter, Reader, ReadOptions, Source, WriterFactory
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "jsonl": Format((".jsonl", ".jsonl.gz"), True, read_jsonl, write_jsonl),
         "csv": Format((".csv",), True, read_delimited, write_delimited),
         "parquet": Format((".parquet",), True, read_parquet, write_parquet),
+        "database": Format((DATABASE_SUFFIX,), True, read_database, write_database),
         "txt": Format((".txt",), False, read_text, write_text),
         "i2b2": Format((".xml",), False, read_i2b2, write_i2b2),
         # Only the texts: the annotations in the folder describe the original text, so they are not written.

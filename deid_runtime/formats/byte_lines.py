@@ -73,7 +73,7 @@ def _skip_lines(file: IO[bytes], count: int, name: str) -> None:
     while count:
         part = file.readline(_SKIP_BYTES)
         if not part and not (is_open and count == 1):
-            raise SourceError(f"{name}: has fewer lines than before; the input was changed, so start over")
+            raise SourceError(f"{name}: has fewer lines than before; the input was changed, so start again")
         is_open = not part.endswith(b"\n")
         count -= not is_open or not part
 

@@ -64,7 +64,7 @@ def read_rows(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tuple[
         except csv.Error as error:
             raise SourceError(
                 f"{source.name}: broken CSV in the record that begins on line {first} ({error}); nothing was written, "
-                "because what follows cannot be told apart. Quote every field that holds a comma, quote or line end"
+                "because the next fields are ambiguous. Quote every field that has a comma, quote or line end"
             ) from None
         if row is None:
             return
@@ -96,13 +96,13 @@ class _RecordLines:
         if line is None or self._record_bytes > self._limit_bytes:
             raise SourceError(
                 f"{self._name}: the record that ends on line {self.number} or later is longer than "
-                f"{self._limit_bytes} bytes; is a quote not closed?"
+                f"{self._limit_bytes} bytes; check for a quote that is not closed"
             )
         self._record_commas += line.count(b",")
         if self._record_commas > MOST_PARTS:
             raise SourceError(
-                f"{self._name}: the record that ends on line {self.number} or later holds more than {MOST_PARTS:,} "
-                "commas; is a quote not closed?"
+                f"{self._name}: the record that ends on line {self.number} or later has more than {MOST_PARTS:,} "
+                "commas; check for a quote that is not closed"
             )
         return line.decode("utf-8", "surrogateescape")
 
@@ -115,15 +115,15 @@ def _header(source: Source, rows: Iterator[tuple[int, list[str]]]) -> list[str]:
 
 
 def _first_row(source: Source, options: ReadOptions) -> list[str]:
-    """Return the header of a file, wherever ``source`` begins to read it."""
+    """Return the header of a file, even when ``source`` begins further on."""
     whole = replace(source, start=Place())
     return _header(whole, read_rows(whole, options.record_limit_bytes, Meter()))
 
 
 class DelimitedWriter:
-    """Writes a header and one row per note: id, patient, text and kept columns, as far as the input has them.
+    """Writes a header and one row per note: id, patient, text and kept columns, if the input has them.
 
-    A file that goes on where another ends has no header.
+    A file that continues another one has no header.
     """
 
     def __init__(

@@ -67,12 +67,12 @@ def parse_text(data: bytes) -> str:
     def check_outside_text(*_: object) -> None:
         if path == [_ROOT, "TEXT"]:
             raise InputError(
-                "TEXT holds elements, comments or instructions, and what they hold would be lost; expected characters "
-                "alone, with < written as &lt; or inside CDATA"
+                "TEXT has elements, comments or instructions, whose content would be lost; expected only "
+                "characters, with < written as &lt; or inside CDATA"
             )
 
     def doctype(*_: object) -> None:
-        raise InputError("the XML has a document type; remove it, i2b2 2014 files have none")
+        raise InputError("the XML has a document type; remove it, because i2b2 2014 files have none")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end

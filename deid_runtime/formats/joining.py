@@ -44,6 +44,6 @@ def join_table(
 def _check(path: Path, expected: FileDigest, found: FileDigest) -> None:
     if found != expected:
         raise OutputError(
-            f"a finished part of the output was changed on the disk (shard {path.parent.parent.name}); run again with "
-            "--resume, which does that part again"
+            f"a finished shard of the output was changed on the disk ({path.parent.parent.name}); run again with "
+            "--resume, which repeats that shard"
         )

@@ -48,18 +48,18 @@ def read_objects(source: Source, limit_bytes: int, meter: Meter) -> Iterator[tup
 
 def _parse(line: bytes) -> dict[str, object] | str:
     if has_too_many_parts(line):
-        return f"the line holds more than {MOST_PARTS:,} commas and brackets; split the note"
+        return f"the line has more than {MOST_PARTS:,} commas and brackets; split the note"
     try:
         value = json.loads(line.decode("utf-8"), object_pairs_hook=_object)
     except _DoubledKeyError:
-        return "an object of the line holds a key twice, and one value would be lost; expected each key once"
+        return "an object of the line has a key twice, so one value would be lost; expected each key once"
     except UnicodeDecodeError as error:
         return f"byte {error.start + 1} of the line is not UTF-8; convert the file to UTF-8"
     except json.JSONDecodeError as error:
-        return f"the line is not valid JSON at character {error.pos + 1}; expected one object a line"
+        return f"the line is not valid JSON at character {error.pos + 1}; expected one object per line"
     except (ValueError, RecursionError) as error:  # a number with thousands of digits, or thousands of nested brackets
-        return f"the line holds JSON that cannot be read ({type(error).__name__})"
-    return value if isinstance(value, dict) else "the line is JSON but no object; expected one object a line"
+        return f"the line has JSON that cannot be read ({type(error).__name__})"
+    return value if isinstance(value, dict) else "the line is JSON but not an object; expected one object per line"
 
 
 class _DoubledKeyError(Exception):
@@ -74,7 +74,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 class _KeyProbe:
-    """Detects a wrong column name, which would quarantine every record. Single bad records do not count as one."""
+    """Detects a wrong column name, which would quarantine every record. Single bad records are not a wrong name."""
 
     def __init__(self, name: str, wanted: tuple[str, ...]) -> None:
         self._name = name
@@ -92,7 +92,7 @@ class _KeyProbe:
                 self.finish()
 
     def look_back(self, source: Source, options: ReadOptions) -> None:
-        """Look at the first objects of a file that is read from its middle, so that they count as in a whole read."""
+        """Check the first objects of a file that is read from its middle, as a read of the whole file would."""
         whole = replace(source, start=Place())
         for number, row in read_objects(whole, options.record_limit_bytes, Meter()):
             if number > source.start.number or self._seen == _PROBE_OBJECTS:
@@ -113,7 +113,7 @@ def missing_columns(name: str, missing: list[str], found: list[str]) -> SourceEr
     usual = [column for column in found if column.strip().lower().replace(" ", "_") in _USUAL_COLUMNS][:30]
     columns_text = f"{len(found)} columns" + (f", among them {', '.join(usual)}" if usual else "")
     return SourceError(
-        f"{name}: no column {' or '.join(map(repr, missing))}; found {columns_text}. Is there a header? "
+        f"{name}: no column {' or '.join(map(repr, missing))}; found {columns_text}. Check the header. "
         "Name the columns with --id-column, --text-column, --patient-column, --type-column, --keep-column"
     )
 
@@ -146,7 +146,7 @@ class JsonlWriter:
         self._file.write(dump_line(row))
 
     def close(self) -> None:
-        with self._stored:  # close it even when the disk is full and closing the gzip stream fails
+        with self._stored:  # close it even when closing the gzip stream fails on a full disk
             if self._gzip:
                 self._gzip.close()
 
@@ -154,18 +154,19 @@ class JsonlWriter:
 def dump_line(row: Mapping[str, object]) -> bytes:
     """Return ``row`` as one line of JSON in UTF-8, with its line end.
 
-    Raises InputError for a value that JSON cannot hold.
+    Raises InputError for a value that JSON cannot represent.
     """
     try:
         return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
     except UnicodeEncodeError:
-        raise InputError("a value holds half a surrogate pair and cannot be written", stage="write") from None
+        raise InputError("a value has half a surrogate pair and cannot be written", stage="write") from None
     except ValueError:
         raise InputError(
-            "a column holds NaN or an infinite number, which JSON cannot hold; write null at the source", stage="write"
+            "a column has NaN or an infinite number, which JSON cannot represent; write null at the source",
+            stage="write",
         ) from None
     except RecursionError:
-        raise InputError("a column is nested too deep to be written", stage="write") from None
+        raise InputError("a column is nested too deeply to be written", stage="write") from None
 
 
 def write_jsonl(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> JsonlWriter:

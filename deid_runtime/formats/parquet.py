@@ -58,7 +58,7 @@ def read_rows(
     """Yield ``(row number from 1, row)``. A row that cannot be read is replaced by the reason.
 
     Without options, rows have all columns except those whose names start with an underscore. Then ``check_header`` is
-    called with the file name and all columns. Raises SourceError as :func:`read_parquet`.
+    called with the file name and all columns. Raises SourceError like :func:`read_parquet`.
     """
     from pyarrow import parquet
 
@@ -93,11 +93,13 @@ def read_rows(
             yield number, _row(batch, limit_bytes)
             meter.read_bytes += source.size_bytes * number // rows - source.size_bytes * (number - 1) // rows
         if number != rows:
-            raise SourceError(f"{source.name}: damaged: its footer says {rows} rows, and it has another number")
+            raise SourceError(
+                f"{source.name}: damaged: its footer says {rows} rows, but it has another number; copy it again"
+            )
 
 
 def _groups_from(file: "parquet.ParquetFile", number: int) -> tuple[list[int], int]:
-    """Return the row groups that have rows behind the first ``number`` rows, and the number of rows before them."""
+    """Return the row groups that have rows after the first ``number`` rows, and the number of rows before them."""
     before = 0
     for group in range(file.num_row_groups):
         rows = int(file.metadata.row_group(group).num_rows)
@@ -137,7 +139,7 @@ def _row(batch: "pyarrow.RecordBatch", limit_bytes: int) -> dict[str, Any] | str
         [row] = batch.to_pylist()
         row = {name: _of_python(value) for name, value in row.items()}
     except (ValueError, OverflowError, KeyError):  # also for times and time zones that Python's datetime cannot hold
-        return "a value is not UTF-8, or a time in odd nanoseconds; convert the source"
+        return "a value is not UTF-8, or a time with nanoseconds; convert the source"
     found: dict[str, Any] = row
     return found
 
@@ -145,7 +147,7 @@ def _row(batch: "pyarrow.RecordBatch", limit_bytes: int) -> dict[str, Any] | str
 def _of_python(value: Any) -> Any:
     """Return ``value`` with the times of pandas, which pyarrow gives where pandas is installed, as those of Python.
 
-    Raises ValueError for odd nanoseconds, as pyarrow does without pandas.
+    Raises ValueError for times with nanoseconds, as pyarrow does without pandas.
     """
     if getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):
         raise ValueError("odd nanoseconds")
@@ -184,7 +186,7 @@ def _check_flat(name: str, schema: "pyarrow.Schema", columns: Collection[str]) -
     for number, field in enumerate(schema, 1):
         if field.name in columns and types.is_nested(field.type):
             # Name the column by its number: the user did not name all of these columns, so the name may be sensitive.
-            raise SourceError(f"{name}: column {number} holds lists, maps or structs; expected plain values")
+            raise SourceError(f"{name}: column {number} has lists, maps or structs; expected plain values")
 
 
 def _is_text(kind: "pyarrow.DataType", or_integer: bool) -> bool:
@@ -202,7 +204,7 @@ def _is_text(kind: "pyarrow.DataType", or_integer: bool) -> bool:
 
 
 class ParquetWriter:
-    """Writes id, patient and text as strings and kept columns with their type, as far as the input has them."""
+    """Writes id, patient and text as strings and kept columns with their type, if the input has them."""
 
     def __init__(self, schema: "pyarrow.Schema", options: ReadOptions, path: Path, create: Create) -> None:
         from pyarrow import parquet

@@ -156,7 +156,7 @@ def _list_head(file: IO[bytes]) -> tuple[int, int]:
 
 
 def _skip(file: IO[bytes], kind: int, depth: int = 0) -> None:
-    """Skip a value. Each list element takes at least one byte, so the loop ends at the end of a damaged file."""
+    """Skip a value. Each list element takes at least one byte, so the loop ends with the file even if it is damaged."""
     if depth > _MOST_NESTED:
         raise _DamagedError
     if kind in (_TRUE, _FALSE):

@@ -28,13 +28,13 @@ def read_text(source: Source, options: ReadOptions, meter: Meter) -> Iterator[It
 
 
 def file_note_id(source: Source, suffix: str) -> str:
-    """Return the id of a note that is a file: the file name without ``suffix``, which can be in any letter case."""
+    """Return the id of a note that is a file: the file name without ``suffix``, which may be in any letter case."""
     name = source.name
     return name[: -len(suffix)] if _has_suffix(name, suffix) else name
 
 
 def suffix_like(name: str, suffix: str) -> str:
-    """Return ``suffix`` in the letter case of ``name``, or as given when ``name`` ends otherwise.
+    """Return ``suffix`` in the letter case of ``name``, or unchanged when ``name`` ends differently.
 
     Another ending is never copied, because it could be the name of a person.
     """

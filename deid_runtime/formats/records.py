@@ -8,14 +8,17 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from deid_runtime.errors import InputError, SettingsError
+from deid_runtime.formats.key_ranges import TablePlan
 from deid_runtime.spans import Note
 from deid_runtime.system.digests import Create
 
 #: Longest record that is read into memory, in bytes. A longer record is quarantined without being read.
 RECORD_LIMIT_BYTES = 64 * 2**20
+#: The end of the name of a file that describes a table of a database.
+DATABASE_SUFFIX: Final = ".database.toml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +42,7 @@ class ReadOptions:
         for column in (self.id_column, self.text_column, self.patient_column):
             if column in self.kept_columns:
                 raise SettingsError(
-                    f"column {column!r} holds the id, the text or the patient and is always written anew; it cannot be "
-                    "kept as well"
+                    f"column {column!r} has the id, the text or the patient and is always rewritten; it cannot be kept"
                 )
 
     @property
@@ -68,7 +70,7 @@ class Place:
     """A border between two records of a table: the records before it have been read.
 
     ``offset`` is in bytes of the file as stored, 0 where the file cannot be read from its middle (gzip, Parquet).
-    ``number`` is the number of lines (JSON Lines, CSV) or rows (Parquet) before the border.
+    ``number`` is the number of lines (JSON Lines, CSV) or rows (Parquet, database) before the border.
     """
 
     offset: int = 0
@@ -81,6 +83,9 @@ class Source:
 
     ``name`` is its name in messages and in the output: a POSIX path with suffix. A reader begins at ``start``, which
     must be a :attr:`Meter.place` of an earlier read. ``number`` is the position of the file among all inputs, from 0.
+
+    ``written_as`` is the format of the output where it is not that of the input, and ``plan`` is how a table of a
+    database is read; without one, the reader makes its own.
     """
 
     path: Path
@@ -89,6 +94,20 @@ class Source:
     size_bytes: int
     start: Place = Place()
     number: int = 0
+    written_as: str = ""
+    plan: TablePlan | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def output_format(self) -> str:
+        """Return the name of the format that the notes are written in."""
+        return self.written_as or self.format
+
+    @property
+    def output_name(self) -> str:
+        """Return the name of the output in a folder."""
+        if not self.written_as:
+            return self.name
+        return f"{self.name[: -len(DATABASE_SUFFIX)]}.{self.written_as}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +133,7 @@ class Meter:
     """How far the inputs have been read. Readers of tables update it before they yield a record.
 
     ``read_bytes`` is the number of bytes read so far, compressed bytes for compressed files. ``place`` is the border
-    behind the record that was yielded last.
+    after the record that was yielded last.
     """
 
     read_bytes: int = 0
@@ -164,7 +183,7 @@ def check_text(text: str, column: str) -> None:
     """Raise InputError for text that cannot be written unchanged: null characters or lone surrogate code points."""
     null = text.find("\0")
     if null >= 0:
-        raise InputError(f"{column} holds a null character at offset {null}; remove it at the source")
+        raise InputError(f"{column} has a null character at offset {null}; remove it at the source")
     if not text.isascii():
         try:
             text.encode("utf-8")
@@ -221,7 +240,7 @@ def _kept(fields: Mapping[str, object], columns: tuple[str, ...]) -> dict[str, o
             try:
                 check_text(json.dumps(value, ensure_ascii=False, default=str), column)
             except RecursionError:
-                raise InputError(f"{column} is nested too deep") from None
+                raise InputError(f"{column} is nested too deeply; expected plain values") from None
     return kept
 
 

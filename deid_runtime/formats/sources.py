@@ -1,14 +1,17 @@
 """Find the input files below the paths of the command line, in a fixed order."""
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from deid_runtime.errors import SourceError
 from deid_runtime.formats import FORMATS, format_of
-from deid_runtime.formats.records import Source
+from deid_runtime.formats.database import make_plan
+from deid_runtime.formats.delta import delta_files, is_delta
+from deid_runtime.formats.key_ranges import TablePlan
+from deid_runtime.formats.records import DATABASE_SUFFIX, ReadOptions, Source
 
 _NAMED = 3  # how many file names an error lists
 
@@ -18,12 +21,17 @@ class Inputs:
     """The files below ``paths``. Each iteration lists the folders again, so millions of files take no memory.
 
     ``special_files`` is the number of pipes, sockets and devices in folders. They are never opened, because that could
-    block.
+    block. ``plans`` says how tables of databases are read, by the path of their file; their notes are written as
+    ``written_as``. ``delta`` has the data files of each folder with a Delta table, by its prefix in names: they are
+    looked up once, so that every iteration reads the same version.
     """
 
     paths: tuple[Path, ...]
     format: str | None
     special_files: int = 0
+    written_as: str = "parquet"
+    plans: Mapping[Path, TablePlan] = field(default_factory=dict, repr=False)
+    delta: dict[str, tuple[Path, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def is_single_file(self) -> bool:
@@ -48,6 +56,9 @@ class Inputs:
                 yield self._source(path, path.name)
 
     def _below(self, top: Path) -> Iterator[Source | None]:
+        if self._is_delta(top):
+            yield from self._delta_files(top, "")
+            return
         # Use a stack instead of recursion: folders can be nested deeper than Python calls.
         above = [(_identity(top), top, "", _entries(top))]
         while above:
@@ -59,12 +70,25 @@ class Inputs:
                 within = folder / entry.name
                 identity = _identity(within)
                 if any(identity == known for known, *_ in above):
-                    raise SourceError(f"{within}: a link to a folder that it lies in; remove it")
+                    raise SourceError(f"{within}: a link to a folder that contains it; remove the link")
+                if self._is_delta(within):
+                    yield from self._delta_files(within, f"{prefix}{entry.name}/")
+                    continue
                 above.append((identity, within, f"{prefix}{entry.name}/", _entries(within)))
             elif entry.is_special:
                 yield None
             elif not self._is_ignored(folder, entry.name):
                 yield self._source(folder / entry.name, prefix + entry.name)
+
+    def _is_delta(self, folder: Path) -> bool:
+        return self.format in (None, "parquet") and is_delta(folder)
+
+    def _delta_files(self, folder: Path, prefix: str) -> Iterator[Source]:
+        """Yield the files of a Delta table under new names: theirs are random, and can have values of columns."""
+        if prefix not in self.delta:
+            self.delta[prefix] = delta_files(folder)
+        for number, path in enumerate(self.delta[prefix]):
+            yield self._source(path, f"{prefix}part-{number:05}.parquet")
 
     def _is_ignored(self, folder: Path, name: str) -> bool:
         """Return whether a file belongs to a brat folder but is not a text."""
@@ -77,9 +101,15 @@ class Inputs:
             size = path.stat().st_size
         except OSError:
             size = 0  # for example a dangling link; the reader reports the error
-        # JSON cannot hold a file name that is not UTF-8, so escape such bytes.
+        # JSON cannot represent a file name that is not UTF-8, so escape such bytes.
         printable = name.encode("utf-8", "backslashreplace").decode("utf-8")
-        return Source(path, printable, self.format or format_of(name) or "", size)
+        format_name = self.format or format_of(name) or ""
+        if format_name != "database":
+            return Source(path, printable, format_name, size)
+        plan = self.plans.get(path)
+        return Source(
+            path, printable, format_name, plan.size_bytes if plan else size, written_as=self.written_as, plan=plan
+        )
 
 
 class _Entry(NamedTuple):
@@ -137,7 +167,7 @@ def find_inputs(paths: Sequence[Path], format_name: str | None = None) -> tuple[
             if (format_name or format_of(path.name)) != "jsonl":
                 raise SourceError(f"{path}: a pipe can only be read as JSON Lines; give --format jsonl or a file")
         elif _is_special(path):
-            raise SourceError(f"{path}: a device or socket, which cannot be read; give a file, a folder or a pipe")
+            raise SourceError(f"{path}: a device or socket cannot be read; give a file, a folder or a pipe")
     inputs = Inputs(tuple(paths), format_name)
     counts: dict[str, FileCount] = {}
     unknown: list[str] = []
@@ -151,20 +181,39 @@ def find_inputs(paths: Sequence[Path], format_name: str | None = None) -> tuple[
             unknown.append(source.name)
             continue
         if FORMATS[source.format].is_table:
-            if source.name in tables:
-                raise SourceError(f"two inputs are called {source.name}; rename one or give their parent folder")
-            tables.add(source.name)
+            if source.output_name in tables:
+                raise SourceError(
+                    f"two inputs have the name {source.output_name}; rename one or give their parent folder"
+                )
+            tables.add(source.output_name)
+        if source.format == "database" and not source.name.endswith(DATABASE_SUFFIX):
+            raise SourceError(f"{source.name}: a file that describes a table of a database ends in {DATABASE_SUFFIX}")
         count = counts.get(source.format, FileCount())
         counts[source.format] = FileCount(count.files + 1, count.size_bytes + source.size_bytes)
     if unknown:
         more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
         raise SourceError(
-            f"no known format: {', '.join(unknown[:_NAMED])}{more}; move them elsewhere or name their format with "
+            f"unknown format: {', '.join(unknown[:_NAMED])}{more}; move them elsewhere or name their format with "
             f"--format ({', '.join(FORMATS)})"
         )
     if not counts:
-        raise SourceError(f"{', '.join(map(str, paths))}: no notes there; expected files ending in {_known_suffixes()}")
+        raise SourceError(f"{', '.join(map(str, paths))}: no notes found; expected files ending in {_known_suffixes()}")
     return replace(inputs, special_files=special_files), counts
+
+
+def plan_tables(
+    inputs: Inputs, counts: dict[str, FileCount], options: ReadOptions, written_as: str | None = None
+) -> tuple[Inputs, dict[str, FileCount]]:
+    """Return what :func:`find_inputs` returned, with the plans of all tables of databases and the sizes of these.
+
+    ``written_as`` is the format of the output; None for Parquet. Each table is read once. Raises SourceError and
+    SettingsError as :func:`~deid_runtime.formats.database.make_plan`.
+    """
+    if "database" not in counts:
+        return inputs, counts
+    plans = {source.path: make_plan(source, options) for source in inputs if source.format == "database"}
+    planned = FileCount(len(plans), sum(plan.size_bytes for plan in plans.values()))
+    return replace(inputs, plans=plans, written_as=written_as or inputs.written_as), {**counts, "database": planned}
 
 
 def _known_suffixes() -> str:

@@ -1,1 +1,1 @@
-"""A front for the servers: REST with JSON and streams, tokens or certificates, limits, an audit log without text."""
+"""The gateway in front of the servers: REST, tokens or certificates, limits, an audit log without text."""

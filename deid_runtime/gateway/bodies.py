@@ -32,7 +32,7 @@ async def read_body(request: Request, most_bytes: int, seconds: float) -> bytes:
     """Return the whole body. Raises ProblemError when it is too large or too slow, ClientDisconnect when it breaks."""
     length = request.headers.get("content-length")
     if length is not None and (not (length.isascii() and length.isdecimal()) or len(length) > 18):
-        raise ProblemError(BAD_REQUEST, "the header content-length is no number")
+        raise ProblemError(BAD_REQUEST, "the header content-length is not a number")
     if length is not None and int(length) > most_bytes:
         raise _too_large(most_bytes)
     parts = bytearray()
@@ -43,15 +43,15 @@ async def read_body(request: Request, most_bytes: int, seconds: float) -> bytes:
                 if len(parts) > most_bytes:
                     raise _too_large(most_bytes)
     except TimeoutError:
-        raise ProblemError(TOO_SLOW, f"a body must come within {seconds:g} s") from None
+        raise ProblemError(TOO_SLOW, f"the body must arrive within {seconds:g} s") from None
     return bytes(parts)
 
 
 async def read_lines(request: Request, most_bytes: int, seconds: float) -> AsyncIterator[bytes]:
-    """Yield the lines of the body without their ends, as they come; empty lines are left out.
+    """Yield the lines of the body without their ends, as they arrive; empty lines are skipped.
 
     The body is read only as fast as lines are taken. Raises ProblemError for a line of more than ``most_bytes``, and
-    when nothing comes for ``seconds``; ClientDisconnect when the body breaks off.
+    when nothing arrives for ``seconds``; ClientDisconnect when the body breaks off.
     """
     rest = bytearray()
     parts = aiter(request.stream())
@@ -60,7 +60,7 @@ async def read_lines(request: Request, most_bytes: int, seconds: float) -> Async
             async with asyncio.timeout(seconds):
                 part = await anext(parts)
         except TimeoutError:
-            raise ProblemError(TOO_SLOW, f"nothing came for {seconds:g} s") from None
+            raise ProblemError(TOO_SLOW, f"no data arrived for {seconds:g} s") from None
         except StopAsyncIteration:
             break
         searched = len(rest)
@@ -89,9 +89,9 @@ def parse_json(content: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise ProblemError(BAD_REQUEST, f"the body is not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
-        raise ProblemError(BAD_REQUEST, f"the body is no JSON, at character {error.pos}") from None
+        raise ProblemError(BAD_REQUEST, f"the body is not JSON at character {error.pos}") from None
     except ValueError:
-        raise ProblemError(BAD_REQUEST, "the body is no JSON: a name twice, or a number that is none") from None
+        raise ProblemError(BAD_REQUEST, "the body is not JSON: a name occurs twice, or a number is not valid") from None
     except RecursionError:
         raise ProblemError(BAD_REQUEST, "the JSON is nested too deeply") from None
 
@@ -115,7 +115,7 @@ def _whole_number(digits: str) -> int:
 
 
 def _too_large(most_bytes: int) -> ProblemError:
-    return ProblemError(TOO_LARGE, f"at most {most_bytes:,} bytes are taken here (request_bytes of the project)")
+    return ProblemError(TOO_LARGE, f"expected at most {most_bytes:,} bytes (request_bytes of the project)")
 
 
 __all__ = ["JSON", "LINES", "ClientDisconnect", "media_type", "parse_json", "read_body", "read_lines"]

@@ -1,4 +1,4 @@
-"""Who asks: the project of a token, or of the client certificate of the connection."""
+"""Identify the client: the project of a token, or of the client certificate of the connection."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -30,15 +30,16 @@ Subject = Iterable[Iterable[tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The project of a request, and what showed it: ``token ID`` or ``certificate``."""
+    """The project of a request, and how it was identified: ``token ID`` or ``certificate``."""
 
     project: Project
     shown: str
 
 
 def identify(request: Request, file: AccessFile, subject: str | None) -> Client:
-    """Return who asks. ``subject`` is that of the client certificate, in the form of RFC 4514; None without one.
+    """Return the client of a request. ``subject`` is that of the client certificate, in the form of RFC 4514.
 
+    None without one.
     Raises ProblemError, the same for a missing, wrong, unknown or expired token.
     """
     access = file.now()
@@ -49,7 +50,7 @@ def identify(request: Request, file: AccessFile, subject: str | None) -> Client:
             return Client(by_certificate, "certificate")
     else:
         known = access.project_of_token(token_of_header(header) or "")
-        # A certificate of another project does not go with this token.
+        # The certificate must not belong to another project than the token.
         if known is not None and (by_certificate is None or by_certificate.name == known[0].name):
             return Client(known[0], f"token {known[1].id}")
     raise ProblemError(

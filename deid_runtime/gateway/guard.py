@@ -1,4 +1,4 @@
-"""What every request meets before the application: header checks, a request id, times, and safe answers."""
+"""Middleware for every request: header checks, a request id, times, and safe answers."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from deid_runtime.gateway.metrics import GatewayMetrics
 from deid_runtime.gateway.problems import BAD_REQUEST, DEFECT, ProblemError
 from deid_runtime.gateway.protocol import CONNECTION
 
-#: Headers that a front and the gateway could read differently when they come twice.
+#: Headers that a proxy and the gateway could interpret differently when they occur twice.
 _ONCE: Final = frozenset(
     (b"authorization", b"content-encoding", b"content-length", b"content-type", b"host", b"transfer-encoding")
 )
@@ -39,7 +39,7 @@ _logger = logging.getLogger(__name__)
 class Guard:
     """ASGI middleware around the application. The id of a request is ``request.state.request_id``.
 
-    An id that a client sends is not taken over: it could hold a name.
+    An id that a client sends is not used, because it could contain a name.
     """
 
     def __init__(self, app: ASGIApp, metrics: GatewayMetrics, answer_s: float, operations: Mapping[str, str]) -> None:
@@ -114,7 +114,7 @@ class _Exchange:
         await self._timed(message)
 
     async def refuse(self, problem: ProblemError) -> None:
-        """Answer with a problem; an answer that has begun is broken off, so that it does not look complete."""
+        """Answer with a problem; an answer that has begun is aborted, so that it does not look complete."""
         if self.status:
             self.abort()
             return
@@ -143,7 +143,7 @@ class _Exchange:
             raise ClientDisconnect from None
 
     async def _drain(self) -> None:
-        """Read on a little, and drop it."""
+        """Read a little more of the body, and drop it."""
         seen = 0
         try:
             async with asyncio.timeout(_DRAIN_S):
@@ -154,11 +154,11 @@ class _Exchange:
 
 
 def header_problem(headers: list[tuple[bytes, bytes]]) -> ProblemError | None:
-    """Return what is wrong with the headers of a request; None when nothing is."""
+    """Return what is wrong with the headers of a request; None when nothing is wrong."""
     names = [name for name, _ in headers]
     twice = next((name for name in _ONCE if names.count(name) > 1), None)
     if twice is not None:
-        return ProblemError(BAD_REQUEST, f"the header {twice.decode('ascii')} stands there twice")
+        return ProblemError(BAD_REQUEST, f"the header {twice.decode('ascii')} occurs twice; send it once")
     if b"content-length" in names and b"transfer-encoding" in names:
         return ProblemError(BAD_REQUEST, "give content-length or transfer-encoding, not both")
     return None
@@ -173,4 +173,4 @@ async def has_gone(request: Request) -> None:
 def _place(error: Exception) -> str:
     """Return file names and line numbers of the project's code in the traceback, last call first, without values."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "deid_" in frame.filename]
-    return " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames)) or "no line of ours"
+    return " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames)) or "no line of deid"

@@ -14,7 +14,7 @@ _BUSY_RETRY_S: Final = 1.0
 
 
 class Bucket:
-    """A token bucket: it holds one minute's worth, and fills evenly."""
+    """A token bucket: its size is the amount of one minute, and it fills evenly."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_minute = per_minute
@@ -55,7 +55,7 @@ class Bucket:
 
 @dataclass(slots=True)
 class Use:
-    """What one project has used lately."""
+    """The recent use of one project."""
 
     notes: Bucket
     bytes: Bucket
@@ -63,11 +63,11 @@ class Use:
 
     @classmethod
     def of(cls, limits: Limits) -> "Use":
-        """Return the use of a project that has asked for nothing yet."""
+        """Return the use of a project without requests so far."""
         return cls(Bucket(limits.notes_per_minute), Bucket(limits.bytes_per_minute))
 
     def follow(self, limits: Limits) -> None:
-        """Take over limits that have changed in the access file."""
+        """Apply limits that have changed in the access file."""
         for bucket, rate in ((self.notes, limits.notes_per_minute), (self.bytes, limits.bytes_per_minute)):
             if bucket.per_minute != rate:
                 bucket.change(rate)
@@ -75,7 +75,7 @@ class Use:
 
 @dataclass(slots=True)
 class Gate:
-    """Lets requests in: at most ``most_requests`` at once, and of each project as its limits say."""
+    """Admits requests: at most ``most_requests`` at once, and for each project according to its limits."""
 
     most_requests: int
     requests: int = 0
@@ -83,11 +83,11 @@ class Gate:
 
     @contextmanager
     def entered(self, project: Project) -> Iterator[Use]:
-        """Let one request in for the block; yield the use of its project. Raises ProblemError."""
+        """Admit one request for the block; yield the use of its project. Raises ProblemError."""
         use = self._uses.setdefault(project.name, Use.of(project.limits))
         use.follow(project.limits)
         if self.requests >= self.most_requests:
-            raise ProblemError(BUSY, "too many requests are being handled; ask again later", retry_s=_BUSY_RETRY_S)
+            raise ProblemError(BUSY, "too many requests are in progress; retry later", retry_s=_BUSY_RETRY_S)
         if use.requests >= project.limits.requests_at_once:
             raise ProblemError(
                 RATE,

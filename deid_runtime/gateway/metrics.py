@@ -15,7 +15,7 @@ class GatewayMetrics:
     """The metrics of one process, with those of ``others``, registries of the connections to the servers."""
 
     def __init__(self, others: Sequence["CollectorRegistry"] = ()) -> None:
-        # Imported here: the extra [gateway] brings it.
+        # Imported here: it is part of the extra [gateway].
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
         registry = CollectorRegistry()
@@ -45,7 +45,7 @@ class GatewayMetrics:
             buckets=_SECONDS, registry=registry,
         )  # fmt: skip
         self.access_faults = Gauge(
-            "deid_gateway_access_file_faults", "Changes of the access file that were left out because it was wrong.",
+            "deid_gateway_access_file_faults", "Changes of the access file that were ignored because it was wrong.",
             registry=registry,
         )  # fmt: skip
 

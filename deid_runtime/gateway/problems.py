@@ -52,9 +52,9 @@ KINDS: Final = {
 
 @dataclass(slots=True, eq=False)
 class ProblemError(Exception):
-    """A request that is answered with a problem. ``detail`` says what was expected and holds no text of the request.
+    """A request that is answered with a problem. ``detail`` says what was expected and has no text of the request.
 
-    ``pointer`` is the place in the request as a JSON pointer, ``retry_s`` the seconds after which to ask again.
+    ``pointer`` is the place in the request as a JSON pointer, ``retry_s`` the seconds after which to retry.
     """
 
     kind: Kind
@@ -94,9 +94,9 @@ class ProblemError(Exception):
 
 
 def of_status(status: int) -> ProblemError:
-    """Return the problem for a status that the router gives: no such address, or a method without a meaning."""
+    """Return the problem for a status that the router gives: unknown address or method."""
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        return ProblemError(WRONG_METHOD, "this address takes other methods; /docs lists them")
+        return ProblemError(WRONG_METHOD, "this address supports other methods; /docs lists them")
     if status == HTTPStatus.NOT_FOUND:
         return ProblemError(NOT_FOUND, "there is nothing at this address; /docs lists the addresses")
     return ProblemError(BAD_REQUEST, "the request cannot be handled")

@@ -1,7 +1,8 @@
-"""The connections of clients: uvicorn's HTTP/1.1 on h11, with times and limits of its own.
+"""The connections of clients: uvicorn's HTTP/1.1 on h11, with additional time-outs and limits.
 
-Uvicorn waits for ever for the headers of a request, and for a client that takes no answer. h11 refuses requests whose
-length is not clear (two lengths, spaces before a colon, line ends in headers), which a proxy could read otherwise.
+Uvicorn waits forever for the headers of a request, and for a client that does not read its answer. h11 refuses requests
+whose length is not clear (two lengths, spaces before a colon, line ends in headers), which a proxy could interpret
+differently.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ CONNECTION: Final = "deid.connection"
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a request may know of its connection: the subject of the client's certificate, and how to end it."""
+    """The data of a connection for its requests: the subject of the client's certificate, and how to end it."""
 
     subject: str | None
     abort: Callable[[], None]
@@ -37,7 +38,7 @@ class GatewayProtocol(H11Protocol):
     _headers_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the headers, or refuse one connection too many."""
+        """Start to wait for the headers, or refuse a connection above the limit."""
         super().connection_made(transport)
         if len(self.connections) > self.most_connections:
             self._refuse(ProblemError(BUSY, "too many connections; connect again later", retry_s=1))
@@ -55,12 +56,12 @@ class GatewayProtocol(H11Protocol):
         self._wait_for_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End the times."""
+        """Stop the timers."""
         self._headers_came()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read what came. Headers must be complete in time, however slowly they come."""
+        """Read the data. Headers must be complete in time, however slowly they arrive."""
         super().data_received(data)
         if self.transport.is_closing() or (self.cycle is not None and not self.cycle.response_complete):
             self._headers_came()
@@ -74,8 +75,8 @@ class GatewayProtocol(H11Protocol):
             self._wait_for_headers()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP, or more headers than are taken."""
-        self._refuse(ProblemError(BAD_REQUEST, "this is no HTTP/1.1 request, or its headers are too long"))
+        """Refuse data that is not HTTP, or too many headers."""
+        self._refuse(ProblemError(BAD_REQUEST, "this is not an HTTP/1.1 request, or its headers are too long"))
 
     def _wait_for_headers(self) -> None:
         self._headers_came()
@@ -88,7 +89,7 @@ class GatewayProtocol(H11Protocol):
 
     def _too_slow(self) -> None:
         self._headers_timer = None
-        self._refuse(ProblemError(TOO_SLOW, f"the headers must come within {self.headers_s:g} s"))
+        self._refuse(ProblemError(TOO_SLOW, f"the headers must arrive within {self.headers_s:g} s"))
 
     def _refuse(self, problem: ProblemError) -> None:
         """Send a problem and close, whatever was read before."""
@@ -104,7 +105,7 @@ class GatewayProtocol(H11Protocol):
                 f"content-length: {len(content)}\r\nconnection: close\r\n\r\n"
             )
             self.transport.write(head.encode("ascii") + content)
-        if cycle is not None:  # the application must not answer any more
+        if cycle is not None:  # the application must no longer answer
             cycle.disconnected = True
             cycle.message_event.set()
         self.transport.close()

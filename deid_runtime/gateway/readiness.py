@@ -1,4 +1,4 @@
-"""Whether the servers do their work: asked with a known note, and remembered for a moment."""
+"""Check with a canary note whether the servers work; the answer is kept for a moment."""
 
 import asyncio
 import time
@@ -20,7 +20,10 @@ class Readiness:
         self._asking = asyncio.Lock()
 
     async def now(self) -> bool:
-        """Return whether a server has just de-identified a known note rightly; False after ``seconds`` of silence."""
+        """Return whether a server has just de-identified the canary note correctly.
+
+        False after ``seconds`` of silence.
+        """
         async with self._asking:
             if time.monotonic() - self._asked_s > _FRESH_S:
                 try:

@@ -1,4 +1,4 @@
-"""What the audit log holds of one request."""
+"""The entries of one request in the audit log."""
 
 import time
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from deid_runtime.gateway.problems import ProblemError
 from deid_runtime.gateway.servers import Task
 from deid_runtime.gateway.work import Counts, Outcome
 
-#: The outcome of a request whose client went away.
+#: The outcome of a request whose client disconnected.
 GONE = "gone"
 
 
@@ -21,7 +21,7 @@ class Record:
 
     audit: AuditLog
     request_id: str
-    address: str  # of the connection; headers that name another are not believed
+    address: str  # of the connection; headers with another one are not trusted
     task: Task
     is_stream: bool = False
     client: Client | None = None
@@ -32,12 +32,12 @@ class Record:
 
     @classmethod
     def of(cls, audit: AuditLog, request: Request, task: Task) -> "Record":
-        """Return the record of a request that has just come."""
+        """Return the record of a request that has just arrived."""
         address = request.client.host if request.client else ""
         return cls(audit, request.state.request_id, address, task)
 
     def begin_stream(self, client: Client, key: str) -> None:
-        """Write that a stream begins. Raises ProblemError."""
+        """Write that a stream has begun. Raises ProblemError."""
         self.client, self.key, self.is_stream = client, key or None, True
         self.audit.write(self._fields("begun"))
 
@@ -64,7 +64,7 @@ class Record:
 
     def fail(self, problem: ProblemError) -> None:
         """Write that the request ended with a problem. Raises ProblemError."""
-        self._digests.clear()  # nothing was given out
+        self._digests.clear()  # no answer was sent
         self.end(problem.kind.name, problem.kind.status)
 
     def _fields(self, event: str, outcome: str | None = None, status: int | None = None) -> dict[str, object]:

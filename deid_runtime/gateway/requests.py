@@ -1,4 +1,7 @@
-"""The JSON of requests: one note, or a batch of notes. Unknown names are refused, since a typing error could leak."""
+"""The JSON of requests: one note, or a batch of notes.
+
+Unknown names are refused, because a typing error could cause a leak.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +12,7 @@ from deid_runtime.gateway.problems import INVALID, KEY_REFUSED, TOO_LARGE, Kind,
 from deid_runtime.gateway.servers import Task
 from deid_runtime.spans import Note
 
-_MOST_ID_BYTES: Final = 1024  # as the servers take
+_MOST_ID_BYTES: Final = 1024  # the limit of the servers
 _NEEDED: Final = ("id", "text")
 _NOTE_NAMES: Final = frozenset(("id", "text", "patient"))
 
@@ -40,8 +43,8 @@ def parse_request(content: object, task: Task, project: Project) -> NotesAsked:
         if len(rows) > project.limits.notes_per_request:
             raise ProblemError(
                 TOO_LARGE,
-                f"at most {project.limits.notes_per_request:,} notes are taken in a request (notes_per_request of the "
-                "project); send several, or a stream",
+                f"expected at most {project.limits.notes_per_request:,} notes in a request (notes_per_request of the "
+                "project); send several requests, or a stream",
                 pointer="/notes",
             )
         notes = tuple(parse_note(row, project.limits, f"/notes/{place}") for place, row in enumerate(rows))
@@ -58,7 +61,7 @@ def parse_note(row: object, limits: Limits, where: str) -> Note:
         if name not in row:
             raise ProblemError(INVALID, f"a note needs {name}", pointer=where)
     if row["id"] == "":
-        raise ProblemError(INVALID, "the id is empty; the pseudonym of the note hangs on it", pointer=f"{where}/id")
+        raise ProblemError(INVALID, "the id is empty; the pseudonym of the note depends on it", pointer=f"{where}/id")
     return Note(
         _text(row["id"], f"{where}/id", _MOST_ID_BYTES),
         _text(row["text"], f"{where}/text", limits.note_bytes, TOO_LARGE),
@@ -71,11 +74,11 @@ def check_key(key: object, task: Task, project: Project, pointer: str | None = N
     if task == "detect":
         return ""
     if not isinstance(key, str):
-        raise ProblemError(INVALID, "name the key of the surrogates: key, a text", pointer=pointer)
+        raise ProblemError(INVALID, "expected `key`, the name of the key of the surrogates", pointer=pointer)
     if not project.may_use(key):
         raise ProblemError(
             KEY_REFUSED,
-            "this project cannot use a key of that name; ask whoever runs the gateway for the names, and never send "
+            "this project cannot use a key of that name; ask the operator of the gateway for the names, and never send "
             "a key itself",
         )
     return key
@@ -95,8 +98,8 @@ def _text(value: object, where: str, most_bytes: int, kind: Kind = INVALID) -> s
         size = len(value.encode("utf-8"))
     except UnicodeEncodeError as error:
         raise ProblemError(
-            INVALID, f"half of a surrogate pair at code point {error.start}: no text of Unicode", pointer=where
+            INVALID, f"half of a surrogate pair at code point {error.start}: not valid Unicode", pointer=where
         ) from None
     if size > most_bytes:
-        raise ProblemError(kind, f"{size:,} bytes of UTF-8, at most {most_bytes:,} are taken", pointer=where)
+        raise ProblemError(kind, f"{size:,} bytes of UTF-8; expected at most {most_bytes:,}", pointer=where)
     return value

@@ -1,4 +1,4 @@
-"""What the gateway asks of the servers behind it. ``deid_client.whole_notes`` answers over gRPC."""
+"""The interface to the servers behind the gateway. ``deid_client.whole_notes`` implements it over gRPC."""
 
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -31,18 +31,18 @@ class NoteServers(Protocol):
     """The servers of whole notes, used from one event loop."""
 
     async def open(self) -> None:
-        """Begin to connect. Return at once, also when no server answers yet."""
+        """Start to connect. Return at once, even when no server answers yet."""
 
     async def ask(self, note: Note, task: Task, key: str) -> NoteAnswer:
         """Return the answer to one note.
 
-        Raises InputError with its stage for a note that is held back, ServersDownError when no server answers, another
-        ModelError when servers answer and fail.
+        Raises InputError with the stage for a note that is held back, ServersDownError when no server answers, another
+        ModelError when servers answer but fail.
         """
         ...
 
     async def is_ready(self) -> bool:
-        """Return whether a server de-identifies a known note rightly now."""
+        """Return whether a server now de-identifies the canary note correctly."""
         ...
 
     async def close(self) -> None:

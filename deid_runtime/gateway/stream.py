@@ -1,7 +1,7 @@
-"""Streams of notes: one JSON object a line, in and out, in order, with back-pressure.
+"""Streams of notes: one JSON object per line, in and out, in order, with back-pressure.
 
-The answer begins before the request has ended. A line is read only when there is room for its note, and room comes when
-an answer was taken. So a client must read while it writes. The last line says whether the stream is complete.
+The answer begins before the request has ended. A line is read only when there is room for its note; there is room when
+an answer has been read. So a client must read while it writes. The last line says whether the stream is complete.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The work on notes: several at once, in order, each with its own end."""
+"""The work on notes: several at once, in order, each with its own outcome."""
 
 import asyncio
 import time
@@ -21,12 +21,12 @@ _DOWN_RETRY_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of one note: an answer, or the stage that held it back."""
+    """The outcome of one note: an answer, or the stage that held it back."""
 
     note: Note
     answer: NoteAnswer | None
     stage: str = ""
-    reason: str = ""  # where more is known than the stage
+    reason: str = ""  # if more is known than the stage
 
     def content(self, task: Task) -> dict[str, Any]:
         """Return the outcome as a JSON object."""
@@ -47,7 +47,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Counts:
-    """What became of the notes of one request."""
+    """The outcomes of the notes of one request."""
 
     done: int = 0
     held_back: dict[str, int] = field(default_factory=dict)  # by stage
@@ -69,7 +69,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Asks the servers for the notes of one request."""
+    """Sends the notes of one request to the servers."""
 
     servers: NoteServers
     metrics: GatewayMetrics
@@ -79,7 +79,7 @@ class Worker:
     at_once: int
 
     async def outcome(self, note: Note) -> Outcome:
-        """Return the end of one note. Raises ProblemError when no server answers at all."""
+        """Return the outcome of one note. Raises ProblemError when no server answers at all."""
         begun = time.monotonic()
         try:
             outcome = Outcome(note, await self.servers.ask(note, self.task, self.key))
@@ -87,7 +87,7 @@ class Worker:
             outcome = Outcome(note, None, error.stage)
         except ServersDownError:
             raise ProblemError(
-                NO_SERVER, "no server answers now; nothing of this request was kept", retry_s=_DOWN_RETRY_S
+                NO_SERVER, "no server answers now; nothing of this request was stored", retry_s=_DOWN_RETRY_S
             ) from None
         except DeidError:
             outcome = Outcome(note, None, WORKER_STAGE)
@@ -96,7 +96,7 @@ class Worker:
         return outcome
 
     async def outcomes(self, notes: Sequence[Note]) -> list[Outcome]:
-        """Return the ends of all notes, in order. Raises ProblemError when no server answers."""
+        """Return the outcomes of all notes, in order. Raises ProblemError when no server answers."""
         found: list[Outcome | None] = [None] * len(notes)
         places = iter(range(len(notes)))
 
@@ -126,7 +126,7 @@ class Worker:
 async def in_order(
     items: AsyncIterator[_Item], work: Callable[[_Item], Awaitable[_Result]], at_once: int
 ) -> AsyncIterator[_Result]:
-    """Yield the result of each item, in order, as soon as it is there. At most ``at_once`` items are taken and open.
+    """Yield the result of each item, in order, as soon as it is ready. At most ``at_once`` items are in progress.
 
     Raises the errors of ``items`` and of ``work``.
     """
@@ -164,14 +164,14 @@ async def in_order(
 
 
 def reason_of(stage: str) -> str:
-    """Return why a note is held back, in words that hold nothing of the note."""
+    """Return why a note is held back, without any content of the note."""
     if stage == WORKER_STAGE:
-        return "the servers failed on this note, several times; see their logs"
+        return "the servers failed on this note several times; see their logs"
     if stage == "read":
-        return "the note cannot be read as text, or is larger than the servers take; or the servers refuse the gateway"
+        return "the note cannot be read as text, or is too large for the servers; or the servers refuse the gateway"
     if stage == "surrogates":
         return "the servers cannot use the key of that name, or cannot make a surrogate"
-    return f"the stage {stage} could not process the note, so nothing of it is given out"
+    return f"the stage {stage} could not process the note, so nothing of it is returned"
 
 
 def problem_of(outcome: Outcome) -> ProblemError:

@@ -32,7 +32,7 @@ def _writings(name: str, rows: tuple[tuple[str, ...], ...], size: int) -> Mappin
     words: dict[str, dict[int, str]] = {}
     for word, place, writing, _ in rows:
         if not place.isdecimal() or not 1 <= int(place) <= size:
-            raise SettingsError(f"{name}.tsv: a word of {writing or 'no writing'} has no number of 1 to {size}")
+            raise SettingsError(f"{name}.tsv: a word of {writing or 'no writing'} needs a number from 1 to {size}")
         if writing:
             words.setdefault(writing, {}).setdefault(int(place), word)
     for writing, by_place in words.items():

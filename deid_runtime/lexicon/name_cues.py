@@ -1,7 +1,7 @@
 """Distinguish names from other words: lists of words that are also names, titles before a name, eponyms after it.
 
 *Will*, *Brown* and *May* are more often words than names. *Parkinson* and *Foley* are mostly diseases and devices.
-Alone, such a word is no evidence of a name. After a title, or next to another part of a name, it is.
+Alone, such a word is not evidence of a name. After a title, or next to another part of a name, it is.
 """
 
 import re
@@ -45,7 +45,7 @@ _EPONYM: Final = re.compile(
 _LISTED_EPONYM: Final = re.compile(
     rf"(?:['\u2019]?s)?[ \t-](?:{_OWNED_HEADS}|{_HEADS}|{_LISTED_HEADS})\b", re.IGNORECASE
 )
-#: Eponyms of words that are mostly names. After a possessive, few head words count: *Smith's fracture* is an eponym,
+#: Eponyms that are mostly used as names. After a possessive, few head words count: *Smith's fracture* is an eponym,
 #: *Smith's catheter* is not.
 _NAME_EPONYM: Final = re.compile(
     rf"(?:[ \t-](?:{_OWNED_HEADS}|{_HEADS}|{_LISTED_HEADS})|"
@@ -56,7 +56,7 @@ _LAST_WORD: Final = re.compile(r"[^\W\d_]+$")
 _GERM: Final = re.compile(r"\b(?:salmonella|serovar|serotype|ser\.)[ \t]{1,2}$", re.IGNORECASE)
 _TITLE_CHARS: Final = 12  # the longest title with its full stop and spaces
 
-#: Parts of names that are no evidence of a name when they stand alone.
+#: Parts of names that are not evidence of a name on their own.
 PARTICLES: Final = frozenset(particles("name"))
 
 
@@ -92,7 +92,7 @@ def is_name_first(word: str) -> bool:
 
 
 def is_often_capitalised(word: str) -> bool:
-    """Return whether people capitalise a folded word also inside a sentence: an eponym, month or brand."""
+    """Return whether people also capitalise a folded word inside a sentence: an eponym, month or brand."""
     return word in _capitalised()
 
 
@@ -100,7 +100,7 @@ def is_function_word(word: str) -> bool:
     """Return whether a folded word is a function word: a pronoun, a preposition or a word such as *mother*.
 
     Such a word is a name only next to a title or another part of the name, or where a name is introduced. A capital
-    letter, or a name found elsewhere in the note, is no evidence.
+    letter, or a name found elsewhere in the note, is not evidence.
     """
     return word in _function_words()
 

@@ -3,7 +3,7 @@
 *Her*, *Will* and *Cane* are names and words. The kind of word, its letter case and its context decide:
 
 - a function word (*her*, *will*) is a name after a title, next to another part of the name, and where a name is
-  introduced (*surname: Her*, *her son Will*, *Will denies*); a capital letter is no evidence;
+  introduced (*surname: Her*, *her son Will*, *Will denies*); a capital letter is not evidence;
 - another ordinary word (*cane*) is a name in the same places, and with a capital inside a sentence;
 - any other word is always a name.
 
@@ -31,7 +31,7 @@ from deid_runtime.lexicon.vocabulary import alternation, kin
 class NameWord(Protocol):
     """A word of a text that is part of a known name: its half-open offsets and its folded form.
 
-    A word counts as a particle (*de la*) only when it ends none of the known names: *Do* in *Mai Do* is no particle.
+    A word counts as a particle (*de la*) only when it ends none of the known names: *Do* in *Mai Do* is not a particle.
     """
 
     @property
@@ -108,7 +108,7 @@ _NAME_BEFORE: Final = re.compile(r"(?<![^\W_])([A-Z][a-z]{2,}) $")
 _CAPITAL_BEHIND: Final = re.compile(r" [^\W\d_]")
 _TITLE_BEHIND: Final = re.compile(r"(?:[ -]|[ ]?&[ ]?)[A-Z][a-z]")
 _FULL_LINE: Final = 40  # characters from which on a line may be wrapped because of its length
-_ALIKE: Final = 3  # letters up to which a word in capitals in a lower-case line is more often an abbreviation
+_ALIKE: Final = 3  # up to this many letters, capitals in a lower-case line are more often an abbreviation
 _LINE_CHARS: Final = 80  # characters of a line that are read
 
 
@@ -175,7 +175,7 @@ def is_set_off(text: str, word: NameWord) -> bool:
         return False
     if begins_sentence(text, word.start) or _POSSESSIVE.match(text, word.end):
         return False
-    # No name next to a number: Day 3, Page 2, 3 Mo.
+    # Not a name next to a number: Day 3, Page 2, 3 Mo.
     if _NUMBER_BEHIND.match(text, word.end) or _NUMBER_BEFORE.search(text, max(word.start - 4, 0), word.start):
         return False
     following = _WORD.search(text, word.end, word.end + 20)
@@ -214,7 +214,7 @@ def is_strong(text: str, word: NameWord) -> bool:
 
 
 def _is_in_capitals(text: str, word: NameWord) -> bool:
-    """Return whether the line around ``word`` is in capitals, so that the capitals of ``word`` are no evidence."""
+    """Return whether the line around ``word`` is in capitals, so that the capitals of ``word`` are not evidence."""
     start = text.rfind("\n", max(word.start - _LINE_CHARS, 0), word.start) + 1 or max(word.start - _LINE_CHARS, 0)
     end = text.find("\n", word.end, word.end + _LINE_CHARS)
     line = text[start : word.start] + text[word.end : end if end >= 0 else word.end + _LINE_CHARS]
@@ -332,7 +332,7 @@ def _has_initial(text: str, run: Sequence[NameWord], at: int) -> bool:
     """Return whether an initial with a full stop is directly before or after a capitalised word.
 
     Before a function word, the initial must begin a sentence or follow a title: *vitamin B. Her* has no initial. After
-    a function word, a comma must stand before the initial.
+    a function word, a comma must come before the initial.
     """
     word = run[at]
     if len(word.folded) == 1 or word.is_particle or not text[word.start].isupper():

@@ -25,10 +25,10 @@ def table(name: str, *columns: str) -> tuple[tuple[str, ...], ...]:
 def parse_table(shown: str, text: str, columns: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """Return the rows of a table. ``shown`` is the file name in errors.
 
-    Raises SettingsError as :func:`table` does.
+    Raises SettingsError like :func:`table`.
     """
     rows: list[tuple[str, ...]] = []
-    expected = f"expected {', '.join(columns)} with tabs between"
+    expected = f"expected {', '.join(columns)} separated by tabs"
     header: tuple[str, ...] | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -41,11 +41,13 @@ def parse_table(shown: str, text: str, columns: tuple[str, ...]) -> tuple[tuple[
         elif len(fields) != len(columns):
             raise SettingsError(f"{shown}:{number}: {len(fields)} fields; {expected}")
         elif not fields[0]:
-            raise SettingsError(f"{shown}:{number}: no {columns[0]}; expected one, or no line")
+            raise SettingsError(f"{shown}:{number}: no {columns[0]}; give one, or delete the line")
         else:
             rows.append(fields)
     if not rows:
-        raise SettingsError(f"{shown}: no words in it; expected a header ({', '.join(columns)}) and a word a line")
+        raise SettingsError(
+            f"{shown}: no words in the file; expected a header ({', '.join(columns)}) and one word per line"
+        )
     return tuple(rows)
 
 
@@ -57,5 +59,5 @@ def words_for(name: str, use: str, *columns: str) -> tuple[str, ...]:
     """
     found = tuple(row[0] for row in table(name, *(columns or ("word", "uses"))) if use in row[-1].split())
     if not found:
-        raise SettingsError(f"{name}.tsv: no word has the use {use!r}; give it to at least one")
+        raise SettingsError(f"{name}.tsv: no word has the use {use!r}; give at least one word this use")
     return found

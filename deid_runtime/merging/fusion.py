@@ -11,7 +11,7 @@ not depend on the order of the spans, and fusing twice gives the same result.
    by itself. ``Smith`` (PATIENT, record) and ``John Smith`` (DOCTOR, model) give ``John Smith`` (PATIENT). When the
    union would join two spans that patterns separate (the two dates of a range), these spans keep their bounds.
 3. **Priority.** Where kinds still overlap, the better span keeps all its characters and the other keeps the rest.
-   A rest without a letter or digit is added to the adjacent span. A rest beside a span of its own kind is added to
+   A rest without a letter or digit is added to the adjacent span. A rest beside a span of the same kind is added to
    that span. The order of sources is :data:`deid_runtime.labels.SOURCE_RANK` (Murugadoss et al. 2021, Supplementary
    Table 1); ties are decided by score, then length, then position.
 
@@ -67,11 +67,11 @@ def fuse_spans(text: str, spans: Iterable[Span]) -> list[Span]:
 
     A span fused from several has the sources of all of them, sorted by rank, and the highest of their scores.
 
-    Raises InputError when a span ends behind the text.
+    Raises InputError when a span ends after the text.
     """
     ordered = sorted(set(spans))
     if ordered and max(span.end for span in ordered) > len(text):
-        raise InputError(f"a span ends behind the text of {len(text)} characters", stage="fusion")
+        raise InputError(f"a span ends after the text of {len(text)} characters; check its offsets", stage="fusion")
     fused: list[Span] = []
     start = 0
     while start < len(ordered):
@@ -109,7 +109,7 @@ def _is_exact(span: Span) -> bool:
 def _take_up_parts(spans: Sequence[Span]) -> list[Span]:
     """Merge every inexact span into the furthest-reaching inexact span of another kind that strictly contains it.
 
-    A span that a span of its own kind also contains is left for :func:`_unite_kind`.
+    A span that a span of the same kind also contains is left for :func:`_unite_kind`.
     """
     kept = [span for span in spans if _is_exact(span)]
     # In this order a containing span comes before its parts, so one pass with the furthest span of each kind suffices.

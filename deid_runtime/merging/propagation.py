@@ -1,6 +1,6 @@
 """Find repeated mentions: look up what detectors found once in the rest of the same note.
 
-Propagation repeats names, numbers, e-mail addresses, streets, facilities and employers that a detector is sure of.
+Propagation repeats names, numbers, e-mail addresses, streets, facilities and employers whose detector is certain.
 It finds full names and their parts (``Okafor`` after ``Rosalind Okafor``), and usernames built from a name in the note.
 
 Ages, dates, short numbers and short abbreviations are not repeated, because they can mean something else elsewhere.
@@ -218,7 +218,7 @@ class _Names:
         )
 
     def _order(self, parts: Sequence[_Part]) -> bool | None:
-        """Return whether ``parts`` stand in the order of a name that has all of them; None if there is no such name."""
+        """Return whether ``parts`` are in the order of a name that has all of them; None if there is no such name."""
         shared = set.intersection(*(set(part.known.places) for part in parts))
         if not shared:
             return None
@@ -242,7 +242,7 @@ class _Names:
     def _without_strange_initials(self, run: Sequence[_Part]) -> Sequence[_Part]:
         """Return ``run`` without letters at its ends that are not initials of the name beside them.
 
-        A letter that the name has only as a full word needs a full stop, because *R* behind a name can mean the right
+        A letter that the name has only as a full word needs a full stop, because *R* after a name can mean the right
         hip. A letter at the end that begins an abbreviation (*M.D.*) is removed too.
         """
         first, last = 0, len(run)
@@ -275,7 +275,7 @@ class _Names:
         return (before[-1:] in _HYPHENS and before[:1].isalpha()) or (behind[:1] in _HYPHENS and behind[1:].isupper())
 
 
-#: Used for a letter that is an initial of no name found; it may stand between two parts of a name.
+#: Used for a letter that is an initial of no name found; it may be between two parts of a name.
 _NO_NAME: Final = _NameWord()
 
 

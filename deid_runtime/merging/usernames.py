@@ -2,8 +2,8 @@
 
 Hospitals build usernames from an initial and the family name, whole or cut off, often followed by digits.
 
-When the note has the family name alone (*Dr. Ostrowe*), any letter before the whole family name counts as the initial.
-Such a username needs digits behind it: without digits, ``fevers`` would match *Dr. Evers*. Short family names need
+When the note has only the family name (*Dr. Ostrowe*), any letter before the whole family name counts as the initial.
+Such a username needs digits after it: without digits, ``fevers`` would match *Dr. Evers*. Short family names need
 digits too: ``chart`` is not *Carol Hart*, and ``shunt`` is not *Sol Hunt*.
 """
 
@@ -21,7 +21,7 @@ _NO_LETTER: Final = re.compile(r"[\W\d_]+")
 _FORM: Final = re.compile(r"([a-z]{4,16}|[A-Z]{4,16})(\d{0,4})")
 _LONGEST: Final = 15  # letters of a family name that are used
 _MOST_WORDS: Final = 6  # in one name
-#: Numbers of letters of a family name: enough to count as the whole name, and the minimum with digits behind.
+#: Numbers of letters of a family name: enough to count as the whole name, and the minimum with digits after it.
 _AS_GOOD: Final = 5
 _FEWEST: Final = 3
 _FEWEST_ALONE: Final = 6  # letters, without digits

@@ -1,11 +1,11 @@
 """Drop weak pattern spans that the models deny.
 
 A weak pattern matches by form alone: ``3/7`` may be a date or three days, ``10-12`` a date or a dose. Its span is kept
-where the models have not read the words. It is dropped when the models have read its words, every head denies them
+if the models have not read its words. It is dropped when the models have read its words, every head denies them
 (:data:`DENIED_BELOW`), and no other detector found anything there.
 
 A bare match has only the form, without a supporting word beside it
-(:data:`deid_runtime.detectors.patterns.rows.BARE_SCORE`). Where the models have read its words, it is kept only if a
+(:data:`deid_runtime.detectors.patterns.rows.BARE_SCORE`). If the models have read its words, it is kept only if a
 model or another detector found something there.
 """
 
@@ -20,17 +20,17 @@ from deid_runtime.spans import Sentence, Span, covered
 #: 127 wrong words and 6 right words were denied. The models were not trained on those notes.
 DENIED_BELOW: Final = 0.03
 
-#: Source of a word that the models neither found nor denied. It is no identifier: it only keeps weak pattern spans.
+#: Source of a word that the models neither found nor denied. It is not an identifier: it only keeps weak pattern spans.
 TRACE: Final = "model:trace"
 
-#: Sources of spans that match by form alone, and of spans that people rules are not sure of.
+#: Sources of spans that match by form alone, and of spans of which the rules for people are uncertain.
 _WEAK: Final = (("pattern:weak",), ("rule:people:weak",))
 
 
 def settle_doubts(found: Sequence[Span], from_models: Sequence[Span], read: Sequence[Sentence]) -> list[Span]:
     """Return ``found`` and ``from_models`` without traces and without the weak spans that the models deny.
 
-    ``found`` are the spans of all detectors but the models, ``from_models`` the spans and traces of the models, and
+    ``found`` are the spans of all detectors except the models, ``from_models`` the spans and traces of the models, and
     ``read`` the sentences that the models have read.
     """
     weak = [span for span in found if span.sources in _WEAK]

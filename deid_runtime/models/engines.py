@@ -65,7 +65,7 @@ def load_engine(
     """Load ``graph`` with outputs ``<head>_label`` and ``<head>_score`` for each of ``heads``.
 
     ``auto`` selects :func:`fastest_engine`. ``precision`` applies to everything that is not computed in int8. Every
-    processor supports float32. bfloat16 is faster on processors with units for it, and gives other scores.
+    processor supports float32. bfloat16 is faster on processors that support it, and gives slightly different scores.
 
     Raises ModelError when the engine is not installed or cannot load the graph, SettingsError for a precision that the
     engine or the processor does not support.
@@ -96,15 +96,17 @@ def load_session(
     except RuntimeError as error:  # both engines raise it, or a subclass, for a graph they cannot load
         if isinstance(error, ModelError):
             raise
-        raise ModelError(f"{kind} cannot load {graph} ({type(error).__name__}); export the models again") from error
+        raise ModelError(
+            f"{kind} cannot load {graph} ({type(error).__name__}); use another --engine, or export the models again"
+        ) from error
 
 
 def fastest_engine(processor: Path = Path("/proc/cpuinfo")) -> Literal["openvino", "onnxruntime"]:
     """Return the engine that runs int8 graphs fastest here: OpenVINO on x86-64, or ONNX Runtime.
 
-    With AVX-512 or AVX-VNNI, OpenVINO is twice as fast. AVX2 alone has no product of bytes that adds to 32 bits, and
+    With AVX-512 or AVX-VNNI, OpenVINO is twice as fast. AVX2 alone has no byte product with a 32-bit sum, and
     there ONNX Runtime is faster. Measured: 16 windows of 128 tokens through a MiniLM of six layers on one core of a
-    Zen 3 took 624 ms instead of 977 ms (700 ms in float32 on OpenVINO). Whole sums cost a sixth more time. Merging the
+    Zen 3 took 624 ms instead of 977 ms (700 ms in float32 on OpenVINO). Exact sums take a sixth more time. Merging the
     products of a layer (:mod:`deid_export.onnx.simplify`) saves a sixth.
 
     ``processor`` is the file to read the extensions from. A system without it is assumed to have AVX-512 or AVX-VNNI.
@@ -116,9 +118,9 @@ def fastest_engine(processor: Path = Path("/proc/cpuinfo")) -> Literal["openvino
 
 
 def instruction_set(processor: Path = Path("/proc/cpuinfo")) -> str:
-    """Return the extensions of this processor that engines use, as ``avx2 avx512f``, or its architecture if none.
+    """Return the extensions of this processor that engines use, such as ``avx2 avx512f``, or its architecture if none.
 
-    Engines round differently with other extensions: scores differ in the last digits, and a word in some thousands
+    Engines round differently with other extensions: scores differ in the last digits, and one word in some thousands
     may get another result.
     """
     flags = _processor_flags(processor)
@@ -171,7 +173,7 @@ class _OpenVino:
 
         core = openvino.Core()
         if precision == "bfloat16" and "BF16" not in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
-            raise SettingsError("this processor has no bfloat16 units; leave out the precision or give float32")
+            raise SettingsError("this processor does not support bfloat16; omit the precision or give float32")
         config: dict[str, object] = {
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": 1,
@@ -235,13 +237,13 @@ class _OnnxRuntime:
         import onnxruntime
 
         if precision == "bfloat16":
-            raise SettingsError("onnxruntime computes our graphs in float32 alone; bfloat16 needs the engine openvino")
+            raise SettingsError("onnxruntime computes our graphs only in float32; bfloat16 needs the engine openvino")
         self.precision: Precision = precision
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        # Without VNNI, sums of two byte products are cut off at 16 bits. This keeps them whole, for a sixth more time.
+        # Without VNNI, sums of two byte products saturate at 16 bits. This keeps them exact, for a sixth more time.
         options.add_session_config_entry("session.x64quantprecision", "1")
         providers = [
             p for p in ("CUDAExecutionProvider", "CPUExecutionProvider") if p in onnxruntime.get_available_providers()
@@ -272,4 +274,4 @@ class _OnnxRuntime:
 
 
 def _failed(engine: str, error: Exception) -> EngineError:
-    return EngineError(f"the engine {engine} failed with {type(error).__name__}; is there enough memory?")
+    return EngineError(f"the engine {engine} failed with {type(error).__name__}; check that there is enough memory")

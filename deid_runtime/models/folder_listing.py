@@ -31,9 +31,9 @@ class Listing:
 def list_folder(
     folder: Path, *, leave_out: frozenset[str], expected: Listing | None = None
 ) -> tuple[Listing, list[str]]:
-    """Return the files and folders below ``folder``, and a line for each link and each special file, which are no part.
+    """Return the files and folders below ``folder``, and a line for each link or special file, which cannot be signed.
 
-    Files in ``leave_out`` are ignored. With ``expected``, only files of the size that it says are read.
+    Files in ``leave_out`` are ignored. With ``expected``, only files of the expected size are read.
 
     Raises ModelError when a folder or file cannot be read, or when there are more than 100,000.
     """
@@ -43,7 +43,7 @@ def list_folder(
     try:
         for name, entry in _walk(folder):
             if entry.is_symlink():
-                problems.append(f"{name}: a link, only plain files can be signed")
+                problems.append(f"{name}: a link; only plain files can be signed")
             elif entry.is_dir(follow_symlinks=False):
                 folders.add(name)
             elif not entry.is_file(follow_symlinks=False):
@@ -52,7 +52,7 @@ def list_folder(
                 wanted = None if expected is None else expected.files.get(name)
                 files[name] = _describe(entry, is_read=expected is None or wanted is not None, wanted=wanted)
             if len(files) + len(folders) + len(problems) > _MOST_ENTRIES:
-                raise ModelError(f"{folder} has more than {_MOST_ENTRIES:,} files; it is no folder of models")
+                raise ModelError(f"{folder} has more than {_MOST_ENTRIES:,} files; expected a folder of models")
     except OSError as error:
         raise ModelError(f"{error.filename or folder} cannot be read ({error.strerror})") from error
     return Listing(files, frozenset(folders)), sorted(problems)

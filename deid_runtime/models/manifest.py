@@ -1,4 +1,4 @@
-"""Read and check the model manifest, ``manifest.json``: what a model repository promises to those who run it."""
+"""Read and check the model manifest, ``manifest.json``: what a model repository promises to its users."""
 
 import hashlib
 import json
@@ -15,7 +15,8 @@ from deid_runtime.labels import HEADS
 from deid_runtime.text.windows import WINDOW_TOKENS
 from deid_runtime.text.words import TYPE_COUNT
 
-CONTRACT_VERSION: Final = 2
+#: Version of what a manifest promises: its fields, and the tensors of its graphs.
+INTERFACE_VERSION: Final = 2
 #: Inputs of every graph, int32 ``(batch, tokens)``.
 INPUTS: Final = ("input_ids", "token_type_ids", "attention_mask")
 #: Output of an encoder that runs separately from its heads, float32 ``(batch, tokens, hidden size)``.
@@ -80,10 +81,10 @@ class Graph:
 
 @dataclass(frozen=True)
 class Profile:
-    """Which graphs run, and from which score on a word is found.
+    """The graphs to run, and the score from which a word counts as found.
 
     ``thresholds`` is the minimum 1 - P(O) by head, for all versions of the head combined. ``high_thresholds`` is the
-    same for high recall, at the cost of more false positives. ``vote`` says how versions are combined. With ``any``,
+    same for high recall, at the cost of more false positives. ``vote`` is how versions are combined. With ``any``,
     the highest score counts, so no version can veto another. With ``mean``, the weighted mean of log odds counts.
     """
 
@@ -144,17 +145,20 @@ class Manifest:
         )
 
     def profile_sha256(self, profile: str) -> str:
-        """Return the SHA-256 that names the models of a profile: all that its answers depend on, but the engine.
+        """Return the SHA-256 that names the models of a profile: all that affects its answers except the engine.
 
-        That is the contract, the tokenizer, the graphs with their heads and weights, the thresholds and the vote. Names
-        of files, dates and other profiles change nothing. Raises SettingsError when there is no such profile.
+        That is the interface version, the tokenizer, the graphs with their heads and weights, the thresholds and the
+        vote. Names of files, dates and other profiles change nothing.
+
+        Raises SettingsError when there is no such profile.
         """
         if profile not in self.profiles:
             raise SettingsError(f"these models have no profile {profile!r}, only {', '.join(self.profiles)}")
         content: Any = self.content
         chosen = self.profiles[profile]
         named = {
-            **{name: content[name] for name in ("contract", "window_tokens", "token_types")},
+            "contract": content["interface_version"],  # the name is hashed: another one would change every digest
+            **{name: content[name] for name in ("window_tokens", "token_types")},
             "tokenizer": self.tokenizer_sha256,
             "graphs": [
                 [graph.sha256, [[head.head, head.version, head.output, head.tags, head.weight] for head in graph.heads]]
@@ -189,7 +193,7 @@ def served_version(*digests: str) -> str:
 
 
 def find_models(folder: Path | None) -> Path:
-    """Return the folder of the models: ``folder``, the one installed with the package, or that of the checkout.
+    """Return the folder of the models: ``folder``, the one installed with the package, or that of the source tree.
 
     Raises ModelError when ``folder`` has no models, InstallationError when none are installed.
     """
@@ -199,8 +203,8 @@ def find_models(folder: Path | None) -> Path:
         if (place / MANIFEST).is_file():
             return place
     raise (InstallationError if folder is None else ModelError)(
-        f"no {MANIFEST} in {' or '.join(map(str, places))}; install the deid-runtime wheel, name a folder that "
-        "`deid-export models onnx` wrote, or run without models"
+        f"there is no {MANIFEST} in {' or '.join(map(str, places))}; install the deid-runtime wheel, name a folder "
+        "that `deid-export models onnx` wrote, or run without models"
     )
 
 
@@ -217,13 +221,13 @@ def read_manifest(folder: Path) -> Manifest:
         with path.open("rb") as file:
             raw = file.read(_MANIFEST_LIMIT_BYTES + 1)
         if len(raw) > _MANIFEST_LIMIT_BYTES:
-            raise ModelError(f"{path} has more than {_MANIFEST_LIMIT_BYTES:,} bytes; it is no manifest")
+            raise ModelError(f"{path} has more than {_MANIFEST_LIMIT_BYTES:,} bytes; expected a model manifest")
         content = json.loads(raw.decode("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path} cannot be read as JSON ({type(error).__name__}); export the models again") from error
     try:
         for name, expected in (
-            ("contract", CONTRACT_VERSION),
+            ("interface_version", INTERFACE_VERSION),
             ("window_tokens", WINDOW_TOKENS),
             ("token_types", TYPE_COUNT),
         ):
@@ -303,14 +307,14 @@ def _profile(name: str, entry: Mapping[str, Any], graphs: Mapping[str, Graph]) -
 def _checked_file(folder: Path, entry: Mapping[str, str], states: dict[Path, FileState]) -> Path:
     path = folder / entry["file"]
     if not path.is_file():
-        raise ModelError(f"{path} is missing; the manifest beside it asks for it: fetch or export the models again")
+        raise ModelError(f"{path} is missing; the manifest beside it requires it; download or export the models again")
     with path.open("rb") as file:
         states[path] = _state(os.fstat(file.fileno()))
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != entry["sha256"]:
         raise ModelError(
-            f"{path} has SHA-256 {digest[:16]}..., the manifest says {entry['sha256'][:16]}...; the files are "
-            "not of one export: fetch or export the models again"
+            f"{path} has SHA-256 {digest[:16]}..., the manifest has {entry['sha256'][:16]}...; the files are "
+            "not from one export; download or export the models again"
         )
     return path
 

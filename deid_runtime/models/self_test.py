@@ -30,7 +30,7 @@ class SelfTestingEngine:
     """An :class:`~deid_runtime.models.engines.Engine` that is tested at every shape when created, then between calls.
 
     ``shapes`` are ``(rows, tokens)``, the narrowest first. Shapes too narrow for the window of the known answer
-    are left out. The window is longer with the vocabulary of another tokenizer.
+    are skipped. The window is longer with the vocabulary of another tokenizer.
     """
 
     def __init__(
@@ -63,7 +63,10 @@ class SelfTestingEngine:
         self._calls = 0
         for first, now in zip(self._answer, self._engine(*self._question), strict=True):
             if not (np.array_equal(first.tags, now.tags) and np.array_equal(first.scores, now.scores)):
-                raise EngineError(f"the engine {self.name} no longer gives a known answer; its memory may be damaged")
+                raise EngineError(
+                    f"the engine {self.name} no longer gives the known answer; its memory may be damaged, so start a "
+                    "new process"
+                )
 
     def _check(self, answers: Sequence[TokenScores], graph: Graph, known: KnownAnswer, window: Window) -> None:
         for version, answer in zip(graph.heads, answers, strict=True):
@@ -74,8 +77,8 @@ class SelfTestingEngine:
             if not (np.abs(scores - expected) <= TOLERANCE).all():
                 raise EngineError(
                     f"the engine {self.name} does not give the known answer of head {version.output} in graph "
-                    f"{graph.name} for {len(scores)} rows; it cannot run these models here: try another --engine, or "
-                    "give it more memory"
+                    f"{graph.name} for {len(scores)} rows; so it cannot run these models here; try another --engine, "
+                    "or give it more memory"
                 )
             if not (scores == scores[0]).all():
                 raise EngineError(f"the engine {self.name} gives equal rows of a batch different scores")
@@ -92,7 +95,7 @@ def known_answer(graph: Graph, engine: Engine, encoder: WordEncoder, text: str =
     """
     windows = list(make_windows(text, split_sentences(text), encoder))
     if len(windows) != 1:
-        raise ModelError(f"the text of the known answer fills {len(windows)} windows, expected one")
+        raise ModelError(f"the text of the known answer fills {len(windows)} windows, expected one; shorten it")
     [window] = windows
     answers = engine(*_tiled(window, encoder.pad, (1, len(window.ids))))
     return KnownAnswer(

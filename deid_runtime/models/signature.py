@@ -24,9 +24,9 @@ from deid_runtime.system.signatures import SIGNATURE_BYTES, is_signed, sign
 RELEASE: Final = "release.json"
 SIGNATURE: Final = f"{RELEASE}.sig"
 
-#: Folders of compiled programs: Python runs them in place of the programs beside them, so they are not signed.
+#: Folders of compiled programs: Python may run them instead of the source files beside them, so they are not signed.
 COMPILED: Final = "__pycache__"
-_KIND: Final = "deid-runtime models"  # so that no other signed file can stand in for a release
+_KIND: Final = "deid-runtime models"  # so that no other signed file can pass as a release
 _FORMAT: Final = 1
 _LIMIT_BYTES: Final = 2**24
 _MOST_SHOWN: Final = 3
@@ -71,7 +71,8 @@ def sign_models(folder: Path, key: Path, *, origin: Origin = Origin(), allow_sha
     problems += [f"{name}/: compiled programs" for name in listing.folders if name.rpartition("/")[2] == COMPILED]
     if problems:
         raise ModelError(
-            f"{folder} cannot be signed: {'; '.join(problems[:_MOST_SHOWN])}; delete them, or put plain files there"
+            f"{folder} cannot be signed: {'; '.join(problems[:_MOST_SHOWN])}; delete them, or replace them by plain "
+            "files"
         )
     content = _content(manifest, listing, origin)
     data = (json.dumps(content, indent=1, sort_keys=True) + "\n").encode("ascii")
@@ -86,13 +87,13 @@ def read_release(folder: Path, key: Path) -> Release:
     """Return the release in ``folder`` if its signature is by the public key in the file ``key``.
 
     Raises UnsignedError when the signature is not by that key, ModelError when release or signature is missing or of
-    another format, SettingsError when the file holds no such key.
+    another format, SettingsError when the file has no such key.
     """
     data, signature = (_read(folder / name) for name in (RELEASE, SIGNATURE))
     if len(signature) != SIGNATURE_BYTES or not is_signed(data, signature, key):
         raise UnsignedError(
-            f"{folder / SIGNATURE} is no signature of the {RELEASE} beside it by the key in {key}; the models were "
-            "changed, or signed by somebody else: do not use them"
+            f"{folder / SIGNATURE} does not match the {RELEASE} beside it and the key in {key}; the models were "
+            "changed, or signed by somebody else; do not use them"
         )
     try:
         content = json.loads(data)
@@ -102,14 +103,15 @@ def read_release(folder: Path, key: Path) -> Release:
         return Release(content, Listing(files, frozenset(content["folders"])))
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         raise ModelError(
-            f"{folder / RELEASE} is signed, and no release of models as this version reads it; sign the models again "
-            "with `deid models sign`"
+            f"{folder / RELEASE} is signed, but is not a release of models that this version can read; sign the models "
+            "again with `deid models sign`"
         ) from None
 
 
 def differences(folder: Path, release: Release) -> list[str]:
-    """Return what differs between ``folder`` and its release, one line each, sorted by path; empty when all is equal.
+    """Return what differs between ``folder`` and its release, one line each, sorted by path.
 
+    Empty when nothing differs.
     A file of another size is not read, so the time is bounded by the sizes in the release.
     """
     found, problems = _list(folder, release.listing)
@@ -132,7 +134,7 @@ def check_signature(manifest: Manifest, key: Path) -> Release:
     """Check that the folder of ``manifest`` is as it was signed with the private key of ``key``; return the release.
 
     Raises ModelError when the signature is missing or wrong, or when any file or folder differs; SettingsError when the
-    file ``key`` holds no public key.
+    file ``key`` has no public key.
     """
     folder = manifest.folder
     release = read_release(folder, key)
@@ -156,8 +158,8 @@ def check_covers(manifest: Manifest, release: Release) -> None:
         entry = release.listing.files.get(name)
         if entry is None or entry.sha256 != digest:
             raise ModelError(
-                f"{manifest.folder}: {MANIFEST} names {name!r:.200}, which is no file of the release with that digest; "
-                "do not use these models"
+                f"{manifest.folder}: {MANIFEST} names {name!r:.200}, which is not a file of the release with that "
+                "digest; do not use these models"
             )
 
 
@@ -189,11 +191,11 @@ def _read(path: Path) -> bytes:
             data = file.read(_LIMIT_BYTES + 1)
     except OSError as error:
         raise ModelError(
-            f"{path}: the signature cannot be read ({error.strerror}); whoever made the models signs them with "
+            f"{path}: the signature cannot be read ({error.strerror}); the provider of the models must sign them with "
             "`deid-export release` or `deid models sign`"
         ) from error
     if len(data) > _LIMIT_BYTES:
-        raise ModelError(f"{path} has more than {_LIMIT_BYTES:,} bytes; it is no release of models")
+        raise ModelError(f"{path} has more than {_LIMIT_BYTES:,} bytes; expected a release of models")
     return data
 
 

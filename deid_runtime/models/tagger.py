@@ -126,7 +126,7 @@ class ModelTagger(Closing):
     ) -> Iterator[ScoredBatch]:
         """Yield the windows of the given sentences of each text, with what the models say about their words.
 
-        ``is_known`` tells which windows to leave out, as in :func:`make_batches`. By default there are none.
+        ``is_known`` selects windows to skip, as in :func:`make_batches`. By default, none are skipped.
         """
         for batch in make_batches(
             texts,
@@ -180,7 +180,7 @@ class SpanDecoder:
         for head, answer in answers.items():
             asked = answer.scores[: len(batch)]
             if not ((asked >= 0) & (asked <= 1)).all():
-                raise EngineError(f"the head {head} gave scores that are no numbers from 0 to 1; its model is damaged")
+                raise EngineError(f"the head {head} gave scores that are not numbers from 0 to 1; its model is damaged")
             if answer.tags[: len(batch)].max(initial=0) >= len(self._tags[head]):
                 raise EngineError(f"the head {head} gave tags that it does not have; its model is damaged")
             threshold = self.thresholds[head]
@@ -209,7 +209,7 @@ class SpanDecoder:
 
 
 class SpanRows:
-    """The spans that one call finds, a row for each of its texts. Windows that came before are answered by a cache."""
+    """The spans that one call finds, a row for each of its texts. A cache answers windows that occurred earlier."""
 
     def __init__(self, decoder: SpanDecoder, cache: WindowCache, texts: Sequence[str]) -> None:
         self._decoder = decoder
@@ -295,7 +295,7 @@ def _tested_engine(graph: Graph, encoder: WordEncoder, settings: Settings) -> En
     if graph.known_answer is None:
         return engine
     shapes = list(shapes_to_test(_WIDTHS, min(settings.batch_windows, _TESTED_ROWS)))
-    if engine.name == "onnxruntime":  # no kernels by shape; the largest shape needs the most memory
+    if engine.name == "onnxruntime":  # it has no kernels per shape; the largest shape needs the most memory
         shapes = [shapes[0], shapes[-1]]
     return SelfTestingEngine(engine, graph, graph.known_answer, encoder, shapes)
 
@@ -334,7 +334,7 @@ def make_batches(
     """Yield the windows of the given sentences of each text in batches of one width, each as soon as it is full.
 
     ``most_rows`` returns the maximum number of windows in a batch of a width. At most one batch of each width waits.
-    Windows of which ``is_known`` returns True, given the number of the text and the window, are left out. For
+    Windows of which ``is_known`` returns True, given the number of the text and the window, are skipped. For
     ``end_at_blank_lines`` see :func:`~deid_runtime.text.windows.make_windows`.
     """
     filling: dict[int, Batch] = {}
@@ -383,7 +383,7 @@ def combine(answers: Sequence[TokenScores], weights: Sequence[float] | None = No
 def pad(windows: Sequence[Window], pad_id: int) -> tuple[Ids, Ids, Ids]:
     """Return ids, types and mask, int32 ``(rows, width)``, of windows that share one padded width.
 
-    ``rows`` is the next power of two. Rows behind the last window are masked padding.
+    ``rows`` is the next power of two. Rows after the last window are masked padding.
     """
     width = width_of(max(len(window.ids) for window in windows))
     shape = 1 << (len(windows) - 1).bit_length(), width

@@ -1,4 +1,4 @@
-"""Decide which models are trusted: foreign models can be made to find nothing, which would leave all names in the text.
+"""Decide which models are trusted: manipulated models can find nothing, which would leave all names in the text.
 
 Trusted models are those installed with the package, copies of these, models with a valid signature, and models
 that the user chooses to trust.
@@ -22,8 +22,8 @@ def read_trusted(folder: Path | None, *, key: Path | None = None, trust: bool = 
     """
     if key is not None and (trust or folder is None):
         raise SettingsError(
-            "a key for models (--models-key) checks the signature of models in a folder of their own: name it with "
-            "--models, and leave out --trust-models, which checks nothing"
+            "a key for models (--models-key) checks the signature of models in a separate folder; give the folder with "
+            "--models, and omit --trust-models, which checks nothing"
         )
     manifest = read_manifest(find_models(folder))
     if folder is None or trust:
@@ -33,13 +33,13 @@ def read_trusted(folder: Path | None, *, key: Path | None = None, trust: bool = 
     elif not _is_of_package(manifest):
         signed = (manifest.folder / SIGNATURE).exists()
         remedy = (
-            "name the public key of those who signed them with --models-key (models_key)"
+            "give the public key of the signer with --models-key (models_key)"
             if signed
-            else "have them signed with `deid models sign` and name the public key with --models-key (models_key)"
+            else "have them signed with `deid models sign` and give the public key with --models-key (models_key)"
         )
         raise ModelError(
-            f"{manifest.folder}: these are other models than those of the package, and models can be made to find "
-            f"nothing; {remedy}, or give --trust-models (trust_models=True) if you know that they are good"
+            f"{manifest.folder}: these models are not those of the package, and manipulated models can find "
+            f"nothing; {remedy}, or give --trust-models (trust_models=True) if you know their origin"
         )
     return manifest
 

@@ -1,12 +1,12 @@
-"""Keep the answers of the models for windows that come again: copied sections, templates and fixed paragraphs.
+"""Keep the answers of the models for windows that occur again: copied sections, templates and fixed paragraphs.
 
-The answer for a window depends on its token ids and token types alone: not on its note, nor on the other windows of its
-batch (:mod:`deid_runtime.models.engines`). So the kept answer is the answer, and results are the same without a cache.
+The answer for a window depends only on its token ids and token types, not on its note or on the other windows of its
+batch (:mod:`deid_runtime.models.engines`). So results with and without a cache are the same.
 
-An answer is kept without the tokens that no head scores as high as the lowest value that decoding compares scores with.
+An answer is kept without the tokens for which every head scores below the lowest value that decoding uses.
 That makes it small: most words of a note are far from being an identifier.
 
-The cache holds clinical text in the form of token ids. It lives in the memory of its process only, is never written
+The cache contains clinical text in the form of token ids. It exists only in the memory of its process, is never written
 anywhere, and is freed with the tagger. Pickling it is refused.
 """
 
@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 from deid_runtime.models.engines import TokenScores
 from deid_runtime.text.windows import Window
 
-#: Measured memory of an entry beside its arrays and its key: objects of Python and numpy, a place in the dictionary.
+#: Measured memory of an entry in addition to its arrays and its key: objects of Python and numpy, a place in the
+#: dictionary.
 _ENTRY_BYTES: Final = 700
 
 
 class KeptAnswer:
-    """The answer of all heads for one window, without the tokens that decoding does not look at.
+    """The answer of all heads for one window, without the tokens that decoding does not use.
 
     ``tokens`` are the indexes of the kept tokens, uint8 (kept,); ``tags`` uint8 and ``scores`` float32, (heads, kept).
     """
@@ -45,9 +46,9 @@ class KeptAnswer:
 
 
 class WindowCache:
-    """The answers for the windows used last, at most ``limit_bytes`` of them. Not thread-safe: one per tagger.
+    """The answers for the most recently used windows, at most ``limit_bytes`` of them. Not thread-safe: one per tagger.
 
-    ``least_score`` is the lowest value that decoding compares scores with: lower scores count as 0. With a limit of 0
+    ``least_score`` is the lowest value with which decoding compares scores: lower scores count as 0. With a limit of 0
     nothing is kept.
     """
 
@@ -66,7 +67,7 @@ class WindowCache:
         return f"WindowCache({len(self._kept)} windows, {self.size_bytes} of {self._limit_bytes} bytes)"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a cache of windows holds text of notes and must stay in its process")
+        raise TypeError("a cache of windows contains text of notes and must stay in its process")
 
     @property
     def is_on(self) -> bool:
@@ -125,7 +126,7 @@ class WindowCache:
 
 
 def key_of(window: Window) -> bytes:
-    """Return everything of ``window`` that its answer depends on: its token ids, then its token types."""
+    """Return everything of ``window`` on which its answer depends: its token ids, then its token types."""
     return array("I", window.ids).tobytes() + bytes(window.types)
 
 

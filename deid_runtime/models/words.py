@@ -21,7 +21,7 @@ class Words:
     """The words of one text that the models read.
 
     ``starts`` and ``ends`` are half-open code points, sorted and disjoint. ``scores`` maps each head to 1 - P(O), all
-    its versions combined as they serve, shape (words,). ``versions`` maps each head to the scores of each version,
+    with its versions combined as in a run, shape (words,). ``versions`` maps each head to the scores of each version,
     shape (versions, words).
     """
 
@@ -48,7 +48,7 @@ class WordCollector:
     """Takes the scored batches of texts in any order, and gives the words of each text."""
 
     def __init__(self, texts: int) -> None:
-        """Prepare for so many texts."""
+        """Prepare for this number of texts."""
         self._windows: list[list[tuple[Window, dict[str, Floats], dict[str, Floats]]]] = [[] for _ in range(texts)]
 
     def add(self, scored: ScoredBatch) -> None:

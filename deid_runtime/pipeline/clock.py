@@ -11,12 +11,12 @@ from deid_runtime.spans import Note
 from deid_runtime.stages import PIPELINE_STAGES
 from deid_runtime.system.installed_files import missing_file
 
-#: After one of these errors the pipeline uses no further answer of the engine: other errors may have gone unnoticed.
+#: After one of these errors the pipeline uses no further answer of the engine: other errors may be undetected.
 FAULTS: Final = (EngineError, MemoryError)
 
 
 class StageClock:
-    """Knows the stage that runs, and the seconds that each stage took so far."""
+    """Keeps the name of the current stage, and the seconds that each stage took so far."""
 
     def __init__(self) -> None:
         self.stage = "read"
@@ -40,6 +40,6 @@ class StageClock:
         missing = missing_file(error) if isinstance(error, OSError) else None
         if missing is not None:
             raise missing from None
-        # Our own errors hold no note text. Other errors can (a UnicodeEncodeError does), so name only their class.
+        # Our own errors contain no note text. Other errors may (a UnicodeEncodeError does), so name only their class.
         reason = str(error) if isinstance(error, DeidError) else f"unexpected {type(error).__name__}"
         return Quarantined(note.id, self.stage, reason)

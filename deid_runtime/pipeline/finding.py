@@ -13,7 +13,7 @@ detectors always read whole notes. The pipeline drops a found span in two cases 
 models deny (:mod:`deid_runtime.models.doubts`), and a clinical fact (:mod:`deid_runtime.detectors.clinical`).
 
 The pipeline fails closed: when any stage fails on a note, that note comes back as :class:`Quarantined`. It names the
-stage and a reason that holds no note text. Every other note of the batch gets the same result as if it came alone.
+stage and a reason without note text. Every other note of the batch gets the same result as if it were processed alone.
 When an engine fails in this process or memory runs out, all notes are quarantined: see
 :attr:`~deid_runtime.pipeline.processing.Pipeline.fault`.
 """

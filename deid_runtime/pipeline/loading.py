@@ -9,7 +9,7 @@ from deid_runtime.detectors.known import packaged_lines
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import load_templates
 from deid_runtime.pipeline.processing import Pipeline
-from deid_runtime.records.date_shifts import read_offsets
+from deid_runtime.records.date_shifts import read_date_shifts
 from deid_runtime.records.patients import checked_records
 from deid_runtime.settings import Settings
 from deid_runtime.spans import PatientRecord, Tagger
@@ -58,7 +58,7 @@ def load_pipeline(settings: Settings, *, key: bytes | None, records: Mapping[str
                 "key_versions": dict(KEY_VERSIONS),
                 "date_shift_days": settings.date_shift_days,
                 "date_shift_whole_weeks": settings.date_shift_whole_weeks,
-                "offsets_given": settings.offsets is not None,
+                "given_date_shifts": settings.given_date_shifts is not None,
                 "dates": settings.dates,
                 "safe_harbor": settings.safe_harbor,
                 "hold_back_unreadable": settings.hold_back_unreadable,
@@ -83,8 +83,10 @@ def surrogate_maker(settings: Settings) -> Callable[[bytes], Surrogates]:
         operator=settings.operator,
         date_shift_days=settings.date_shift_days,
         date_shift_whole_weeks=settings.date_shift_whole_weeks,
-        offsets=(
-            read_offsets(settings.offsets, whole_weeks=settings.date_shift_whole_weeks) if settings.offsets else None
+        given_date_shifts=(
+            read_date_shifts(settings.given_date_shifts, whole_weeks=settings.date_shift_whole_weeks)
+            if settings.given_date_shifts
+            else None
         ),
         dates=settings.dates,
         safe_harbor=settings.safe_harbor,

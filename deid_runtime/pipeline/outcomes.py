@@ -10,7 +10,7 @@ class Deidentified:
     """One note with every identifier replaced.
 
     ``spans`` have offsets of the original text. ``replacements`` has, in the same order, the half-open offsets in
-    ``text`` of what replaced each span.
+    ``text`` of the replacement of each span.
     """
 
     note_id: str
@@ -31,7 +31,7 @@ class Detected:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A note that could not be processed. ``reason`` holds no note text."""
+    """A note that could not be processed. ``reason`` contains no note text."""
 
     note_id: str
     stage: str
@@ -44,7 +44,7 @@ Outcome = Deidentified | Detected | Quarantined
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a pipeline has stopped: the stage that failed, and a reason that holds no note text."""
+    """Why a pipeline has stopped: the stage that failed, and a reason without note text."""
 
     stage: str
     reason: str

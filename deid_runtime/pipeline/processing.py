@@ -33,8 +33,8 @@ class Pipeline(Closing):
     It is a context manager: leaving it frees the models.
 
     When the engine fails or memory runs out, all notes of that call and of all later calls are quarantined. The reason:
-    an engine that failed once may have given wrong answers before. :attr:`fault` then says why. Load a new pipeline,
-    preferably in a new process, as the command line does.
+    an engine that failed once may have given wrong answers earlier. :attr:`fault` then has the reason. Load a new
+    pipeline, preferably in a new process, as the command line does.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Pipeline(Closing):
         - no surrogate equals an original of any of these notes.
 
         A note whose identifiers could not be found adds nothing to this choice. When it is fixed, process all notes of
-        its patient again. Each note without patient id counts as a patient of its own.
+        its patient again. Each note without a patient id counts as a separate patient.
 
         Raises SettingsError when the pipeline was loaded without a key.
         """

@@ -1,4 +1,4 @@
-"""OpenTelemetry traces: a span for each batch of notes, and below it one for each stage. Off unless somebody asks.
+"""OpenTelemetry traces: a span for each batch of notes, and below it one for each stage. Off by default.
 
 The attributes are counts, seconds and names of stages: no text, no ids, no file names. Stages of a batch take turns
 note by note, so the span of a stage does not show when it ran: it is as long as the stage took in total, and the stages
@@ -20,7 +20,7 @@ from deid_runtime.stages import PIPELINE_STAGES
 from deid_runtime.system.extras import install_extra
 
 _NAME: Final = "deid_runtime"
-#: How long one attempt to send spans may take. A collector that is away must not hold notes up.
+#: How long one attempt to send spans may take. A collector that cannot be reached must not delay notes.
 _EXPORT_S: Final = 2.0
 
 
@@ -61,7 +61,7 @@ def exported_traces(endpoint: str | None, name: str) -> Iterator[None]:
 def export_traces(endpoint: str) -> Any:
     """Send spans to the OTLP collector ``endpoint`` from now on. Return the provider, to shut it down at the end.
 
-    Raises SettingsError as :func:`exported_traces` does.
+    Raises SettingsError like :func:`exported_traces`.
     """
     check_collector(endpoint)
     try:
@@ -82,7 +82,7 @@ def check_collector(endpoint: str) -> None:
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SettingsError(
-            f"the collector {endpoint!r:.80} is no URL; expected one as http://127.0.0.1:4318/v1/traces "
+            f"the collector {endpoint!r:.80} is not a URL; expected a form like http://127.0.0.1:4318/v1/traces "
             "(--otlp-endpoint)"
         )
 
@@ -125,5 +125,5 @@ def record_batch(
 
 
 def more_seconds(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
-    """Return the seconds of each stage between two looks at a pipeline."""
+    """Return the seconds of each stage between two readings of a pipeline."""
     return {stage: seconds - before.get(stage, 0.0) for stage, seconds in after.items()}

@@ -23,32 +23,34 @@ _NAMES: Final[Mapping[str, str]] = {
 }
 
 
-def read_offsets(path: Path, *, whole_weeks: bool = False) -> dict[str, int]:
+def read_date_shifts(path: Path, *, whole_weeks: bool = False) -> dict[str, int]:
     """Return the date shift in days by patient id. With ``whole_weeks`` each must be a multiple of 7.
 
     Raises SettingsError, which names the line, for any error. A skipped row would quarantine the notes of a patient,
     and a wrong row would make every interval between notes and tables wrong.
     """
-    offsets: dict[str, int] = {}
-    for position, row in read_table(path, "offsets of patients", _columns_of):
+    shifts: dict[str, int] = {}
+    for position, row in read_table(path, "date shifts of patients", _columns_of):
         columns = _columns_of(position, tuple(row))
         patient = _patient(position, row[columns["patient"]])
-        if patient in offsets:
-            raise SettingsError(f"{position}: this patient has occurred before; give one row a patient")
+        if patient in shifts:
+            raise SettingsError(f"{position}: this patient occurs twice; give one row per patient")
         days = _days(position, row[columns["days"]])
         if whole_weeks and days % DAYS_IN_WEEK:
             raise SettingsError(
-                f"{position}: {days} days are not a multiple of {DAYS_IN_WEEK}; correct the row, or leave out "
+                f"{position}: {days} days are not a multiple of {DAYS_IN_WEEK}; correct the row, or omit "
                 "--date-shift-weeks"
             )
-        offsets[patient] = days
-    if not offsets:
-        raise SettingsError(f"{path}: no offsets in it; expected one row a patient, with columns patient and days")
-    return offsets
+        shifts[patient] = days
+    if not shifts:
+        raise SettingsError(
+            f"{path}: no date shifts in the file; expected one row per patient, with columns patient and days"
+        )
+    return shifts
 
 
 def _columns_of(position: str, columns: Sequence[str]) -> dict[str, str]:
-    """Return the names of the columns that hold the patient and the days. Raises SettingsError."""
+    """Return the names of the columns with the patient and the days. Raises SettingsError."""
     found: dict[str, str] = {}
     for number, column in enumerate(columns, 1):
         if column.startswith("_"):
@@ -57,7 +59,7 @@ def _columns_of(position: str, columns: Sequence[str]) -> dict[str, str]:
         if name is None or name in found:
             raise SettingsError(
                 f"{position}: column {number} is {'one too many' if name else 'unknown'}; expected the columns patient "
-                "and days, and a _ before the name of columns to leave out"
+                "and days, and a _ before the name of columns to ignore"
             )
         found[name] = column
     if len(found) < 2:
@@ -69,7 +71,7 @@ def _patient(position: str, value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or not value.strip():
-        raise SettingsError(f"{position}: expected the patient id that the notes carry")
+        raise SettingsError(f"{position}: expected the patient id of the notes")
     return value.strip()
 
 
@@ -82,5 +84,5 @@ def _days(position: str, value: object) -> int:
     if isinstance(days, bool) or not isinstance(days, int) or not -LARGEST_DAYS <= days <= LARGEST_DAYS:
         raise SettingsError(f"{position}: expected a whole number of days, -{LARGEST_DAYS} to {LARGEST_DAYS}")
     if days == 0:
-        raise SettingsError(f"{position}: 0 days would leave the dates as they are; give another number")
+        raise SettingsError(f"{position}: 0 days would leave the dates unchanged; give another number")
     return days

@@ -87,5 +87,5 @@ def fields_that_hold(*holds: Holds) -> tuple[str, ...]:
 
 
 def record_values(field: str) -> list[str]:
-    """Return the values of a field, stripped. Values without any letter or digit are left out."""
+    """Return the values of a field, stripped. Values without any letter or digit are omitted."""
     return [value.strip() for value in _MARKS.split(field) if any(map(str.isalnum, value))]

@@ -1,4 +1,4 @@
-"""Read the structured records of patients from a table: JSON Lines (plain or gzip), CSV or Parquet, one patient a row.
+"""Read patient records from a table: JSON Lines (plain or gzip), CSV or Parquet, one patient per row.
 
 The column ``id`` has the patient id of the notes. The other columns are the fields of
 :mod:`deid_runtime.records.fields`, under their name or an alias. Letter case does not matter, and spaces or dashes
@@ -6,7 +6,7 @@ count as underscores. Columns whose name starts with an underscore are ignored. 
 be a misspelt field, and its identifiers would not be searched for. A field can have several values with ``|``, ``;`` or
 a line end between them; ``dob`` has one.
 
-Every worker holds all records in memory: about 2 kB per patient.
+Every worker keeps all records in memory: about 2 kB per patient.
 """
 
 import datetime
@@ -34,7 +34,7 @@ def read_patients(path: Path) -> dict[str, PatientRecord]:
     for position, row in read_table(path, "patient records", _fields_of):
         record = _record(position, row)
         if record.id in records:
-            raise SettingsError(f"{position}: this patient id has occurred before; give one row a patient")
+            raise SettingsError(f"{position}: this patient id occurs twice; give one row per patient")
         records[record.id] = record
     return records
 
@@ -49,7 +49,8 @@ def checked_records(records: Mapping[str, PatientRecord]) -> dict[str, PatientRe
         position = f"record of patient {shown_id(patient)}"
         if record.id != patient:
             raise SettingsError(
-                f"{position}: it is of patient {shown_id(record.id)}; give each under the id that the notes carry"
+                f"{position}: it belongs to patient {shown_id(record.id)}; give each record under the patient id of "
+                "the notes"
             )
         # Do not copy records that need no change, such as those of read_patients: there may be a million of them.
         if record.fields.keys() <= set(FIELD_NAMES) and "dob" not in record.fields:
@@ -65,14 +66,14 @@ def _record(position: str, row: Mapping[str, object]) -> PatientRecord:
         value = _value(position, column, row[column])
         if value and field == "dob" and date_of_birth(value) is None:
             raise SettingsError(
-                f"{position}: column {column[:40]!r} holds no whole date with a year of four digits; expected one such "
+                f"{position}: column {column[:40]!r} has no complete date with a four-digit year; expected one such "
                 "as 1931-02-08, or nothing"
             )
         if value:
             fields[field] = value
     patient = fields.pop(ID, "")
     if not patient:
-        raise SettingsError(f"{position}: column 'id' is empty; expected the patient id that the notes carry")
+        raise SettingsError(f"{position}: column 'id' is empty; expected the patient id of the notes")
     return PatientRecord(patient, fields)
 
 
@@ -87,14 +88,14 @@ def _fields_of(position: str, columns: Mapping[str, object] | Sequence[str]) -> 
         if field is None:
             # Name the column by its number: when the header is missing, its name is a value of a patient.
             raise SettingsError(
-                f"{position}: the name of column {number} is unknown; rename it, or start its name with _ to leave it "
-                f"out. Is there a header? Known: {ID}, {', '.join(FIELD_NAMES)}"
+                f"{position}: the name of column {number} is unknown; rename it, or start its name with _ to ignore "
+                f"it. Check that there is a header. Known names: {ID}, {', '.join(FIELD_NAMES)}"
             )
         if field in fields.values():
-            raise SettingsError(f"{position}: two columns hold {field!r}; start the name of one with _ to leave it out")
+            raise SettingsError(f"{position}: two columns have {field!r}; start the name of one with _ to ignore it")
         fields[column] = field
     if ID not in fields.values():
-        raise SettingsError(f"{position}: no column 'id'; expected the patient id that the notes carry")
+        raise SettingsError(f"{position}: no column 'id'; expected a column with the patient id of the notes")
     return fields
 
 
@@ -109,8 +110,7 @@ def _value(position: str, column: str, value: object) -> str:
         return str(value)
     if not isinstance(value, str):
         raise SettingsError(
-            f"{position}: column {column[:40]!r} is {type(value).__name__}; expected a string, with | between several "
-            "values"
+            f"{position}: column {column[:40]!r} is {type(value).__name__}; expected a string, with | between values"
         )
     try:
         value.encode("utf-8")

@@ -1,4 +1,4 @@
-"""Read the small tables of a run, one patient a row: JSON Lines (plain or gzip), CSV or Parquet."""
+"""Read the small tables of a run, one patient per row: JSON Lines (plain or gzip), CSV or Parquet."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ def read_table(
     """Yield ``(position, column to value)`` for every row of ``path``.
 
     ``what`` names the table in errors. For CSV and Parquet, ``check_header`` is called with the position and the
-    columns, also when the file has no rows.
+    columns, even when the file has no rows.
 
     Raises SettingsError, which names the line, for a file that cannot be read.
     """
@@ -33,7 +33,7 @@ def read_table(
                     raise SettingsError(f"{path.name}:{number}: {values}")
                 yield f"{path.name}:{number}", values
         else:
-            raise SettingsError(f"{path}: {what} are read from .jsonl, .jsonl.gz, .csv and .parquet")
+            raise SettingsError(f"{path}: {what} are read only from .jsonl, .jsonl.gz, .csv and .parquet")
     except SourceError as error:
         raise SettingsError(f"{what}: {error}") from error
 

@@ -1,1 +1,1 @@
-"""What a site shows before it gives notes out: a second look at every note, and a signed bundle of what a run did."""
+"""Evidence before a release: a second search of every note, and a signed bundle that documents the run."""

@@ -1,7 +1,8 @@
-"""The run bundle: what one run read, did and wrote, for those who decide on a release. Signed, and without text.
+"""The run bundle: a signed record, without text, of what a run read, did and wrote, for people who decide on a release.
 
-A bundle is a folder with ``bundle.json``, its Ed25519 signature ``bundle.json.sig`` and ``report.html``, which says the
-same in words. Two bundles of one run by one program differ in the field ``made`` and the times of the manifest alone.
+A bundle is a folder with ``bundle.json``, its Ed25519 signature ``bundle.json.sig`` and ``report.html``, which explains
+the same in words. Two bundles of one run by one program differ only in the field ``made`` and the times of the
+manifest.
 """
 
 import hmac
@@ -55,7 +56,7 @@ def safe_harbor_categories() -> tuple[Category, ...]:
 
 
 def key_id(key: bytes) -> str:
-    """Return a name for a key that is the same for every run with it and tells nothing of the key (HMAC-SHA256)."""
+    """Return a name for a key that is the same in every run and reveals nothing about the key (HMAC-SHA256)."""
     return hmac.digest(key, b"deid-runtime key id", "sha256").hex()[:_KEY_ID_CHARS]
 
 
@@ -71,14 +72,14 @@ def make_bundle(
 ) -> None:
     """Write the bundle of the run that wrote ``out`` into the new ``folder``.
 
-    ``look`` is the summary of a second look at the notes, None when there was none.
+    ``look`` is the summary of the second look at the notes, None when there was none.
 
-    Raises OutputError when ``folder`` exists or cannot be written; SettingsError when the output is not as its manifest
-    says, or the signing key cannot be used; SourceError for an input that cannot be read.
+    Raises OutputError when ``folder`` exists or cannot be written; SettingsError when the output differs from its
+    manifest, or the signing key cannot be used; SourceError for an input that cannot be read.
     """
     verified = verify_output(out)
     if verified.differences:
-        raise SettingsError(f"{out} is not what its manifest says ({verified.differences[0]}); run again")
+        raise SettingsError(f"{out} differs from its manifest ({verified.differences[0]}); run again")
     content = {
         "format": _FORMAT,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -96,9 +97,9 @@ def make_bundle(
         folder.mkdir(mode=0o755)
         (folder / PAGE).write_text(bundle_page(json.loads(data)), encoding="utf-8")
         (folder / SIGNATURE).write_bytes(signature)
-        (folder / BUNDLE).write_bytes(data)  # last: without it the folder is no bundle
+        (folder / BUNDLE).write_bytes(data)  # last: without it the folder is not a bundle
     except FileExistsError:
-        raise OutputError(f"{folder}: exists; a bundle is never written over, choose another name") from None
+        raise OutputError(f"{folder}: already exists, and a bundle is never overwritten; choose another name") from None
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from error
 
@@ -106,24 +107,24 @@ def make_bundle(
 def verify_bundle(folder: Path, signer: Path, *, out: Path | None = None, inputs: Sequence[Path] = ()) -> list[str]:
     """Return what differs, one line each: the signature, the page, and ``out`` and ``inputs`` when given.
 
-    ``signer`` is the file of the public key. Raises SourceError when the folder is no bundle.
+    ``signer`` is the file of the public key. Raises SourceError when the folder is not a bundle.
     """
     data, signature = _read(folder / BUNDLE), _read(folder / SIGNATURE)
     if len(signature) != SIGNATURE_BYTES or not is_signed(data, signature, signer):
-        return [f"{SIGNATURE}: no signature of {BUNDLE} by this key; nothing in the bundle can be relied on"]
+        return [f"{SIGNATURE}: not a signature of {BUNDLE} by this key; do not rely on anything in the bundle"]
     try:
         content = json.loads(data)
         differences = []
         if bundle_page(content).encode() != _read(folder / PAGE):
             differences.append(f"{PAGE}: not the page of {BUNDLE}")
         if inputs and _input_digest(inputs) != content["inputs"]:
-            differences.append("inputs: not those of the run")
+            differences.append("inputs: they differ from those of the run")
         if out is not None:
             differences += verify_output(out).differences
             if _shortened(read_manifest(out)) != content["run"]:
-                differences.append("output: its manifest is not that of the bundle")
+                differences.append("output: its manifest differs from that of the bundle")
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise SourceError(f"{folder}: not a bundle as this version writes it") from None
+        raise SourceError(f"{folder}: not a bundle of this version; use the version of deid that wrote it") from None
     return differences
 
 
@@ -132,14 +133,19 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             data = file.read(_LIMIT_BYTES + 1)
     except OSError as error:
-        raise SourceError(f"{path}: cannot be read ({error.strerror}); expected a bundle of `deid bundle`") from error
+        raise SourceError(
+            f"{path}: cannot be read ({error.strerror}); expected a bundle from `deid bundle make`"
+        ) from error
     if len(data) > _LIMIT_BYTES:
-        raise SourceError(f"{path}: too large for a bundle")
+        raise SourceError(f"{path}: too large for a bundle; expected a bundle from `deid bundle make`")
     return data
 
 
 def _input_digest(inputs: Sequence[Path]) -> dict[str, object]:
-    """Return number, size and digest of all input files; names of files count, and are not shown."""
+    """Return number, size and digest of all input files.
+
+    The names of the files are part of the digest, but are not shown.
+    """
     found, _ = find_inputs(inputs)
     total = DigestSum()
     for source in found:
@@ -163,7 +169,7 @@ def _shortened(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _quarantine_reasons(out: Path) -> dict[str, int]:
-    """Return how many notes were held back for each stage and kind of reason; figures in reasons are left out."""
+    """Return how many notes were held back for each stage and kind of reason; numbers in reasons are removed."""
     path = quarantine_path(out)
     if not path.exists():
         return {}

@@ -1,4 +1,4 @@
-"""Repeat a run and look at each of its notes again."""
+"""Repeat a run and search each of its notes again (the second look)."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ _FROM_MANIFEST: Final = (
 
 @dataclass(slots=True)
 class Summary:
-    """The verdicts on the notes of a run. ``missing`` counts released notes that the inputs do not give."""
+    """The verdicts on the notes of a run. ``missing`` counts released notes that are not in the inputs."""
 
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     reasons: Counter[Reason] = field(default_factory=Counter)
@@ -43,7 +43,7 @@ class Summary:
 
     @property
     def verdict(self) -> Verdict:
-        """Return the worst verdict; notes in the release that no input gives are a FAIL."""
+        """Return the worst verdict; a released note that is not in the inputs is a FAIL."""
         if self.missing or self.verdicts[Verdict.FAIL]:
             return Verdict.FAIL
         return Verdict.REVIEW if self.verdicts[Verdict.REVIEW] else Verdict.PASS
@@ -62,13 +62,13 @@ class Summary:
 def settings_of_run(out: Path, given: Settings) -> tuple[Settings, dict[str, Any]]:
     """Return the settings of the run that wrote ``out``, from its manifest, and the manifest.
 
-    Models and files come from ``given``, because a manifest has their digests alone. Raises SettingsError when they are
-    not those of the run, and for an output without manifest.
+    Models and files come from ``given``, because a manifest has only their digests. Raises SettingsError when they are
+    not those of the run, and for an output without a manifest.
     """
     manifest = dict(read_manifest(out))
     run = manifest.get("pipeline")
     if manifest.get("task") != "deidentify" or not isinstance(run, dict):
-        raise SettingsError(f"{out}: not an output of `deid run`; only what was de-identified can be looked at again")
+        raise SettingsError(f"{out}: not an output of `deid run`; only de-identified notes can be checked again")
     values = {name: run[name] for name in _FROM_MANIFEST}
     models = run["models"]
     settings = Settings(
@@ -81,7 +81,7 @@ def settings_of_run(out: Path, given: Settings) -> tuple[Settings, dict[str, Any
         thresholds=models["thresholds"] if models else run["thresholds"],  # those of --recall high, too
         inclusion=given.inclusion,
         templates=given.templates,
-        offsets=given.offsets,
+        given_date_shifts=given.given_date_shifts,
         **values,
     )
     return settings, manifest
@@ -98,7 +98,7 @@ def look_at_run(
 ) -> Iterator[Looked | Summary]:
     """Yield the verdict on each note that was released, and at the end the summary.
 
-    Raises SettingsError when lists, models or records are not those of the run, or when it had no known key.
+    Raises SettingsError when lists, models or records are not those of the run, or when its key is unknown.
     """
     settings, manifest = settings_of_run(out, given)
     released = _digests_by_id(out, read)
@@ -156,7 +156,7 @@ def _looked(note: Note, outcome: Deidentified, found: object, digest: bytes) -> 
 
 
 def _digests_by_id(out: Path, read: ReadOptions) -> dict[str, bytes]:
-    """Return the digest of each released text by its note id: 32 bytes a note, so that no text is kept."""
+    """Return the digest of each released text by its note id: 32 bytes per note, so that no text is kept."""
     found, _ = find_inputs([out])
     return {
         note.id: _digest(note.text)
@@ -173,15 +173,15 @@ def _check_same(now: Mapping[str, object], run: Mapping[str, object]) -> None:
     """Raise SettingsError when the lists, models, records or key versions are not those of the run."""
     if now["key_versions"] != run.get("key_versions"):
         raise SettingsError(
-            "this version of deid makes other values from a key than the one that made the run (key_versions in its "
-            "manifest); look at the run with the version of deid that made it"
+            "this version of deid derives other values from a key than the version that made the run (key_versions in "
+            "its manifest); check the run with the version of deid that made it"
         )
     for name, option in (
         ("inclusion", "--inclusion"),
         ("templates", "--templates"),
         ("patient_records", "--patients"),
         ("models", "--models"),
-        ("offsets_given", "--offsets"),
+        ("given_date_shifts", "--given-date-shifts"),
     ):
         if json.dumps(now[name], sort_keys=True, default=str) != json.dumps(run[name], sort_keys=True, default=str):
-            raise SettingsError(f"{name} are not those of the run; give the same {option} as then")
+            raise SettingsError(f"{name} are not those of the run; give the same {option} as in the run")

@@ -15,14 +15,14 @@ _STYLE: Final = (
     "@media print{body{margin:0}h2{break-after:avoid}tr{break-inside:avoid}}"
 )
 _VERDICTS: Final = {
-    "PASS": "PASS: in a second look at every note nothing was found that identifies somebody.",
-    "REVIEW": "REVIEW: in some notes a second look found text that a person must look at before a release.",
+    "PASS": "PASS: a second look at every note found nothing that identifies a person.",
+    "REVIEW": "REVIEW: in some notes, a second look found text that a person must check before a release.",
     "FAIL": "FAIL: identifiers are still in the output. It must not be released.",
 }
 _GATES = {
-    "none": "No second look was taken at the notes of this run.",
-    "fail": "A second look was taken at every note, and held those back in which an identifier was still there.",
-    "review": "A second look was taken at every note, and held back all in which something was found.",
+    "none": "The notes of this run had no second look.",
+    "fail": "Every note had a second look, and notes that still had an identifier were held back.",
+    "review": "Every note had a second look, and all notes in which something was found were held back.",
 }
 
 
@@ -40,7 +40,7 @@ def bundle_page(content: Mapping[str, Any]) -> str:
         f"<p>{counts}</p>",
         f'<p class="verdict">{escape(verdict)}</p>',
         _table(
-            "Where the 18 identifiers of HIPAA Safe Harbor were replaced",
+            "Replacements of the 18 identifiers of HIPAA Safe Harbor",
             ("", "Identifier", "Labels", "Replaced"),
             (
                 (
@@ -51,7 +51,7 @@ def bundle_page(content: Mapping[str, Any]) -> str:
                 )
                 for row in content["safe_harbor"]
             ),
-            "Counts say what was found and replaced. They do not say what was missed.",
+            "The counts show what was found and replaced. They do not show what was missed.",
         ),
         _table("Notes held back, by reason", ("Reason", "Notes"), content["quarantine_reasons"].items()),
         *([_second_look(look)] if look else []),
@@ -70,7 +70,7 @@ def bundle_page(content: Mapping[str, Any]) -> str:
 def _second_look(look: Mapping[str, Any]) -> str:
     rows = [*((f"notes with {name}", count) for name, count in look["notes"].items()), *look["reasons"].items()]
     if look["released_notes_without_input"]:
-        rows.append(("released notes that the inputs do not give", look["released_notes_without_input"]))
+        rows.append(("released notes that are not in the inputs", look["released_notes_without_input"]))
     return _table("Second look", ("What", "Count"), rows)
 
 
@@ -80,7 +80,7 @@ def _facts(content: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
     yield "Started", run["started"]
     yield "Finished", run["finished"]
     yield "Program", f"deid-runtime {run['deid_version']}, Python {run['python']}"
-    yield "Key (its name, not the key)", content["key_id"] or "a random one, thrown away"
+    yield "Key (its name, not the key)", content["key_id"] or "a random key, which was discarded"
     yield "Input", _shown(content["inputs"])
     yield "Output", _shown(run["outputs"]["body"])
     for name, graph in ((pipeline.get("models") or {}).get("graphs") or {}).items():

@@ -23,7 +23,7 @@ class LabelCheck:
     """One label: its spans and distinct values before and after, and how well their forms are preserved.
 
     ``same_form`` is the share of spans with an unchanged form. ``forms`` tests whether forms have the same
-    distribution. Ages over 89 are left out of both: they get the form of their group on purpose.
+    distribution. Ages over 89 are excluded from both, because they get the form of their group on purpose.
     """
 
     spans_before: int
@@ -134,7 +134,8 @@ def _sizes(values: Mapping[str, Sequence[str]]) -> dict[str, int]:
 
 
 def _check_label(label: str, old: Sequence[str], new: Sequence[str]) -> LabelCheck:
-    # If spans were lost, the counts differ and the corpus is refused. Then compare as many values as there are.
+    # If spans were lost, the counts differ and the corpus is rejected. Then only the common number of values is
+    # compared.
     both = zip(old, new, strict=False)
     pairs = [pair for pair in both if not (label == "AGE" and _GROUPED_AGE.search(pair[1]))]
     forms = [[form_of(label, pair[place]) for pair in pairs] for place in (0, 1)]

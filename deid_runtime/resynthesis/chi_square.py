@@ -42,7 +42,7 @@ def compare_counts(
     columns, first = table.sum(0), int(table[0].sum())
     seen = _statistic(table[:1], columns)[0]
     drawn = np.random.default_rng(seed).multivariate_hypergeometric(columns, first, size=draws, method="marginals")
-    # The small tolerance counts tables like the observed one as equal, in spite of rounding.
+    # The small tolerance counts tables like the observed one as equal, despite rounding.
     as_far = int((_statistic(drawn, columns) >= seen - 1e-9).sum())
     return ChiSquare(float(seen), table.shape[1] - 1, (as_far + 1) / (draws + 1))
 

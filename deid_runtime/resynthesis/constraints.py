@@ -1,10 +1,10 @@
 """Find originals in a new corpus, and decide which original family names are ordinary words there.
 
 *Grace*, *Rice* and *Alvarado* (a score) are family names and also words or eponyms. Such a word outside the spans, or
-in the name of a place, does not prove a leak. It is counted but not refused. A family name is an ordinary word in these
-cases:
+in the name of a place, does not prove a leak. It is counted but not rejected. A family name is an ordinary word in
+these cases:
 
-- It is on the list of the package or on a list that a person has judged.
+- It is on the list of the package or on a list that a person has reviewed.
 - It is part of an eponym (``Parkinson's disease``).
 - It is in lower case in the notes of another patient. Notes of a patient who has it marked as a name do not count.
 """

@@ -25,7 +25,7 @@ class CorpusOptions:
     form: str = "jsonl"  # one of deid_runtime.resynthesis.write.FORMS
     keep_ids: bool = False
     overwrite: bool = False
-    ordinary_words: Path | None = None  # file of words, one a line, that a person found to be ordinary
+    ordinary_words: Path | None = None  # file of words, one per line, that a person found to be ordinary
     date_shift_days: int = 365
     date_shift_whole_weeks: bool = False
 
@@ -84,13 +84,15 @@ def _manifest(
 
 
 def read_words(path: Path) -> frozenset[str]:
-    """Return the words of a file, one a line; ``#`` starts a comment. Raises SettingsError if it is unreadable."""
+    """Return the words of a file, one per line; ``#`` starts a comment. Raises SettingsError if it is unreadable."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise SettingsError(f"cannot read word list {path}: {error.strerror}") from error
+        raise SettingsError(
+            f"cannot read word list {path}: {error.strerror}; expected a text file with one word per line"
+        ) from error
     except UnicodeDecodeError as error:
-        raise SettingsError(f"word list {path} is not UTF-8 from byte {error.start} on") from None
+        raise SettingsError(f"word list {path} is not UTF-8 from byte {error.start} on; save it as UTF-8") from None
     return frozenset(word for line in lines if (word := line.partition("#")[0].strip()))
 
 

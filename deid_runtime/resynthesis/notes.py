@@ -128,7 +128,7 @@ def _replace_together(
 ) -> list[AnnotatedNote]:
     """Return the resynthesized notes of one patient, with surrogates made as if all notes were one.
 
-    So initials and abbreviations follow the full name, in whichever note of the patient it stands.
+    So initials and abbreviations follow the full name, whichever note of the patient has it.
     """
     text, spans = "", []
     for note in notes:
@@ -163,6 +163,6 @@ def _require_unique(notes: Sequence[AnnotatedNote]) -> None:
     for note in notes:
         if note.id in seen:
             raise SourceError(
-                f"note id {shown_id(note.id)} comes twice; ids must be unique, as surrogates depend on them"
+                f"note id {shown_id(note.id)} occurs twice; ids must be unique, because surrogates depend on them"
             )
         seen.add(note.id)

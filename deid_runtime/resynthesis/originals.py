@@ -88,7 +88,7 @@ class Originals:
 
 
 def patient_key(note: AnnotatedNote) -> str:
-    """Return the key that all notes of one person share. A note without a patient has a key of its own."""
+    """Return the key that all notes of one person share. A note without a patient has a separate key."""
     return note.patient or f"\0{note.id}"
 
 
@@ -169,7 +169,7 @@ def _family_names(patient: Patient, label_of: Mapping[str, str]) -> Iterator[str
 def street_pairs(value: str) -> Iterator[tuple[str, ...]]:
     """Yield the name of a street with its kind in full, as normal forms; nothing when one of them is missing.
 
-    House numbers, compass points, flats and boxes are left out.
+    House numbers, compass points, flats and boxes are omitted.
     """
     forms: list[str] = []
     for index, word in enumerate(words_of(value)):
@@ -188,7 +188,7 @@ def street_word(form: str) -> str:
 
 
 def towns_of(text: str, spans: Sequence[Span]) -> Iterator[tuple[Town, Span]]:
-    """Yield each city, state and ZIP that stand together, with the span of the city. ``spans`` are sorted."""
+    """Yield each city, state and ZIP that are next to each other, with the span of the city. ``spans`` are sorted."""
     for first, (second, third) in zip(spans, pairwise(spans[1:]), strict=False):
         if (first.label, second.label, third.label) != ("CITY", "STATE", "ZIP"):
             continue

@@ -17,7 +17,7 @@ _ADDRESS: Final = ("city", "state", "zip")
 def replace_record(
     record: PatientRecord, patient: str, surrogates: Surrogates, avoid: Collection[str]
 ) -> dict[str, str]:
-    """Return the fields of the record with surrogates for their values. Unknown fields are left out.
+    """Return the fields of the record with surrogates for their values. Unknown fields are dropped.
 
     ``patient`` is the id in the notes; ``avoid`` are the normal forms that were avoided there.
     """

@@ -29,7 +29,7 @@ def _render_labels(checks: Checks) -> Iterator[str]:
 def _render_names(checks: Checks) -> Iterator[str]:
     yield f"Values that a patient's notes repeat: {checks.repeated:,}, with one surrogate: {checks.consistent:,}"
     yield f"Family names in the originals: {checks.family_names:,}"
-    yield f"Ordinary words among them that stand in the new corpus: {checks.ordinary_words:,}, in"
+    yield f"Ordinary words among them that occur in the new corpus: {checks.ordinary_words:,}, in"
     yield f"{checks.ordinary_outside:,} places outside spans and {checks.ordinary_inside:,} in names of places"
 
 

@@ -38,7 +38,7 @@ def write_corpus(folder: Path, form: str, notes: Sequence[AnnotatedNote], record
         _write_records(folder / PATIENTS, records)
     back = read_annotated([folder])
     if [_content(note) for note in _by_id(back)] != [_content(note) for note in _by_id(written)]:
-        raise OutputError(f"the notes written as {form} do not read back as they were; write jsonl")
+        raise OutputError(f"the notes written as {form} do not read back unchanged; write jsonl")
 
 
 def _content(note: AnnotatedNote) -> tuple[object, ...]:
@@ -74,7 +74,7 @@ def _write_tagged(
 def _write_i2b2(
     folder: Path, notes: Sequence[AnnotatedNote], _: Mapping[str, PatientRecord]
 ) -> Sequence[AnnotatedNote]:
-    # Number patients in the order of the new ids, which is random: the old order would show who came first.
+    # Number patients in the order of the new ids, which is random: the old order would show which patient came first.
     numbers: dict[str, str] = {}
     counts: defaultdict[str, int] = defaultdict(int)
     for note in sorted(notes, key=lambda note: (patient_key(note), note.id)):

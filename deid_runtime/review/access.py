@@ -47,7 +47,7 @@ class Door:
         return f"http://{HOST}:{self.port}/enter?token={token}"
 
     def enter(self, token: str) -> str | None:
-        """Use a link up. Return the secret of the new session, or None for a link that is wrong or used."""
+        """Mark a link as used. Return the secret of the new session, or None for a link that is wrong or used."""
         person = self._links.pop(_same(token, self._links), None)
         if person is None:
             return None
@@ -56,7 +56,7 @@ class Door:
         return secret
 
     def person(self, request: Request) -> str | None:
-        """Return whose session a request belongs to, or None."""
+        """Return the person whose session a request belongs to, or None."""
         try:
             cookie = SimpleCookie(request.headers.get("cookie", "")).get(self.cookie)
         except CookieError:
@@ -65,7 +65,7 @@ class Door:
 
 
 def _same(value: str, known: Mapping[str, str]) -> str:
-    """Return the key of ``known`` that equals ``value``, or an empty string, in a time that tells nothing of it."""
+    """Return the key of ``known`` that equals ``value``, or an empty string, in a time that does not depend on it."""
     found = ""
     for each in known:
         if hmac.compare_digest(each.encode(), value.encode()):
@@ -84,7 +84,7 @@ class Guard:
         self._door = door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or hand it on."""
+        """Answer one request, or pass it on."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -109,13 +109,13 @@ class Guard:
     def _refused(self, request: Request) -> Response | None:
         """Return the answer to a request that the application must not see, or None."""
         own = {f"{HOST}:{self._door.port}", f"localhost:{self._door.port}"}
-        # Another name that leads to this machine is a page of somebody else (DNS rebinding).
+        # Another name that resolves to this machine is a foreign page (DNS rebinding).
         if request.headers.get("host") not in own:
             return PlainTextResponse("wrong host", 421)
         if request.url.path == "/enter" and request.method == "GET":
             secret = self._door.enter(request.query_params.get("token", ""))
             if secret is None:
-                return PlainTextResponse("This link was used before or is wrong. Start the command again.", 403)
+                return PlainTextResponse("This link was already used or is wrong. Start the command again.", 403)
             answer = RedirectResponse("/", 303)
             answer.set_cookie(self._door.cookie, secret, httponly=True, samesite="strict", path="/")
             return answer
@@ -133,7 +133,7 @@ class Guard:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """Return ``receive`` that ends a request whose body is longer than :data:`MOST_BYTES`."""
+    """Return a ``receive`` that ends a request whose body is longer than :data:`MOST_BYTES`."""
     seen = 0
 
     async def receive_bounded() -> Message:

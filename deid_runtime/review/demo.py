@@ -16,7 +16,7 @@ from deid_runtime.review.access import Door
 from deid_runtime.review.serve import application, body_of
 from deid_runtime.spans import Note
 
-#: Most characters of a note on the demo page: some seconds of work.
+#: Most characters of a note on the demo page; they take some seconds.
 MOST_CHARS: Final = 100_000
 
 

@@ -1,4 +1,4 @@
-"""What comes out of a review: annotated notes, or the marks of a blind review."""
+"""Export the result of a review: annotated notes, or the marks of a blind review."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from deid_runtime.system.owner_only import write_owner_only
 
 @dataclass(slots=True)
 class ExportCounts:
-    """Notes written, those of them with no span, and notes left out because reviewers differ."""
+    """Notes written, those of them without a span, and notes omitted because reviewers differ."""
 
     written: int = 0
     empty: int = 0
@@ -22,9 +22,9 @@ class ExportCounts:
 
 
 def export_gold(project: Project, out: Path, reviewer: str = "") -> ExportCounts:
-    """Write the notes that were read whole, with the spans of ``reviewer``, or with those all reviewers agree on.
+    """Write the notes that were read whole, with the spans of ``reviewer``, or with those on which all reviewers agree.
 
-    A decision of the adjudication counts before all others. Raises OutputError when ``out`` exists.
+    A decision of the adjudication overrides all others. Raises OutputError when ``out`` exists.
     """
     counts = ExportCounts()
     write_owner_only(out, _gold_lines(project, reviewer, counts), what="annotated notes")
@@ -44,7 +44,7 @@ def _gold_lines(project: Project, reviewer: str, counts: ExportCounts) -> Iterat
 
 
 def _settled(decisions: dict[str, Decision]) -> Decision | None:
-    """Return the decision that counts, or None when reviewers differ and nobody settled it."""
+    """Return the decision that counts, or None when reviewers differ and nobody has settled it."""
     if ADJUDICATOR in decisions:
         return decisions[ADJUDICATOR]
     first, *others = decisions.values()

@@ -1,7 +1,7 @@
 """A review project: notes, what was found in them, and what each reviewer decided, in one SQLite file.
 
 SQLite saves each decision atomically and lets several processes write at once, so two reviewers cannot damage each
-other's work. The file holds clinical text; only its owner can read it.
+other's work. The file contains clinical text; only its owner can read it.
 """
 
 import json
@@ -31,7 +31,7 @@ from deid_runtime.review.schema import (
 from deid_runtime.spans import Note, Span
 from deid_runtime.system.closing import Closing
 
-#: Most spans of one note; more than this is no review but an attack on the memory of the server.
+#: Most spans of one note. More than this is an attack on the memory of the server.
 MOST_SPANS: Final = 20_000
 _DATABASE_BEGINNING: Final = b"SQLite format 3\0"
 
@@ -49,19 +49,19 @@ class Project(Closing):
     """An open project. Every method is one transaction. Use one object per thread."""
 
     def __init__(self, path: Path) -> None:
-        """Open the project at ``path``. Raises SourceError when it is no project or other users can read it."""
+        """Open the project at ``path``. Raises SourceError when it is not a project or other users can read it."""
         if not path.is_file() or not _is_database(path):
-            raise SourceError(f"{path}: no review project; make one with `deid review create`")
+            raise SourceError(f"{path}: not a review project; make one with `deid review create`")
         if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise SourceError(f"{path}: other users can read this file, which holds note text; chmod 600 it")
+            raise SourceError(f"{path}: other users can read this file, which contains note text; run chmod 600 on it")
         self._path = path
         try:
             self._db = connect(path)
             meta = dict(self._db.execute("SELECT name, value FROM meta"))
         except sqlite3.Error as error:
-            raise SourceError(f"{path}: no review project, or a damaged one ({type(error).__name__})") from None
+            raise SourceError(f"{path}: not a review project, or a damaged one ({type(error).__name__})") from None
         if meta.get("format") != FORMAT:
-            raise SourceError(f"{path}: a review project of another version of deid; make it again")
+            raise SourceError(f"{path}: the review project is from another version of deid; make it again")
         self.mode: Mode = "blind" if meta.get("mode") == "blind" else "correct"
         self.has_released: bool = meta.get("has_released") == "1"
 
@@ -110,7 +110,7 @@ class Project(Closing):
             "SELECT id, patient, type, text, found, released, replacements FROM notes WHERE number = ?", (number,)
         ).fetchone()
         if row is None:
-            raise InputError(f"no note has the number {number}")
+            raise InputError(f"there is no note with the number {number}")
         note_id, patient, note_type, text, found, released, replacements = row
         return Reviewable(
             Note(note_id, text, patient, note_type),
@@ -155,7 +155,7 @@ class Project(Closing):
         """Mark the text ``[start, end)`` of a note, as a whole word, in all notes of its patient.
 
         Existing spans are kept where they are. Return ``(number, start, end)`` of each added span.
-        Raises InputError for offsets outside of the note, and for fewer than two letters or digits.
+        Raises InputError for offsets outside the note, and for fewer than two letters or digits.
         """
         text = self._reviewed_text(number)
         if not 0 <= start < end <= len(text):
@@ -217,7 +217,7 @@ class Project(Closing):
         return None if row is None else row[0]
 
     def decided(self, reviewer: str = "") -> Iterator[tuple[Reviewable, dict[str, Decision]]]:
-        """Yield each note with its finished decisions by reviewer, in note order; of ``reviewer`` alone when given."""
+        """Yield each note with its finished decisions by reviewer, in note order; only of ``reviewer`` when given."""
         numbers = self._db.execute(
             "SELECT DISTINCT number FROM reviews WHERE read_whole = 1 AND (:me = '' OR reviewer = :me) ORDER BY number",
             {"me": reviewer},
@@ -231,7 +231,7 @@ class Project(Closing):
             yield self.note(number), {name: Decision(read_spans(spans), True, version) for name, spans, version in rows}
 
     def initial(self, number: int) -> tuple[Span, ...]:
-        """Return the spans a reviewer starts from: those found, or none in blind mode."""
+        """Return the spans from which a reviewer starts: those found, or none in blind mode."""
         return self._initial(number)
 
     def _initial(self, number: int) -> tuple[Span, ...]:
@@ -244,7 +244,7 @@ class Project(Closing):
     def _reviewed_text(self, number: int) -> str:
         row = self._db.execute(f"SELECT {self._text_column} FROM notes WHERE number = ?", (number,)).fetchone()
         if row is None:
-            raise InputError(f"no note has the number {number}")
+            raise InputError(f"there is no note with the number {number}")
         return str(row[0])
 
     def _put(self, number: int, reviewer: str, spans: Sequence[Span], read_whole: bool, version: int) -> None:
@@ -293,7 +293,7 @@ def checked_spans(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _whole_words(text: str, value: str) -> Iterator[int]:
-    """Yield the offsets at which ``value`` stands in ``text`` as whole words, in the same letter case."""
+    """Yield the offsets at which ``value`` occurs in ``text`` as whole words, in the same letter case."""
     at = text.find(value)
     while at >= 0:
         end = at + len(value)

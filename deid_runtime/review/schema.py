@@ -1,4 +1,4 @@
-"""The file of a review project: its tables, how it is made, and the conditions of its lists."""
+"""The file of a review project: its tables, its creation, and the conditions of its lists."""
 
 import hashlib
 import json
@@ -69,7 +69,8 @@ class Reviewable:
     """A note to review.
 
     ``found`` are the spans that the program found, sorted and disjoint. ``released`` is the de-identified text, empty
-    when there is none, and ``replacements`` are the half-open offsets in it of what replaced each span of ``found``.
+    when there is none, and ``replacements`` are the half-open offsets in it of the replacement of each span of
+    ``found``.
     """
 
     note: Note
@@ -98,14 +99,14 @@ class Filter:
 
 
 def create_project(path: Path, notes: Iterable[Reviewable], *, mode: Mode, second_share: float = 0.0) -> int:
-    """Write a new project and return the number of its notes. A share of the notes is to be read by two reviewers.
+    """Write a new project and return the number of its notes. ``second_share`` of the notes get a second reviewer.
 
     Raises OutputError when ``path`` exists or cannot be written, and InputError for two notes with one id.
     """
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
-        raise OutputError(f"{path}: cannot be made: {error.strerror}; a project is never written over") from None
+        raise OutputError(f"{path}: cannot be created: {error.strerror}; a project is never overwritten") from None
     try:
         db = connect(path)
         try:
@@ -154,7 +155,7 @@ def _fill(db: sqlite3.Connection, notes: Iterable[Reviewable], mode: Mode, secon
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the file. Every change is on the disk when its transaction ends."""
+    """Open the file. Every change is on disk when its transaction ends."""
     db = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
@@ -180,7 +181,7 @@ def condition(chosen: Filter) -> tuple[str, dict[str, str]]:
 
 
 def _share_of(note_id: str) -> float:
-    """Return a number in [0, 1) that depends on the note id alone, so that the same notes get a second reviewer."""
+    """Return a number in [0, 1) that depends only on the note id, so that the same notes get a second reviewer."""
     return int.from_bytes(hashlib.sha256(note_id.encode("utf-8", "surrogatepass")).digest()[:6], "big") / 2**48
 
 

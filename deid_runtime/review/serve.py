@@ -23,7 +23,7 @@ _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket that listens on this machine alone. Port 0 takes a free one. Raises OutputError."""
+    """Return a socket that listens only on this machine. Port 0 takes a free one. Raises OutputError."""
     opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -51,14 +51,14 @@ def application(door: Door, page: str, files: tuple[str, ...], routes: list[Base
 
 
 def serve(app: Starlette, opened: socket.socket) -> None:
-    """Answer requests until a stop signal. Nothing is logged: addresses and bodies hold note text."""
+    """Answer requests until a stop signal. Nothing is logged, because addresses and bodies may contain note text."""
     logging.getLogger("uvicorn.error").disabled = True
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", server_header=False)
     uvicorn.Server(config).run(sockets=[opened])
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """Return the JSON object of a request. Raises OutputError when it holds none."""
+    """Return the JSON object of a request. Raises OutputError when there is none."""
     try:
         body = await request.json()
     except (ValueError, RecursionError):

@@ -3,8 +3,8 @@
 With whole patients, all notes of one patient are in the same batch. The notes of a patient must be consecutive in the
 input. Notes come out as unreadable when their patient exceeds the limits, or occurs again after other patients.
 
-A batch says where it ends in the inputs and which ids came for the first time in it. So a later run can go on behind
-any batch, and give every record the same fate as one run over all.
+A batch records where it ends in the inputs and which ids occurred in it for the first time. So a later run can continue
+after any batch, and every record gets the same result as in a single run.
 """
 
 from array import array
@@ -29,16 +29,17 @@ PATIENT_RECORDS = 10_000
 PATIENT_CHARS = 2**24
 
 _TOO_MANY: Final = (
-    f"its patient has more than {PATIENT_RECORDS:,} records or {PATIENT_CHARS:,} characters, too much to be held at a "
-    "time; run all notes of the patient apart, under the same key, without --whole-patients"
+    f"its patient has more than {PATIENT_RECORDS:,} records or {PATIENT_CHARS:,} characters, too many to be kept in "
+    "memory at a time; run all notes of the patient separately, with the same key, without --whole-patients"
 )
 _AGAIN: Final = (
-    "its patient has come before, with notes of others between; sort the input by patient and run all of it again"
+    "its patient occurred earlier, with notes of other patients between; sort the input by patient and run all of it "
+    "again"
 )
 
 
 class Border(NamedTuple):
-    """A border between two records of all inputs, in their order. Borders compare as the records do.
+    """A border between two records of all inputs, in their order. Borders sort in the order of the records.
 
     ``source`` is the number of the file. ``is_begun`` is 1 when the start of this table has been passed. ``number`` and
     ``offset`` are those of :class:`~deid_runtime.formats.records.Place`.
@@ -51,23 +52,23 @@ class Border(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A record, or None for the start of a table; the border behind it; digests of ids that came first with it."""
+    """A record, or None for the start of a table; the border after it; digests of the ids that are new with it."""
 
     source: Source
     item: Item | None
     border: Border
     id_digest: int = 0
     patient_digest: int = 0
-    can_end: bool = True  # False where reading cannot begin anew behind the record with the same result
+    can_end: bool = True  # False if reading cannot restart after the record with the same result
 
 
 @dataclass(slots=True)
 class Batch:
     """Consecutive records with their source files. An entry without a record marks the start of a table.
 
-    ``border`` is the border behind the last record, ``read_bytes`` what had been read of the inputs there. ``new_ids``
-    and ``new_patients`` have 64-bit digests of the ids of notes and patients that the inputs had not had before.
-    ``can_end`` says whether a shard can end behind this batch.
+    ``border`` is the border after the last record, ``read_bytes`` the number of input bytes read up to it. ``new_ids``
+    and ``new_patients`` have 64-bit digests of the ids of notes and patients that occur for the first time.
+    ``can_end``: whether a shard can end after this batch.
     """
 
     entries: list[tuple[Source, Item | None]] = field(default_factory=list)
@@ -96,7 +97,7 @@ class Batch:
 
 @dataclass(slots=True)
 class Part:
-    """The part of the inputs between two borders, and the ids that came before it.
+    """The part of the inputs between two borders, and the ids that occurred before it.
 
     ``end`` None means to the end of the inputs. Reading changes ``ids`` and ``patients``.
     """
@@ -120,9 +121,9 @@ def make_batches(
 
     Without ``part``, these are all records. With ``whole_patients`` a batch holds all notes of each of its patients. It
     may then exceed ``batch_size`` by less than one patient: at most :data:`PATIENT_RECORDS` records and
-    :data:`PATIENT_CHARS` characters. A note without patient id counts as a patient of its own.
+    :data:`PATIENT_CHARS` characters. A note without a patient id counts as a separate patient.
 
-    A note comes out as unreadable when its id has occurred before. With ``whole_patients``, so do the notes of a
+    A note becomes unreadable when its id has occurred earlier. With ``whole_patients``, so do the notes of a
     patient who exceeds these limits or occurs again after other patients.
 
     Raises SourceError for an input that cannot be read.
@@ -142,7 +143,7 @@ def make_batches(
 
 
 def by_patient(notes: Iterable[Note]) -> Iterator[list[Note]]:
-    """Yield the notes in lists of one patient each, in order. A note without patient id is a list of its own."""
+    """Yield the notes in lists of one patient each, in order. A note without a patient id is a list by itself."""
     for patient, row in groupby(notes, lambda note: note.patient):
         if patient:
             yield list(row)
@@ -171,7 +172,8 @@ def _entries(inputs: Iterable[Source], options: ReadOptions, meter: Meter, part:
                 return
             if end is not None and border > end:
                 raise SourceError(
-                    f"{source.name}: its records do not end where they did; it was changed, so start over"
+                    f"{source.name}: its records no longer end at the same place; the input was changed, so start "
+                    "again with --restart"
                 )
 
 
@@ -183,7 +185,7 @@ def _unique(entries: Iterable[_Entry], seen: SeenIds) -> Iterator[_Entry]:
             if seen.add_digest(digest):
                 entry = entry._replace(id_digest=digest)
             else:
-                item = Unreadable.of(item, "the id has occurred before in this run; make note ids unique")
+                item = Unreadable.of(item, "the id occurred earlier in this run; make note ids unique")
                 entry = entry._replace(item=item)
         yield entry
 
@@ -191,7 +193,7 @@ def _unique(entries: Iterable[_Entry], seen: SeenIds) -> Iterator[_Entry]:
 def _patients(entries: Iterable[_Entry], seen: SeenIds) -> Iterator[list[_Entry]]:
     """Yield the entries in groups that must stay together.
 
-    A group holds the consecutive notes of one patient, and every other entry that stands between them.
+    A group has the consecutive notes of one patient, and every other entry between them.
     """
     patient = fault = ""  # of the current group
     held: list[_Entry] = []
@@ -222,10 +224,10 @@ def _patients(entries: Iterable[_Entry], seen: SeenIds) -> Iterator[list[_Entry]
 
 
 def _held_back(entry: _Entry, fault: str) -> _Entry:
-    """Return the entry, a note as unreadable when there is a fault."""
+    """Return the entry; a note becomes unreadable when there is a fault."""
     if not fault:
         return entry
-    # Read anew from here, the next note of this patient would get the other fault.
+    # If reading restarted here, the next note of this patient would get the other fault.
     entry = entry._replace(can_end=fault != _TOO_MANY)
     if isinstance(entry.item, Note):
         return entry._replace(item=Unreadable.of(entry.item, fault, PATIENTS_STAGE))

@@ -7,8 +7,8 @@ A run writes a crosswalk only on request. The file is in the age format (age-enc
     "surrogate", "surrogate_start", "surrogate_end"}]}
 
 ``start`` and ``end`` are half-open code point offsets in the original text. ``surrogate_start`` and ``surrogate_end``
-are the same in the rewritten text. The run has only the public key: it can write the crosswalk and cannot read it. No
-unencrypted part is ever on disk. age detects changed and truncated files. It does not authenticate the writer: anybody
+are the same in the rewritten text. The run has only the public key: it can write the crosswalk but cannot read it. No
+unencrypted part is ever on disk. age detects changed and truncated files. It does not authenticate the writer: anyone
 with the public key can make a crosswalk.
 """
 
@@ -27,9 +27,9 @@ from deid_runtime.pipeline import Deidentified
 from deid_runtime.spans import Note
 from deid_runtime.system.digests import FileDigest, create_file
 from deid_runtime.system.extras import install_extra
-from deid_runtime.system.secret_files import check_secret_file, is_guessable
+from deid_runtime.system.secret_files import check_secret_file, is_guessable, write_key_pair_files
 
-#: A longer line cannot be the crosswalk of a note, since the size of input records is limited.
+#: A longer line cannot be the crosswalk of a note, because the size of input records is limited.
 _LINE_LIMIT_BYTES: Final = 2**29
 _KEY_FILE_LIMIT_BYTES: Final = 2**16
 _SECRET: Final = "AGE-SECRET-KEY-"
@@ -64,9 +64,9 @@ def crosswalk_line(note: Note, result: Deidentified) -> bytes:
 
 
 def public_key(given: str) -> str:
-    """Return the public key. ``given`` is the key itself or the path of a file that holds it.
+    """Return the public key. ``given`` is the key itself or the path of a file that contains it.
 
-    Raises SettingsError when there is no public key, or when the file holds a private key.
+    Raises SettingsError when there is no public key, or when the file contains a private key.
     """
     text = given.strip()
     if not text.startswith(_PUBLIC):
@@ -81,7 +81,7 @@ def public_key(given: str) -> str:
     try:
         _age().x25519.Recipient.from_str(keys[0])
     except _age().RecipientError:
-        raise SettingsError(f"{given}: no public key as `deid key pair` writes it (age1...)") from None
+        raise SettingsError(f"{given}: not a public key as `deid key pair` writes it (age1...)") from None
     return keys[0]
 
 
@@ -93,14 +93,10 @@ def write_key_pair(path: Path) -> Path:
 
     Raises SettingsError when one of the files exists, OutputError when one cannot be written.
     """
-    beside = path.with_name(f"{path.name}.pub")
     identity = _age().x25519.Identity.generate()
     public = str(identity.to_public())
-    if os.path.lexists(beside):
-        raise SettingsError(f"{beside} exists already and is never overwritten; choose another name")
-    _write_new(path, f"# public key: {public}\n{identity}\n", 0o600)
-    _write_new(beside, f"{public}\n", 0o644)
-    return beside
+    private = f"# public key: {public}\n{identity}\n"
+    return write_key_pair_files(path, private.encode("ascii"), f"{public}\n".encode("ascii"))
 
 
 class CrosswalkWriter:
@@ -175,8 +171,9 @@ def read_crosswalk(
 ) -> int:
     """Decrypt the crosswalk at ``path``, call ``take`` with each line, and return the number of lines.
 
-    ``only`` are ids or pseudonyms of notes or patients; empty means all. When an error follows, the lines passed to
-    ``take`` are authentic but incomplete. ``allow_shared_key`` accepts a private key that other users can open.
+    ``only`` are ids or pseudonyms of notes or patients; empty means all. When an error follows, the lines already
+    passed to ``take`` are authentic but incomplete. ``allow_shared_key`` accepts a private key that other users can
+    open.
 
     Raises SettingsError for an invalid or wrong private key, or one that others can open or guess; SourceError for a
     file that was changed or truncated.
@@ -192,12 +189,14 @@ def read_crosswalk(
             _age().decrypt_io(file, sink, identities)
         except _age().DecryptError as error:
             if "matching keys" in str(error):
-                raise SettingsError(f"{path}: not written for the key in {key}, or its beginning was changed") from None
-            raise SourceError(f"{path}: no crosswalk, or its beginning was changed") from None
+                raise SettingsError(
+                    f"{path}: not encrypted for the key in {key}, or its beginning was changed"
+                ) from None
+            raise SourceError(f"{path}: not a crosswalk, or its beginning was changed") from None
         except OSError as error:
             if error.errno is not None:  # a disk error, or an error of `take`; pyrage sets no errno
                 raise
-            raise SourceError(f"{path}: changed or cut since it was written; do not rely on what was read") from None
+            raise SourceError(f"{path}: changed or truncated since it was written; do not rely on the output") from None
     if sink.rest:
         raise SourceError(f"{path}: ends in the middle of a line")
     return sink.count
@@ -222,7 +221,7 @@ class _Lines:
             start = end + 1
         del self.rest[:start]
         if len(self.rest) > _LINE_LIMIT_BYTES:
-            raise SourceError(f"{self._path}: a line of more than {_LINE_LIMIT_BYTES:,} bytes; this is no crosswalk")
+            raise SourceError(f"{self._path}: a line of more than {_LINE_LIMIT_BYTES:,} bytes; this is not a crosswalk")
         return len(data)
 
     def flush(self) -> None:
@@ -234,7 +233,7 @@ class _Lines:
                 row = json.loads(line)
                 names = {row["note"], row["note_pseudonym"], row["patient"], row["patient_pseudonym"]}
             except (ValueError, KeyError, TypeError, RecursionError):
-                raise SourceError(f"{self._path}: holds a line that is no crosswalk of a note") from None
+                raise SourceError(f"{self._path}: has a line that is not the crosswalk of a note") from None
             if names.isdisjoint(self._only):
                 return
         self._take(line)
@@ -245,11 +244,11 @@ def _identities(path: Path, *, allow_shared: bool) -> list[Any]:
     text = _read_key_file(path, "private key", allow_shared=allow_shared)
     keys = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if not keys:
-        raise SettingsError(f"{path}: no private key in it; expected one as `deid key pair` writes it")
+        raise SettingsError(f"{path}: the file has no private key; expected one as `deid key pair` writes it")
     try:
         identities = [_age().x25519.Identity.from_str(key) for key in keys]
     except _age().IdentityError:
-        raise SettingsError(f"{path}: no private key as `deid key pair` writes it ({_SECRET}1...)") from None
+        raise SettingsError(f"{path}: not a private key as `deid key pair` writes it ({_SECRET}1...)") from None
     if any(is_guessable(_secret_bytes(key)) for key in keys):
         raise SettingsError(
             f"{path}: the private key is not random, so others can guess it; make a pair with `deid key pair`"
@@ -258,8 +257,9 @@ def _identities(path: Path, *, allow_shared: bool) -> list[Any]:
 
 
 def derived_private_key(key: bytes, purpose: str) -> str:
-    """Return an age private key that follows from a secret ``key`` and a ``purpose``. Nobody without the key knows it.
+    """Return an age private key that is derived from a secret ``key`` and a ``purpose``.
 
+    Nobody without the key knows it.
     A run encrypts the crosswalk of each shard to such a key, so that a later run with the same key can join them.
     """
     secret = blake2b(purpose.encode(), digest_size=32, key=key, person=b"deid crosswalk").digest()
@@ -270,7 +270,7 @@ def derived_private_key(key: bytes, purpose: str) -> str:
     digits.reverse()
     prefix = _SECRET.lower()
     expanded = [ord(letter) >> 5 for letter in prefix] + [0] + [ord(letter) & 31 for letter in prefix]
-    # BIP 173, as the age format takes it over.
+    # BIP 173, as used by the age format.
     checksum = _bech32_sum([*expanded, *digits, *[0] * _BECH32_CHECKSUM_DIGITS]) ^ 1
     digits += [checksum >> 5 * place & 31 for place in reversed(range(_BECH32_CHECKSUM_DIGITS))]
     return f"{prefix}1{''.join(_BECH32[digit] for digit in digits)}".upper()
@@ -298,9 +298,7 @@ def read_encrypted(path: Path, private_key: str, take: Callable[[bytes], object]
         with path.open("rb") as file:
             _age().decrypt_io(file, sink, [_age().x25519.Identity.from_str(private_key)])
     except (OSError, _age().DecryptError) as error:
-        raise OutputError(
-            "a finished part of the crosswalk was changed on the disk; run again with --resume"
-        ) from error
+        raise OutputError("a finished shard of the crosswalk was changed on disk; run again with --resume") from error
 
 
 def _secret_bytes(key: str) -> bytes:
@@ -322,24 +320,11 @@ def _read_key_file(path: Path, what: str, *, allow_shared: bool = True) -> str:
             f"cannot read the {what} {path}: {error.strerror}; `deid key pair` makes a pair of keys"
         ) from error
     if len(content) > _KEY_FILE_LIMIT_BYTES or not content.isascii():
-        raise SettingsError(f"{path}: no {what} as `deid key pair` writes it")
+        raise SettingsError(f"{path}: not a {what} as `deid key pair` writes it")
     text = content.decode("ascii")
-    if _SECRET in text:  # a public key given by mistake needs no check: everybody may read it
+    if _SECRET in text:  # a public key given by mistake needs no check: everyone may read it
         check_secret_file(path, status, allow_shared=allow_shared)
     return text
-
-
-def _write_new(path: Path, text: str, mode: int) -> None:
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    except FileExistsError:
-        raise SettingsError(f"{path} exists already and is never overwritten; choose another name") from None
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
-    with open(descriptor, "w", encoding="ascii") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _age() -> Any:

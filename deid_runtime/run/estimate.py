@@ -1,16 +1,16 @@
-"""Estimate how long a run still takes, and how sure that is, from the rates of its last samples."""
+"""Estimate the remaining time of a run, with a range, from the rates of its last samples."""
 
 from collections import deque
 from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-#: Samples that the estimate looks back on: enough to even out long notes, few enough to follow a change.
+#: Number of samples in the estimate: enough to average over long notes, few enough to follow a change.
 _SAMPLES: Final = 60
 _LEAST_SAMPLES: Final = 4
-#: Half the width of the range, in standard errors of the rate: the range holds in about 19 of 20 cases.
+#: Half the width of the range, in standard errors of the rate: the range is right in about 19 of 20 cases.
 _SIGMAS: Final = 2.0
-#: Notes that are still to come may differ from those seen: the range is never narrower than this part of the time.
+#: Later notes may differ from earlier ones: the range is never narrower than this share of the time.
 _LEAST_SPREAD: Final = 0.05
 
 
@@ -39,7 +39,7 @@ class Estimate:
 
     @property
     def notes_per_s(self) -> float:
-        """The notes a second of the last samples; 0 without samples."""
+        """The notes per second in the last samples; 0 without samples."""
         seconds = sum(sample[0] for sample in self._samples)
         return sum(sample[2] for sample in self._samples) / seconds if seconds else 0.0
 
@@ -55,7 +55,7 @@ class Estimate:
         variance = sum(spent * (done / spent - rate) ** 2 for spent, done, _ in self._samples) / seconds
         spread = max(_SIGMAS * sqrt(variance / (len(self._samples) - 1)) / rate, _LEAST_SPREAD)
         likely_s = size / rate
-        # A rate cannot fall below a quarter of its mean here: the samples say nothing about such a run.
+        # The rate is at least a quarter of its mean: lower estimates would be meaningless.
         return Left(likely_s, likely_s / (1 + spread), likely_s / max(1 - spread, 0.25))
 
 

@@ -1,7 +1,7 @@
-"""What a run depends on: inputs, key, settings and program. A run goes on only when all of it is as it was.
+"""The identity of a run: inputs, key, settings and program. A run continues only when none of them has changed.
 
-The identity holds digests in place of contents, and an id of the key, from which nobody can compute the key. It is
-kept in the private folder of an unfinished run alone.
+The identity has digests instead of contents, and an id of the key, from which nobody can compute the key. It is
+stored only in the private folder of an unfinished run.
 """
 
 import json
@@ -22,17 +22,17 @@ from deid_runtime.settings import Settings
 from deid_runtime.spans import PatientRecord
 from deid_runtime.system.digests import digest_file
 
-#: Settings that change no output, or that the description of the pipeline covers with the content of their files.
+#: Settings that change no output, or whose files are covered by the description of the pipeline.
 _NOT_COMPARED: Final = frozenset(
     {"models", "models_key", "trust_models", "server", "engine_threads", "batch_windows", "inclusion", "templates"}
 )
-#: Of a table, this many bytes of its beginning and its end are compared, beside its size and time of change.
+#: This many bytes of the beginning and the end of a table are compared, as well as its size and time of change.
 _END_BYTES: Final = 2**16
 _MOST_NAMED: Final = 5
 
 
 def describe_inputs(inputs: Inputs) -> dict[str, Any]:
-    """Return what tells whether the inputs are the same later: tables one by one, single notes together.
+    """Return a description that shows later whether the inputs are the same: each table, and all single notes together.
 
     Raises SourceError for a file that cannot be read.
     """
@@ -64,8 +64,8 @@ def make_identity(inputs: Mapping[str, Any], work: Work, options: Mapping[str, o
     settings = {
         each.name: getattr(work.settings, each.name) for each in fields(Settings) if each.name not in _NOT_COMPARED
     }
-    offsets = work.settings.offsets
-    settings["offsets"] = digest_file(offsets.resolve()).sha256 if offsets else None
+    shifts = work.settings.given_date_shifts
+    settings["given_date_shifts"] = digest_file(shifts.resolve()).sha256 if shifts else None
     settings["server"] = work.settings.server is not None
     identity = {
         "program": {"version": deid_version(), **dict(library_versions())},
@@ -81,7 +81,7 @@ def make_identity(inputs: Mapping[str, Any], work: Work, options: Mapping[str, o
 
 
 def digest_identity(identity: Mapping[str, Any]) -> str:
-    """Return a digest that tells whether two runs have the same identity."""
+    """Return a digest that is equal for runs with the same identity."""
     return sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
@@ -91,7 +91,7 @@ def describe_read_options(options: ReadOptions) -> dict[str, object]:
 
 
 def key_id(key: bytes | None) -> str:
-    """Return an id that tells keys apart and says nothing else about a key; "" for none."""
+    """Return an id that distinguishes keys and reveals nothing else about a key; "" for none."""
     return blake2b(key, digest_size=8, person=b"deid key id").hexdigest() if key is not None else ""
 
 
@@ -127,7 +127,12 @@ def _changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterat
 
 
 def _digest_table(source: Source) -> str:
-    """Return a digest of size, time of change, beginning and end of a file; of a pipe, that it is one."""
+    """Return a digest of size, time of change, beginning and end of a file; for a pipe, a constant.
+
+    The digest of a table of a database is that of its rows.
+    """
+    if source.plan is not None:
+        return source.plan.digest
     if source.path.is_fifo():
         return "pipe"
     try:

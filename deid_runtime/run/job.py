@@ -15,13 +15,13 @@ from typing import Any
 from deid_runtime.errors import SettingsError, SourceError
 from deid_runtime.formats import FORMATS, format_of
 from deid_runtime.formats.records import ReadOptions, Source
-from deid_runtime.formats.sources import FileCount, Inputs, find_inputs
+from deid_runtime.formats.sources import FileCount, Inputs, find_inputs, plan_tables
 from deid_runtime.pipeline import Outcome, Quarantined
 from deid_runtime.run.batches import DEFAULT_SHARD_CHARS
 from deid_runtime.run.crosswalk import derived_private_key
 from deid_runtime.run.identity import describe_inputs, describe_read_options, digest_identity, make_identity
 from deid_runtime.run.job_folder import JobFolder, discard_finished, finished_counts, open_job
-from deid_runtime.run.joining import Body, join_body, join_crosswalk, join_quarantine
+from deid_runtime.run.joining import Body, join_body, join_crosswalk, join_quarantine, write_delta_logs
 from deid_runtime.run.kept_columns import KeptColumns, as_batch, check_kept_columns
 from deid_runtime.run.outcomes import Gate, Work
 from deid_runtime.run.progress import Mode, Progress, Report, progress
@@ -38,8 +38,8 @@ class RunOptions:
     """Options of reading, processing and writing. None of them changes which spans are found in a note.
 
     With ``whole_patients`` the surrogates of a note agree with all notes of its patient; see
-    :meth:`~deid_runtime.pipeline.Pipeline.deidentify`. :mod:`deid_runtime.run.batches` says which notes are held back
-    then. The option applies to de-identification only: detection does not depend on other notes.
+    :meth:`~deid_runtime.pipeline.Pipeline.deidentify`. :mod:`deid_runtime.run.batches` explains which notes are
+    then held back. The option applies to de-identification only: detection does not depend on other notes.
     """
 
     read: ReadOptions = field(default_factory=ReadOptions)
@@ -47,16 +47,16 @@ class RunOptions:
     workers: int = 1  # worker processes need a script guarded by if __name__ == "__main__"
     in_process: bool = True  # a single worker runs in this process; False: in a process that can be replaced
     batch_size: int = 32  # notes sent to a worker at a time
-    memory_mb: int | None = None  # what this process and its worker processes may use together, in MiB; None: no limit
+    memory_mb: int | None = None  # most memory of this process and its workers together, in MiB; None: no limit
     whole_patients: bool = False  # surrogates agree over all notes of a patient; these must be consecutive
     keep_ids: bool = False
     gate: Gate = "none"  # which de-identified notes a second look holds back
     overwrite: bool = False
     quiet: bool = False  # show no progress
     progress: Mode = "auto"  # how to show progress on stderr
-    resume: bool = False  # go on with an unfinished run to the same output
-    restart: bool = False  # remove an unfinished run to the same output and start over
-    can_resume: bool = True  # False: the key is used for this run alone, so no later run can go on with this one
+    resume: bool = False  # continue an unfinished run to the same output
+    restart: bool = False  # remove an unfinished run to the same output and start again
+    can_resume: bool = True  # False: the key is used only for this run, so no later run can continue it
     shard_chars: int = DEFAULT_SHARD_CHARS  # a shard ends when it has this many characters
     crosswalk: Path | None = None  # where to write the encrypted crosswalk
     crosswalk_keys: tuple[str, ...] = ()  # public keys to encrypt the crosswalk to
@@ -70,7 +70,7 @@ class Summary:
     out: Path
     counts: Counts
     special_files: int = 0  # pipes, sockets and devices in the input folders; they are not opened
-    is_done_before: bool = False  # an earlier run had finished the output, and nothing was done
+    is_done_before: bool = False  # an earlier run had finished the output, so nothing was done
 
     @property
     def manifest(self) -> Path:
@@ -101,6 +101,7 @@ def deidentify_files(
     """
     inputs, files = find_inputs(paths, options.format)
     _check_options(inputs, files, options)
+    inputs, files = plan_tables(inputs, files, options.read, format_of(out.name) if inputs.is_single_file else None)
     if inputs.is_single_file:
         _check_out_suffix(next(iter(inputs)), out)
     work = Work(
@@ -124,12 +125,13 @@ def detect_files(
 ) -> Summary:
     """Write the spans found in the notes of ``paths`` to the JSON Lines file ``out``, one object per note.
 
-    The objects hold the original note ids.
+    The objects have the original note ids.
 
     Raises SourceError, SettingsError, ModelError or OutputError; ``out`` is then unchanged.
     """
     inputs, files = find_inputs(paths, options.format)
     _check_options(inputs, files, options)
+    inputs, files = plan_tables(inputs, files, options.read)
     work = Work(task="detect", settings=settings, records=records or {})
     return _run(inputs, files, out, work, options, is_folder=False)
 
@@ -137,7 +139,7 @@ def detect_files(
 def _run(
     inputs: Inputs, files: Mapping[str, FileCount], out: Path, work: Work, options: RunOptions, *, is_folder: bool
 ) -> Summary:
-    """Process all records in shards, then join these. Whatever was committed before is not done again."""
+    """Process all records in shards, then join these. Shards that were committed earlier are not repeated."""
     identity = _identity(inputs, work, options, out, is_folder=is_folder)
     started = datetime.now(UTC)
     staging = Staging(out, inputs.paths, is_folder=is_folder, overwrite=options.overwrite, crosswalk=options.crosswalk)
@@ -147,7 +149,7 @@ def _run(
     with staging, writing(out), _open_job(staging, out, identity, inputs, work, options) as job:
         windows = _process(inputs, files, work, options, job, is_folder=is_folder)
         if job.state.resumed and describe_inputs(inputs) != identity["inputs"]:
-            raise SourceError("the inputs were changed during the run; start over with --restart")
+            raise SourceError("the inputs were changed during the run; start again with --restart")
         outputs = _join(job, staging, work, options, out, inputs, is_folder=is_folder)
         counts = job.state.counts
         manifest = make_manifest(
@@ -193,7 +195,7 @@ def _open_job(
     can_resume = options.can_resume and not inputs.pipes
     if options.resume and not can_resume:
         raise SettingsError(
-            "--resume needs a --key and inputs that are no pipes: only then can a run go on where it ended"
+            "--resume needs --key and inputs that are not pipes; only then can a run continue where it stopped"
         )
     return open_job(
         staging.parent,
@@ -278,7 +280,7 @@ def _shown(
 
 def _shard_key(work: Work, job: JobFolder) -> str:
     """Return the private key for the crosswalks of the shards of this run."""
-    assert work.key is not None  # a crosswalk is written by de-identification alone, which has a key
+    assert work.key is not None  # only de-identification writes a crosswalk, and it has a key
     return derived_private_key(work.key, f"crosswalk of run {job.state.job}")
 
 
@@ -296,6 +298,8 @@ def _join(
     is_private = work.task == "detect"
     body = Body(staging.body, is_folder, _compresses(inputs, out) and not is_private, is_private, options.read)
     digests = join_body(shards, body)
+    if is_folder:
+        write_delta_logs(inputs.delta, body, digests)
     quarantine = join_quarantine(shards, staging.quarantine)
     private_key = _shard_key(work, job) if staging.crosswalk else ""
     crosswalk = join_crosswalk(shards, staging.crosswalk, options.crosswalk_keys, private_key)
@@ -303,8 +307,8 @@ def _join(
 
 
 def _compresses(inputs: Inputs, out: Path) -> bool:
-    """Return whether an output that is one file is gzip. The requested name decides, if it says what it is."""
-    name = out.name if format_of(out.name) else next(iter(inputs)).name
+    """Return whether an output that is one file is gzip. The suffix of the requested name decides, if it is known."""
+    name = out.name if format_of(out.name) else next(iter(inputs)).output_name
     return inputs.is_single_file and name.lower().endswith(".gz")
 
 
@@ -333,29 +337,34 @@ def _check_options(inputs: Inputs, files: Mapping[str, FileCount], options: RunO
     if options.workers < 1 or options.batch_size < 1 or options.shard_chars < 1:
         raise SettingsError("workers, batch size and shard size must be at least 1")
     if options.resume and options.restart:
-        raise SettingsError("--resume goes on with an unfinished run, --restart removes it; give one of them")
+        raise SettingsError("--resume continues an unfinished run, --restart removes it; give only one of them")
     if options.read.kept_columns and not all(FORMATS[name].is_table for name in files):
         raise SettingsError("--keep-column and --type-column are for tables; files of one note have no columns")
     if (options.crosswalk is None) != (not options.crosswalk_keys):
-        raise SettingsError("a crosswalk needs a file to write and a public key: --crosswalk and --crosswalk-key")
+        raise SettingsError("a crosswalk needs a file to write and a public key; give --crosswalk and --crosswalk-key")
 
 
 def _check_out_suffix(source: Source, out: Path) -> None:
     """Raise SettingsError when the suffix of the output belongs to another format than the input's."""
     promised = format_of(out.name)
-    if promised not in (None, source.format) and source.format != "brat":
+    if source.format == "database" and promised not in (None, "jsonl", "csv", "parquet"):
+        raise SettingsError(f"{out.name}: a table is written as .jsonl, .jsonl.gz, .csv or .parquet")
+    if promised not in (None, source.output_format) and source.format != "brat":
         raise SettingsError(
-            f"{out.name} looks like {promised}, but {source.name} is {source.format} and is written as it came; "
+            f"{out.name} looks like {promised}, but {source.name} is {source.format} and keeps its format; "
             "give the output the suffix of the input"
         )
 
 
 def _describe_inputs(inputs: Inputs, files: Mapping[str, FileCount]) -> dict[str, object]:
-    """Describe the inputs for the run report. Names of single-note files are left out: they are note ids."""
+    """Describe the inputs for the run report. Names of single-note files are omitted, because they are note ids."""
     return {
         "names": [path.name for path in inputs.paths if path.is_dir() or _is_table(path, inputs.format)],
         "formats": {name: {"files": count.files, "bytes": count.size_bytes} for name, count in files.items()},
         "special_files_skipped": inputs.special_files,
+        "database_tables": [
+            {"name": path.name, "rows": plan.rows, "sha256": plan.digest} for path, plan in inputs.plans.items()
+        ],
     }
 
 

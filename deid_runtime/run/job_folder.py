@@ -1,8 +1,8 @@
 """The private folder of an unfinished run: its ledger and its committed shards.
 
-``.OUT.job`` lies beside the output. Only its owner can enter it, whatever the umask. It has the ledger, the folder
-``open`` while a shard is being written, and one folder for each committed shard. The ledger has a row for the run, one
-for its pipeline, and one for each shard. Nothing counts that is not in the ledger.
+``.OUT.job`` is in the same folder as the output. Only its owner can enter it, whatever the umask. It has the ledger,
+the folder ``open`` while a shard is being written, and one folder for each committed shard. The ledger has a row for
+the run, one for its pipeline, and one for each shard. Whatever is not in the ledger does not count.
 
 A row that was lost, or a shard that was changed on the disk, leaves a gap between the borders of the other shards. The
 run then processes the records of the gap again, and no others.
@@ -40,7 +40,7 @@ _logger = logging.getLogger(__name__)
 
 LEDGER: Final = "ledger"
 _OPEN: Final = "open"
-#: The border behind all inputs.
+#: The border after all inputs.
 END: Final = Border(2**62)
 _MANIFEST_LIMIT_BYTES: Final = 2**28
 
@@ -52,7 +52,7 @@ def job_path(out: Path) -> Path:
 
 @dataclass(slots=True)
 class JobState:
-    """What a ledger says: the run, its pipeline and its committed shards by number.
+    """The content of a ledger: the run, its pipeline and its committed shards by number.
 
     ``job`` is a random id of the run. ``damaged`` is the number of lines that could not be read.
     """
@@ -80,7 +80,7 @@ class JobState:
 
 
 def read_state(path: Path) -> JobState:
-    """Return what the ledger at ``path`` says. Raises OSError."""
+    """Return the content of the ledger at ``path``. Raises OSError."""
     state = JobState()
     rows, state.damaged = read_ledger(path)
     for row in rows:
@@ -111,9 +111,9 @@ def _take_row(state: JobState, row: Mapping[str, Any]) -> None:
 
 
 class JobFolder:
-    """The folder of this run. A context manager: leaving it closes the ledger, and removes a folder of no use.
+    """The folder of this run. A context manager: leaving it closes the ledger, and removes the folder if it is useless.
 
-    Make one with :func:`open_job`. ``is_done`` returns whether the output is in its place.
+    Make one with :func:`open_job`. ``is_done`` returns whether the output is in place.
     """
 
     def __init__(
@@ -153,7 +153,8 @@ class JobFolder:
                 _discard(self._path, self._out)
         if is_kept and kind is not None:
             _logger.warning(
-                "%s notes in %s shards are finished and kept in %s; go on with --resume or begin again with --restart",
+                "%s notes in %s shards are finished and kept in %s; continue with --resume or start again with "
+                "--restart",
                 f"{self.state.counts.read:,}",
                 f"{len(self.state.shards):,}",
                 job_path(self._out),
@@ -170,8 +171,8 @@ class JobFolder:
         return path
 
     def note_pipeline(self, description: Mapping[str, Any]) -> None:
-        """Record the pipeline of the run. Raises ModelError when it is not that of the run so far."""
-        description = json.loads(json.dumps(description))  # as the ledger gives it back
+        """Record the pipeline of the run. Raises ModelError when it differs from that of the run so far."""
+        description = json.loads(json.dumps(description))  # as the ledger returns it
         if self.state.pipeline is None:
             self.state.pipeline = dict(description)
             self._append({"kind": "pipeline", "pipeline": description})
@@ -182,12 +183,12 @@ class JobFolder:
                 if self.state.pipeline.get(name) != description.get(name)
             )
             raise ModelError(
-                f"the unfinished run cannot go on: {', '.join(names)} changed since it began; put the old models and "
-                "lists back, or start over with --restart"
+                f"the unfinished run cannot continue: {', '.join(names)} changed since it began; put the old models "
+                "and lists back, or start again with --restart"
             )
 
     def commit(self, writer: ShardWriter, end: Border, *, read_bytes: int, seconds: Mapping[str, float]) -> None:
-        """Make the shard that was written until ``end`` a committed one.
+        """Commit the shard that was written up to ``end``.
 
         ``read_bytes`` and ``seconds`` are those of this process so far. Raises OSError, DefectError.
         """
@@ -213,7 +214,7 @@ class JobFolder:
         for shard in self.state.in_order():
             if shard.start > at:
                 yield Part(at, shard.start, ids.copy(), patients.copy())
-                # The ids of the gap, which is filled by now.
+                # The ids of the gap, which has been filled by now.
                 for filled in self.state.in_order():
                     if at <= filled.start < shard.start:
                         self._add_ids(filled, ids, patients)
@@ -227,10 +228,10 @@ class JobFolder:
         shards, at = self.state.in_order(), Border()
         for shard in shards:
             if shard.start != at:
-                raise OutputError("the finished shards do not fit together; start over with --restart")
+                raise OutputError("the finished shards do not fit together; start again with --restart")
             at = shard.end
         if at != END:
-            raise OutputError("the finished shards do not reach the end of the inputs; start over with --restart")
+            raise OutputError("the finished shards do not reach the end of the inputs; start again with --restart")
         return shards
 
     def _add_ids(self, shard: Shard, ids: SeenIds, patients: SeenIds) -> None:
@@ -239,13 +240,13 @@ class JobFolder:
                 seen.add_digest(digest)
 
     def drop_damaged(self) -> None:
-        """Take back shards that overlap others or were changed on the disk, and remove what no row names."""
+        """Drop shards that overlap others or were changed on disk, and remove folders that no row names."""
         at = Border()
         for shard in self.state.in_order():
             if at <= shard.start < shard.end and is_intact(shard, self.shard_path(shard)):
                 at = shard.end
                 continue
-            _logger.warning("shard %s was changed on the disk and is done again", shard.number)
+            _logger.warning("shard %s was changed on disk and is repeated", shard.number)
             self._append({"kind": "dropped", "number": shard.number})
             del self.state.shards[shard.number]
         for name in os.listdir(self._folder):
@@ -253,7 +254,7 @@ class JobFolder:
                 remove(self._folder / name)
 
     def note_resumed(self) -> None:
-        """Record that the run goes on after a stop."""
+        """Record that the run continues after a stop."""
         self._append({"kind": "resumed"})
         self.state.resumed += 1
 
@@ -271,12 +272,12 @@ def open_job(
     restart: bool,
     is_done: Callable[[], bool] = lambda: False,
 ) -> JobFolder:
-    """Return the folder of an unfinished run to ``out`` to go on with, or a new one. ``parent`` is that of ``out``.
+    """Return the folder of an unfinished run to ``out``, to continue it, or a new one. ``parent`` is that of ``out``.
 
-    ``can_resume`` says whether a later run can go on with this one, ``is_done`` whether the output is in its place.
+    ``can_resume``: whether a later run can continue this one. ``is_done`` returns whether the output is in place.
 
     Without ``resume`` and ``restart``, raises OutputError when there is an unfinished run with committed shards. With
-    ``resume``, raises SettingsError when inputs, key, settings or program are not those of the unfinished run.
+    ``resume``, raises SettingsError when inputs, key, settings or program differ from those of the unfinished run.
     """
     path, shown = parent / job_path(out).name, job_path(out)
     is_new = not os.path.lexists(path) or not _goes_on(path, out, identity, resume=resume, restart=restart)
@@ -301,7 +302,7 @@ def open_job(
             flush(parent)
         else:
             if state.damaged:
-                _logger.warning("%s lines of the ledger in %s are damaged and do not count", state.damaged, shown)
+                _logger.warning("%s lines of the ledger in %s are damaged and are ignored", state.damaged, shown)
             job.note_resumed()
             job.drop_damaged()
     except BaseException:
@@ -311,7 +312,7 @@ def open_job(
 
 
 def finished_counts(out: Path, identity: Mapping[str, Any]) -> Counts | None:
-    """Return the counts of the run report of ``out`` when a run with this identity has finished it, else None."""
+    """Return the counts of the run report of ``out`` when a run with this identity has finished it; otherwise None."""
     try:
         with open_regular(manifest_path(out)) as file:
             manifest = json.loads(file.read(_MANIFEST_LIMIT_BYTES))
@@ -327,7 +328,7 @@ def finished_counts(out: Path, identity: Mapping[str, Any]) -> Counts | None:
 
 
 def _is_finished(out: Path, job: str) -> bool:
-    """Return whether the run ``job`` had put its output in place before it was killed."""
+    """Return whether the run ``job`` put its output in place before it was killed."""
     try:
         with open_regular(manifest_path(out)) as file:
             return bool(json.loads(file.read(_MANIFEST_LIMIT_BYTES))["run"]["id"] == job)
@@ -336,10 +337,10 @@ def _is_finished(out: Path, job: str) -> bool:
 
 
 def _goes_on(path: Path, out: Path, identity: Mapping[str, Any], *, resume: bool, restart: bool) -> bool:
-    """Return whether the run in the folder ``path`` is to go on; False when the folder is to be removed."""
+    """Return whether the run in the folder ``path`` shall continue; False when the folder shall be removed."""
     shown = job_path(out)
     if path.is_symlink() or not path.is_dir() or not is_private(path):
-        raise OutputError(f"{shown}: is not private to this user; look what it is, then remove it")
+        raise OutputError(f"{shown}: is not private to this user; check what it is, then remove it")
     if restart:
         return False
     try:
@@ -350,7 +351,7 @@ def _goes_on(path: Path, out: Path, identity: Mapping[str, Any], *, resume: bool
         _logger.warning("%s was left by a killed run and is removed now", shown)
         return False
     if not state.job:
-        raise OutputError(f"{shown}: the beginning of its ledger is damaged; start over with --restart")
+        raise OutputError(f"{shown}: the beginning of its ledger is damaged; start again with --restart")
     if not state.can_resume or not state.shards:
         _logger.warning("%s was left by a killed run and is removed now", shown)
         return False
@@ -358,13 +359,13 @@ def _goes_on(path: Path, out: Path, identity: Mapping[str, Any], *, resume: bool
         return False
     if not resume:
         raise OutputError(
-            f"an unfinished run has {state.counts.read:,} notes done in {len(state.shards):,} shards ({shown}); go on "
-            "with --resume, or start over with --restart"
+            f"an unfinished run has finished {state.counts.read:,} notes in {len(state.shards):,} shards ({shown}); "
+            "continue with --resume, or start again with --restart"
         )
     if changed := changes(state.identity, identity):
         raise SettingsError(
-            f"the unfinished run cannot go on, since this changed: {', '.join(changed)}; run it as before, or start "
-            "over with --restart"
+            f"the unfinished run cannot continue, because this changed: {', '.join(changed)}; run it as before, or "
+            "start again with --restart"
         )
     return True
 
@@ -392,7 +393,7 @@ def _discard(path: Path, out: Path) -> None:
         remove(condemned)
     for left in (path, condemned):
         if os.path.lexists(left):
-            _logger.warning("%s cannot be removed. It may hold note text; remove it", out.with_name(left.name))
+            _logger.warning("%s cannot be removed. It may contain note text; remove it", out.with_name(left.name))
 
 
 def _now() -> str:

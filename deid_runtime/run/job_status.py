@@ -1,4 +1,7 @@
-"""Say how far a run is, from the ledger in its private folder. Nothing is locked or changed: a run may be going on."""
+"""Show how far a run is, from the ledger in its private folder.
+
+Nothing is locked or changed, so the run may continue.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +18,9 @@ State = Literal["running", "stopped", "finished"]
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """How far a run is; the counts are those of its committed shards.
+    """The state of a run; the counts are those of its committed shards.
 
-    ``holder`` names the process that writes, "" for none. ``share`` is the part of the input bytes that the shards
+    ``holder`` names the process that writes, "" for none. ``share`` is the share of the input bytes that the shards
     have, 0 to 1. ``notes_per_s`` is the rate of the last shards. ``left`` is the estimated time to the end; None when
     too little is known.
     """
@@ -62,7 +65,7 @@ def job_status(out: Path) -> JobStatus:
         if holder:
             return JobStatus("running", holder)
         raise SettingsError(
-            f"{out}: no run to it is known ({job_path(out).name}: {error.strerror}); give the --out of `deid run`"
+            f"{out}: there is no run to it ({job_path(out).name}: {error.strerror}); give the --out of `deid run`"
         ) from None
     shards = sorted(state.shards.values(), key=lambda shard: shard.number)
     estimate = Estimate()

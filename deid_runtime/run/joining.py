@@ -1,16 +1,17 @@
 """Join the committed shards of a run to its output. It has the same bytes as the output of a run in one shard.
 
-Nothing is changed in the shards, so a run that is killed here joins them again.
+Nothing is changed in the shards, so a run that is killed here joins them again later.
 """
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from deid_runtime.errors import OutputError
+from deid_runtime.formats.delta import write_log
 from deid_runtime.formats.joining import join_table
 from deid_runtime.formats.records import ReadOptions
 from deid_runtime.run.crosswalk import CrosswalkWriter, read_encrypted
@@ -26,7 +27,7 @@ Shards = Sequence[tuple[Shard, Path]]
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Where the output goes. ``compress`` is for an output that is one file; a table in a folder tells by its name.
+    """Where the output goes. ``compress`` is for an output that is one file; for a table in a folder, its name decides.
 
     ``is_private`` files can be read by their owner only.
     """
@@ -56,6 +57,14 @@ def join_body(shards: Shards, body: Body) -> BodyDigests:
     return digests
 
 
+def write_delta_logs(prefixes: Iterable[str], body: Body, digests: BodyDigests) -> None:
+    """Make Delta tables of the folders of the output that were made from Delta tables; they begin with ``prefixes``."""
+    for prefix in prefixes:
+        folder = body.path / prefix
+        names = sorted(path.name for path in folder.glob("part-*.parquet"))
+        write_log(folder, names, lambda path: digests.create(path, "delta", is_table=True))
+
+
 def _join_table(pieces: Sequence[tuple[Path, Piece]], body: Body, digests: BodyDigests) -> None:
     first = pieces[0][1]
     target = body.path / first.name if body.is_folder else body.path
@@ -77,14 +86,17 @@ def _join_table(pieces: Sequence[tuple[Path, Piece]], body: Body, digests: BodyD
 
 
 def join_quarantine(shards: Shards, target: Path) -> FileDigest:
-    """Write the quarantine from the shards and return its digest. Raises OutputError, OSError as :func:`join_body`."""
+    """Write the quarantine from the shards and return its digest.
+
+    Raises OutputError and OSError like :func:`join_body`.
+    """
     found: list[FileDigest] = []
     with create_file(target, found.append) as file:
         for shard, folder in shards:
             if digested(folder / QUARANTINE, file.write) != shard.files[QUARANTINE]:
                 raise OutputError(
-                    f"the quarantine of shard {shard.number} was changed on the disk; run again with --resume, which "
-                    "does that part again"
+                    f"the quarantine of shard {shard.number} was changed on disk; run again with --resume, which "
+                    "repeats that shard"
                 )
     return found[0]
 
@@ -115,7 +127,7 @@ def _link_notes(notes: Path, body: Path) -> None:
 
 
 def _link(path: Path, target: Path) -> None:
-    """Give a file a second name, or copy it where there are no links. Raises OSError when ``target`` exists."""
+    """Give a file a second name, or copy it if links are not possible. Raises OSError when ``target`` exists."""
     try:
         os.link(path, target, follow_symlinks=False)
     except OSError as error:

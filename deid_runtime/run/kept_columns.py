@@ -1,11 +1,11 @@
-"""Columns that are passed on beside the text: their values are looked at before a run, once each.
+"""Check the columns that are kept beside the text: each of their values is checked once, before a run.
 
-A column of categories (note type, ward, sex) has few values. They are short, hold no digits, and the detectors find
-nothing in them. Any other column may identify somebody. What a column is cannot be told from its first rows, so the
-inputs are read twice: first for the values of these columns alone, then for the notes.
+A column of categories (note type, ward, sex) has few values. They are short, have no digits, and the detectors find
+nothing in them. Any other column may identify a person. The first rows do not show what a column is, so the
+inputs are read twice: first only for the values of these columns, then for the notes.
 
 A column with too many values, or that would hold back most notes, is an error before any note is processed. Otherwise a
-note whose value may not be passed on goes to quarantine. The answer does not depend on the order of the notes.
+note whose value may not be kept goes to quarantine. The result does not depend on the order of the notes.
 """
 
 import re
@@ -25,38 +25,40 @@ from deid_runtime.run.batches import Batch
 from deid_runtime.spans import Note
 from deid_runtime.stages import COLUMNS_STAGE
 
-#: A column of categories has at most so many distinct values, and at most one for so many notes, but a few always.
+#: A column of categories has at most this many distinct values, and at most one per this many notes; a few are
+#: always allowed.
 MOST_VALUES: Final = 200
 NOTES_PER_VALUE: Final = 5
 FEW_VALUES: Final = 10
 LONGEST_VALUE_CHARS: Final = 60
 
-#: A lone word gives a detector little to go by: behind this a place or a name is told better from a kind of note.
+#: A single word has little context. After this text, detectors distinguish a place or a name better from a kind of
+#: note.
 _LEAD_IN: Final = "Note type: "
 
-_USUAL: Final = 2  # how common a name of the lists must be
+_USUAL: Final = 2  # how common a listed name must be
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
-#: Returns for every text what was found in it, or could not be done, in a word or two; nothing for a clean one.
+#: Returns a short reason for each text in which something was found or that could not be searched; "" for a clean one.
 Search = Callable[[Sequence[str]], Sequence[str]]
 
 
 @dataclass(slots=True)
 class _Column:
-    notes_of: Counter[str] = field(default_factory=Counter)  # of each value of the right form
-    notes: int = 0  # that have a value
+    notes_of: Counter[str] = field(default_factory=Counter)  # by value, for values of the right form
+    notes: int = 0  # notes that have a value
     faults: Counter[str] = field(default_factory=Counter)  # notes by what is wrong with their values
 
 
 class KeptColumns:
-    """What is known of the values of all columns that are passed on and checked."""
+    """The checked values of all columns that are kept."""
 
     def __init__(self, columns: Mapping[str, Mapping[str, str]]) -> None:
-        """``columns`` maps column to value to fault, empty for a value that may be passed on."""
+        """``columns`` maps column to value to fault; the fault is empty for a value that may be kept."""
         self._columns = columns
 
     def hold_back(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Yield the batches with every note unreadable that has a value which may not be passed on."""
+        """Yield the batches; a note with a value that may not be kept becomes unreadable."""
         for batch in batches:
             batch.entries = [(source, self._checked(item)) for source, item in batch.entries]
             yield batch
@@ -66,20 +68,20 @@ class KeptColumns:
             for column, values in self._columns.items():
                 fault = self._fault(values, item.extra.get(column))
                 if fault:
-                    return Unreadable.of(item, f"column {column!r} holds {fault}; {_remedy(column)}", COLUMNS_STAGE)
+                    return Unreadable.of(item, f"column {column!r} has {fault}; {_remedy(column)}", COLUMNS_STAGE)
         return item
 
     def _fault(self, values: Mapping[str, str], value: object) -> str:
         if _is_free(value):
             return ""
         fault = _fault_of_form(value)
-        return fault or values.get(str(value), "a value that was not there before; the input was changed meanwhile")
+        return fault or values.get(str(value), "a value that was not there at the first reading; the input was changed")
 
 
 def check_kept_columns(inputs: Inputs, options: ReadOptions, search: Search) -> KeptColumns:
-    """Read the inputs for the values of the columns to keep, and have ``search`` look at each value.
+    """Read the values of the columns to keep from the inputs, and check each value with ``search``.
 
-    Raises SettingsError for a column that holds no categories and for an input that can be read only once; SourceError
+    Raises SettingsError for a column that has no categories and for an input that can be read only once; SourceError
     for one that cannot be read.
     """
     checked: dict[str, dict[str, str]] = {}
@@ -97,16 +99,16 @@ def check_kept_columns(inputs: Inputs, options: ReadOptions, search: Search) -> 
             [(fault, _)] = column.faults.most_common(1)
             raise SettingsError(
                 f"column {name!r} would hold back {column.faults.total():,} of {column.notes:,} notes, most of them "
-                f"because it holds {fault}; {_remedy(name)}"
+                f"because it has {fault}; {_remedy(name)}"
             )
     return KeptColumns(checked)
 
 
 def _values(inputs: Inputs, options: ReadOptions) -> dict[str, _Column]:
-    """Return what the columns hold. Of one with too many values, no more are read than show that."""
+    """Return the content of the columns. A column with too many values is read only until that is clear."""
     if inputs.pipes:
         raise SettingsError(
-            f"{inputs.pipes[0]}: a pipe can be read only once, and the columns to keep are looked at before; give a "
+            f"{inputs.pipes[0]}: a pipe can be read only once, but the columns to keep must be checked first; give a "
             f"file, or {_remedy(options.keep_columns[0])}"
         )
     columns = {name: _Column() for name in options.keep_columns}
@@ -128,19 +130,19 @@ def _values(inputs: Inputs, options: ReadOptions) -> dict[str, _Column]:
 
 
 def _search_values(values: Sequence[str], search: Search) -> dict[str, str]:
-    """Return what is wrong with each value; one letter alone identifies nobody."""
+    """Return what is wrong with each value. A single letter identifies nobody."""
     looked_at = [value for value in values if len(value) > 1]
-    # An underscore joins words here, and would pass for part of a user name.
+    # An underscore joins words here, and would look like part of a user name.
     plain = [value.replace("_", " ") for value in looked_at]
     alone, led_in = search(plain), search([_LEAD_IN + value for value in plain])
     found = {value: first or second for value, first, second in zip(looked_at, alone, led_in, strict=True)}
-    # `White` is a colour among colours and a name among names: where one value names a person, names of lists do, too.
+    # `White` is a colour among colours and a name among names: if one value is a person, listed names are persons, too.
     suspicion = next((fault for fault in found.values() if any(label in fault for label in HEADS["name"])), "")
     return {value: found.get(value) or (suspicion if suspicion and _is_name(value) else "") for value in values}
 
 
 def _is_name(value: str) -> bool:
-    """Say whether every word of a value is a given or family name of the lists."""
+    """Return whether every word of a value is a given or family name of the lists."""
     lexicon = load_lexicon()
     words = _WORD.findall(value)
     codes = [lexicon.get(word_key(word), 0) for word in words]
@@ -148,16 +150,16 @@ def _is_name(value: str) -> bool:
 
 
 def _is_free(value: object) -> bool:
-    """Say whether a value says nothing."""
+    """Return whether a value is empty."""
     return value is None or value == ""
 
 
 def _fault_of_form(value: object) -> str:
-    """Say what keeps a value from being a category, whatever it means; nothing for one that may be."""
+    """Return why the form of a value excludes a category; an empty string if it does not."""
     if isinstance(value, bool):
         return ""
     if not isinstance(value, str):
-        return f"a value of type {type(value).__name__}, expected a word or two"
+        return f"a value of type {type(value).__name__}, expected one or two words"
     if len(value) > LONGEST_VALUE_CHARS:
         return f"a value of more than {LONGEST_VALUE_CHARS} characters"
     if any(map(str.isnumeric, value)):
@@ -168,10 +170,10 @@ def _fault_of_form(value: object) -> str:
 
 
 def _remedy(column: str) -> str:
-    return f"do not keep it, or pass it on unread with --keep-column-unchecked {column}"
+    return f"do not keep it, or keep it unchecked with --keep-column-unchecked {column}"
 
 
 def as_batch(texts: Sequence[str]) -> Batch:
-    """Return ``texts`` as notes of a batch, for workers to search."""
+    """Return a batch with ``texts`` as notes, for workers to search."""
     nowhere = Source(Path(), "", "jsonl", 0)
     return Batch([(nowhere, Note(f"value {number}", text)) for number, text in enumerate(texts)], sum(map(len, texts)))

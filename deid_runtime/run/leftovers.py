@@ -26,7 +26,7 @@ def partial_name(name: str, token: str) -> str:
 def remove_leftovers(
     parent: Path, out: Path, parts_of: Callable[[Path, str, Mapping[str, str]], Sequence[Part]]
 ) -> None:
-    """Undo and remove what killed runs to ``out`` left in its folder ``parent``, and log a warning.
+    """Undo and remove what killed runs to ``out`` left behind in its folder ``parent``, and log a warning.
 
     ``parts_of`` takes the private folder of a run, its token and its journal, and returns the parts that the run had to
     place. Files and folders of other users are not touched.
@@ -47,8 +47,8 @@ def remove_crosswalk_leftovers(parent: Path, crosswalk: Path) -> None:
         shown = crosswalk.with_name(name)
         if any(entry.endswith(REPLACED) for entry in os.listdir(folder)):
             raise OutputError(
-                f"{shown}: a killed run left an earlier crosswalk there; run it again to the same output, which puts "
-                "it back, or remove it"
+                f"{shown}: a killed run left an earlier crosswalk there; run it again to the same output, which "
+                "restores it, or remove it"
             )
         _remove(folder, parent / name, shown)
 
@@ -60,7 +60,7 @@ def _private(parent: Path, out: Path) -> Iterator[tuple[Path, str]]:
             if is_private(folder):
                 yield folder, name
             else:
-                _logger.warning("%s is not private to this user, so it is left; remove it", out.with_name(name))
+                _logger.warning("%s is not private to this user, so it was not removed; remove it", out.with_name(name))
 
 
 def _remove(folder: Path, path: Path, shown: Path) -> None:

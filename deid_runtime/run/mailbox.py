@@ -1,6 +1,6 @@
 """Messages between the parent and a worker process, over a socket pair.
 
-The parent never blocks within a message, since a worker can stop in the middle of one. Each message is its length in
+The parent never blocks within a message, because a worker can stop in the middle of one. Each message is its length in
 eight bytes, big-endian, then its pickle. Both ends are processes of one run, so the pickles come from trusted code.
 """
 

@@ -1,8 +1,8 @@
 """The metrics file of a run: Prometheus' text format, for the textfile collector of the node exporter.
 
-The file is replaced as a whole, so a reader never sees half of it. It says how far a run is, and how the last one
-ended: the node exporter serves it until the next run. Names of labels and their values come from closed lists, from the
-models, and from the name of the file; there is no text, no note id and no file name of notes in it.
+The file is replaced as a whole, so a reader never sees an incomplete one. It shows how far a run is, and how the last
+one ended: the node exporter serves it until the next run. Label names and values come from closed lists, from the
+models, and from the name of the file; the file has no text, no note id and no file name of notes.
 """
 
 import re
@@ -21,7 +21,7 @@ from deid_runtime.stages import STAGES
 from deid_runtime.system.extras import install_extra
 
 SUFFIX: Final = ".prom"
-#: How often the file is written while the run goes on.
+#: How often the file is written during a run.
 EVERY_S: Final = 10.0
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
@@ -67,13 +67,13 @@ class MetricsFile:
         self._write()
 
     def update(self, counts: Counts) -> None:
-        """Take the counts of the run so far; write them when the last time is long enough ago."""
+        """Store the counts of the run so far; write them when the last write is long enough ago."""
         self._state.counts = counts
         if monotonic() - self._written_s >= EVERY_S:
             self._write()
 
     def finish(self, report: Mapping[str, Any]) -> None:
-        """Write what the run report of a run that has succeeded says."""
+        """Write the run report of a run that has succeeded."""
         state, notes = self._state, report["notes"]
         state.counts = Counts(
             written=notes["written"],
@@ -143,14 +143,14 @@ def _families(state: RunState) -> Iterator[Any]:
     counts, report = state.counts, state.report
     held_back = counts.quarantined
     outcomes = {"written": counts.written, "quarantined": held_back.total()}
-    yield counter("notes", "Notes read, by what became of them.", "outcome", outcomes)
+    yield counter("notes", "Notes read, by outcome.", "outcome", outcomes)
     by_stage = {stage: held_back[stage] for stage in STAGES}
     yield counter("quarantined", "Notes that were held back, by the stage that failed.", "stage", by_stage)
     yield counter("characters", "Characters (code points) of the notes that were read.", "", {"": counts.chars})
     by_label = {label: counts.labels[label] for label in LABELS}
     yield counter("spans", "Identifiers found, by label.", "label", by_label)
-    yield gauge("running", "1 while the run goes on.", state.ended_s is None)
-    yield gauge("succeeded", "1 when the run has put out its output.", state.succeeded)
+    yield gauge("running", "1 during the run.", state.ended_s is None)
+    yield gauge("succeeded", "1 when the run has written its output.", state.succeeded)
     yield gauge("start_timestamp_seconds", "When the run began.", state.started_s)
     yield gauge("updated_timestamp_seconds", "When this file was written.", state.updated_s)
     if state.ended_s is not None:
@@ -161,7 +161,7 @@ def _families(state: RunState) -> Iterator[Any]:
 
 
 def _from_report(name: str, report: Mapping[str, Any], counter: Any) -> Iterator[Any]:
-    """Yield what only the report of a finished run has."""
+    """Yield the metrics that only the report of a finished run has."""
     from prometheus_client.core import GaugeMetricFamily
 
     if not report:
@@ -192,7 +192,7 @@ def _from_report(name: str, report: Mapping[str, Any], counter: Any) -> Iterator
 
 
 def _last_success(path: Path) -> float | None:
-    """Return when a run last succeeded, from the file that an earlier run wrote; None when it does not say."""
+    """Return when a run last succeeded, from the file that an earlier run wrote; None when it is not in the file."""
     try:
         with path.open("rb") as file:
             text = file.read(_FILE_LIMIT_BYTES).decode("utf-8")

@@ -9,7 +9,7 @@ from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
 
 Task = Literal["deidentify", "detect"]
-#: Which notes a second look holds back: none, since there is no second look; those that fail; those to review, too.
+#: Which notes a second look holds back: none (no second look), those that fail, or also those to review.
 Gate = Literal["none", "fail", "review"]
 
 

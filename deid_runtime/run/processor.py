@@ -1,9 +1,7 @@
-"""What a worker does with notes: the pipeline of the run and, where the run has a gate, a second look at its output."""
+"""The work on notes in one process: the pipeline of the run and, if the run has a gate, a second look at its output."""
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from types import TracebackType
-from typing import Self
 
 from deid_runtime.pipeline import Fault, Outcome, Pipeline, Quarantined, load_pipeline
 from deid_runtime.pipeline.outcomes import Deidentified
@@ -11,6 +9,7 @@ from deid_runtime.run.outcomes import Gate, Work
 from deid_runtime.run.second_look import Verdict, look_again, second_settings
 from deid_runtime.spans import Note
 from deid_runtime.stages import GATE_STAGE
+from deid_runtime.system.closing import Closing
 
 #: The verdicts that each gate holds back.
 _HELD_BACK: Mapping[Gate, frozenset[Verdict]] = {
@@ -20,7 +19,7 @@ _HELD_BACK: Mapping[Gate, frozenset[Verdict]] = {
 }
 
 
-class Processor:
+class Processor(Closing):
     """The pipeline of ``work`` and its gate, loaded once for many batches. A context manager; not thread-safe.
 
     Raises SettingsError or ModelError when they cannot be loaded.
@@ -38,23 +37,15 @@ class Processor:
                 self._pipeline.close()
                 raise
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
-        """Give back what the pipelines hold."""
+        """Free the resources of the pipelines."""
         self._pipeline.close()
         if self._second is not None:
             self._second.close()
 
     @property
     def fault(self) -> Fault | None:
-        """Why no note can be processed any more, None when all is well."""
+        """Why no note can be processed any more; None while there is no fault."""
         return self._pipeline.fault or (self._second.fault if self._second is not None else None)
 
     @property

@@ -1,11 +1,11 @@
-"""Show the progress of a run on stderr: a bar on a terminal, else a plain line every few seconds. Counts only.
+"""Show the progress of a run on stderr: a bar on a terminal, otherwise a plain line every few seconds. Counts only.
 
 ``json`` writes one object per line instead, for schedulers, and a last one when all notes are done::
 
     {"notes", "notes_per_s", "quarantined", "share", "left_s", "left_least_s", "left_most_s", "shards"}
 
 ``notes_per_s`` is the rate of the last minutes. ``left_s`` is the estimated time to the end in seconds, with its likely
-range; all three are null while too little has been seen. ``share`` is the part of the input bytes that was read.
+range; all three are null while there is too little data. ``share`` is the share of the input bytes that was read.
 """
 
 import json
@@ -24,9 +24,10 @@ Mode = Literal["auto", "json", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run is. ``notes`` and ``quarantined`` count from its beginning, ``notes_now`` from this process's.
+    """How far a run is.
 
-    ``bytes_now`` are the input bytes that this process has read, ``bytes_left`` those that are left to read, ``share``
+    ``notes`` and ``quarantined`` count from its beginning, ``notes_now`` from the start of this process.
+    ``bytes_now`` are the input bytes that this process has read, ``bytes_left`` those that remain to be read, ``share``
     is the part that was read, 0 to 1. ``shards`` are those that are committed.
     """
 
@@ -64,7 +65,7 @@ def progress(mode: Mode, stream: TextIO | None = None) -> Iterator[Report]:
 
 
 class _Watched:
-    """Measures the rates of a run: notes a second, and the time that is left."""
+    """Measures the rates of a run: notes per second, and the remaining time."""
 
     def __init__(self) -> None:
         self._estimate = Estimate()
@@ -80,12 +81,12 @@ class _Watched:
             self._last_s, self._last = time.monotonic(), now
 
     def rate(self, now: Progress) -> float:
-        """Return the notes a second."""
+        """Return the notes per second."""
         first_s = max(time.monotonic() - self._last_s, 1e-9)
         return self._estimate.notes_per_s or (now.notes_now - self._last.notes_now) / first_s
 
     def left(self, now: Progress) -> Left | None:
-        """Return the estimated time that is left, None while too little has been seen."""
+        """Return the estimated remaining time, None while there is too little data."""
         return self._estimate.left(now.bytes_left)
 
 
@@ -106,7 +107,7 @@ class _Lines:
             self.finish()
 
     def finish(self) -> None:
-        """Print the last progress, unless it was printed."""
+        """Print the last progress, unless it has been printed."""
         if self._unsaid is not None:
             self._last_s = time.monotonic()
             print(self._render(self._unsaid, self._watched), file=self._stream, flush=True)

@@ -3,7 +3,7 @@
 An id that looks like text is written as a digest (:mod:`deid_runtime.system.shown_ids`). A fourth key ``position`` then
 gives the position of the note in the input. The id of a note that is a file, or has no id, is its position.
 
-The ids are always the input ids, also when the output has pseudonyms, so that the operator can correct the notes. Keep
+The ids are always the input ids, even when the output has pseudonyms, so that the operator can correct the notes. Keep
 the file with the original notes.
 """
 
@@ -54,6 +54,6 @@ def read_quarantine(path: Path) -> frozenset[str]:
     for number, row in read_objects(Source(path, path.name, "jsonl", 0), RECORD_LIMIT_BYTES, Meter()):
         record_id = row.get("id") if isinstance(row, dict) else None
         if not isinstance(record_id, str):
-            raise SourceError(f"{path.name}:{number}: expected a quarantine, one object with an id a line")
+            raise SourceError(f"{path.name}:{number}: expected a quarantine file, with one object with an id per line")
         ids.add(record_id)
     return frozenset(ids)

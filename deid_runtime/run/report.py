@@ -21,7 +21,7 @@ _NUMBERS = ("read", "written", "empty", "with_patient", "with_record", "chars")
 
 @dataclass(slots=True)
 class Counts:
-    """The counts of records, made where a record is written. The run compares ``read`` with what the reader gave."""
+    """The counts of records, made where a record is written. The run compares ``read`` with the count of the reader."""
 
     read: int = 0
     written: int = 0
@@ -58,7 +58,7 @@ class Counts:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Counts":
-        """Return the counts of a row. Raises KeyError, TypeError or ValueError for a row that holds none."""
+        """Return the counts of a row. Raises KeyError, TypeError or ValueError for a row without counts."""
         found = cls(quarantined=Counter(row["quarantined"]), labels=Counter(row["labels"]))
         for name in _NUMBERS:
             setattr(found, name, int(row[name]))
@@ -69,7 +69,7 @@ class Counts:
         if self.read != self.written + self.quarantined.total():
             raise DefectError(
                 f"{self.read} records were read, but {self.written} written and {self.quarantined.total()} "
-                "quarantined; nothing was put out. This is a defect, please report it"
+                "quarantined; no output was written. This is a defect, please report it"
             )
 
     def to_json(self) -> dict[str, object]:
@@ -126,7 +126,7 @@ def make_manifest(
 
     ``seconds`` maps a stage to its seconds, summed over all workers. ``started`` is the start of the process that
     finished the run; ``windows`` counts the model windows of that process: ``read``, and ``from_cache`` of them.
-    ``run`` has the id of the run, the digest of its identity, and how it was cut and resumed.
+    ``run`` has the id of the run, the digest of its identity, and how it was divided and resumed.
     """
     finished = datetime.now(UTC)
     return {
@@ -150,7 +150,7 @@ def make_manifest(
 
 
 def library_versions() -> Iterable[tuple[str, str]]:
-    """Yield name and version of each library that takes part in finding or writing."""
+    """Yield name and version of each library that is used for finding or writing."""
     for name in _LIBRARIES:
         try:
             yield name, version(name)

@@ -1,8 +1,8 @@
-"""A second look at de-identified notes: does anything in them still identify somebody?
+"""A second look at de-identified notes: check whether anything in them still identifies a person.
 
-The run is repeated with the same key, so it is known which stretches of a released note are surrogates. Finders that
-did not take part in the run, the models of the profile ``full`` among them, then read the released text. What they find
-outside the surrogates was overlooked by the run, or needs a person to look at it.
+The run is repeated with the same key, so it is known which parts of a released note are surrogates. Detectors that
+did not take part in the run, such as the models of the profile ``full``, then read the released text. What they find
+outside the surrogates was overlooked by the run, or a person must check it.
 """
 
 import re
@@ -20,9 +20,10 @@ from deid_runtime.pipeline.outcomes import Deidentified
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Span
 
-#: Words of the originals that are looked for in the released text: those of names, and numbers of four digits and more.
+#: Words of the originals that are searched for in the released text: words of names, and numbers of four or more
+#: digits.
 _NAMES: Final = frozenset((*HEADS["name"], "CITY", "STREET", "HOSPITAL", "ORGANIZATION"))
-#: Labels whose form alone says that they identify, outside of surrogates too.
+#: Labels whose form alone identifies a person, even outside surrogates.
 _SURE_FORMS: Final = frozenset(
     {
         "PHONE", "FAX", "EMAIL", "URL", "IPADDR", "SSN", "MEDICALRECORD", "HEALTHPLAN", "ACCOUNT", "LICENSE", "VEHICLE",
@@ -30,12 +31,12 @@ _SURE_FORMS: Final = frozenset(
     }
 )  # fmt: skip
 _NUMBER: Final = re.compile(r"\d{4,}")
-#: Least score at which a span of the second search is shown to a person. Below it, most spans are no identifiers.
+#: Lowest score at which a span of the second search is shown to a person. Below it, most spans are not identifiers.
 _LEAST_SCORE: Final = 0.5
 
 
 class Verdict(StrEnum):
-    """What the second look says of a note, from good to bad."""
+    """The result of the second look at a note, from good to bad."""
 
     PASS = "PASS"
     REVIEW = "REVIEW"
@@ -65,7 +66,7 @@ class Looked:
 
     @property
     def verdict(self) -> Verdict:
-        """Return FAIL when an identifier is there for sure, REVIEW when a person must look, PASS otherwise."""
+        """Return FAIL when an identifier is certainly left, REVIEW when a person must check, PASS otherwise."""
         if not self.reasons:
             return Verdict.PASS
         return Verdict.FAIL if _FAILS & self.reasons.keys() else Verdict.REVIEW
@@ -101,7 +102,7 @@ def look_again(original: str, released: Deidentified, found: Sequence[Span]) -> 
 
 
 def _reason(released: Deidentified, span: Span) -> Reason | None:
-    """Return what a found span means, or None when it is a surrogate or holds no telling word outside of one."""
+    """Return what a found span means, or None when it is a surrogate or has no specific word outside a surrogate."""
     if "record" in span.sources:
         return Reason.RECORD  # surrogates never equal a value of the record
     outside = [
@@ -117,7 +118,7 @@ def _reason(released: Deidentified, span: Span) -> Reason | None:
 
 
 def _originals_left(original: str, released: Deidentified) -> int:
-    """Count the words of the originals that stand outside of the surrogates of the released text."""
+    """Count the words of the originals that occur outside the surrogates of the released text."""
     words = set(_words_of_originals(original, released.spans))
     if not words:
         return 0

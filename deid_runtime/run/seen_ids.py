@@ -31,7 +31,7 @@ class SeenIds:
         return True
 
     def copy(self) -> "SeenIds":
-        """Return a set of the same ids that changes on its own."""
+        """Return an independent set of the same ids."""
         other = SeenIds()
         other._slots, other._count = self._slots[:], self._count
         return other

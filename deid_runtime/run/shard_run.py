@@ -95,8 +95,8 @@ class ShardRun:
                     self._commit(writer or stack.enter_context(self._begin(at)), end)
         if self._records_read != self._done.read:
             raise DefectError(
-                f"{self._records_read} records were read, but {self._done.read} written or quarantined; nothing was "
-                "put out. This is a defect, please report it"
+                f"{self._records_read} records were read, but {self._done.read} written or quarantined; no output "
+                "was written. This is a defect, please report it"
             )
 
     def _timed(self, batches: Iterator[Batch]) -> Iterator[Batch]:

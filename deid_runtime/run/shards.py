@@ -1,8 +1,8 @@
 """One shard: the records between two borders of the inputs, and everything that a run writes about them.
 
 The folder of a shard has the pieces of the output (:mod:`deid_runtime.run.sinks`), the quarantine, the crosswalk, and
-digests of the ids that came first in it. It is written as ``open``, flushed to the disk and renamed. Only the row of
-the ledger that follows makes it a committed shard, so a shard is done completely or not at all.
+digests of the ids that occur in it for the first time. It is written as ``open``, flushed to the disk and renamed. Only
+the row of the ledger that follows makes it a committed shard, so a shard is done completely or not at all.
 """
 
 import os
@@ -30,7 +30,7 @@ CROSSWALK: Final = "crosswalk"
 IDS: Final = "ids"
 PATIENTS: Final = "patients"
 _SUM: Final = "notes.sum"
-#: What a record without text counts towards the size of a shard, in characters.
+#: The size of a record without text in the size of a shard, in characters.
 _RECORD_CHARS: Final = 256
 
 
@@ -39,8 +39,8 @@ class Shard:
     """A shard as its row of the ledger describes it.
 
     ``start`` and ``end`` are the borders of its records, ``files`` has the digests of the files of the shard that are
-    no ``pieces`` of the output, ``notes`` the digest of its files of single notes, ``seconds`` those by stage.
-    ``elapsed_s`` is the time from the shard before, ``read_bytes`` what was read of the inputs meanwhile.
+    not ``pieces`` of the output, ``notes`` the digest of its files of single notes, ``seconds`` those by stage.
+    ``elapsed_s`` is the time since the previous shard, ``read_bytes`` the input bytes that were read in this time.
     """
 
     number: int
@@ -74,7 +74,7 @@ class Shard:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Self:
-        """Return the shard of a row. Raises KeyError, TypeError or ValueError for a row that is none."""
+        """Return the shard of a row. Raises KeyError, TypeError or ValueError for a row that is not a shard."""
         return cls(
             int(row["number"]),
             Border(*map(int, row["start"])),
@@ -190,7 +190,7 @@ class ShardWriter:
 
     def _flush(self) -> None:
         if self._sink.notes.files:
-            os.sync()  # one call, since there may be many small files
+            os.sync()  # one call, because there may be many small files
             return
         for path in files_below(self.folder):
             flush(path)
@@ -208,7 +208,7 @@ def flush(path: Path) -> None:
 
 
 def is_intact(shard: Shard, folder: Path) -> bool:
-    """Return whether all files of a shard in ``folder`` are there and as they were written."""
+    """Return whether all files of a shard in ``folder`` exist and are unchanged."""
     digests = {**shard.files, **{name: piece.digest for name, piece in shard.pieces.items()}}
     try:
         if any(digest_file(folder / name) != digest for name, digest in digests.items()):

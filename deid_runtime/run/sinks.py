@@ -58,7 +58,7 @@ class Rewriter:
     """Writes notes in the format of their source, with one writer for each table. A :class:`Sink`."""
 
     def __init__(self, folder: Path, options: ReadOptions, *, keep_ids: bool, is_folder: bool) -> None:
-        """``is_folder`` says whether the output is a folder; else it is one file."""
+        """``is_folder``: the output is a folder; otherwise it is one file."""
         self._tables = folder / TABLES
         self._notes = folder / NOTES
         self._options = options
@@ -76,7 +76,7 @@ class Rewriter:
         self._open(source, is_begun=False)
 
     def write(self, source: Source, note: Note, outcome: Outcome) -> None:
-        assert isinstance(outcome, Deidentified)  # the task decides the class of the outcomes
+        assert isinstance(outcome, Deidentified)  # the task determines the class of the outcomes
         if source.number != self._number:
             self._open(source, is_begun=True)
         assert self._writer
@@ -99,15 +99,15 @@ class Rewriter:
         def create(path: Path) -> BinaryIO:
             return create_file(path, lambda digest: self._add(path, digest, source), 0o666)
 
-        # The reader may have begun in the middle of the table, while this piece is its first, or the reverse.
+        # The reader may have started in the middle of the table although this piece is its first, or vice versa.
         start = Place(number=1) if kind.is_table and is_begun else Place()
         name = source.name.lower().removesuffix(".gz") if kind.is_table else source.name
         self._writer = kind.write(replace(source, start=start, name=name), self._options, path, create)
 
     def _add(self, path: Path, digest: FileDigest, source: Source) -> None:
         if path.parent == self._tables:
-            name = source.name if self._is_folder else ""
-            self.pieces[f"{TABLES}/{path.name}"] = Piece(name, source.format, digest)
+            name = source.output_name if self._is_folder else ""
+            self.pieces[f"{TABLES}/{path.name}"] = Piece(name, source.output_format, digest)
         else:
             self.notes.add(os.fspath(path).removeprefix(f"{self._notes}/"), digest)
 
@@ -115,7 +115,7 @@ class Rewriter:
 class SpanWriter:
     """Writes found spans as JSON Lines, one line per note, for every input format. A :class:`Sink`.
 
-    Only the owner may read the file: it holds note ids and the offsets of identifiers.
+    Only the owner may read the file: it has note ids and the offsets of identifiers.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -33,7 +33,7 @@ def manifest_path(out: Path) -> Path:
 
 
 def quarantine_path(out: Path) -> Path:
-    """Return the path of the quarantine: beside the output ``out``, not inside a folder that may be passed on."""
+    """Return the path of the quarantine: beside the output ``out``, not inside a folder that may be shared."""
     return out.with_name(f"{out.name}.quarantine.jsonl")
 
 
@@ -44,7 +44,7 @@ def writing(out: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(
-            f"{out}: cannot be written: {error.strerror or type(error).__name__}; nothing was put out"
+            f"{out}: cannot be written: {error.strerror or type(error).__name__}; no output was written"
         ) from error
 
 
@@ -68,7 +68,7 @@ class Staging:
         crosswalk: Path | None = None,
     ) -> None:
         if out.name in ("", ".."):
-            raise OutputError(f"{out}: give the output a name of its own")
+            raise OutputError(f"{out}: the output needs a file or folder name; add one")
         self._out = Path(os.path.abspath(out))
         self._crosswalk_to = None if crosswalk is None else Path(os.path.abspath(crosswalk))
         self._is_folder = is_folder
@@ -116,8 +116,9 @@ class Staging:
         return self.is_committed and isinstance(error, KeyboardInterrupt)
 
     def clean_up(self, also: Callable[[Path], object]) -> None:
-        """Remove what a run left that was killed when its output was in place. ``also`` gets the folder of the output.
+        """Remove the files of a run that was killed when its output was in place.
 
+        ``also`` gets the folder of the output.
         Raises OutputError when another run holds the lock.
         """
         with (
@@ -146,7 +147,7 @@ class Staging:
     def commit(self, manifest: Mapping[str, object]) -> None:
         """Move all parts to their final paths, or none: when one move fails, the earlier files are restored.
 
-        Stop signals during the moves have no effect, since the output is complete. Raises OutputError when a file
+        Stop signals during the moves have no effect, because the output is complete. Raises OutputError when a file
         cannot be written, or when a file or folder has appeared at a final path since the run began.
         """
         with writing(self._out):
@@ -191,7 +192,7 @@ class Staging:
 
     def _flush(self) -> None:
         if self._is_folder:
-            os.sync()  # one call, since there may be millions of small files
+            os.sync()  # one call, because there may be millions of small files
         for part in self._parts:
             if not part.is_folder and part.new.exists():
                 _flush_path(part.new)
@@ -205,12 +206,12 @@ def _enter_private(stack: ExitStack, parent: Path, out: Path, token: str) -> Pat
 def _check_place(out: Path, inputs: Sequence[Path]) -> None:
     """Raise OutputError when the output is an input, lies in an input or contains an input."""
     if not out.parent.is_dir():
-        raise OutputError(f"{out.parent}: no such folder; create it first")
+        raise OutputError(f"{out.parent}: this folder does not exist; create it first")
     target = out.resolve()
     for path in inputs:
         source = path.resolve()
         if target == source or source in target.parents or target in source.parents:
-            raise OutputError(f"{out}: overlaps the input {path}; write elsewhere, inputs are never changed")
+            raise OutputError(f"{out}: overlaps the input {path}; write elsewhere, because inputs are never changed")
 
 
 def _check_free(parent: Path, out: Path, *, is_folder: bool, overwrite: bool) -> None:
@@ -236,7 +237,7 @@ def _check_crosswalk_place(crosswalk: Path, out: Path, inputs: Sequence[Path]) -
     _check_place(crosswalk, inputs)
     target, other = crosswalk.resolve(), out.resolve()
     if target in (other, *(beside(other) for beside in (manifest_path, quarantine_path))) or other in target.parents:
-        raise OutputError(f"{crosswalk}: the crosswalk must not be the output or lie in it; write it elsewhere")
+        raise OutputError(f"{crosswalk}: the crosswalk must not be the output or be inside it; write it elsewhere")
 
 
 def _check_crosswalk_free(parent: Path, crosswalk: Path, *, overwrite: bool) -> None:

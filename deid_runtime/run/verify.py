@@ -1,4 +1,4 @@
-"""Compare an output with its run report: every file must be as the run wrote it, and the counts must add up.
+"""Compare an output with its run report: every file must be unchanged since the run, and the counts must add up.
 
 Differences name a table by its file name. Files that are single notes are only counted: their names are note ids.
 """
@@ -50,7 +50,7 @@ def verify_output(out: Path, crosswalk: Path | None = None) -> Verification:
     try:
         outputs = manifest["outputs"]
         if crosswalk is not None and outputs["crosswalk"] is None:
-            raise SettingsError(f"{manifest_path(out)}: this run wrote no crosswalk; leave out --crosswalk")
+            raise SettingsError(f"{manifest_path(out)}: this run wrote no crosswalk; omit --crosswalk")
         _verify_body(out, outputs["body"], found)
         _verify_file("quarantine", quarantine_path(out), outputs["quarantine"], found)
         found.is_crosswalk_left_out = crosswalk is None and outputs["crosswalk"] is not None
@@ -62,7 +62,9 @@ def verify_output(out: Path, crosswalk: Path | None = None) -> Verification:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, DeidError):
             raise
-        raise SettingsError(f"{manifest_path(out)}: not a manifest as this version writes it") from None
+        raise SettingsError(
+            f"{manifest_path(out)}: not a manifest of this version; use the version of deid that wrote it"
+        ) from None
     return found
 
 
@@ -81,9 +83,9 @@ def _read_manifest(path: Path) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         manifest = None
     if not isinstance(manifest, dict):
-        raise SettingsError(f"{path}: not a manifest; expected what `deid run` writes beside its output")
+        raise SettingsError(f"{path}: not a manifest; expected the file that `deid run` writes beside its output")
     if "outputs" not in manifest:
-        raise SettingsError(f"{path}: holds no digests; it was written by a version before them. Run again")
+        raise SettingsError(f"{path}: has no digests, because an older version of deid wrote it; run again")
     return manifest
 
 
@@ -91,11 +93,11 @@ def _verify_body(out: Path, body: Mapping[str, Any], found: Verification) -> Non
     is_there = out.is_symlink() or out.exists()
     if body["kind"] == "none":
         if is_there:
-            found.differs("output: there, though the run wrote none: its only note is in quarantine")
+            found.differs("output: exists although the run wrote none, because its only note is in quarantine")
     elif not is_there:
         found.differs("output: missing")
     elif out.is_symlink() or out.is_dir() != (body["kind"] == "folder"):
-        found.differs(f"output: not a {body['kind']}, which the run wrote")
+        found.differs(f"output: not a {body['kind']}, as the run wrote it")
     elif body["kind"] == "folder":
         _verify_folder(out, body, found)
     else:
@@ -134,7 +136,7 @@ def _verify_notes(notes: DigestSum, expected: Mapping[str, Any], found: Verifica
     if notes.files != expected["files"]:
         found.differs(f"files of single notes: {notes.files:,}; the run wrote {int(expected['files']):,}")
     elif notes.to_json() != expected:
-        found.differs("files of single notes: as many as the run wrote, with other content or names")
+        found.differs("files of single notes: the same number, but with different content or names")
 
 
 def _verify_file(what: str, path: Path, expected: Mapping[str, Any], found: Verification) -> None:
@@ -150,7 +152,7 @@ def _verify_file(what: str, path: Path, expected: Mapping[str, Any], found: Veri
     if digest.size_bytes != expected["bytes"]:
         found.differs(f"{what}: {digest.size_bytes:,} bytes; the run wrote {int(expected['bytes']):,}")
     elif digest.sha256 != expected["sha256"]:
-        found.differs(f"{what}: other content than the run wrote")
+        found.differs(f"{what}: the content differs from what the run wrote")
 
 
 def _verify_counts(counts: Mapping[str, Any], found: Verification) -> None:
@@ -172,7 +174,7 @@ def _verify_quarantine(path: Path, counts: Mapping[str, Any], found: Verificatio
     if stages.total() != counts["quarantined"]:
         found.differs(f"quarantine: {stages.total():,} notes; the manifest says {int(counts['quarantined']):,}")
     elif dict(stages) != counts["quarantined_by_stage"]:
-        found.differs("quarantine: the stages at which notes were held back are not those of the manifest")
+        found.differs("quarantine: the stages at which notes were held back differ from the manifest")
 
 
 def _count_rows(what: str, path: Path, format_name: str, found: Verification) -> None:
@@ -191,11 +193,13 @@ def _rows(path: Path, format_name: str) -> int:
         return max(sum(1 for _ in rows) - 1, 0)  # without the header
     if format_name == "parquet":
         return _parquet_rows(path)
+    if format_name == "delta":
+        return 0  # the log of a table
     return sum(1 for _ in _lines(path)) if format_name == "jsonl" else 1
 
 
 def _lines(path: Path) -> Iterator[None]:
-    """Yield once for each line end. The first two bytes tell gzip from JSON."""
+    """Yield once for each line end. The first two bytes distinguish gzip from JSON."""
     with open_regular(path) as stored:
         is_gzip = stored.read(2) == b"\x1f\x8b"
         stored.seek(0)

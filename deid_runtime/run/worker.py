@@ -1,6 +1,6 @@
 """One worker process: what runs in it, and the parent's handle on it.
 
-Each worker loads its own pipeline and has a connection of its own. So a worker that is killed leaves no lock and no
+Each worker loads its own pipeline and has its own connection. So a worker that is killed leaves no lock and no
 half-read queue behind. A worker holds one job at a time.
 """
 
@@ -33,14 +33,14 @@ _Job = TypeVar("_Job")
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A worker has loaded its pipeline, which describes itself so."""
+    """A worker has loaded its pipeline, with this description."""
 
     description: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class NotLoaded:
-    """A pipeline, or what it loads when it first needs it, cannot be loaded, in no worker."""
+    """A pipeline, or something that it loads at first use, cannot be loaded in any worker."""
 
     error: DeidError
 
@@ -55,7 +55,7 @@ class Answer:
 
 
 class Worker(Generic[_Job]):
-    """The parent's handle on a worker process, which starts here. ``job`` is what it has to do.
+    """The parent's handle on a worker process, which starts here. ``job`` is its current job.
 
     Raises ModelError when the process cannot be started.
     """
@@ -63,9 +63,9 @@ class Worker(Generic[_Job]):
     def __init__(self, context: SpawnContext, work: Work) -> None:
         ours, theirs = socket.socketpair()
         self.process = context.Process(target=_serve, args=(theirs,), daemon=True, name="deid-worker")
-        # What a terminal sends goes to all its processes; the parent alone decides. The mask is inherited, so there is
-        # no moment at which a signal could hit the child, or make it dump its memory.
-        # A parent that stops between starting the child and telling it what to run leaves a traceback of the child.
+        # A terminal sends signals to all its processes, but only the parent must react. The mask is
+        # inherited, so there is no moment at which a signal could hit the child, or make it dump its memory.
+        # A parent that stops right after it has started the child leaves a traceback of the child.
         with signals_deferred():
             held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
             try:
@@ -86,8 +86,9 @@ class Worker(Generic[_Job]):
         self.jobs_done = 0
         self.stage_seconds: Mapping[str, float] = {}
         self.window_counts: Mapping[str, int] = {}
-        # Not an argument of the process: a process that is stopped before it has read its arguments stops its parent.
-        with suppress(OSError):  # it is gone already, which is noticed as for any other
+        # Not an argument of the process: a process that is stopped before it has read its arguments would
+        # block its parent.
+        with suppress(OSError):  # it has already ended, which is detected like for any other worker
             self.mailbox.post(work)
 
     def end(self, grace_s: float = 0.0) -> str:
@@ -97,14 +98,14 @@ class Worker(Generic[_Job]):
         self.process.join(_END_S)
         self.mailbox.close()
         exit_code = self.process.exitcode
-        if exit_code is None:  # it waits inside the system, as for a disk that is gone, and ends after that
+        if exit_code is None:  # it waits inside the kernel, for instance for a missing disk, and ends later
             return "cannot be ended"
         self.process.close()
         return f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with code {exit_code}"
 
 
 def _serve(connection: socket.socket) -> None:
-    """Answer jobs until the parent closes the connection or dies. Runs in a process of its own."""
+    """Answer jobs until the parent closes the connection or dies. Runs in a separate process."""
     keep_private()
     log_as_parent(os.environ)
     with connection, connection.makefile("rwb") as stream, suppress(EOFError, BrokenPipeError, ConnectionResetError):
@@ -130,7 +131,7 @@ def _serve(connection: socket.socket) -> None:
                     send(parent, NotLoaded(error))
                     return
                 if processor.fault is not None:
-                    send(parent, processor.fault)  # nothing that this process says is taken any more
+                    send(parent, processor.fault)  # the parent uses no further answer of this process
                     os._exit(1)  # an engine that failed may crash or hang when it is freed
                 send(parent, Answer(outcomes, processor.stage_seconds, processor.window_counts))
 

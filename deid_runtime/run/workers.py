@@ -30,9 +30,9 @@ from deid_runtime.stages import WORKER_STAGE
 
 #: Batches per worker that are read but not yet written: enough to keep all workers busy while one has a long note.
 _BATCHES_PER_WORKER: Final = 4
-#: No further batch is read while those in flight hold this many characters.
+#: No further batch is read while those in flight have this many characters.
 _CHARS_IN_FLIGHT: Final = 16 * 2**20
-#: What a character in flight takes at most: four bytes each in the note, its message and its outcome, and some more.
+#: Most bytes of a character in flight: four each in the note, its message and its outcome, and some more.
 _BYTES_PER_CHAR: Final = 16
 #: After this many failed workers, a job is split. A job that cannot be split is quarantined.
 _ATTEMPTS: Final = 2
@@ -298,7 +298,7 @@ class WorkerPool:
     def _check_memory(self, worker: Worker[_Job]) -> None:
         """Replace a worker without a job that uses more than its share of the memory.
 
-        Raises SettingsError when workers do so from their first job on: then replacing them is of no use.
+        Raises SettingsError when workers do so from their first job on: then replacing them is useless.
         """
         if self._share_bytes is None or resident_bytes(worker.process.pid or 0) <= self._share_bytes:
             self._outgrown = 0
@@ -307,7 +307,7 @@ class WorkerPool:
         if self._outgrown >= _ATTEMPTS:
             needed = resident_bytes(worker.process.pid or 0) * (self._count + 1) // 2**20
             raise SettingsError(
-                f"{self._count} workers need more memory than was given; use fewer --workers, or --memory {needed + 1} "
+                f"{self._count} workers need more memory than the limit; use fewer --workers, or --memory {needed + 1} "
                 "or more"
             )
         self._workers.remove(worker)
@@ -325,7 +325,7 @@ class WorkerPool:
     ) -> None:
         """End a worker and put its job back.
 
-        ``fault`` is a verb phrase that says what the worker did wrong; "" for a worker that died. ``error`` is the
+        ``fault`` is a verb phrase for the fault of the worker; "" for a worker that died. ``error`` is the
         worker's message that it could not load its engine. ``told`` is its message that its pipeline failed, which
         becomes the reason of quarantined notes.
         """
@@ -377,7 +377,7 @@ def _bare(note: Note) -> Note:
 def _check_same(before: Mapping[str, object], after: Mapping[str, object]) -> None:
     """Raise ModelError when the description of a new pipeline differs from the one before."""
     if before != after:
-        raise ModelError("models or lists were changed while the run went on; run it again")
+        raise ModelError("models or lists were changed during the run; run it again")
 
 
 def total(spent: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -392,7 +392,7 @@ def total(spent: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def open_workers(
     work: Work, count: int, *, in_process: bool, memory_bytes: int | None = None
 ) -> InProcess | WorkerPool:
-    """Return a pipeline in this process when ``in_process`` and ``count`` is 1, else ``count`` worker processes.
+    """Return a pipeline in this process when ``in_process`` and ``count`` is 1, otherwise ``count`` worker processes.
 
     ``memory_bytes`` limits worker processes, see :class:`WorkerPool`. Both are context managers.
     """

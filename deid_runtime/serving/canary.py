@@ -1,10 +1,10 @@
-"""Canary requests: small test requests that tell a hung server from a busy one.
+"""Canary requests: small test requests that distinguish a hung server from a busy one.
 
 A server with a hung model still reports that it is ready. So the canary sends a small request to each model at regular
 intervals. A model that does not answer in time is busy when it answers other requests or uses processor time; the
 longest notes take minutes. A model that does neither is hung.
 
-The answer of ``deidentify`` is compared with what is known of it (:mod:`deid_runtime.serving.canary_note`).
+The answer of ``deidentify`` is compared with the expected one (:mod:`deid_runtime.serving.canary_note`).
 """
 
 import http.client
@@ -24,8 +24,8 @@ _GRPC_S: Final = 5.0
 _STREAM_S: Final = 5.0
 _GRPC: Final = "gRPC"
 _INFER: Final = "/infer"
-_ANSWER_S: Final = 5.0  # how long to wait for an answer; a longer silence is many requests
-#: A model is started again when it gives a wrong answer this many times in a row.
+_ANSWER_S: Final = 5.0  # how long to wait for an answer; a longer silence spans several requests
+#: A model is restarted when it gives a wrong answer this many times in a row.
 _WRONG_ANSWERS: Final = 2
 #: A model computes when it uses at least this share of one processor. A waiting model uses far less.
 _COMPUTING_SHARE: Final = 0.05
@@ -83,7 +83,7 @@ class Canary:
 
     @property
     def failures(self) -> int:
-        """The number of canary requests that were not answered in time, or wrongly."""
+        """The number of canary requests that were answered late, wrongly or not at all."""
         return self._failures
 
     def __enter__(self) -> Self:
@@ -158,15 +158,15 @@ class Canary:
             self._wrong_answers = 0 if is_right else self._wrong_answers + 1
             self._failures += not is_right
             return True
-        # A model that refuses the request has answered; a site's own model may do so. For streams this does not hold:
-        # there the server uses the same status for a hung model.
+        # A model that refuses the request has answered; a site's own model may do so. This is not so for streams:
+        # there, the server uses the same status for a hung model.
         return status == http.client.OK or (status == http.client.BAD_REQUEST and not is_stream)
 
     def _request(self, model: str) -> tuple[str, Any] | None:
         """Return the path and body of the canary request for a model; None for an ensemble."""
         status, about = self._server.ask("GET", f"/v2/models/{model}")
         if status != http.client.OK:
-            raise http.client.HTTPException("the model is not known")
+            raise http.client.HTTPException("the model is unknown")
         if about["platform"] == "ensemble":
             return None
         if model == NOTES_STREAM:  # Triton serves streams over HTTP on this path only

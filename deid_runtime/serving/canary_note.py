@@ -1,8 +1,8 @@
 """The canary note: an invented note whose answer shows that the model ``deidentify`` works.
 
 A request with the parameter :data:`~deid_runtime.serving.note_models.CANARY` needs no key and no inputs: the model
-de-identifies this note with a random key that it made when it was loaded. So the answer tells nothing about a key of
-the server, and nobody can send a text of their own this way. The supervisor of ``deid serve`` and ``deid probe`` send
+de-identifies this note with a random key that it made when it was loaded. So the answer reveals nothing about a key of
+the server, and nobody can send other text this way. The supervisor of ``deid serve`` and ``deid probe`` send
 such requests and check the answers with :func:`canary_fault`.
 """
 
@@ -38,7 +38,7 @@ def canary_fault(text: str, spans: str) -> str:
         return "text between the identifiers was changed"
     for identifier, replacement in zip(_IDENTIFIERS, found.groups(), strict=True):
         if any(part in replacement for part in identifier.split()):
-            return "an identifier was left in"
+            return "an identifier was left in the text"
     try:
         covered = {
             offset for start, end in _offsets(spans) for offset in range(max(start, 0), min(end, _LONGEST_CHARS))

@@ -9,7 +9,7 @@
 | ``deid`` | ensemble of the encoders and heads of all graphs |
 
 The configuration of each model has parameters that a client compares with its own model manifest:
-:func:`contract_parameters`. Its version comes from the digest of its graphs, and an ensemble asks only these versions.
+:func:`agreed_parameters`. Its version comes from the digest of its graphs, and an ensemble asks only these versions.
 """
 
 import json
@@ -19,9 +19,9 @@ from typing import Any, Final, Literal
 
 from deid_runtime.models.engines import EngineKind
 from deid_runtime.models.manifest import (
-    CONTRACT_VERSION,
     HIDDEN,
     INPUTS,
+    INTERFACE_VERSION,
     Graph,
     Manifest,
     head_outputs,
@@ -62,7 +62,7 @@ _TENSORRT: Final = Accelerator(
 
 @dataclass(frozen=True, kw_only=True)
 class ServingOptions:
-    """How models run in the server. The defaults suit a single CPU; the comments say what the fields mean."""
+    """How models run in the server. The defaults suit a single CPU; the comments explain the fields."""
 
     backend: GraphBackend = "python"
     instances: int = 1  # copies of each model; python backend: processes, slower when more than cores
@@ -91,7 +91,7 @@ class ServingOptions:
 
     @property
     def joins_widths(self) -> bool:
-        """Whether a batch may hold rows of different widths; only the project's ``model.py`` pads them."""
+        """Whether a batch may have rows of different widths; only the project's ``model.py`` pads them."""
         return self.is_ragged and self.backend == "python"
 
 
@@ -138,7 +138,7 @@ class GraphModels:
             instances=InstanceGroup(options.instances, options.kind),
             warmup=tuple(_warmups(inputs, options)),
             accelerators=(_TENSORRT,) if options.backend == "tensorrt" else (),
-            parameters={**contract_parameters(self.manifest, graph), **self._engine_parameters()},
+            parameters={**agreed_parameters(self.manifest, graph), **self._engine_parameters()},
         )
 
     def _ensemble(
@@ -164,7 +164,7 @@ class GraphModels:
             inputs=tuple(Tensor(each, "INT32", (ANY,)) for each in INPUTS),
             outputs=tuple(outputs),
             steps=tuple(steps),
-            parameters=contract_parameters(self.manifest, *graphs),
+            parameters=agreed_parameters(self.manifest, *graphs),
         )
 
     def _tokens(self) -> tuple[Tensor, ...]:
@@ -190,7 +190,7 @@ class GraphModels:
         }
 
 
-def contract_parameters(manifest: Manifest, *graphs: Graph) -> dict[str, str]:
+def agreed_parameters(manifest: Manifest, *graphs: Graph) -> dict[str, str]:
     """Return the parameters that a client checks before it trusts a model.
 
     ``graph`` and ``graph_sha256`` identify the graph of the model, or several graphs in order, separated by commas.
@@ -199,7 +199,7 @@ def contract_parameters(manifest: Manifest, *graphs: Graph) -> dict[str, str]:
     content: Any = manifest.content
     digests = [content["graphs"][graph.name]["sha256"] for graph in graphs]
     return {
-        "contract_version": str(CONTRACT_VERSION),
+        "interface_version": str(INTERFACE_VERSION),
         "graph": ",".join(graph.name for graph in graphs),
         "graph_sha256": ",".join(digests),
         "tokenizer_sha256": content["tokenizer"]["sha256"],

@@ -14,7 +14,7 @@ _READY: Final = b"\x08\x01"  # the message ServerReadyResponse with ready: true
 def answers_grpc(options: ServerOptions, timeout_s: float) -> bool:
     """Return whether the server reports over gRPC that it is ready; with TLS, whether it answers the handshake.
 
-    With TLS no request is possible, since the caller has no client certificate.
+    With TLS no request is possible, because the caller has no client certificate.
     """
     # A server can listen on 0.0.0.0 (all interfaces), but a client cannot always connect to it.
     host = LOOPBACK if options.host == "0.0.0.0" else options.host

@@ -1,7 +1,7 @@
 """An HTTP port: reads complete requests within a time limit and answers each by a function, in threads.
 
-Each connection has one request. The port refuses what is no simple request: other methods than GET and POST, bodies in
-chunks, compressed or too large bodies, and further connections when there are too many.
+Each connection has one request. The port refuses everything except simple requests: other methods than GET and POST,
+chunked bodies, compressed or too large bodies, and connections above the limit.
 """
 
 import socket
@@ -98,7 +98,7 @@ class _Listener(ThreadingHTTPServer):
             self.free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log nothing: a traceback could quote a request, and a client that disconnects is no error of the port."""
+        """Log nothing: a traceback could quote a request, and a client that disconnects is not an error of the port."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -201,7 +201,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: Any) -> None:
-        """Log nothing: request lines may hold confidential data."""
+        """Log nothing: request lines may contain confidential data."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse a request that cannot be parsed, without the default error page, which quotes the request."""

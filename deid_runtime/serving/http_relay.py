@@ -1,10 +1,10 @@
 """The HTTP port of ``deid serve``: relays complete requests to the server.
 
-Triton 2.51 reads HTTP without time-outs and size limits. An unfinished request keeps its connection open for ever. A
-body in many chunks ends the server. A compressed body may expand to more memory than the machine has. So the server
+Triton 2.51 reads HTTP without time-outs and size limits. An unfinished request keeps its connection open forever. A
+body in many chunks crashes the server. A compressed body may expand to more memory than the machine has. So the server
 listens for HTTP only on a socket file, and an :class:`~deid_runtime.serving.http_port.HttpPort` listens on the port. It
 reads each request completely and refuses requests that Triton cannot handle safely. This module relays each other
-request over a connection of its own.
+request over a new connection.
 """
 
 import http.client
@@ -38,7 +38,7 @@ class SocketFileConnection(http.client.HTTPConnection):
 
 
 def relay_to(socket_path: str, timeout_s: float = _ANSWER_S) -> Callable[[Request], Response | HTTPStatus]:
-    """Return a function that relays requests to a socket file; BAD_GATEWAY when no complete response comes."""
+    """Return a function that relays requests to a socket file; BAD_GATEWAY when there is no complete response."""
 
     def relay(request: Request) -> Response | HTTPStatus:
         connection = SocketFileConnection(socket_path, timeout_s)

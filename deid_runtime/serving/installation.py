@@ -52,11 +52,11 @@ def find_installation() -> Installation:
     if not found.server.is_file():
         raise SettingsError(f"no server binary at {found.server}; {_INSTALL} on Linux, x86-64")
     if not found.stub.is_file():
-        raise SettingsError(f"the server of the installed nvidia-pytriton has no part for Python {version}; use 3.11")
+        raise SettingsError(f"the server of the installed nvidia-pytriton does not support Python {version}; use 3.11")
     if int(importlib.metadata.version("numpy").partition(".")[0]) >= 2:
         # The stub is built against numpy 1; with numpy 2 outputs come back empty, without an error.
         raise SettingsError(
-            f"the server needs numpy 1, numpy {importlib.metadata.version('numpy')} is installed; {_INSTALL}"
+            f"the server needs numpy 1, but numpy {importlib.metadata.version('numpy')} is installed; {_INSTALL}"
         )
     _check_shared_python(version)
     return found
@@ -65,7 +65,7 @@ def find_installation() -> Installation:
 def _check_shared_python(version: str) -> None:
     """Raise SettingsError unless the stub can find the shared library of this Python.
 
-    On Debian, that library is a package of its own.
+    On Debian, that library is a separate package.
     """
     name = f"libpython{version}.so.1.0"
     if (_python_libraries() / name).is_file():
@@ -74,7 +74,7 @@ def _check_shared_python(version: str) -> None:
         ctypes.CDLL(name)
     except OSError:
         raise SettingsError(
-            f"the server needs {name}, which this Python does not bring; on Debian and Ubuntu: apt-get install "
+            f"the server needs {name}, which this Python lacks; on Debian and Ubuntu: apt-get install "
             f"libpython{version}"
         ) from None
 

@@ -32,8 +32,8 @@ class KeyFolder:
     def surrogates(self, name: str) -> Surrogates:
         """Return the surrogates of the key named ``name``.
 
-        Raises RefusedError when there is no such key. The message does not quote the name, since a client may have sent
-        a key by mistake.
+        Raises RefusedError when there is no such key. The message does not quote the name, because a client may
+        have sent a key by mistake.
         """
         if self._folder is None:
             raise RefusedError(
@@ -43,7 +43,7 @@ class KeyFolder:
             )
         if not _NAME.fullmatch(name):
             raise RefusedError(
-                "the key name is not one: expected 1 to 64 letters, digits, _ and -; send the name of a key in the "
+                "invalid key name; expected 1 to 64 letters, digits, _ and -; send the name of a key in the "
                 "server's key folder, never a key",
                 "key_name",
                 stage="surrogates",
@@ -58,8 +58,8 @@ class KeyFolder:
                 known = version, self._make(load_key(path, allow_shared=self._allow_shared))
         except (OSError, SettingsError) as error:
             raise RefusedError(
-                f"the server cannot use a key of that name ({type(error).__name__}); ask whoever runs it for the "
-                f"names, or add NAME{KEY_SUFFIX}, made by `deid key new`, to its key folder",
+                f"the server cannot use a key of that name ({type(error).__name__}); ask its operator for the "
+                f"names, or add NAME{KEY_SUFFIX}, made with `deid key new`, to its key folder",
                 "unknown_key",
                 stage="surrogates",
             ) from None

@@ -1,6 +1,6 @@
 """The configuration of one Triton model: frozen records that are written as ``config.pbtxt``.
 
-Names follow Triton's ``inference.ModelConfig`` (``model_config.proto``), with a unit added where Triton's have none.
+Names follow Triton's ``inference.ModelConfig`` (``model_config.proto``), with a unit added if Triton's have none.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class QueuePolicy:
-    """The limits of the queue. A request is refused when the queue is full or when it has waited too long."""
+    """The limits of the queue. A request is refused when the queue is full or the request has waited too long."""
 
     max_queue_size: int
     timeout_us: int

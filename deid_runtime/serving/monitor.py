@@ -1,11 +1,11 @@
-"""The ports of ``deid serve`` for those who watch it: metrics and readiness over HTTP, and the gRPC health protocol.
+"""The ports of ``deid serve`` for monitoring: metrics and readiness over HTTP, and the gRPC health protocol.
 
-They belong to the supervisor, so they answer truthfully while the server is down, starts again, or hangs. Triton's own
+They belong to the supervisor, so they answer correctly even while the server is down, restarts, or hangs. Triton's own
 readiness stays true when the process of a python model is dead or stopped.
 
 ``/metrics`` has the metrics of the supervisor and, while the server answers, those of the server. ``/ready`` and
 ``/live`` answer 200 or 503. The gRPC health protocol (``grpc.health.v1``) knows the services ``""`` and ``readiness``,
-which are the same, and ``liveness``. None of them takes or tells anything but these.
+which are the same, and ``liveness``. They accept no data and give no other information.
 """
 
 import threading
@@ -24,10 +24,10 @@ from deid_runtime.system.closing import Closing
 from deid_runtime.system.extras import install_extra
 
 _CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-#: How long to wait for the metrics of the server: less than a scrape of Prometheus takes at most.
+#: How long to wait for the metrics of the server: less than the scrape time-out of Prometheus.
 _SERVER_METRICS_S: Final = 3.0
 _LIMITS: Final = HttpLimits(request_s=5.0, body_bytes=0, connections=32)
-#: The names of services in the health protocol, and whether each is the liveness.
+#: The names of services in the health protocol, and whether each means liveness.
 SERVICES: Final[Mapping[str, bool]] = {"": False, "readiness": False, "liveness": True}
 _HEALTH_POLL_S: Final = 0.2
 _HEALTH_CALLS: Final = 64  # at a time
@@ -59,7 +59,8 @@ class Monitor(Closing):
 
 def _cannot_listen(host: str, port: int, name: str, reason: str) -> SettingsError:
     return SettingsError(
-        f"cannot listen on {host}:{port} for {name} ({reason}); stop what does, or name another with --{name}-port"
+        f"cannot listen on {host}:{port} for {name} ({reason}); stop the program that uses it, or give another port "
+        f"with --{name}-port"
     )
 
 
@@ -80,7 +81,7 @@ def _answer(request: Request, state: ServerState, page: Callable[[], bytes]) -> 
 
 
 def metrics_page(state: ServerState) -> Callable[[], bytes]:
-    """Return a function that makes the page of metrics. Raises SettingsError when a library is missing."""
+    """Return a function that renders the page of metrics. Raises SettingsError when a library is missing."""
     try:
         from prometheus_client import CollectorRegistry, generate_latest
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -92,18 +93,18 @@ def metrics_page(state: ServerState) -> Callable[[], bytes]:
         def collect(self) -> Iterator[Any]:
             yield GaugeMetricFamily(
                 "deid_server_ready",
-                "1 while the server de-identifies notes: its processes run, and it answers canary requests rightly.",
+                "1 while the server de-identifies notes: its processes run, and it answers canary requests correctly.",
                 value=state.is_ready,
             )
             restarts = CounterMetricFamily(
-                "deid_server_restarts", "Starts of the server after the first, by what went before.", labels=["reason"]
+                "deid_server_restarts", "Restarts of the server, by reason.", labels=["reason"]
             )
             for reason in REASONS:
                 restarts.add_metric([reason], state.restarts[reason])
             yield restarts
             yield CounterMetricFamily(
                 "deid_server_canary_failures",
-                "Canary requests that got no answer in time, or a wrong one.",
+                "Canary requests that got no answer in time, or a wrong answer.",
                 value=state.canary_failures,
             )
             supervisor = GaugeMetricFamily(
@@ -130,7 +131,7 @@ def _server_metrics(state: ServerState) -> bytes:
 
 
 class _HealthPort(Closing):
-    """The gRPC health protocol on a port of its own, from the maintained implementation of gRPC."""
+    """The gRPC health protocol on a separate port, from the official implementation of gRPC."""
 
     def __init__(self, state: ServerState, host: str, port: int) -> None:
         try:
@@ -173,7 +174,7 @@ class _HealthPort(Closing):
             self._servicer.set(service, status.SERVING if is_good else status.NOT_SERVING)
 
     def close(self) -> None:
-        """Stop listening; calls in progress are cut off."""
+        """Stop listening; calls in progress are aborted."""
         self._closed.set()
         self._thread.join(timeout=5)
         self._server.stop(None).wait(5)

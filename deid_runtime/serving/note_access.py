@@ -1,6 +1,6 @@
-"""Tokens of clients that reach the server without a gateway: which key names each may use.
+"""Tokens of clients that reach the server without a gateway: which key names each client may use.
 
-Triton passes the header ``authorization`` on as a request parameter of that name, since ``deid serve --access`` asks
+Triton passes the header ``authorization`` on as a request parameter of that name, because ``deid serve --access`` asks
 for it (``--grpc-header-forward-pattern``). Without an access file, every client may use every key.
 """
 
@@ -29,24 +29,25 @@ class NoteAccess:
     def check_key(self, parameters: Mapping[str, Any], key: bytes) -> None:
         """Raise RefusedError unless the client of a request may use the key of this name.
 
-        The message is the same for a forbidden name and for one that no key has.
+        The message is the same for a forbidden and for an unknown name.
         """
         project = self._project(parameters)
         if project is not None and not project.may_use(key.decode("utf-8", "replace")):
             raise RefusedError(
-                "this client cannot use a key of that name; ask whoever runs the server for the names of its project",
+                "this client cannot use a key of that name; ask the operator of the server for the names of its "
+                "project",
                 "unknown_key",
                 stage="surrogates",
             )
 
     def check_detect(self, parameters: Mapping[str, Any]) -> None:
-        """Raise RefusedError unless the client of a request may have notes searched without a key."""
+        """Raise RefusedError unless the client of a request may detect identifiers without a key."""
         project = self._project(parameters)
         if project is not None and not project.may_detect:
-            raise RefusedError("this client may not have notes searched without a key", "no_access")
+            raise RefusedError("this client may not detect without a key (`detect` in the access file)", "no_access")
 
     def _project(self, parameters: Mapping[str, Any]) -> Project | None:
-        """Return the project of the token; None when tokens are not asked for. Raises RefusedError."""
+        """Return the project of the token; None when tokens are not required. Raises RefusedError."""
         if self._file is None:
             return None
         header = parameters.get(AUTHORIZATION)
@@ -54,8 +55,8 @@ class NoteAccess:
         known = self._file.now().project_of_token(token or "")
         if known is None:
             raise RefusedError(
-                "this server asks for a token: send the header `authorization: Bearer TOKEN` with one that is known "
-                "and not expired",
+                "this server requires a token: send the header `authorization: Bearer TOKEN` with a token that is "
+                "known and not expired",
                 "no_access",
             )
         return known[0]

@@ -1,10 +1,10 @@
 """Counters of the model ``deidentify`` on the metrics page of its server, beside Triton's own metrics.
 
-Triton counts requests, not notes: a note that was held back is a success there. These counters say what became of each
-note. They hold numbers, labels from closed lists, and digests of models; no text and no ids. Canary requests do not
-count. The processes of a model add to the same counters.
+Triton counts requests, not notes: a note that was held back is a success there. These counters count the outcome of
+each note. They have numbers, labels from closed lists, and digests of models; no text and no ids. Canary requests do
+not count. The processes of a model add to the same counters.
 
-Triton's own metrics say how long requests wait: ``nv_inference_queue_duration_us{model="deidentify"}``.
+Triton's own metrics show how long requests wait: ``nv_inference_queue_duration_us{model="deidentify"}``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from deid_runtime.serving.refusals import REASONS, Reason
 from deid_runtime.spans import Span
 from deid_runtime.stages import PIPELINE_STAGES
 
-#: What can become of a note.
+#: The possible outcomes of a note.
 OUTCOMES: Final = ("deidentified", "quarantined", "refused", "failed")
 #: Upper bounds of the histogram of seconds for a note.
 NOTE_SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
 #: Name and meaning of each counter, with the label that divides it and the values of that label.
 _COUNTERS: Final[tuple[tuple[str, str, str, Sequence[str]], ...]] = (
-    ("notes", "Notes that were asked for, by what became of them.", "outcome", OUTCOMES),
+    ("notes", "Notes in requests, by outcome.", "outcome", OUTCOMES),
     ("quarantined", "Notes that were held back, by the stage that failed.", "stage", PIPELINE_STAGES),
     ("refusals", "Requests refused before their note was read, by reason.", "reason", REASONS),
     ("characters", "Characters (code points) of notes that were de-identified.", "", ()),
@@ -36,11 +36,11 @@ class NoteMetrics:
     """The counters of one process of the model. Close them before the process ends."""
 
     def __init__(self, triton: Any, description: Mapping[str, Any]) -> None:
-        """Make all counters. ``triton`` is the module of Triton's python backend.
+        """Create all counters. ``triton`` is the module of Triton's python backend.
 
         ``description`` is that of the pipeline: its digests and settings.
         """
-        # Triton forbids to free a family before its metrics, so both are kept until `close`.
+        # Triton forbids freeing a family before its metrics, so both are kept until `close`.
         self._families: list[Any] = []
         self._counters: dict[str, dict[str, Any]] = {}
         for name, meaning, label, values in _COUNTERS:
@@ -48,7 +48,7 @@ class NoteMetrics:
             rows = [{label: value} for value in values] or [{}]
             self._counters[name] = {"".join(row.values()): family.Metric(labels=row) for row in rows}
         seconds = self._family(
-            triton, "deid_server_note_seconds", "Seconds of computing for a note.", triton.MetricFamily.HISTOGRAM
+            triton, "deid_server_note_seconds", "Seconds to process a note.", triton.MetricFamily.HISTOGRAM
         )
         self._seconds: Any = seconds.Metric(labels={}, buckets=list(NOTE_SECONDS))
         self._infos = [self._info(triton, *each) for each in _infos(description)]
@@ -91,7 +91,7 @@ class NoteMetrics:
         self._add("notes", "failed")
 
     def stages(self, seconds: Mapping[str, float]) -> None:
-        """Take the seconds that each stage took since the pipeline was loaded."""
+        """Record the seconds that each stage took since the pipeline was loaded."""
         for stage, total in seconds.items():
             more = total - self._stage_seconds.get(stage, 0.0)
             if more > 0:
@@ -104,7 +104,7 @@ class NoteMetrics:
             metrics[value].increment(count)
 
     def close(self) -> None:
-        """Free the metrics, then their families, as Triton demands."""
+        """Free the metrics, then their families, as Triton requires."""
         self._counters.clear()
         self._infos.clear()
         self._seconds = None

@@ -1,12 +1,12 @@
 """Triton's python backend for whole notes: the pipeline of ``deid run``, one note per request.
 
-The settings are parameters of the model's configuration. The lists of a site are files beside the model. All else comes
-from environment variables of the server. Each of them corresponds to an option of ``deid serve``:
+The settings are parameters of the model's configuration. The lists of a site are files beside the model. Everything
+else comes from environment variables of the server. Each of them corresponds to an option of ``deid serve``:
 
 - ``DEID_SERVE_KEYS``: a folder of key files
 - ``DEID_SERVE_PATIENTS``: a table of patient records
 - ``DEID_SERVE_ACCESS``: the access file, see :mod:`deid_runtime.serving.note_access`
-- ``DEID_SERVE_OFFSETS``: a table of date shifts, days by patient
+- ``DEID_SERVE_GIVEN_DATE_SHIFTS``: a table of date shifts, days by patient
 - ``DEID_SERVE_MODELS_KEY``: the public key of the models' signature
 - ``DEID_SERVE_OTLP_ENDPOINT``: the OpenTelemetry collector that gets traces
 - ``DEID_SERVE_ALLOW_SHARED_KEY=1`` and ``DEID_SERVE_TRUST_MODELS=1``: options without a value
@@ -50,7 +50,7 @@ from deid_runtime.system.process_privacy import keep_private
 
 KEYS_VARIABLE: Final = "DEID_SERVE_KEYS"
 PATIENTS_VARIABLE: Final = "DEID_SERVE_PATIENTS"
-OFFSETS_VARIABLE: Final = "DEID_SERVE_OFFSETS"
+GIVEN_DATE_SHIFTS_VARIABLE: Final = "DEID_SERVE_GIVEN_DATE_SHIFTS"
 MODELS_KEY_VARIABLE: Final = "DEID_SERVE_MODELS_KEY"
 OTLP_VARIABLE: Final = "DEID_SERVE_OTLP_ENDPOINT"
 ALLOW_SHARED_KEY_VARIABLE: Final = "DEID_SERVE_ALLOW_SHARED_KEY"
@@ -99,7 +99,7 @@ class NoteService:
         return self._answer(note, self._keys.surrogates(_decoded("key", key)))
 
     def detect(self, text: bytes, note_id: bytes, patient: bytes) -> Answer:
-        """Return the spans of a note without text. Inputs are UTF-8; errors as of :meth:`deidentify`."""
+        """Return the spans of a note without text. Inputs are UTF-8; errors as in :meth:`deidentify`."""
         self._check_sizes(text, note_id, patient, b"")
         note = Note(_decoded("note_id", note_id), _decoded("text", text), _decoded("patient", patient))
         [outcome] = self._pipeline.detect([note])
@@ -110,14 +110,14 @@ class NoteService:
     def _check_sizes(self, text: bytes, note_id: bytes, patient: bytes, key: bytes) -> None:
         if len(text) > self._max_note_bytes:
             raise RefusedError(
-                f"the note has {len(text):,} bytes, this server takes {self._max_note_bytes:,}; split it, or have "
-                "max_note_bytes raised in the server's configuration",
+                f"the note has {len(text):,} bytes, but this server takes at most {self._max_note_bytes:,}; split it, "
+                "or have max_note_bytes raised in the server's configuration",
                 "note_size",
             )
         for name, value in (("note_id", note_id), ("patient", patient), ("key", key)):
             if len(value) > MAX_NAME_BYTES:
                 raise RefusedError(
-                    f"the {name} has {len(value):,} bytes, at most {MAX_NAME_BYTES:,} are taken", "name_size"
+                    f"the {name} has {len(value):,} bytes; expected at most {MAX_NAME_BYTES:,}", "name_size"
                 )
 
     def canary(self) -> Answer:
@@ -164,27 +164,27 @@ def load_note_service(parameters: Mapping[str, str], models: Path, environment: 
     keys = environment.get(KEYS_VARIABLE)
     patients = environment.get(PATIENTS_VARIABLE)
     if keys and not Path(keys).is_dir():
-        raise SettingsError(f"the key folder {keys} is not a folder; make it, and keys in it with `deid key new`")
+        raise SettingsError(f"the key folder {keys} is not a folder; create it, and keys in it with `deid key new`")
     allow_shared = _is_set(environment, ALLOW_SHARED_KEY_VARIABLE)
     if keys:
         check_keys(Path(keys), allow_shared=allow_shared)
     access_file = environment.get(ACCESS_VARIABLE)
     access = NoteAccess(Path(access_file) if access_file else None, allow_shared=allow_shared)
     models_key = environment.get(MODELS_KEY_VARIABLE)
-    offsets = environment.get(OFFSETS_VARIABLE)
+    shifts = environment.get(GIVEN_DATE_SHIFTS_VARIABLE)
     settings = from_parameters(
         parameters,
         models=models,
         models_key=Path(models_key) if models_key else None,
         trust_models=_is_set(environment, TRUST_MODELS_VARIABLE),
-        offsets=Path(offsets) if offsets else None,
+        given_date_shifts=Path(shifts) if shifts else None,
         **{name: _site_list(parameters, name, models) for name in SITE_LISTS},
     )
-    # Surrogates are made at the first use of a key. Making one set here reports wrong settings while loading.
+    # Surrogates are made at the first use of a key. Making one set here reports wrong settings at load time.
     make = surrogate_maker(settings)
     make(new_key())
     # The canary note has no row in a table of date shifts.
-    nobodys = surrogate_maker(replace(settings, offsets=None))(new_key())
+    nobodys = surrogate_maker(replace(settings, given_date_shifts=None))(new_key())
     records = read_patients(Path(patients)) if patients else {}
     pipeline = load_pipeline(settings, key=None, records=records)
     folder = KeyFolder(Path(keys) if keys else None, make, allow_shared=allow_shared)
@@ -203,8 +203,8 @@ def _check_canary(service: NoteService) -> None:
     if fault:
         service.close()
         raise ModelError(
-            f"the pipeline fails on the canary note: {fault}; look at the site's inclusion list, templates and "
-            "thresholds, and at the models"
+            f"the pipeline fails on the canary note: {fault}; check the site's inclusion list, templates and "
+            "thresholds, and the models"
         )
 
 
@@ -212,7 +212,7 @@ def _is_set(environment: Mapping[str, str], name: str) -> bool:
     """Return whether the variable of an option without a value is 1. Raises SettingsError for an invalid value."""
     value = environment.get(name, "")
     if value not in ("", "0", "1"):
-        raise SettingsError(f"the variable {name} is neither 1 nor 0 nor empty")
+        raise SettingsError(f"the variable {name} must be 1, 0 or empty")
     return value == "1"
 
 
@@ -226,7 +226,7 @@ def _decoded(name: str, value: bytes) -> str:
         return value.decode("utf-8")
     except UnicodeDecodeError as error:
         raise RefusedError(
-            f"the {name} is not valid UTF-8 at byte {error.start}; encode it so, from its true encoding", "encoding"
+            f"the {name} is not valid UTF-8 at byte {error.start}; convert it from its actual encoding", "encoding"
         ) from None
 
 

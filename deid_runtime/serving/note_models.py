@@ -19,7 +19,8 @@ NOTES_STREAM: Final = "deidentify_stream"
 CANARY: Final = "canary"
 #: The request parameters of a canary request: it is served before other requests, see ``DynamicBatching.has_urgent``.
 CANARY_PARAMETERS: Final[dict[str, bool | int]] = {CANARY: True, "priority": 1}
-#: A request parameter: the note is searched and not rewritten. No key is needed; ``text`` and ``pseudonyms`` are empty.
+#: A request parameter: detect identifiers without rewriting the note. No key is needed; ``text`` and ``pseudonyms``
+#: are empty.
 DETECT: Final = "detect"
 
 #: Most UTF-8 bytes of a note id, a patient id or a key name.
@@ -41,7 +42,8 @@ SITE_LISTS: Final = {"inclusion": "inclusion.txt", "templates": "templates.txt"}
 class NoteOptions:
     """Options of the models for whole notes."""
 
-    settings: Settings = field(default_factory=Settings)  # models, server and offsets are replaced by the server's
+    # models, server and given_date_shifts are replaced by those of the server
+    settings: Settings = field(default_factory=Settings)
     instances: int = 1  # processes, each with its own models and patient records
     max_note_bytes: int = 2**20  # UTF-8 bytes; longer notes are refused
     max_queue_size: int = 256  # requests; further requests are refused at once
@@ -63,7 +65,7 @@ def note_models(options: NoteOptions) -> Iterator[ModelConfig]:
         max_batch_size=0,
         inputs=tuple(Tensor(each, "STRING", (1,)) for each in NOTE_INPUTS),
         outputs=outputs,
-        # A canary request does not wait behind the notes in the queue, and a full queue does not refuse it.
+        # A canary request does not wait for the notes in the queue, and a full queue does not refuse it.
         batching=DynamicBatching((), 0, QueuePolicy(options.max_queue_size, options.queue_timeout_us), has_urgent=True),
         instances=InstanceGroup(options.instances, "KIND_CPU"),
         parameters={

@@ -47,10 +47,12 @@ class TritonPythonModel:
         tensors = [self._triton.get_input_tensor_by_name(request, name) for name in NOTE_INPUTS]
         shapes = sorted({tuple(tensor.shape()) for tensor in tensors})
         if len(shapes) > 1:
-            raise InputError(f"the inputs have shapes {[*map(list, shapes)]}; expected as many of each as notes")
+            raise InputError(f"the inputs have shapes {[*map(list, shapes)]}; expected one of each per note")
         [[count]] = shapes
         if count > MAX_STREAM_NOTES:
-            raise InputError(f"the request has {count:,} notes, at most {MAX_STREAM_NOTES:,} are taken; send several")
+            raise InputError(
+                f"the request has {count:,} notes, expected at most {MAX_STREAM_NOTES:,}; send several requests"
+            )
         return [*zip(*(tensor.as_numpy() for tensor in tensors), strict=True)]
 
     def _canary(self) -> Any:

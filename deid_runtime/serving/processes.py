@@ -22,11 +22,11 @@ _NO_NEW_PRIVILEGES: Final = 38  # PR_SET_NO_NEW_PRIVS, which the kernel requires
 #: filter refuses fchmod with EPERM when the mode gives rights to the group or to others.
 _NO_RIGHTS_FOR_OTHERS: Final = (
     (0x20, 0, 0, 4),  # load the architecture
-    (0x15, 0, 5, 0xC000003E),  # continue if x86-64, the architecture of the server; else allow
+    (0x15, 0, 5, 0xC000003E),  # continue if x86-64, the architecture of the server; otherwise allow
     (0x20, 0, 0, 0),  # load the number of the system call
-    (0x15, 0, 3, 91),  # continue if fchmod; else allow
+    (0x15, 0, 3, 91),  # continue if fchmod; otherwise allow
     (0x20, 0, 0, 24),  # load the mode, the second argument
-    (0x45, 0, 1, 0o077),  # continue if it gives rights to the group or others; else allow
+    (0x45, 0, 1, 0o077),  # continue if it gives rights to the group or others; otherwise allow
     (0x06, 0, 0, 0x00050001),  # EPERM
     (0x06, 0, 0, 0x7FFF0000),  # allow
 )
@@ -51,13 +51,13 @@ def confinement() -> Callable[[], None]:
     A restricted process
 
     - gives other users no access to its files,
-    - writes no core dumps, which would hold notes and keys,
+    - writes no core dumps, which would contain notes and keys,
     - creates no file larger than :data:`MAX_FILE_BYTES`,
-    - ends with the thread that started it, since a killed parent cannot stop the server.
+    - ends with the thread that started it, because a killed parent cannot stop the server.
 
     The function raises OSError when the system refuses one of these restrictions.
     """
-    # Prepared in the parent: after a fork, a lock that another thread holds could block the new process for ever.
+    # Prepared in the parent: after a fork, a lock that another thread holds could block the new process forever.
     libc = ctypes.CDLL(None)
     program = _seccomp_program()
 
@@ -78,8 +78,9 @@ def confinement() -> Callable[[], None]:
 
 
 def limit_data(pid: int, more_bytes: int) -> None:
-    """Limit the data memory of a process to its present size plus ``more_bytes``. An allocation beyond it ends it.
+    """Limit the data memory of a process to its present size plus ``more_bytes``.
 
+    An allocation beyond this ends the process.
     Raises OSError when the process has ended.
     """
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
@@ -88,7 +89,7 @@ def limit_data(pid: int, more_bytes: int) -> None:
 
 
 def _lower_limit(which: int, limit: int, pid: int = 0) -> None:
-    """Set a resource limit of process ``pid``, 0 for this process. A lower limit stays: only root could raise it."""
+    """Set a resource limit of process ``pid``, 0 for this process. Only root could raise a limit again."""
     _, hard = resource.prlimit(pid, which)
     limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.prlimit(pid, which, (limit, limit))

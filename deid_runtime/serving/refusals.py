@@ -12,7 +12,7 @@ REASONS: Final[tuple[Reason, ...]] = get_args(Reason)
 
 
 class RefusedError(InputError):
-    """A request that cannot be served as it is. ``reason`` is one of :data:`REASONS`."""
+    """A request that cannot be served in this form. ``reason`` is one of :data:`REASONS`."""
 
     def __init__(self, message: str, reason: Reason, *, stage: str = "read") -> None:
         super().__init__(message, stage=stage)

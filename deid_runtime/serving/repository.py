@@ -24,12 +24,12 @@ from deid_runtime.serving.rows import WIDTHS
 
 GRAPH_FILE: Final = "model.onnx"
 _PROGRAM: Final = "model.py"
-#: An empty file of this name beside a program keeps Python from writing compiled programs there. They would be no part
+#: An empty file of this name beside a program keeps Python from writing compiled programs there. They would not be part
 #: of a signed release, and the processes of the server ignore PYTHONDONTWRITEBYTECODE.
 _NO_BYTECODE: Final = "__pycache__"
 
-#: The ``model.py`` of python models. It extends `sys.path` from a variable, since Triton's process ignores PYTHONPATH.
-#: Without the variable the package must be installed.
+#: The ``model.py`` of python models. It extends `sys.path` from a variable, because Triton's process ignores
+#: PYTHONPATH. Without the variable the package must be installed.
 _MODEL_PY: Final = '''\
 """{purpose}"""
 
@@ -76,7 +76,7 @@ def repository_folder(manifest: Manifest, out: Path) -> Iterator[None]:
     Raises OutputError when ``out`` is not empty or cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OutputError(f"{out} exists already; name a new or empty folder, a server may be reading this one")
+        raise OutputError(f"{out} already exists; name a new or empty folder, because a server may be using this one")
     content: Any = manifest.content
     graphs = {
         name: {**entry, "file": f"{name}/{served_version(entry['sha256'])}/{GRAPH_FILE}"}

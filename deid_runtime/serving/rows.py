@@ -34,7 +34,7 @@ class Limits:
 def check_tokens(ids: Array, types: Array, mask: Array, limits: Limits) -> None:
     """Raise InputError unless the arrays are int32 ``(rows, tokens)`` of equal shape, with values within the limits.
 
-    The message holds names, shapes and limits, never a value.
+    The message has names, shapes and limits, never a value.
     """
     named = (("input_ids", ids), ("token_type_ids", types), ("attention_mask", mask))
     for name, array in named:
@@ -54,7 +54,7 @@ def check_hidden(hidden: Array, size: int) -> None:
     """Raise InputError unless ``hidden`` is float32 ``(rows, tokens, size)``."""
     _check_shape(HIDDEN, hidden, np.dtype(np.float32), 3)
     if hidden.shape[2] != size:
-        raise InputError(f"{HIDDEN} has shape {list(hidden.shape)}, expected {size} values a token", stage="models")
+        raise InputError(f"{HIDDEN} has shape {list(hidden.shape)}, expected {size} values per token", stage="models")
 
 
 def _check_shape(name: str, array: Array, data_type: np.dtype[np.generic], dimensions: int) -> None:
@@ -63,7 +63,7 @@ def _check_shape(name: str, array: Array, data_type: np.dtype[np.generic], dimen
     if array.ndim != dimensions or not array.shape[0] or not 1 <= array.shape[1] <= WINDOW_TOKENS:
         raise InputError(
             f"{name} has shape {list(array.shape)}, expected {dimensions} dimensions with at least one row and "
-            f"1 to {WINDOW_TOKENS} tokens; longer texts go in several windows",
+            f"1 to {WINDOW_TOKENS} tokens; split longer texts into several windows",
             stage="models",
         )
 
@@ -72,7 +72,7 @@ def _check_shape(name: str, array: Array, data_type: np.dtype[np.generic], dimen
 class Rows:
     """The rows of several requests: one array per input, ``(rows, WINDOW_TOKENS, ...)``, padded at the end.
 
-    ``lengths`` holds the number of tokens of each row, ``sizes`` the ``(rows, tokens)`` of each request.
+    ``lengths`` is the number of tokens of each row, ``sizes`` the ``(rows, tokens)`` of each request.
     """
 
     arrays: tuple[Array, ...] = field(repr=False)

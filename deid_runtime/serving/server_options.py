@@ -17,8 +17,9 @@ METRICS_SOCKET: Final = "metrics"
 
 #: Interfaces through which a client can log tensors, read memory of the models, or change which models are served.
 _RESTRICTED: Final = "shared-memory,model-repository,trace,logging"
-# Triton allows these interfaces to requests with a header of this name and value. Process arguments are not secret, so
-# the header must be impossible to send: HTTP ends a name at a line feed; gRPC refuses line feeds and capital letters.
+# Triton allows these interfaces only for requests with a header of this name and value. Process arguments are not
+# secret, so the header must be impossible to send: HTTP ends a name at a line feed; gRPC refuses line feeds and
+# capitals.
 _UNSENDABLE_HEADER: Final = "Nobody\nSends\nThis=Nobody\nSends\nThis"
 
 _TOKEN_HEADER: Final = "(?i)^authorization$"
@@ -37,7 +38,7 @@ class Tls:
 class ServerOptions:
     """The model repository, the addresses and the limits of a server.
 
-    gRPC listens on ``host``. Metrics and HTTP always listen on the loopback, since the server has no TLS for them.
+    gRPC listens on ``host``. Metrics and HTTP always listen on the loopback, because the server has no TLS for them.
     """
 
     repository: Path
@@ -75,13 +76,13 @@ class ServerOptions:
 def check_options(options: ServerOptions) -> None:
     """Raise SettingsError when other machines could use the server without a certificate, or a port cannot be bound.
 
-    Ports are checked here since the server's own error message for a busy port is hard to read.
+    Ports are checked here, because the server's own error message for a busy port is hard to understand.
     """
     check_host(options.host, options.tls)
     named = {"gRPC": options.grpc_port, "metrics": options.metrics_port, "HTTP": options.http_port}
     ports = {name: port for name, port in named.items() if port is not None}
     if len(set(ports.values())) < len(ports):
-        raise SettingsError(f"{', '.join(ports)} need a port each; got {', '.join(map(str, ports.values()))}")
+        raise SettingsError(f"{', '.join(ports)} need different ports; got {', '.join(map(str, ports.values()))}")
     for name, port in ports.items():
         host = options.host if name == "gRPC" else LOOPBACK
         with socket.socket() as probe:
@@ -90,8 +91,8 @@ def check_options(options: ServerOptions) -> None:
                 probe.bind((host, port))
             except OSError as error:
                 raise SettingsError(
-                    f"cannot listen on {host}:{port} for {name} ({error.strerror}); stop what does, or name "
-                    f"another with --{name.lower()}-port"
+                    f"cannot listen on {host}:{port} for {name} ({error.strerror}); stop the program that uses it, or "
+                    f"give another port with --{name.lower()}-port"
                 ) from None
 
 
@@ -100,9 +101,9 @@ def check_host(host: str, tls: Tls | None) -> None:
     is_loopback = check_ipv4("--host", host).is_loopback
     if not is_loopback and (tls is None or tls.client_authority is None):
         raise SettingsError(
-            f"--host {host} can be reached from other machines: whoever reaches this server can use its keys, and a "
-            "request of any client can end it. Give --tls-cert, --tls-key and --tls-client-ca, so that only clients "
-            "with a certificate are served; or leave out --host"
+            f"--host {host} can be reached from other machines: anyone who can reach this server can use its keys, and "
+            "a request of any client can crash it. Give --tls-cert, --tls-key and --tls-client-ca, so that only "
+            "clients with a certificate are served; or omit --host"
         )
 
 
@@ -111,7 +112,9 @@ def check_ipv4(option: str, host: str) -> ipaddress.IPv4Address:
     try:
         return ipaddress.IPv4Address(host)
     except ValueError:
-        raise SettingsError(f"{option} {host!r} is not an IPv4 address; expected one as 127.0.0.1 or 0.0.0.0") from None
+        raise SettingsError(
+            f"{option} {host!r} is not an IPv4 address; expected a form like 127.0.0.1 or 0.0.0.0"
+        ) from None
 
 
 def arguments(options: ServerOptions, backends: Path, shared_prefix: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Keep a server running: restart it with growing delays when it ends, hangs or stays unready, until told to stop."""
+"""Keep a server running: restart it with growing delays when it ends, hangs or stays unready, until ``stop`` is set."""
 
 import logging
 import threading
@@ -33,7 +33,7 @@ class RestartPolicy:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """Why a server is started again: a value for the metrics, and a verb phrase."""
+    """Why a server is restarted: a value for the metrics, and a verb phrase for the log."""
 
     reason: Reason
     phrase: str
@@ -50,9 +50,9 @@ def supervise(
 ) -> None:
     """Run a server until ``stop`` is set. Call ``on_ready`` each time the server becomes ready.
 
-    ``state`` is kept up to date for those who watch the server.
+    ``state`` is kept up to date for monitoring.
 
-    Raises DeidError when the server fails before it was ready for the first time. Later failures lead to a restart.
+    Raises DeidError when the server fails before it is ready for the first time. Later failures lead to a restart.
     """
     state = state or ServerState()
     delay_s = policy.first_delay_s
@@ -84,7 +84,7 @@ def supervise(
         if time.monotonic() - started >= policy.stable_s:
             delay_s = policy.first_delay_s
         _logger.warning(
-            "the inference server %s; it is started again in %.1f s",
+            "the inference server %s; restart in %.1f s",
             trouble.phrase,
             delay_s,
             extra={"event": "server_restart", "reason": trouble.reason, "delay_s": delay_s},
@@ -98,7 +98,7 @@ def supervise(
 def _watch(server: Server, stop: threading.Event, policy: RestartPolicy, state: ServerState) -> _Trouble | None:
     """Watch the server until it ends, loses a model, hangs, or ``stop`` is set.
 
-    Return how it hangs; None in all other cases. ``state`` says in each round whether the server is ready.
+    Return how it hangs; None in all other cases. ``state`` is updated in each round.
     """
     last_ready = last_running = time.monotonic()
     failures = state.canary_failures
@@ -112,7 +112,7 @@ def _watch(server: Server, stop: threading.Event, policy: RestartPolicy, state: 
             elif now - last_running > policy.stopped_s:
                 return _Trouble("stopped_process", "has a stopped process", is_hung=True)
             if canary.hung:
-                return _Trouble("silent", f"does not answer any more ({canary.hung})", is_hung=True)
+                return _Trouble("silent", f"no longer answers ({canary.hung})", is_hung=True)
             if canary.wrong:
                 return _Trouble("wrong_answer", f"gives wrong answers ({canary.wrong})", is_hung=True)
             is_running = last_running == now
@@ -124,7 +124,7 @@ def _watch(server: Server, stop: threading.Event, policy: RestartPolicy, state: 
                 continue
             state.set_ready(False)
             if now - last_ready > policy.unready_s:
-                return _Trouble("unready", "is not ready any more", is_hung=True)
+                return _Trouble("unready", "is no longer ready", is_hung=True)
     return None
 
 

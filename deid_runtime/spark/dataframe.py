@@ -20,7 +20,7 @@ from deid_runtime.spark.workers import WorkerTask
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: Most rows in an Arrow batch that Spark hands to a worker. Spark's default of 10,000 notes would fill the memory.
+#: Most rows in an Arrow batch that Spark sends to a worker. Spark's default of 10,000 notes would fill the memory.
 ARROW_ROWS: Final = 256
 _ARROW_SETTING: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _REDACTION_SETTING: Final = "spark.redaction.regex"
@@ -44,17 +44,18 @@ def deidentify(
 ) -> "DataFrame":
     """Return the notes of ``df`` with every identifier replaced. Nothing is computed before the result is used.
 
-    ``text``, ``id`` and ``patient`` are columns of strings, ids also of integers; an empty ``patient`` says that notes
-    have none. ``keep`` are columns to pass on unchecked. All other columns are dropped. ``key`` is the place of the key
-    (:mod:`deid_runtime.spark.secrets`), ``patients`` the place of a table of patient records, ``server`` as
-    ``host:8001,...`` runs the models elsewhere. Files that ``settings`` names must be on every machine.
+    ``text``, ``id`` and ``patient`` are columns of strings; ids may be integers, too. An empty ``patient`` means
+    that notes have none. ``keep`` are columns to keep unchecked. All other columns are dropped. ``key`` is the
+    place of the key (:mod:`deid_runtime.spark.secrets`), ``patients`` the place of a table of patient records,
+    ``server``, such as ``host:8001,...``, runs the models elsewhere. Files that ``settings`` names must be on every
+    machine.
 
     The result has id and patient as pseudonyms, the new text, ``spans`` (an array of structs with start, end, label,
     score, sources; half-open code points of the original text), the columns to keep, and ``quarantine`` (a struct with
-    the original id, stage and reason). ``quarantine`` is null but for notes that were held back, whose other columns
-    are null. Spark computes a result again for each use: write it once.
+    the original id, stage and reason). ``quarantine`` is null except for notes that were held back, whose other columns
+    are null. Spark computes a result again for each use, so write it once.
 
-    Ids must be unique; no row can see that another row has its id. See :func:`repeated_ids`.
+    Ids must be unique; a row cannot detect that another row has the same id. See :func:`repeated_ids`.
 
     Raises SettingsError for a missing column, a wrong place of the key, or a wrong setting. A key or model that a
     worker cannot load fails the Spark job, with the reason in its error.
@@ -80,8 +81,8 @@ def deidentify_resources(
 ) -> "DataFrame":
     """Return the FHIR resources of ``df``, a line of JSON in each ``value``, as new resources in ``value``.
 
-    See :mod:`deid_runtime.spark.fhir` for what is taken and written. ``quarantine`` and all options are those of
-    :func:`deidentify`. Raises SettingsError as :func:`deidentify`.
+    See :mod:`deid_runtime.spark.fhir` for what is read and written. ``quarantine`` and all options are those of
+    :func:`deidentify`. Raises SettingsError like :func:`deidentify`.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -112,18 +113,18 @@ def _task(
 
 
 def repeated_ids(df: "DataFrame", id: str = "id") -> int:  # noqa: A002
-    """Return how many ids stand in more than one row of ``df``. Reads the column of ids alone."""
+    """Return how many ids occur in more than one row of ``df``. Reads only the column of ids."""
     return int(df.groupBy(id).count().where("count > 1").count())
 
 
 def few_notes_at_a_time(spark: "SparkSession") -> None:
-    """Have Spark hand at most :data:`ARROW_ROWS` rows to a worker at a time, unless the user set a number."""
+    """Make Spark send at most :data:`ARROW_ROWS` rows to a worker at a time, unless the user has set a number."""
     if spark.conf.get(_ARROW_SETTING) == "10000":
         spark.conf.set(_ARROW_SETTING, str(ARROW_ROWS))
 
 
 def _plain(function: ArrowFunction) -> Any:
-    """Return a plain function: Spark reads the name of what it is given, and an object has none."""
+    """Return a plain function: Spark reads the name of the function, and an object has none."""
 
     def deidentify_notes(batches: Any) -> Any:
         return function(batches)
@@ -143,7 +144,7 @@ def _schema(df: "DataFrame", columns: Columns) -> Any:
 
 
 def _check_variable(spark: "SparkSession", place: KeyPlace) -> None:
-    """Raise SettingsError when a setting of Spark holds the key in a form that logs and the web page show."""
+    """Raise SettingsError when a setting of Spark exposes the key in logs and on the web page."""
     if place.kind != "env":
         return
     settings = spark.sparkContext.getConf()
@@ -152,8 +153,9 @@ def _check_variable(spark: "SparkSession", place: KeyPlace) -> None:
         name = prefix + place.name
         if settings.contains(name) and not hidden.search(name):
             raise SettingsError(
-                f"the setting {name} shows the key in the event log and on the web page of Spark; name the variable so "
-                "that spark.redaction.regex matches it, as DEID_SECRET_KEY, make a new key, and remove the old logs"
+                f"the setting {name} shows the key in the event log and on the web page of Spark; rename the variable "
+                "so that spark.redaction.regex matches it, for instance DEID_SECRET_KEY, make a new key, and remove "
+                "the old logs"
             )
 
 

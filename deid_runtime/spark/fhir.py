@@ -1,6 +1,6 @@
 """FHIR resources as lines of JSON: the notes in DocumentReference and Observation, and new resources for them.
 
-Other fields of a resource (identifiers, authors, dates, references) identify people and are not copied. What is written
+Other fields of a resource (identifiers, authors, dates, references) identify people and are not copied. The output
 is a new resource with pseudonyms, the status, the codes, and the new texts:
 
 - DocumentReference: ``content[].attachment`` with ``data``, base64 of UTF-8 text of a ``text/plain`` type.
@@ -35,7 +35,7 @@ _PLAIN: Final = "text/plain"
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """What is taken from one resource. ``texts`` has the path of each text in the new resource, and the text."""
+    """The copied parts of one resource. ``texts`` has the path of each text in the new resource, and the text."""
 
     type: str
     id: str
@@ -68,16 +68,18 @@ class Resource:
 
 
 def read_resource(line: str | None) -> Resource:
-    """Return what is taken from a line of JSON. Raises InputError, which quotes no value."""
+    """Return the copied parts of a line of JSON. Raises InputError, which quotes no value."""
     if not isinstance(line, str) or len(line) > RECORD_LIMIT_BYTES:
-        raise InputError(f"the line is null or has more than {RECORD_LIMIT_BYTES} characters")
+        raise InputError(
+            f"the line is null or has more than {RECORD_LIMIT_BYTES} characters; expected one FHIR resource"
+        )
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
         raise InputError("the line is not JSON; expected one FHIR resource") from None
     kind = found.get("resourceType") if isinstance(found, dict) else None
     if kind not in _TYPES:
-        raise InputError(f"the resource is of another type than {' and '.join(_TYPES)}; leave such resources out")
+        raise InputError(f"the resource is of another type than {' and '.join(_TYPES)}; omit such resources")
     name = _string(found, "id")
     if not name:
         raise InputError("the resource has no id")
@@ -89,10 +91,11 @@ def read_resource(line: str | None) -> Resource:
     subject = found.get("subject")
     patient = _string(subject, "reference") if isinstance(subject, dict) else ""
     code = _codes(found.get("type" if kind == "DocumentReference" else "code"))
-    # Status and codes are written as they are. They are words of FHIR or of a terminology, so only such words pass.
+    # Status and codes are copied unchanged. Only values with the form of a code pass, because others could be
+    # free text.
     status = _string(found, "status")
     if not status.replace("-", "").isalpha() or len(status) > 32:
-        raise InputError("the status of the resource is missing, or no code")
+        raise InputError("the status of the resource is missing or not a code")
     return Resource(kind, name, patient.removeprefix("Patient/"), status, code, texts)
 
 
@@ -100,9 +103,9 @@ def _attachments(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for number, content in enumerate(_list(found, "content")):
         attachment = content.get("attachment") if isinstance(content, dict) else None
         if not isinstance(attachment, dict) or "data" not in attachment:
-            raise InputError(f"content[{number}] has no data; load what its url names into data first")
+            raise InputError(f"content[{number}] has no data; load the content of its url into data first")
         if _string(attachment, "contentType").partition(";")[0].strip().lower() != _PLAIN:
-            raise InputError(f"content[{number}] is no {_PLAIN}; convert it first")
+            raise InputError(f"content[{number}] is not {_PLAIN}; convert it first")
         try:
             text = base64.b64decode(_string(attachment, "data"), validate=True).decode("utf-8")
         except (binascii.Error, UnicodeDecodeError, ValueError):
@@ -115,12 +118,12 @@ def _values(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "valueString", _string(found, "valueString")
     for number, note in enumerate(_list(found, "note")):
         if not isinstance(note, dict):
-            raise InputError(f"note[{number}] is no object")
+            raise InputError(f"note[{number}] is not an object")
         yield f"note[{number}]", _string(note, "text")
 
 
 def _codes(concept: object) -> dict[str, object] | None:
-    """Return the codes of a concept: systems and codes without their display and text, which are free text."""
+    """Return the codes of a concept: systems and codes, without display and text, which are free text."""
     codings = [
         {name: _string(coding, name) for name in ("system", "code")}
         for coding in (_list(concept, "coding") if isinstance(concept, dict) else [])
@@ -136,14 +139,14 @@ def _is_code(text: str) -> bool:
 def _list(found: Mapping[str, Any], name: str) -> list[Any]:
     value = found.get(name, [])
     if not isinstance(value, list):
-        raise InputError(f"{name} is no list")
+        raise InputError(f"{name} is not a list")
     return value
 
 
 def _string(found: Mapping[str, Any], name: str) -> str:
     value = found.get(name, "")
     if not isinstance(value, str):
-        raise InputError(f"{name} is no string")
+        raise InputError(f"{name} is not a string")
     return value
 
 

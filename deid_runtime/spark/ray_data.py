@@ -45,7 +45,7 @@ def deidentify_dataset(
         raise SettingsError(f"batch_size is {batch_size}; expected 1 or more")
     place = KeyPlace.parse(key, allow_shared=allow_shared_key)
     if place.kind == "sparkfile" or patients.startswith("sparkfile:"):
-        raise SettingsError("sparkfile: is for Spark; on Ray give file: or env:")
+        raise SettingsError("sparkfile: is only for Spark; on Ray give file: or env:")
     columns = Columns(text=text, id=id, patient=patient, kept=tuple(keep), keep_ids=keep_ids)
     function = _Table(
         Deidentify(columns, WorkerTask(settings=settings or Settings(), key=place, patients=patients), batch_size)

@@ -1,4 +1,4 @@
-"""Turn Arrow batches of notes into Arrow batches of de-identified notes. The same for Spark and for Ray Data.
+"""Turn Arrow batches of notes into Arrow batches of de-identified notes. Spark and Ray Data share it.
 
 The output has the columns of :func:`output_fields`. A note that was held back is a row with ``quarantine`` and without
 anything else: no text, no pseudonym, no kept column.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SPANS: Final = "spans"
 QUARANTINE: Final = "quarantine"
-#: The source of notes that come from no file.
+#: The source of notes that are not from a file.
 NOWHERE: Final = Source(Path(), "", "jsonl", 0)
 
 #: One output row, by column.
@@ -34,10 +34,10 @@ Row = dict[str, Any]
 class Columns:
     """The columns of a table of notes. ``patient`` is empty when notes have no patient.
 
-    ``kept`` columns are passed on unchanged, whatever they hold. All other columns are dropped. With ``keep_ids``, ids
-    of notes and patients are passed on in place of pseudonyms.
+    ``kept`` columns are kept unchanged, whatever they contain. All other columns are dropped. With ``keep_ids``, ids
+    of notes and patients are kept instead of pseudonyms.
 
-    Raises SettingsError for names that meet.
+    Raises SettingsError when two columns have the same name.
     """
 
     text: str = "text"
@@ -51,7 +51,7 @@ class Columns:
         if len({name.lower() for name in names}) < len(names):
             raise SettingsError(
                 f"the columns id, text, patient, those to keep, {SPANS} and {QUARANTINE} must have different names, "
-                "also in lower case"
+                "even when letter case is ignored"
             )
 
     @property
@@ -60,7 +60,7 @@ class Columns:
         return (self.id, *filter(None, [self.patient]), self.text, *self.kept)
 
     def item(self, fields: Mapping[str, object]) -> Item:
-        """Return a row as a note, or why it cannot be one; the rules are those of tables of ``deid run``."""
+        """Return a row as a note, or why it is not one; the rules are those for tables in ``deid run``."""
         options = ReadOptions(
             id_column=self.id, text_column=self.text, patient_column=self.patient, type_column="", unchecked_columns=()
         )
@@ -100,7 +100,7 @@ def quarantine_type() -> "pyarrow.DataType":
 
 
 def output_schema(columns: Columns, kept: Mapping[str, "pyarrow.DataType"]) -> "pyarrow.Schema":
-    """Return the schema of the output; ``kept`` are the types of the columns that are passed on."""
+    """Return the schema of the output; ``kept`` are the types of the columns that are kept."""
     import pyarrow as pa
 
     return pa.schema(
@@ -125,7 +125,7 @@ def deidentify_batches(
     import pyarrow as pa
 
     schema: pa.Schema | None = None
-    held: list[Mapping[str, object]] = []  # the input rows of the batches under way, in order
+    held: list[Mapping[str, object]] = []  # the input rows of the batches in progress, in order
 
     def read() -> Iterator[Batch]:
         nonlocal schema
@@ -178,7 +178,7 @@ def _rows(
 
 
 def held_back(outcome: Quarantined | Unreadable) -> Row:
-    """Return the row of a note that was held back: its id as the quarantine of ``deid run`` shows it, and why."""
+    """Return the row of a note that was held back: its id as in the quarantine of ``deid run``, and the reason."""
     shown = shown_id(outcome.id if isinstance(outcome, Unreadable) else outcome.note_id)
     return {QUARANTINE: {"id": shown or None, "stage": outcome.stage, "reason": outcome.reason}}
 
@@ -189,7 +189,7 @@ ArrowFunction = Callable[[Iterable["pyarrow.RecordBatch"]], Iterator["pyarrow.Re
 
 @dataclass(frozen=True, slots=True)
 class Deidentify:
-    """The function that a cluster sends to its workers. What it holds travels in plans: never a key."""
+    """The function that a cluster sends to its workers. Its content travels in plans, so it never has a key."""
 
     columns: Columns
     task: WorkerTask

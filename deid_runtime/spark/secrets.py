@@ -1,4 +1,4 @@
-"""Where worker processes of a cluster take the secret key from. Plans, logs and pickled functions hold the place alone.
+"""Where worker processes of a cluster read the secret key. Plans, logs and pickled functions contain only the place.
 
 A place is a string:
 
@@ -41,11 +41,11 @@ class KeyPlace:
         kind, _, name = f"file:{place}".partition(":") if isinstance(place, Path) else place.partition(":")
         if kind not in _KINDS or not name or _KEY_LIKE.fullmatch(name):
             raise SettingsError(
-                "the key is given by its place: file:PATH, sparkfile:NAME or env:VARIABLE; what was given is none of "
-                "these. A key itself must not be given: it would become a part of the plan"
+                "the key is given by its place: file:PATH, sparkfile:NAME or env:VARIABLE; the given value is none of "
+                "these. Never give the key itself: it would become part of the plan"
             )
         if kind == "env" and not _VARIABLE.fullmatch(name):
-            raise SettingsError("env: is followed by the name of an environment variable, as in env:DEID_SECRET_KEY")
+            raise SettingsError("after env: expected the name of an environment variable, as in env:DEID_SECRET_KEY")
         return cls(kind, name, allow_shared)  # type: ignore[arg-type]
 
     def load(self) -> bytes:
@@ -54,13 +54,14 @@ class KeyPlace:
             value = os.environ.get(self.name)
             if value is None:
                 raise SettingsError(
-                    f"the environment variable {self.name} is not set in the worker processes; have the cluster set it "
+                    f"the environment variable {self.name} is not set in the worker processes; let the cluster set it "
                     "from its store of secrets"
                 )
             return parse_key(os.fsencode(value), f"the environment variable {self.name}")
         path = file_of(self.kind, self.name)
         if self.kind == "sparkfile" and path.is_file() and not path.is_symlink():
-            # Spark makes its copy of a sent file executable, or worse, for all users. The copy is this application's.
+            # Spark makes its copy of a sent file readable or executable for all users. The copy belongs
+            # to this application.
             path.chmod(0o600)
         return load_key(path, allow_shared=self.allow_shared)
 

@@ -1,8 +1,8 @@
 """The pipeline of a Python worker process: loaded once, kept between batches and tasks, replaced when it fails.
 
-The pipeline runs in a process of its own below the worker process, as in ``deid run``
+The pipeline runs in a child process of the worker process, as in ``deid run``
 (:class:`~deid_runtime.run.workers.WorkerPool`). So a note that crashes an engine or hangs is quarantined, and the task
-of the cluster goes on. Without that, a cluster repeats the task, kills four workers with the same note and gives up.
+of the cluster continues. Otherwise, a cluster repeats the task, kills four workers with the same note and gives up.
 """
 
 import atexit
@@ -21,7 +21,7 @@ from deid_runtime.spark.secrets import KeyPlace, file_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerTask:
-    """What a worker process of a cluster needs to load its pipeline. It travels to the workers; it holds no secret.
+    """What a worker process of a cluster needs to load its pipeline. It is sent to the workers and contains no secret.
 
     ``patients`` is the place of a table of patient records: a path, or ``sparkfile:NAME``.
     """
@@ -48,7 +48,7 @@ class _Open:
         self.pool: WorkerPool | None = None
 
     def close(self) -> None:
-        """End the worker below this process."""
+        """End the child process."""
         if self.pool is not None:
             self.pool.__exit__(None, None, None)
         self.task = self.pool = None
@@ -74,5 +74,5 @@ def outcomes_of(task: WorkerTask, batches: Iterator[Batch]) -> Iterator[tuple[Ba
         yield from _OPEN.pool.map(batches)
         is_done = True
     finally:
-        if not is_done:  # jobs may be under way, whose answers nobody takes
+        if not is_done:  # jobs may be in progress whose answers nobody reads
             _OPEN.close()

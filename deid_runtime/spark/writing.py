@@ -8,22 +8,23 @@ from deid_runtime.spark.dataframe import deidentify
 from deid_runtime.spark.rows import QUARANTINE
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
-#: The column, and so the folder, that parts notes that were held back from all others.
+#: The column, and so the folder, that separates held-back notes from all others.
 HELD_BACK: Final = "held_back"
 _DONE: Final = "_SUCCESS"
 
 
-def write(result: "DataFrame", out: str, *, mode: str = "errorifexists") -> None:
-    """Write the result of :func:`~deid_runtime.spark.dataframe.deidentify` as Parquet, in one pass.
+def write(result: "DataFrame", out: str, *, mode: str = "errorifexists", format: str = "parquet") -> None:  # noqa: A002
+    """Write the result of :func:`~deid_runtime.spark.dataframe.deidentify` in one pass.
 
     The notes are in ``out/held_back=false``. Rows of notes that were held back, with their original ids, are in
-    ``out/held_back=true``: keep that folder with the original notes. ``mode`` is Spark's. The file ``out/_SUCCESS``
-    is written last.
+    ``out/held_back=true``: keep that folder with the original notes. ``mode`` and ``format`` are Spark's; ``delta``
+    needs a cluster with Delta Lake, and its table has both kinds of rows, with the column ``held_back``. Of other
+    formats, the file ``out/_SUCCESS`` is written last.
     """
     parted = result.withColumn(HELD_BACK, result[QUARANTINE].isNotNull())
-    parted.write.mode(mode).partitionBy(HELD_BACK).parquet(out)
+    parted.write.format(format).mode(mode).partitionBy(HELD_BACK).save(out)
 
 
 def to_batches(out: str, **options: Any) -> Callable[["DataFrame", int], None]:
@@ -31,26 +32,26 @@ def to_batches(out: str, **options: Any) -> Callable[["DataFrame", int], None]:
 
     ``options`` are those of :func:`~deid_runtime.spark.dataframe.deidentify`. Batch 7 is written to ``out/batch=7``, as
     :func:`write` does. After a crash Spark repeats the last batch with the same id and rows. When that batch is
-    complete, nothing is written; else its folder is replaced. ``writeStream`` needs a ``checkpointLocation``, and
-    each stream an ``out`` of its own.
+    complete, nothing is written; otherwise its folder is replaced. ``writeStream`` needs a ``checkpointLocation``, and
+    each stream its own ``out``.
 
     Raises SettingsError for options that :func:`~deid_runtime.spark.dataframe.deidentify` does not have.
     """
     wrong = options.keys() - (deidentify.__kwdefaults__ or {}).keys() - {"key"}
     if wrong or "key" not in options:
-        raise SettingsError("to_batches takes a key and the options of deidentify, and nothing else")
+        raise SettingsError("to_batches takes only a key and the options of deidentify")
 
     def write_batch(df: "DataFrame", batch: int) -> None:
         place = f"{out}/batch={batch}"
-        if not _is_complete(df, place):
+        if not is_there(df.sparkSession, f"{place}/{_DONE}"):  # else it was written to its end
             write(deidentify(df, **options), place, mode="overwrite")
 
     return write_batch
 
 
-def _is_complete(df: "DataFrame", place: str) -> bool:
-    """Return whether ``place``, on any file system that Spark knows, was written to its end."""
-    context = df.sparkSession.sparkContext
+def is_there(spark: "SparkSession", place: str) -> bool:
+    """Return whether there is a file or folder ``place`` on any file system that Spark knows."""
+    context = spark.sparkContext
     jvm: Any = context._jvm
-    path = jvm.org.apache.hadoop.fs.Path(f"{place}/{_DONE}")
+    path = jvm.org.apache.hadoop.fs.Path(place)
     return bool(path.getFileSystem(context._jsc.hadoopConfiguration()).exists(path))

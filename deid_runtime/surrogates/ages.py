@@ -28,7 +28,7 @@ _GLUE: Final = frozenset(
 )
 
 
-#: Words before an age at which something happens: a form with "+" or "or older" would be no English behind them.
+#: Words before an age at which something happens: a form with "+" or "or older" would not be English after them.
 _TURNED: Final = re.compile(
     r"\b(?:turn(?:s|ed|ing)?|hit(?:s|ting)?|(?:will|would|[’']ll|to|going to) be|becom(?:es?|ing)|became)\s+$", re.I
 )
@@ -65,7 +65,7 @@ def stated_ages(value: str, after: str) -> tuple[int, ...]:
 def replace_age(value: str, after: str, before: str = "") -> str | None:
     """Return ``value`` with ages over 89 grouped; None when it is not an age.
 
-    ``before`` and ``after`` are the texts around it: nobody "turned 90+", but "90-something".
+    ``before`` and ``after`` are the texts around it: people do not "turn 90+", but "90-something".
     """
     if len(value) > _LONGEST_AGE_CHARS:
         return None

@@ -1,4 +1,4 @@
-"""Names in Cyrillic and Greek letters and their spelling in Latin letters, so that a person is one in both."""
+"""Names in Cyrillic and Greek letters and their spelling in Latin letters, so that a person is the same in both."""
 
 import unicodedata
 from functools import cache

@@ -10,7 +10,7 @@ from deid_runtime.surrogates.gazetteer import COUNTRY_OF, Area, Province, State,
 from deid_runtime.surrogates.patient import Patient, first_free
 
 _SHORT_DIAL: Final = 4  # characters of the dialling code of a British city, such as 0113; other codes are longer
-_LEAST_PEERS: Final = 8  # areas that change places; Safe Harbor would let a state stay
+_LEAST_PEERS: Final = 8  # areas that exchange names; Safe Harbor would allow a state to stay
 _NORTHERN_DIAL: Final = ("867",)  # the territories of Canada, which have few people
 
 
@@ -48,11 +48,11 @@ def towns_of(area: Area) -> tuple[Town, ...]:
 
 @lru_cache(maxsize=256)
 def _peers(area: Area) -> tuple[int, ...]:
-    """Return the areas among which ``area`` changes places.
+    """Return the areas among which ``area`` exchanges its name.
 
     In the United Kingdom, areas with a dialling code of a city stay among each other, so that telephone numbers keep
-    their format. The territories of Canada stay among each other too. Of many areas, those with about as many towns do:
-    in an area with fewer towns, two towns could not get two surrogates.
+    their format. The territories of Canada stay among each other, too. Of many areas, those with about as many
+    towns do so, because in an area with fewer towns, two towns could not get two surrogates.
     """
     known = places()
     same: tuple[int, ...] = tuple(range(len(known.states)))
@@ -64,7 +64,7 @@ def _peers(area: Area) -> tuple[int, ...]:
         if area.locale == "CA":
             is_northern = own.dials == _NORTHERN_DIAL
             same = tuple(i for i in same if (known.provinces[i].dials == _NORTHERN_DIAL) == is_northern)
-    # Not in the United Kingdom: towns with postcodes of one letter are few, and stand in for each other.
+    # Not in the United Kingdom: towns with postcodes of one letter are few, and replace each other.
     groups = max(1, len(same) // _LEAST_PEERS) if area.locale != "GB" else 1
     by_size = sorted(same, key=lambda index: (len(towns_of(Area(area.locale, index))), index))
     group = by_size.index(area.index) * groups // len(same)
@@ -78,7 +78,7 @@ def _has_short_dial(province: Province) -> bool:
 def area_for(patient: Patient, area: Area, taken: frozenset[str]) -> Area:
     """Return the surrogate of ``area``: the next one, in a keyed order, that has no form in ``taken`` if possible.
 
-    Different areas have different surrogates, unless one gives way to an original. Return ``area`` itself for patients
+    Different areas have different surrogates, unless one must avoid an original. Return ``area`` itself for patients
     whose states are kept.
     """
     if patient.keeps_states:
@@ -134,7 +134,7 @@ def any_area(patient: Patient, locale: str, form: str) -> Area:
 
 
 def _abroad(patient: Patient, value: str, taken: frozenset[str]) -> str:
-    """Return a name for a province of a country whose provinces are not listed: an invented country has no others."""
+    """Return a name for a province of a country whose provinces are not listed."""
     form = normal_form(value)
     named = [province for province in places().provinces if province.locale == "other"]
     if len(form) <= 3 and value.isupper():

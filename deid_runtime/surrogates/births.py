@@ -1,6 +1,6 @@
-"""The patient's date of birth, as the notes tell it when the record does not.
+"""Derive the patient's date of birth from the notes when the record does not have it.
 
-Years of birth that stand alone move with it. So a year of birth agrees with the full date of birth, and with the age at
+Lone years of birth move with it. So a year of birth agrees with the full date of birth, and with the age at
 the time of the note.
 """
 
@@ -23,17 +23,17 @@ from deid_runtime.surrogates.over_89 import (
     is_of_patient_now,
 )
 
-_DEFAULT_YEAR: Final = 2020  # of notes without any full date; it decides no date of birth
+_DEFAULT_YEAR: Final = 2020  # of notes without any full date; it does not affect a date of birth
 _EARLIEST_NOTE: Final = 1990
 _OLDEST: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
 class BirthEvidence:
-    """What one note tells about the date of birth of its patient.
+    """The evidence of one note about the date of birth of its patient.
 
-    ``days`` are full dates of birth, ``months`` the middle of months of birth, ``years`` the years of birth that stand
-    alone. ``spans`` are the first and last possible day by each age of the patient.
+    ``days`` are full dates of birth, ``months`` the middle of months of birth, ``years`` the lone years
+    of birth. ``spans`` are the first and last possible day according to each age of the patient.
     """
 
     days: tuple[date, ...] = field(default=(), repr=False)
@@ -51,7 +51,7 @@ def births_in(
     locale: str = "US",
     usual: bool | None = None,
 ) -> BirthEvidence:
-    """Return what a note tells about the date of birth. ``dates`` are its dates as read, in the order of the text.
+    """Return the evidence of a note about the date of birth. ``dates`` are its parsed dates, in the order of the text.
 
     Without them, they are read here, with the ``locale`` and the ``usual`` order of day and month of the patient.
     """
@@ -78,7 +78,7 @@ def births_in(
 
 
 def likely_birth(evidence: Iterable[BirthEvidence]) -> date | None:
-    """Return the date of birth that ``evidence`` tells, or the middle of the time it leaves; None when it tells none.
+    """Return the date of birth by ``evidence``, or the middle of the possible time; None without evidence.
 
     The order of the notes does not matter.
     """
@@ -107,7 +107,7 @@ def _is_birth(text: str, start: int) -> bool:
 def _by_ages(
     note: Note, spans: Sequence[Span], values: Sequence[str], dates: Sequence[DateParts | None]
 ) -> tuple[tuple[date, date], ...]:
-    """Return the first and last possible day of birth by each age of the patient, at the latest date of the note."""
+    """Return the first and last possible day of birth for each age of the patient, at the latest date of the note."""
     days = [
         day
         for parts in dates
@@ -127,7 +127,7 @@ def _by_ages(
 
 
 def patient_ages(text: str, spans: Sequence[Span], values: Sequence[str]) -> list[int]:
-    """Return the ages in years that a note gives of its patient at the time of the note."""
+    """Return the ages in years that a note states for its patient at the time of the note."""
     ages: list[int] = []
     for span, value in zip(spans, values, strict=True):
         if span.label != "AGE":

@@ -1,4 +1,4 @@
-"""The functions that make the surrogate of a span, by its label."""
+"""The functions that make the surrogate of a span, by label."""
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -21,8 +21,8 @@ from deid_runtime.surrogates.note_view import AFTER_CHARS, NoteView
 from deid_runtime.surrogates.numbers import replace_code, replace_ssn
 from deid_runtime.surrogates.over_89 import (
     BEFORE_CHARS,
-    birth_offset,
-    grouped_offset,
+    birth_shift,
+    grouped_shift,
     tells_over_89,
 )
 from deid_runtime.surrogates.patient import first_free
@@ -48,13 +48,13 @@ def _date(view: NoteView, index: int) -> str:
     value, parts = view.values[index], view.calendar[index]
     moved = None
     if parts is not None:
-        offset = _date_offset(view, index, parts)
-        moved = _weekday_of_holiday(view, index, parts, offset) or moved_date(parts, offset)
+        days_moved = _date_shift(view, index, parts)
+        moved = _weekday_of_holiday(view, index, parts, days_moved) or moved_date(parts, days_moved)
     if moved is not None:
         return moved
     if any(map(str.isdecimal, value)) or not 4 <= len(value) <= 40 or not any(map(str.isalpha, value)):
         return _scrambled(view, value)
-    # Unknown words without digits are most likely a local feast, so a holiday is a plausible surrogate.
+    # Unknown words without digits are most likely a local holiday, so a holiday is a plausible surrogate.
     feasts = holiday_names(view.dates.locale)
     return first_free(
         lambda n: case_like(view.patient.keyed.pick(feasts, f"feast/{n}", normal_form(value)), value),
@@ -63,18 +63,18 @@ def _date(view: NoteView, index: int) -> str:
     )
 
 
-def _date_offset(view: NoteView, index: int, parts: DateParts) -> int:
-    """Return the days by which a date moves: those of the patient, unless it tells an age over 89 or a birth."""
-    start, offset = view.spans[index].start, view.patient.offset_days
+def _date_shift(view: NoteView, index: int, parts: DateParts) -> int:
+    """Return the days by which a date moves: those of the patient, unless it reveals an age over 89 or is a birth."""
+    start, days_moved = view.spans[index].start, view.patient.shift_days
     years = view.years[view.text[max(0, start - BEFORE_CHARS) : start], view.values[index]]
     if tells_over_89(years, view.note_year):
-        return grouped_offset(parts, offset, view.note_year, view.patient.keyed)
+        return grouped_shift(parts, days_moved, view.note_year, view.patient.keyed)
     if view.born is not None and years == (view.born.year,):
-        return birth_offset(parts, offset, view.born)
-    return offset
+        return birth_shift(parts, days_moved, view.born)
+    return days_moved
 
 
-def _weekday_of_holiday(view: NoteView, index: int, parts: DateParts, offset: int) -> str | None:
+def _weekday_of_holiday(view: NoteView, index: int, parts: DateParts, days_moved: int) -> str | None:
     """Return the weekday for a holiday beside its own date in another span, or None.
 
     A second date in place of the name would show that the original was a holiday.
@@ -88,7 +88,7 @@ def _weekday_of_holiday(view: NoteView, index: int, parts: DateParts, offset: in
             if day.grain is Grain.DAY and day.on is None and day.year is not None:
                 named = days[0].on(day.year)
                 if (named.month, named.day) == (day.month, day.day):
-                    return weekday_name(named + timedelta(days=offset), view.values[index])
+                    return weekday_name(named + timedelta(days=days_moved), view.values[index])
     return None
 
 
@@ -182,9 +182,9 @@ REPLACE: Final[Mapping[str, Callable[[NoteView, int], str]]] = {
 
 
 def replace_value(view: NoteView, index: int, made: dict[tuple[str, str], str]) -> str:
-    """Return the surrogate of a span; ``made`` keeps those that depend on nothing but label and value in the context.
+    """Return the surrogate of a span; ``made`` keeps those that depend only on label and value in the context.
 
-    Names are mentioned again and again in a note.
+    This saves time, because names are repeated in a note.
     """
     label, value = view.spans[index].label, view.values[index]
     if label in MOVING_LABELS:

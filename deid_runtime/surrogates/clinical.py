@@ -1,4 +1,4 @@
-"""Letters that read as a clinical abbreviation: no surrogate of initials is one of them."""
+"""Letters that look like a clinical abbreviation, which surrogates of initials avoid."""
 
 import re
 from functools import cache

@@ -1,8 +1,8 @@
-"""New names that sound like those of a culture, for names that stand in no list.
+"""New names that sound like those of a culture, for names that are in no list.
 
-If a name in no list got a listed one, a name in no list would be a real one that was missed, and everybody who has the
-lists could see it. So it gets a name in no list, too: letters are drawn from a Markov chain over the names of its
-likely culture, or the towns of its country, three letters at a time (Shannon 1948, section 3, over letters).
+If an unlisted name got a listed surrogate, every unlisted name in the output would be a missed original, and anyone
+with the lists could see it. So it gets an unlisted surrogate: letters are drawn from a Markov chain over the names of
+its likely culture, or the towns of its country, three letters at a time (Shannon 1948, section 3, over letters).
 """
 
 from bisect import bisect_right
@@ -17,10 +17,10 @@ from deid_runtime.surrogates.name_pools import names
 from deid_runtime.surrogates.unlisted import nearest
 
 _ORDER: Final = 3  # letters that decide the next one
-_SAMPLE: Final = 3000  # names of a pool, the most frequent ones, that the chain is made of
-_LEAST_SAMPLE: Final = 200  # fewer names would be given back themselves
+_SAMPLE: Final = 3000  # names of a pool, the most frequent ones, from which the chain is made
+_LEAST_SAMPLE: Final = 200  # from fewer names, the chain would return the names themselves
 _TRIES: Final = 80
-_CHOICE_BYTES: Final = 48  # more than all letters of a name use up
+_CHOICE_BYTES: Final = 48  # more than the letters of any name use
 _START: Final = "^"
 _END: Final = "$"
 _CHAR_BITS: Final = 8
@@ -44,7 +44,7 @@ class Chain:
             each = chars[place : place + size]
             runs = runs << _CHAR_BITS | each
             if place < _ORDER:
-                is_inside &= each != ord(_END)  # a run does not go on into the next name
+                is_inside &= each != ord(_END)  # a run does not continue into the next name
         self._runs, self._counts = np.unique(runs[is_inside], return_counts=True)
         self._rows: dict[str, tuple[str, list[int]]] = {}
 
@@ -80,13 +80,13 @@ def coin(keyed: Keyed, key: tuple[str, str], form: str, attempt: int) -> str:
     """Return a new name like those of the pool ``key`` for the unlisted name ``form``; empty when none is good enough.
 
     The name is in no list, no word of the vocabulary and no misspelling of a frequent name. It is about as long as
-    ``form``, and ends with the same letter ``a`` or not, which in many cultures tells the sex.
+    ``form``, and ends in ``a`` if ``form`` does, which in many cultures shows the sex.
     """
     return coin_like(keyed, _chain(key), form, attempt, lambda _: False)
 
 
 def coin_like(keyed: Keyed, chain: Chain, form: str, attempt: int, is_listed: Callable[[str], bool]) -> str:
-    """Return a new name as :func:`coin` does, but from ``chain``, and none that ``is_listed`` by its normal form."""
+    """Return a new name like :func:`coin`, but from ``chain``, for whose normal form ``is_listed`` is False."""
     for turn in range(_TRIES if chain else 0):
         made = _drawn(keyed, chain, form, f"coined/{attempt}/{turn}")
         if _fits(made, form) and not is_listed(made):

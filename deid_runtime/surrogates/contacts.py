@@ -24,7 +24,7 @@ from deid_runtime.surrogates.unlisted import draw
 _LONGEST_CONTACT_CHARS: Final = 400
 _AT: Final = re.compile(r"\s*(?:@|[\[(]\s*at\s*[\])]|\bat\b)\s*", re.I)
 _LONGEST_PERMUTED: Final = 20  # digits
-_LEAST_CUT_CHARS: Final = 5  # a shorter run of letters is the start of too many names
+_LEAST_CUT_CHARS: Final = 5  # shorter runs of letters begin too many names
 _CHUNK: Final = re.compile(r"[^\W\d_]+|\d+|[\W_]")
 _HOST: Final = re.compile(r"^(?P<scheme>[a-z][a-z0-9+.-]*://)?(?P<host>[^/?#:\s]+)(?P<rest>.*)$", re.I | re.S)
 _TOP: Final = {"com": "example.com", "org": "example.org", "net": "example.net", "edu": "example.edu"}
@@ -98,7 +98,7 @@ def _handle_of_person(patient: Patient, people: People, form: str, taken: frozen
     """Return the surrogate of a run of letters that is made from a name, or an empty string.
 
     The run is a name (smith), an initial or two and a family name (jsmith), a name and one or two initials (smithj,
-    johns), initials of a known person (js), or one of the first two cut short (jmcdona).
+    johns), initials of a known person (js), or one of the first two truncated (jmcdona).
     """
     known = names()
     words = {form for form in (*people.words, *people.roles, *patient.roles) if len(form) > 2}
@@ -230,7 +230,7 @@ def _kept_path_words(patient: Patient, people: People, path: str) -> frozenset[s
 
 
 def replace_ip(patient: Patient, value: str, taken: frozenset[str]) -> str:
-    """Return a private address for a private one, else an address reserved for documentation."""
+    """Return a private address for a private one, otherwise an address reserved for documentation."""
     split = _ADDRESS.fullmatch(value.strip())
     shown, behind = value.strip(), ""
     if split is not None:
@@ -248,7 +248,7 @@ def replace_ip(patient: Patient, value: str, taken: frozenset[str]) -> str:
     return first_free(lambda attempt: value.replace(value.strip(), make(attempt) + behind), value, taken)
 
 
-#: An address, and the port, mask or zone after it, which identify nobody and stay.
+#: An address, and the port, mask or zone after it, which identify nobody and are kept.
 _ADDRESS: Final = re.compile(
     r"(?P<address>\d{1,3}(?:\.\d{1,3}){3})(?P<behind>:\d{1,5}|/\d{1,2})?|"
     r"(?P<six>[0-9a-f:.]{2,45})(?P<zone>(?:%\w{1,16})?(?:/\d{1,3})?)",

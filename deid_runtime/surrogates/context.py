@@ -41,13 +41,13 @@ class Context:
     - ``staying``: normal forms of towns whose state or country is written after them outside all spans, so it stays.
     - ``zips``: normal form of a postal code -> its town and state.
     - ``facilities``: names of hospitals and organizations.
-    - ``evidence``: locale -> weight of the signs for it.
+    - ``evidence``: locale -> weight of the evidence for it.
     - ``abbreviations``: letters -> full name of a facility.
     - ``apart``: normal form of a facility -> a spelling of it in several words or with an apostrophe.
     - ``phones``: telephone numbers.
     - ``originals``: normal forms that no surrogate may have.
     - ``born``, ``year``, ``day_first``: with several notes, the date of birth, the main year and the order of day and
-      month that they tell, else None.
+      month that they show; otherwise None.
     """
 
     names: tuple[str, ...] = field(repr=False)
@@ -141,7 +141,7 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
 
 
 def beside(text: str, spans: Sequence[Span], values: Sequence[str], index: int, label: str, step: int) -> str:
-    """Return the value of the next span in direction ``step`` if it has ``label`` and is close, else ``""``."""
+    """Return the value of the next span in direction ``step`` if it has ``label`` and is close; otherwise ``""``."""
     other = index + step
     if not 0 <= other < len(spans) or spans[other].label != label:
         return ""

@@ -12,7 +12,7 @@ from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.patient import Patient, first_free
 
 _COUNTRY_ATTEMPTS: Final = 12
-_LEAST_TOWNS: Final = 25  # a country with fewer towns in the list would not hide one
+_LEAST_TOWNS: Final = 25  # a country with fewer listed towns would not hide the original
 _LONGEST_SHORT: Final = 3  # letters of an abbreviated country name
 #: Locales whose country always becomes another name of the same country. This reveals no more than ``Ohio`` or ``Kent``
 #: does, because surrogates of states and counties stay in their country.
@@ -97,7 +97,7 @@ def country_for(patient: Patient, country: int, taken: frozenset[str]) -> int:
 
 @cache
 def _offered() -> frozenset[int]:
-    """Return the countries that may be surrogates: with no article in their name, and with towns enough."""
+    """Return the countries that may be surrogates: without an article in their name, and with enough towns."""
     known = places()
     return frozenset(
         index

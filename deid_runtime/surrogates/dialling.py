@@ -50,7 +50,7 @@ def codes_of(patient: Patient, taken: frozenset[str], near: Callable[[], Collect
         made = area_of(moved(next((area for area in areas if area in around), areas[0])))
         if isinstance(made, State) or not made.dials:
             return ""
-        # A code as long as the original's keeps the format: one of the surrogate area, else one of the country.
+        # A code as long as the original's keeps the format: one of the surrogate area, otherwise one of the country.
         dials = [dial.removeprefix("0") for dial in (*made.dials, *(town.dial for town in made.towns)) if dial]
         alike = next((dial for dial in dials if len(dial) == size), None)
         listed = [

@@ -1,7 +1,7 @@
 """Surrogates of names made of words: hospitals, organisations, streets, wards and landmarks.
 
 Words for the kind of thing (``Hospital``, ``Pharmacy``, ``Ave``, ``Ward``) stay, with their abbreviations and letter
-case. The words that identify it become other words of about the same number; numbers become numbers. So a clinic stays
+case. The identifying words become about as many other words; numbers become numbers. So a clinic stays
 a clinic, and ``Wasatch Crest`` agrees with ``Wasatch Crest Sports Medicine`` without a table. Letters of an
 abbreviation follow the full name when the note has it.
 """
@@ -36,7 +36,7 @@ _LONGEST_PHRASE_CHARS: Final = 160
 _TOKEN: Final = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+(?:['’ʻʼ][^\W\d_]+)*|[\W_]", re.I)
 _ABBREVIATION: Final = re.compile(r"(?:[A-Z]\.){2,6}|[A-Z]{2,4}(?:-[A-Z]{2,4})?|[B-DF-HJ-NP-TV-Z]{5,6}|[A-Z]{2,5}\d")
 _LEAST_CHAIN: Final = 3  # with fewer chain names in the same written form, other names are candidates too
-#: A brand of words run together, such as LifeFlight, and its words; the prefix of a family name is no such word.
+#: A brand of words run together, such as LifeFlight, and its words; the prefix of a family name is not such a word.
 _JOINED: Final = re.compile(r"(?!(?:Mac|Mc|De|Del|Di|Du|La|Le|Van|Von|Fitz|St)[A-Z])(?:[A-Z][a-z]+){2,4}")
 _JOINED_WORD: Final = re.compile(r"[A-Z][a-z]+")
 _INNER_CAPITAL: Final = re.compile(r"[A-Z][a-z]+[A-Z]")
@@ -53,8 +53,8 @@ _POSSESSIVE: Final = ("'s", "’s")
 _APOSTROPHE: Final = re.compile("['’ʻʼ]")
 #: Words before the number of a room; its floor is the digits before the last two.
 _ROOMS: Final = frozenset("apt bay bed cubicle office rm room rooms ste suite unit ward".split())
-_FLOORS: Final = "1234567"  # floors that change places
-_ROOMS_ON_FLOOR: Final = 40  # most floors have fewer rooms: such a number stays in this range
+_FLOORS: Final = "1234567"  # floors that replace each other
+_ROOMS_ON_FLOOR: Final = 40  # most floors have fewer rooms, so a lower number stays below this one
 _LETTER_TURNS: Final = 8  # number of draws to find a word with another first letter than the original
 _VOWEL: Final = re.compile("[AEIOUY]")
 _KEPT_ENDINGS: Final = ("RMC", "MC", "GH", "CH", "H", "PD", "FD")
@@ -82,7 +82,7 @@ def spelled_apart(values: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What is known around a name.
+    """The known context of a name.
 
     ``town`` returns the surrogate of a town, or None. ``full_names`` maps first letters to the full name and comes from
     :func:`abbreviations`. ``apart`` comes from :func:`spelled_apart`. ``locale`` is that of the note.
@@ -125,7 +125,7 @@ def _written_alike(chain: Sequence[str], own: str) -> Sequence[str]:
     """Return the names of ``chain`` written like ``own``, word by word.
 
     Compared are words in capitals, in title case, or in neither. If there are too few such names, return those with as
-    many words; else all.
+    many words, or else all.
     """
     written = [name for name in chain if _cases(name) == _cases(own)]
     as_long = [name for name in chain if len(name.split()) == len(own.split())]
@@ -153,7 +153,7 @@ def _other_letters(patient: Patient, kind: str, value: str, around: Around, atte
         made = _other_words(patient, kind, full, Around(around.town, {}, locale=around.locale), 0)
         initials = _first_letters(made, is_short=_first_letters(full, is_short=False) != letters)
         if initials.lower() in clinical_initials() and letters.lower() not in clinical_initials():
-            initials = ""  # an abbreviation that reads as a finding would be worse than one of its own
+            initials = ""  # an abbreviation that looks like a finding would be worse than an unrelated one
         if len(initials) == len(letters):
             chars = iter(initials)
             return "".join(case_like(next(chars), char) if char.isalpha() else char for char in value)
@@ -165,7 +165,7 @@ def _other_letters(patient: Patient, kind: str, value: str, around: Around, atte
 
 
 def _plain_letters(patient: Patient, purpose: str, value: str, identity: str | None = None) -> str:
-    """Return ``value`` with other letters and digits that are no clinical abbreviation, if possible."""
+    """Return ``value`` with other letters and digits that are not a clinical abbreviation, if possible."""
     drawn = ""
     for turn in range(_LETTER_TURNS):
         drawn = scramble(patient.keyed, f"{purpose}/{turn}" if turn else purpose, value, identity=identity)
@@ -218,7 +218,7 @@ def _other_words(patient: Patient, kind: str, value: str, around: Around, attemp
 def _run_end(tokens: Sequence[str], is_kept: Sequence[bool], start: int) -> int:
     """Return the end of the run of identifying words that begins at ``start``.
 
-    Only spaces join a run. An abbreviation is a run of its own.
+    Only spaces join a run. An abbreviation is a separate run.
     """
     end = start + 1
     if _is_short_code(tokens, start):
@@ -267,7 +267,7 @@ def _room(patient: Patient, digits: str, attempt: int) -> str:
 
 
 def _digits(patient: Patient, kind: str, digits: str, attempt: int) -> str:
-    """Return another number with as many digits; one digit becomes 1 to 7, since few buildings have a 9th floor."""
+    """Return another number with as many digits; one digit becomes 1 to 7, because few buildings have a 9th floor."""
     if len(digits) == 1 and digits != "0":
         return str(1 + (int(digits) - 1 + 1 + patient.keyed.number(f"{kind} digit/{attempt}", digits) % 6) % 7)
     if kind == "place" and len(digits) == 2 and 10 <= int(digits) < _ROOMS_ON_FLOOR:  # few hospitals have a ward 98
@@ -362,9 +362,9 @@ def _phrase(
 
 
 def _new_word(patient: Patient, word: str, attempt: int) -> str:
-    """Return a new name for a word in no list, as for people (:mod:`~deid_runtime.surrogates.coined`).
+    """Return a new name for an unlisted word, as for people (:mod:`~deid_runtime.surrogates.coined`).
 
-    Return another ordinary word for one that names of organisations have or that is in lower case (the quilting room),
+    Return another ordinary word for a lower-case word (the quilting room) or a word that names of organisations use,
     and an empty string for other words.
     """
     form = normal_form(word)

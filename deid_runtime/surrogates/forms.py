@@ -42,7 +42,7 @@ def normal_form(value: str) -> str:
 def _normal_form(value: str) -> str:
     if value.isascii():
         return value.lower().translate(_DROP_ASCII)
-    # The capital of the Turkish dotless i is I, as that of i is, so both letters get one form.
+    # The Turkish dotless i and i have the same capital I, so both letters get one form.
     decomposed = unicodedata.normalize("NFKD", value).casefold().replace("ı", "i")
     kept = (char for char in decomposed if char.isalnum() and char not in _APOSTROPHE_LETTERS)
     return unicodedata.normalize("NFC", "".join(kept))
@@ -128,7 +128,7 @@ _PAIRS: Final = ("()", "[]", "{}", '""', "“”", "''", "‘’", "«»")
 def loose_marks(value: str) -> tuple[str, str]:
     """Return the brackets, quotation marks and spaces at the start and the end of ``value`` that belong to its context.
 
-    They have no counterpart inside: the bracket of ``Oliver (`` is one of the note, those of ``Oliver (Ollie)`` are
+    They have no counterpart inside: the bracket of ``Oliver (`` belongs to the note, those of ``Oliver (Ollie)`` do
     not.
     """
     marks = "".join(_PAIRS) + " "
@@ -149,7 +149,7 @@ def loose_marks(value: str) -> tuple[str, str]:
 
 
 def misspell(word: str, number: int) -> str:
-    """Return ``word`` with one misspelling inside: two letters swapped, or one left out."""
+    """Return ``word`` with one misspelling inside: two letters swapped, or one omitted."""
     places = [i for i in range(1, len(word) - 1) if word[i].isalpha() and word[i + 1].isalpha()]
     places = [i for i in places if word[i].lower() != word[i + 1].lower()]
     if len(word) < 4 or not places:

@@ -109,7 +109,7 @@ class Places:
     province_forms: Mapping[str, tuple[tuple[int, str], ...]]  # -> (province, "name" or the short form), each country
     country_forms: Mapping[str, tuple[int, str]]  # -> (country, "name" or "demonym")
     areas_of_town: Mapping[str, tuple[Area, ...]]  # normal form -> the areas with such a town, states first
-    large_towns: frozenset[str]  # normal forms of the towns that the name of a facility may hold
+    large_towns: frozenset[str]  # normal forms of the towns that the name of a facility may contain
     country_of_town: Mapping[str, int]  # larger towns of other countries
     state_of_zip3: Mapping[str, int]
     state_of_area_code: Mapping[str, int]
@@ -118,7 +118,7 @@ class Places:
 
 
 def is_offered(name: str) -> bool:
-    """Return whether a town may be a surrogate: its name is no given name, drug, eponym or clinical word."""
+    """Return whether a town may be a surrogate: its name is not a given name, drug, eponym or clinical word."""
     return normal_form(name) not in _not_offered()
 
 

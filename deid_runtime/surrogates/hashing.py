@@ -1,7 +1,7 @@
 """Keyed choices: the same key and the same value always give the same choice, and nothing is stored.
 
 All use HMAC-SHA256 (RFC 2104), on copies of two hash objects that have read the key. ``hmac.digest`` takes three times
-as long, since OpenSSL 3 looks up the algorithm again, and copies of an ``hmac`` object twice as long: a note takes
+as long, because OpenSSL 3 looks up the algorithm again, and copies of an ``hmac`` object twice as long; a note takes
 hundreds of digests.
 """
 
@@ -45,7 +45,7 @@ class Keyed:
         return outer.digest()
 
     def derive(self, purpose: str, value: str) -> "Keyed":
-        """Return a separate source for ``value``: the choices of one patient say nothing about those of another."""
+        """Return a separate source for ``value``: the choices of one patient reveal nothing about those of another."""
         return Keyed(self.digest(purpose, value))
 
     def number(self, purpose: str, value: str) -> int:

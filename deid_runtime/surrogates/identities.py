@@ -1,6 +1,6 @@
-"""Who is who: the number of the person that each mention names, for the operator ``tag``.
+"""Number the persons of a note: the number of the person of each mention, for the operator ``tag``.
 
-Mentions are one person when they share a family name and no given name or initial contradicts. A nickname, an
+Mentions are one person when they share a family name and no given name or initial contradicts this. A nickname, an
 abbreviation and an initial fit the given name that they are made from. A mention of a part of a name belongs to the
 first person that it fits.
 """
@@ -21,7 +21,7 @@ _MOST_PERSONS: Final = 200  # limits the time for a long staff list
 
 @dataclass(slots=True)
 class _Known:
-    """A person, or what one mention tells of one, as normal forms. ``loose`` are words of unknown role."""
+    """A person, or the information of one mention, as normal forms. ``loose`` are words of unknown role."""
 
     given: set[str] = field(default_factory=set)
     family: set[str] = field(default_factory=set)
@@ -30,7 +30,7 @@ class _Known:
 
 
 def number_mentions(patient: Patient, mentions: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """Return (label, value) -> number, from 1 in the order of first mention, for each label on its own.
+    """Return (label, value) -> number, from 1 in the order of first mention, separately for each label.
 
     The values of PATIENT and DOCTOR are numbered by person, all others by their normal form.
     """
@@ -51,7 +51,7 @@ def _persons(patient: Patient, values: Sequence[str], parsed: Mapping[str, Seque
     own = {role: {form for form, told in patient.roles.items() if told == role} for role in (GIVEN, FAMILY)}
     known = [_Known(own[GIVEN], own[FAMILY])] if own[FAMILY] else []
     found: dict[str, int] = {}
-    # Mentions with the same letters are one person, whatever their case makes of them (Bo, bo).
+    # Mentions with the same letters are one person, whatever their case (Bo, bo).
     first: dict[str, str] = {}
     for value in values:
         first.setdefault(normal_form(value), value)
@@ -112,7 +112,7 @@ def _fits(mention: _Known, person: _Known) -> bool:
 
 
 def _is_same_given(one: str, other: str) -> bool:
-    """Return whether two given names may be of one person: equal, or one a nickname of the other or of its formal."""
+    """Return whether two given names may be of one person: equal, or nicknames of the same name."""
     if one == other:
         return True
     formals = names().formals_of

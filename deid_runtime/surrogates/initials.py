@@ -1,4 +1,4 @@
-"""Surrogates of initials: those of the surrogate of their person, else letter by letter; never clinical letters."""
+"""Surrogates of initials: those of the surrogate of their person, or else letter by letter; never clinical letters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -39,10 +39,10 @@ def _lone(patient: Patient, people: People, joined: str, taken: frozenset[str]) 
         if known and not _is_clinical(known):
             return known
         if len(joined) == 2 and is_listed(joined):  # NG may be a name: replace it like a name
-            return choose(patient, people, joined, attempt)[: len(joined)]  # what is written must not be clinical
+            return choose(patient, people, joined, attempt)[: len(joined)]  # the written letters must not be clinical
         return "".join(surrogate_letter(patient, char, attempt) for char in joined)
 
-    # A second row of candidates steps the letters apart: with one step for all, few pairs of letters can be had.
+    # A second row of candidates moves the letters by different steps: one step for all gives only few pairs of letters.
     def apart(attempt: int) -> str:
         return "".join(surrogate_letter(patient, char, attempt + 5 * place) for place, char in enumerate(joined))
 
@@ -64,7 +64,7 @@ def _first_letter(patient: Patient, people: People, form: str, taken: frozenset[
 def _beside_words(
     patient: Patient, people: People, full: Mapping[str, Sequence[str]], letters: str, taken: frozenset[str]
 ) -> str:
-    """Return the surrogate of initials that stand beside the full words of the same mention."""
+    """Return the surrogate of initials beside the full words of the same mention."""
     made = "".join(_one_initial(patient, people, full, char, taken) for char in letters)
     if not _is_clinical(made):
         return made
@@ -81,7 +81,7 @@ def _beside_words(
 def _one_initial(
     patient: Patient, people: People, full: Mapping[str, Sequence[str]], char: str, taken: frozenset[str]
 ) -> str:
-    """Return the surrogate of the initial ``char`` that stands beside the full words of the same mention."""
+    """Return the surrogate of the initial ``char`` beside the full words of the same mention."""
     for person in people.persons:
         if full[FAMILY] and set(full[FAMILY]) <= set(person.family):
             for form in person.given:
@@ -126,9 +126,9 @@ def _owner(people: People, joined: str) -> tuple[str, ...]:
 def first_attempts(patient: Patient, people: People, taken: frozenset[str]) -> dict[str, int]:
     """Return name -> the first choice to try for it (0 when missing), so that two names have two surrogates.
 
-    It also keeps the initials of the patient of the record, and of people whose initials the notes write, from being
-    clinical letters or the original ones: the given name takes its next choice, and if that does not help, the family
-    name too.
+    It also prevents that the initials of the patient of the record, or of people whose initials are in the notes,
+    become clinical letters or the original ones: the given name takes its next choice, and if that does not help,
+    the family name does, too.
     """
     owners: dict[str, list[tuple[str, ...]]] = {}
     for whole in dict.fromkeys((*_of_record(patient, people), *_written(people))):
@@ -176,7 +176,7 @@ def _letter(patient: Patient, people: People, found: Mapping[str, int], form: st
 
 
 def _distinct_names(people: People) -> Iterator[str]:
-    """Yield the names of the context that have a surrogate of their own, each once: no nicknames or misspellings."""
+    """Yield the names of the context that have their own surrogate, each once: no nicknames or misspellings."""
     known = names()
     seen: set[str] = set()
     for parts in people.parsed.values():
@@ -197,7 +197,7 @@ def _of_record(patient: Patient, people: People) -> Iterator[tuple[str, ...]]:
 
 
 def _written(people: People) -> Iterator[tuple[str, ...]]:
-    """Yield the words of the people whose initials stand alone somewhere in the notes."""
+    """Yield the words of the people whose initials occur alone somewhere in the notes."""
     for parts in people.parsed.values():
         if parts and all(part.role == INITIAL for part in parts):
             joined = "".join(part.form for part in parts)

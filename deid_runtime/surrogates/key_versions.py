@@ -1,12 +1,12 @@
-"""What stays the same for one key from one version of this program to the next.
+"""The values that stay the same for one key from one version of this program to the next.
 
 A key gives three kinds of values: pseudonyms of ids, date shifts, and surrogates. Each kind has a version, and the
 version is part of the domain in which the key is used. Version 1 uses the key itself; every later version uses a key
 that is derived from it for that kind and version.
 
-While a version stays, all values of the kind stay: same key, same values. A change of the program that would change a
-value for any key raises the version instead, and then all values of the kind are new. So an output never mixes old and
-new values without a sign: the run manifest names the versions, and the other two kinds stay as they were.
+While a version is unchanged, all values of the kind are unchanged: same key, same values. A change of the program that
+would change a value for any key raises the version instead, and then all values of the kind are new. So an output never
+mixes old and new values unnoticed: the run manifest has the versions, and the other two kinds are unchanged.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,8 @@ from deid_runtime.surrogates.hashing import Keyed
 
 Kind = Literal["pseudonyms", "date_shifts", "surrogates"]
 
-#: The versions of this program. `tests/deid_runtime/surrogates/test_key_versions.py` says when to raise one, and how.
+#: The versions of this program. `tests/deid_runtime/surrogates/test_key_versions.py` explains when to raise one, and
+#: how.
 KEY_VERSIONS: Final[Mapping[Kind, int]] = {"pseudonyms": 1, "date_shifts": 1, "surrogates": 1}
 
 

@@ -1,17 +1,16 @@
 """The secret key that all surrogates depend on: created once, kept in a file, never printed.
 
-A key file holds 32 random bytes as 64 hexadecimal digits and a line end. Only its owner may read it. Anyone with the
+A key file has 32 random bytes as 64 hexadecimal digits and a line end. Only its owner may read it. Anyone with the
 key can try candidates to find the original of a surrogate, so protect the key like the notes themselves.
 """
 
 import os
 import secrets
-import stat
 from pathlib import Path
 from typing import Final
 
-from deid_runtime.errors import OutputError, SettingsError
-from deid_runtime.system.secret_files import check_secret_file, is_guessable
+from deid_runtime.errors import SettingsError
+from deid_runtime.system.secret_files import check_secret_file, is_guessable, write_key_file
 
 KEY_BYTES: Final = 32
 
@@ -27,16 +26,7 @@ def write_key(path: Path | str) -> None:
     Raises SettingsError when the file exists: without the old key, notes can no longer get consistent surrogates.
     Raises OutputError when the file cannot be written.
     """
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
-    except FileExistsError:
-        raise SettingsError(f"key file {path} exists already and is never overwritten; choose another name") from None
-    except OSError as error:
-        raise OutputError(f"cannot write key file {path}: {error.strerror}") from error
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(new_key().hex() + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+    write_key_file(path, f"{new_key().hex()}\n".encode("ascii"))
 
 
 def load_key(path: Path | str, *, allow_shared: bool = False) -> bytes:
@@ -53,7 +43,7 @@ def load_key(path: Path | str, *, allow_shared: bool = False) -> bytes:
             # Read one byte more than the longest valid file: do not read all of a large file after a wrong path.
             content = file.read(2 * KEY_BYTES + 3)
     except FileNotFoundError:
-        raise SettingsError(f"no key file {path}; make one with `deid key new {path}`") from None
+        raise SettingsError(f"there is no key file {path}; make one with `deid key new {path}`") from None
     except OSError as error:
         raise SettingsError(f"cannot read key file {path}: {error.strerror}") from error
     return parse_key(content, f"key file {path}")
@@ -68,14 +58,14 @@ def parse_key(content: bytes, place: str) -> bytes:
     if len(digits) != 2 * KEY_BYTES:
         more = "at least " if len(content) > 2 * KEY_BYTES + 2 else ""
         raise SettingsError(
-            f"{place} holds {more}{len(digits)} characters; "
+            f"{place} has {more}{len(digits)} characters; "
             f"expected {2 * KEY_BYTES} hexadecimal digits as written by `deid key new`"
         )
     try:
         key = bytes.fromhex(digits.decode("ascii"))
     except ValueError:  # includes UnicodeDecodeError
         raise SettingsError(
-            f"{place} holds something else than hexadecimal digits; make a key with `deid key new`"
+            f"{place} has characters other than hexadecimal digits; make a key with `deid key new`"
         ) from None
     if is_guessable(key):
         raise SettingsError(f"the key in {place} is not random, so others can guess it; make one with `deid key new`")

@@ -1,4 +1,4 @@
-"""Which words of the name of a place say of what kind it is, and which one is its name."""
+"""Distinguish the words for the kind of a place from the words that are its name."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _NUMBERED_ROADS: Final = frozenset(
     cr sr""".split()
 )
 _ROYAL: Final = frozenset({"royal", "queens", "kings"})
-#: Words that are a kind of facility by themselves: a name goes before them.
+#: Words that are a kind of facility by themselves; a name comes before them.
 HEADS: Final = frozenset(
     "academy agency centre center church clinic college company department dept facility foundation group home hospice "
     "hospital house infirmary institute lab laboratory office organization organisation pharmacy practice program "
@@ -30,7 +30,7 @@ HEADS: Final = frozenset(
 _UNITS: Final = frozenset(
     "bed building bldg east floor fl level north pod room rm south station suite tower wing ward west".split()
 )
-SKIPPED: Final = frozenset({"of", "the", "and", "at", "for"})  # words that abbreviations leave out
+SKIPPED: Final = frozenset({"of", "the", "and", "at", "for"})  # words that abbreviations omit
 
 
 def is_royal(tokens: Sequence[str], index: int, kept: frozenset[str]) -> bool:
@@ -53,7 +53,7 @@ def _is_numbered(tokens: Sequence[str], index: int) -> bool:
 
 
 def name_of_kind_words(kind: str, tokens: Sequence[str], is_telling: Sequence[bool]) -> int | None:
-    """Return the index of the word that is the name, when all other words are words of kind; else None.
+    """Return the index of the word that is the name, when all other words are words of kind; otherwise None.
 
     It is Park in ``123 Park Ave`` and Mercy in ``Mercy Clinic 12``. ``Troop 82`` and ``Ward 3`` have none.
     """

@@ -1,4 +1,4 @@
-"""Which words the lists of names and places hold: a word in none of them gets a word in none of them."""
+"""Look up words in the lists of names and places: an unlisted word gets an unlisted surrogate."""
 
 from functools import cache
 

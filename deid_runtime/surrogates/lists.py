@@ -1,4 +1,4 @@
-"""The word lists in ``data/surrogates``, read once, on first use. ``SOURCES.md`` there states their sources."""
+"""The word lists in ``data/surrogates``, read once, on first use. ``SOURCES.md`` there lists their sources."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Phrases:
     """Words for the names of facilities, organisations, streets and places.
 
     ``kept`` maps ``"facility"``, ``"street"`` and ``"place"`` to the words for the kind of thing, which are kept.
-    ``ordinary`` are ordinary words that occur in names of organisations: they stand in for each other.
+    ``ordinary`` are ordinary words that occur in names of organisations: they replace each other.
     """
 
     kept: Mapping[str, frozenset[str]]

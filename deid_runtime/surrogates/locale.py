@@ -1,7 +1,8 @@
-"""The locale of a note: the country by whose ways its places, postal codes, telephone numbers and holidays are written.
+"""The locale of a note: the country whose conventions its places, postal codes, telephone numbers and holidays follow.
 
-Every sign adds a weight to one or more locales: postal codes, states, towns, telephone numbers, words such as ``NHS``,
-and British or American spelling. The patient's record counts most, so that all notes of a patient have one locale.
+Every piece of evidence adds a weight to one or more locales: postal codes, states, towns, telephone numbers, words such
+as ``NHS``, and British or American spelling. The patient's record counts most, so that all notes of a patient have one
+locale.
 """
 
 from collections import Counter
@@ -19,13 +20,13 @@ from deid_runtime.surrogates.postcodes import locales_of_postcode
 #: All locales, in the order in which they win when their weights are equal.
 LOCALES: Final = ("US", "GB", "IE", "CA", "AU", "NZ", "IN", "other")
 _AFTER_WORD: Final = ("", ".", ",", ";", ":", ")", "),", ").", "?", "'s")
-_LEAST_WEIGHT: Final = 1.5  # less evidence than this says nothing: the locale is US
-_RECORD_WEIGHT: Final = 4  # a value of the record counts as much as so many mentions
+_LEAST_WEIGHT: Final = 1.5  # less evidence than this is ignored: the locale is US
+_RECORD_WEIGHT: Final = 4  # a value of the record counts as much as this many mentions
 _MOST_TEXT_CHARS: Final = 200_000  # limits the time for a very long note
-#: Labels whose values are evidence, each with the weight of a sure sign.
+#: Labels whose values are evidence, each with the weight of certain evidence.
 _WEIGHTS: Final[Mapping[str, float]] = {"ZIP": 4, "STATE": 3, "CITY": 2, "PHONE": 2, "FAX": 2, "COUNTRY": 1}
 _FIELDS: Final = {"zip": "ZIP", "state": "STATE", "city": "CITY", "phone": "PHONE", "country": "COUNTRY"}
-_SAID_TWICE: Final = 2  # a value counts at most so often: an address at the foot of each page is one sign
+_SAID_TWICE: Final = 2  # a value counts at most this often: an address in every page footer is one piece of evidence
 
 
 @cache
@@ -33,7 +34,7 @@ def _cues() -> Mapping[str, tuple[tuple[str, float], ...]]:
     cues: dict[str, list[tuple[str, float]]] = {}
     for weight, locales, words in read_rows("locale_cues.tsv"):
         for word in words.split(" "):
-            # British spelling is that of several countries: it counts a little more for the first.
+            # Several countries use British spelling: it counts a little more for the first.
             found = [(locale, int(weight) - 0.1 * place) for place, locale in enumerate(locales.split(","))]
             cues.setdefault(word, []).extend(found)
     return {word: tuple(found) for word, found in cues.items()}
@@ -41,13 +42,13 @@ def _cues() -> Mapping[str, tuple[tuple[str, float], ...]]:
 
 @cache
 def _written_cues() -> Mapping[str, str]:
-    """Return each cue as it may stand between white space, with punctuation -> the cue."""
+    """Return a mapping of each cue, as written between white space with punctuation, to the cue."""
     return {before + cue + after: cue for cue in _cues() for before in ("", "(") for after in _AFTER_WORD}
 
 
 @lru_cache(maxsize=16_384)
 def _signs(label: str, value: str) -> tuple[tuple[str, float], ...]:
-    """Return the (locale, share of the full weight) that a value speaks for."""
+    """Return the (locale, share of the full weight) that a value supports."""
     known = places()
     form = normal_form(value)
     if label == "ZIP":
@@ -96,7 +97,7 @@ def _of_record(told: tuple[tuple[str, str], ...]) -> tuple[tuple[str, float], ..
 def locale_of(evidence: Mapping[str, float], record: Mapping[str, str]) -> str:
     """Return the locale, one of :data:`LOCALES`, from the evidence of notes and the record of their patient.
 
-    It is ``US`` without evidence, and ``other`` when the signs speak for a country that is not listed.
+    It is ``US`` without evidence, and ``other`` when the evidence is for a country that is not listed.
     """
     weights = {locale: evidence.get(locale, 0.0) for locale in LOCALES}
     told = tuple((label, record[name]) for name, label in _FIELDS.items() if record.get(name))

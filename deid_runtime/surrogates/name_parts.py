@@ -157,7 +157,7 @@ def record_roles(record: Mapping[str, str]) -> dict[str, str]:
 
 
 def former_forms(record: Mapping[str, str]) -> frozenset[str]:
-    """Return the normal forms of words of the patient's former names that are not in the current family name too."""
+    """Return the normal forms of words of the patient's former names that are not also in the current family name."""
     former, today = (
         {
             normal_form(value[start:end])
@@ -202,7 +202,7 @@ def parse(patient: Patient, value: str) -> list[Part]:
                 value, spans, words, full, names_left, comma, index
             )
         if len(full) > 1 and len({roles[index] for index in full}) == 1:
-            # Two given names or two family names in a row: here the position is more reliable than the lists.
+            # Two given names or two family names in a row: here, the position is more reliable than the lists.
             for index in (full[0], full[-1]):
                 roles[index] = _place_role(value, spans, words, full, names_left, comma, index)
         if comma < 0 and len(full) > 1 and _is_family_first([forms[index] for index in full], words[full[-1]]):

@@ -1,6 +1,6 @@
-"""The names that surrogates are drawn from, in pools of names that stand in for each other. Read once, on first use.
+"""The names from which surrogates are drawn, in pools of names that replace each other. Read once, on first use.
 
-``data/surrogates/name_pools.txt.xz`` holds them; ``python -m deid_export.data.surrogate_pools`` makes it.
+``data/surrogates/name_pools.txt.xz`` has them; ``python -m deid_export.data.surrogate_pools`` writes it.
 """
 
 import lzma
@@ -19,7 +19,7 @@ from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import read_rows
 
 _NAMES_FILE: Final = "data/surrogates/name_pools.txt.xz"
-_PLACE_BITS: Final = 17  # a pool holds fewer than 131,072 names
+_PLACE_BITS: Final = 17  # a pool has fewer than 131,072 names
 _OWN_KINDS: Final = frozenset({"either", "nicknamed", "two letters", "any culture"})  # pools of given and family names
 _SYLLABIC: Final = ("korean", "chinese")  # cultures with given names of two syllables, often joined by a hyphen
 _NAME_FORM: Final = re.compile(r"[A-Z][a-z]?['’](?=[A-Z])|Ma?c(?=[A-Z])|St\.? (?=[A-Z])")
@@ -29,7 +29,7 @@ _NAME_FORM: Final = re.compile(r"[A-Z][a-z]?['’](?=[A-Z])|Ma?c(?=[A-Z])|St\.? 
 class Listed:
     """A listed name: the pool of similar names that it belongs to, and its index there.
 
-    ``level`` tells how frequent the name is: the logarithm to base 4 of its bearers per ten million people, 0 to 9.
+    ``level`` is how frequent the name is: the logarithm to base 4 of its bearers per ten million people, 0 to 9.
     """
 
     pool: tuple[str, ...] = field(repr=False)
@@ -65,7 +65,7 @@ class _Row:
 
 
 class _OfKind(Mapping[str, Listed]):
-    """The given names or the family names, by normal form. Each :class:`Listed` is made when it is asked for."""
+    """The given names or the family names, by normal form. Each :class:`Listed` is made when it is requested."""
 
     def __init__(self, places: Mapping[str, int], rows: Sequence[_Row], *, is_family: bool) -> None:
         self._places, self._rows, self._is_family = places, rows, is_family
@@ -81,7 +81,7 @@ class _OfKind(Mapping[str, Listed]):
             return default
         index = place & ((1 << _PLACE_BITS) - 1)
         if pool is not row.own_pool:
-            # A name that is never offered, or is used as its less likely kind: a hash chooses its place.
+            # For a name that is never offered, or is used as its less likely kind, a hash chooses the place.
             index = zlib.crc32(form.encode()) % len(pool)
         return Listed(pool, index, row.family_culture if self._is_family else row.culture, row.sex, row.level)
 
@@ -111,9 +111,9 @@ class Names:
 
     ``given`` and ``family`` map a normal form to its place in a pool. A name of both kinds has the same pool in both,
     if enough other names are of both kinds for the same cultures. So it has one surrogate in either role. Pools are
-    disjoint. The names of a pool share culture, sex and form (``O'``, ``Mc``, hyphen, two letters) as far as there are
+    disjoint. The names of a pool share culture, sex and form (``O'``, ``Mc``, hyphen, two letters) if there are
     enough such names, and are about equally frequent.
-    ``pools`` is for names in no list: (culture, sex) -> given names, (culture, "") -> family names, (culture, "-F") and
+    ``pools`` is for unlisted names: (culture, sex) -> given names, (culture, "") -> family names, (culture, "-F") and
     (culture, "-M") -> given names of two syllables. ``bands`` has the same names, the most frequent band first.
     """
 
@@ -256,7 +256,7 @@ def _row(
             return ()
         if kind in _OWN_KINDS or kind == of_kind:
             return own
-        told = "F" if sex == "U" else sex  # a female name when too few names are of both sexes
+        told = "F" if sex == "U" else sex  # a female name when there are too few names for both sexes
         plain = bands.get((culture, sex)) or bands.get((culture, told)) or bands["english", told]
         return next((band.names for band in plain if band.level <= line.level), plain[-1].names)
 

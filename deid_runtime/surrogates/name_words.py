@@ -1,8 +1,8 @@
 """The surrogate of one word of a name.
 
-The surrogate of a listed name has the same culture, sex, form and frequency. A name in no list gets a listed name of
-its likely culture, and a misspelt name the surrogate of the right spelling, misspelt alike. Each pool of names has a
-keyed permutation, so two listed names of a patient get two surrogates.
+The surrogate of a listed name has the same culture, sex, form and frequency. An unlisted name gets a listed name of
+its likely culture, and a misspelt name the surrogate of the right spelling, misspelt in the same way. Each pool of
+names has a keyed permutation, so two listed names of a patient get two surrogates.
 """
 
 import re
@@ -27,7 +27,7 @@ from deid_runtime.surrogates.people import People, apostrophe_of, forms_of
 from deid_runtime.surrogates.spellings import joined_like
 from deid_runtime.surrogates.unlisted import draw, likely_key, nearest, same_slip
 
-_LARGE: Final = ("english", "")  # the pool of names that is used when another is used up
+_LARGE: Final = ("english", "")  # the pool of names that is used when another is exhausted
 _DIGIT_LETTERS: Final = str.maketrans("01345", "oleas")
 _SCRIPT_POOLS: Final = (
     (re.compile("[\u3040-\u30ff]"), "kana"),
@@ -52,7 +52,7 @@ def word_surrogate(patient: Patient, people: People, word: str, taken: frozenset
     """Return the surrogate of one given or family name, with the letter case of the lists and the hyphens and
     apostrophes of ``word``.
 
-    Avoids ``taken`` and any part of ``word`` if possible; the parts of the surrogate do so too.
+    Avoids ``taken`` and any part of ``word`` if possible; so do the parts of the surrogate.
     """
     own = forms_of(word)
     different = ""
@@ -70,9 +70,10 @@ def word_surrogate(patient: Patient, people: People, word: str, taken: frozenset
 
 
 def _of_a_large_culture(patient: Patient, word: str, taken: frozenset[str], own: set[str]) -> str:
-    """Return a name of a culture with many names, for a word whose own small culture is used up; empty if none is free.
+    """Return a name of a culture with many names, for a word whose own small culture is exhausted.
 
-    A small pool is used up when the originals of a whole corpus are avoided.
+    Empty if none is free.
+    A small pool is exhausted when the originals of a whole corpus are avoided.
     """
     if not word.isascii():
         return ""
@@ -85,13 +86,13 @@ def _of_a_large_culture(patient: Patient, word: str, taken: frozenset[str], own:
 
 
 def _without_accents(name: str) -> str:
-    """Return ``name`` without accents, as notes write names of other languages; other scripts stay as they are."""
+    """Return ``name`` without accents, as notes write names of other languages; other scripts stay unchanged."""
     bare = "".join(char for char in unicodedata.normalize("NFD", name) if not unicodedata.combining(char))
     bare = bare.translate(_PLAIN_LETTERS)
     return bare if bare.isascii() else name
 
 
-#: Letters whose plain form is no part of their Unicode decomposition.
+#: Letters whose plain form is not part of their Unicode decomposition.
 _PLAIN_LETTERS: Final = str.maketrans(
     {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ı": "i", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th",
      "æ": "ae", "Æ": "Ae", "ß": "ss", "ə": "a", "Ə": "A", "ʻ": "'", "’": "'"}
@@ -112,8 +113,8 @@ def _candidate(patient: Patient, people: People, word: str, taken: frozenset[str
         made = choose(patient, people, form, attempt)
     has_mark = any(char in APOSTROPHES for char in made)
     if mark and not has_mark and form[:mark] in _ELISIONS:
-        # N'Diaye: no surrogate with an apostrophe is known, so replace the part after the apostrophe as a name of its
-        # own.
+        # N'Diaye: no surrogate with an apostrophe is known, so replace the part after the apostrophe as a separate
+        # name.
         rest = word[mark + 1 :]
         return word[: mark + 1] + case_like(choose(patient, people, normal_form(rest), attempt), rest)
     if mark and not has_mark and mark < len(made) - 1:  # Isma'il
@@ -133,7 +134,8 @@ def _candidate(patient: Patient, people: People, word: str, taken: frozenset[str
 def _syllables_of(people: People, word: str, listed: Listed | None) -> tuple[str, tuple[str, ...]]:
     """Return the culture and the syllables of a given name of two syllables (Mei-Ling, Soojin).
 
-    A word that is half of such a name in the note counts too. Return an empty culture and no syllables for other names.
+    A word that is half of such a name in the note also counts. Return an empty culture and no syllables for other
+    names.
     """
     form = normal_form(word)
     if form in people.syllables:
@@ -183,7 +185,7 @@ def choose(patient: Patient, people: People, form: str, attempt: int) -> str:
 
 
 def _of_other_alphabet(patient: Patient, people: People, form: str, attempt: int) -> str:
-    """Return the surrogate of a Cyrillic or Greek name whose spelling in Latin letters the context has, else empty."""
+    """Return the surrogate of a Cyrillic or Greek name whose Latin spelling is in the context, else ""."""
     for script, culture in _SCRIPT_POOLS:
         if culture in _ALPHABETS and script.search(form):
             latin = in_latin(form, culture)
@@ -196,7 +198,7 @@ def _of_other_alphabet(patient: Patient, people: People, form: str, attempt: int
 def _formal_of(patient: Patient, people: People, form: str, role: str) -> str:
     """Return the formal name of a nickname (Bob: robert), or an empty string for other words.
 
-    Of several (Ollie: Oliver, Olivia), the one of the patient or of another person of the context counts, else the
+    Of several (Ollie: Oliver, Olivia), the one of the patient or of another person of the context is used, else the
     first. A nickname that is a formal name itself (Lee) is one only where its formal name is known.
     """
     known = names()
@@ -212,7 +214,7 @@ def _formal_of(patient: Patient, people: People, form: str, role: str) -> str:
     sex = patient.record.get("sex", "")[:1].upper() if patient.roles.get(form) == GIVEN else ""
     of_sex = [found for found in formals if not sex or known.given[found].sex == sex]
     if not of_sex and known.listed(form):
-        return ""  # the nickname of a name of the other sex: a name of its own here (Chris, Sam)
+        return ""  # the nickname of a name of the other sex is a separate name here (Chris, Sam)
     return of_sex[0] if of_sex else formals[0]
 
 
@@ -257,16 +259,16 @@ def _nickname(patient: Patient, people: People, formal: str, form: str, attempt:
 
 
 def _misspelt(patient: Patient, people: People, source: str, form: str, attempt: int) -> str:
-    """Return the surrogate of ``source``, misspelt as ``form`` misspells it, and in no list if possible."""
+    """Return the surrogate of ``source``, misspelt as ``form`` misspells it, and unlisted if possible."""
     base = choose(patient, people, source, attempt + people.first_attempts.get(source, 0))
     number = patient.keyed.number(f"slip/{attempt}", form) % 2
     return _odd(lambda turn: same_slip(source, form, base, turn if turn else number))
 
 
 def _unlisted(patient: Patient, people: People, form: str, attempt: int) -> str:
-    """Return the surrogate of a name in no list.
+    """Return the surrogate of an unlisted name.
 
-    It misspells the surrogate of the name that ``form`` is a misspelling of, or it is a listed name of the likely
+    If ``form`` misspells a name, it misspells the surrogate of that name; otherwise it is a name of the likely
     culture.
     """
     plain = form.translate(_DIGIT_LETTERS)
@@ -277,7 +279,7 @@ def _unlisted(patient: Patient, people: People, form: str, attempt: int) -> str:
 
 
 def _odd(spelling: Callable[[int], str]) -> str:
-    """Return the first of the spellings 0 to 3 that is in no list, else the spelling 0."""
+    """Return the first of the spellings 0 to 3 that is unlisted, else the spelling 0."""
     return next((odd for odd in map(spelling, range(4)) if not is_listed(normal_form(odd))), spelling(0))
 
 

@@ -1,4 +1,4 @@
-"""What the surrogates of one note depend on: its text, its spans and their values, and the people and places in it.
+"""The data on which the surrogates of one note depend: its text, spans and values, and its people and places.
 
 People and places may come from all notes of the patient: :class:`Named` is computed once for all of them.
 """
@@ -40,7 +40,7 @@ AFTER_CHARS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What the surrogates of every note of a context depend on."""
+    """The data on which the surrogates of every note of a context depend."""
 
     patient: Patient
     context: Context = field(repr=False)
@@ -56,7 +56,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class NoteView:
-    """What the surrogates of one note depend on in addition to the value: its text and the values of its spans."""
+    """The data on which the surrogates of one note depend in addition: its text and the values of its spans."""
 
     patient: Patient
     text: str = field(repr=False)
@@ -69,7 +69,7 @@ class NoteView:
     calendar: Mapping[int, DateParts | None] = field(repr=False)  # index of a date -> its parts; None: unreadable
     years: Mapping[tuple[str, str], tuple[int, ...]] = field(repr=False)  # (text before a date, date) -> its years
     note_year: int  # the year at which ages are stated
-    born: date | None = field(repr=False)  # by the record, else as the notes tell it
+    born: date | None = field(repr=False)  # from the record, else derived from the notes
     towns: Mapping[str, str] = field(repr=False)
     phones: Mapping[str, int] = field(repr=False)  # result of plan_phones
     codes: Codes = field(repr=False)
@@ -77,16 +77,19 @@ class NoteView:
     at_home: frozenset[str] = field(repr=False)
 
     def beside(self, index: int, label: str, step: int) -> str:
-        """Return the value of the next span in direction ``step`` if it has ``label`` and is close, else empty."""
+        """Return the value of the next span in direction ``step`` if it has ``label`` and is close; otherwise empty."""
         return beside(self.text, self.spans, self.values, index, label, step)
 
     def town(self, name: str) -> str | None:
-        """Return the surrogate of a town that the context names, alone or in a facility, else None."""
+        """Return the surrogate of a town that the context names, alone or in a facility; otherwise None."""
         return self.towns.get(normal_form(name))
 
 
 def view_context(patient: Patient, context: Context, avoid: Collection[str]) -> Named:
-    """Return what the surrogates of all notes of a context depend on. Its run time grows with the number of names."""
+    """Return the data on which the surrogates of all notes of a context depend.
+
+    Its run time grows with the number of names.
+    """
     people = find_people(patient, context.names, context.handles)
     taken = {normal_form(value) for value in avoid} | patient.recorded | context.originals | people.words
     taken.discard("")
@@ -128,7 +131,7 @@ def _settings(patient: Patient, context: Context, locale: str) -> dict[str, tupl
 def _towns(patient: Patient, settings: Mapping[str, tuple[str, Setting]], taken: frozenset[str]) -> dict[str, str]:
     """Return the surrogate of each town; no two are the same.
 
-    Towns choose in a keyed order, so that which of two gives way does not depend on the order in the notes.
+    Towns choose in a keyed order, so the order in the notes does not decide which of two gets another name.
     """
     made: dict[str, str] = {}
     used: set[str] = set()
@@ -165,7 +168,7 @@ def _countries_at_home(settings: Mapping[str, tuple[str, Setting]]) -> frozenset
 
 
 def view_note(named: Named, note: Note, spans: Sequence[Span], values: Sequence[str]) -> NoteView:
-    """Return what the surrogates of ``spans`` depend on. The context of ``named`` must include this note."""
+    """Return the data on which the surrogates of ``spans`` depend. The context of ``named`` must include this note."""
     patient = named.patient
     dated = dated_values(note, spans, values)
     default_year = named.context.year or _default_year(patient)

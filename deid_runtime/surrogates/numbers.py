@@ -4,11 +4,11 @@ The surrogate depends only on the letters and digits, not on the label or the pu
 same surrogate, whichever detector found it. A keyed permutation of all codes of the same shape maps codes, so two
 numbers of a patient have different surrogates. The rare exception is a number whose surrogate would equal an original.
 
-No surrogate is a number in use where the authority documents which are not: social security numbers get an area that
+No surrogate is a number in use if the authority documents unused ones: social security numbers get an area that
 was never issued, NHS numbers begin with 999 (test numbers), NHI numbers of New Zealand with Z (test numbers), Medicare
 numbers of Australia with a digit that no card has, and MAC addresses are locally administered.
 
-Letters before the first digit of an identifier, such as ``KMCH/OP/``, are replaced by themselves. So identifiers of one
+Letters before the first digit of an identifier, such as ``KMCH/OP/``, are replaced separately. So identifiers of one
 owner keep a common beginning. They do not become a clinical abbreviation.
 """
 
@@ -189,11 +189,11 @@ _NHI: Final = re.compile(r"[A-HJ-NP-Z]{3} ?\d{4}")
 _UNISSUED_NHS: Final = "999"
 _UNISSUED_MEDICARE: Final = "9"
 _PREFIX: Final = re.compile(r"([A-Z]{2,8})([A-Z0-9]*\d[A-Z0-9]*)")
-_PREFIX_TURNS: Final = 8  # number of draws to find letters that are no clinical abbreviation
+_PREFIX_TURNS: Final = 8  # number of draws to find letters that are not a clinical abbreviation
 
 
 def _unissued(patient: Patient, value: str, code: str, locale: str, purpose: str) -> str | None:
-    """Return the surrogate of a national health number of a range that is never issued; None for another code."""
+    """Return the surrogate of a national health number from a range that is never issued; None for another code."""
     if _is_nhs(value, code, locale):
         made = _UNISSUED_NHS + permuted(patient, purpose, code[3:-1])
         digit = nhs_digit(made)
@@ -213,14 +213,14 @@ def _unissued(patient: Patient, value: str, code: str, locale: str, purpose: str
 
 
 def _is_nhs(value: str, code: str, locale: str) -> bool:
-    """Return whether a code is an NHS or CHI number: by its spaces, else only in a British note."""
+    """Return whether a code is an NHS or CHI number: by its spaces, or without them only in a British note."""
     if len(code) != _NHS_DIGITS or not code.isdecimal() or nhs_digit(code[:-1]) != code[-1]:
         return False
     return _NHS.fullmatch(value) is not None or (locale == "GB" and value.isdecimal())
 
 
 def _with_prefix(patient: Patient, code: str, purpose: str) -> str | None:
-    """Return the surrogate of a code that begins with letters, which depend on nothing else; None for another code."""
+    """Return the surrogate of a code that begins with letters, which are replaced separately; None for another code."""
     found = _PREFIX.fullmatch(code)
     if found is None or _kind(code) is not None:
         return None

@@ -23,14 +23,14 @@ from deid_runtime.surrogates.line_breaks import unbroken, written_like
 from deid_runtime.surrogates.name_parts import record_roles
 from deid_runtime.surrogates.note_view import AFTER_CHARS, Named, dated_values, view_context, view_note, year_of_ages
 from deid_runtime.surrogates.over_89 import BEFORE_CHARS, years_of_dates
-from deid_runtime.surrogates.patient import DAYS_IN_WEEK, Patient, make_patient, offset_of
+from deid_runtime.surrogates.patient import DAYS_IN_WEEK, Patient, make_patient, shift_of
 from deid_runtime.surrogates.safe_harbor import KEPT, NO_YEAR, UNKNOWN_NOTE_YEAR, year_alone, zip3
 from deid_runtime.system.shown_ids import shown_id
 
 REDACTION: Final = "[***]"
 _LARGEST_SHIFT_DAYS: Final = 36_500
 _PATIENTS_CACHED: Final = 256
-_PSEUDONYM_BYTES: Final = 10  # 80 bits: 16 characters of base 32; two notes practically never get the same one
+_PSEUDONYM_BYTES: Final = 10  # 80 bits: 16 characters of base 32; a collision is practically impossible
 
 
 class Surrogates:
@@ -47,21 +47,23 @@ class Surrogates:
         operator: Operator = "surrogate",
         date_shift_days: int = 365,
         date_shift_whole_weeks: bool = False,
-        offsets: Mapping[str, int] | None = None,
+        given_date_shifts: Mapping[str, int] | None = None,
         dates: Dates = "shift",
         safe_harbor: bool = False,
     ) -> None:
         """Set the secret key of 32 bytes. Dates move by ``-date_shift_days..date_shift_days`` days, never 0.
 
         With ``date_shift_whole_weeks``, dates move by whole weeks only, which keeps weekdays; without it, never by
-        whole weeks. ``offsets`` maps patient ids to date offsets in days from another source; then every patient needs
-        one. ``dates="year"`` keeps only the year of a date. ``safe_harbor`` applies
+        whole weeks. ``given_date_shifts`` maps patient ids to date shifts in days from another source; then every
+        patient needs one. ``dates="year"`` keeps only the year of a date. ``safe_harbor`` applies
         :mod:`deid_runtime.surrogates.safe_harbor`, which includes ``dates="year"``.
 
         Raises SettingsError when a setting is invalid or contradicts another one.
         """
         if len(key) != KEY_BYTES:
-            raise SettingsError(f"a key has {KEY_BYTES} bytes, this one {len(key)}; make one with `deid key new`")
+            raise SettingsError(
+                f"a key has {KEY_BYTES} bytes, but this one has {len(key)}; make one with `deid key new`"
+            )
         if operator not in _OPERATORS:
             raise SettingsError(f"unknown operator {operator!r}; expected one of {', '.join(_OPERATORS)}")
         check_date_settings(
@@ -71,20 +73,20 @@ class Surrogates:
             dates=dates,
             safe_harbor=safe_harbor,
         )
-        if offsets is not None and (operator != "surrogate" or dates == "year" or safe_harbor):
-            raise SettingsError("offsets of patients are for shifted dates; here dates are not shifted, leave them out")
-        if offsets is not None and 0 in offsets.values():
-            raise SettingsError("an offset of 0 days would leave the dates of a patient as they are")
-        broken_weeks = sum(days % DAYS_IN_WEEK != 0 for days in (offsets or {}).values())
+        if given_date_shifts is not None and (operator != "surrogate" or dates == "year" or safe_harbor):
+            raise SettingsError("given date shifts need shifted dates, but dates are not shifted here; omit them")
+        if given_date_shifts is not None and 0 in given_date_shifts.values():
+            raise SettingsError("a date shift of 0 days would leave dates unchanged; give another number")
+        broken_weeks = sum(days % DAYS_IN_WEEK != 0 for days in (given_date_shifts or {}).values())
         if date_shift_whole_weeks and broken_weeks:
             raise SettingsError(
-                f"{broken_weeks} of {len(offsets or ())} offsets are not a multiple of {DAYS_IN_WEEK} days; with whole "
-                "weeks every offset must be one"
+                f"{broken_weeks} of {len(given_date_shifts or ())} date shifts are not a multiple of "
+                f"{DAYS_IN_WEEK} days; with whole weeks, every date shift must be one"
             )
         self._pseudonyms = keyed_for("pseudonyms", key)
         self._shifts = keyed_for("date_shifts", key)
         self._keyed = keyed_for("surrogates", key)
-        self._offsets = offsets
+        self._given_date_shifts = given_date_shifts
         self._is_safe_harbor = safe_harbor
         self._only_years = safe_harbor or dates == "year"
         self._operator = operator
@@ -122,18 +124,18 @@ class Surrogates:
 
         A replacement is never empty. It has as many line breaks as the value, whatever the operator.
 
-        Surrogates belong to ``note.patient``, else to the id of the record, else to the note alone. No surrogate equals
+        Surrogates belong to ``note.patient``, else to the id of the record, else only to the note. No surrogate equals
         an original in ``avoid``. ``context`` is the result of :func:`read_context` on all notes of the patient, this
         one included. With it, no surrogate equals an original of any note, and a value has one surrogate in all notes.
-        Without it, a surrogate that is an original of one note changes in that note only. ``written`` are the values as
+        Without it, a surrogate that is an original of one note changes only in that note. ``written`` are the values as
         written in the source, when ``note`` is a normalised reading of it.
 
-        Raises InputError when a span lies outside the text.
+        Raises InputError when a span is outside the text.
         """
         for span in spans:
             if span.end > len(note.text):
                 raise InputError(
-                    f"note {shown_id(note.id)}: span [{span.start}, {span.end}) ends past the text of "
+                    f"note {shown_id(note.id)}: span [{span.start}, {span.end}) ends after the text of "
                     f"{len(note.text)} characters",
                     stage="surrogates",
                 )
@@ -256,13 +258,13 @@ class Surrogates:
             identity = ("note", note.id)
         # The cache key includes the record: if it changes, a result must not depend on which version came first.
         key = (identity, tuple(sorted(fields.items())))
-        given_offset = self._given_offset(note, identity[1])
+        given = self._given_date_shift(note, identity[1])
         patient = self._patients.get(key)
         if patient is None:
             keyed = self._keyed.derive(*identity)
             shifts = self._shifts.derive(*identity)
-            offset = given_offset or offset_of(shifts, self._date_shift_days, whole_weeks=self._whole_weeks)
-            patient = make_patient(keyed, fields, record_roles(fields), offset)
+            shift_days = given or shift_of(shifts, self._date_shift_days, whole_weeks=self._whole_weeks)
+            patient = make_patient(keyed, fields, record_roles(fields), shift_days)
             patient = replace(patient, keeps_states=self._is_safe_harbor)
             self._patients[key] = patient
             if len(self._patients) > _PATIENTS_CACHED:
@@ -271,18 +273,18 @@ class Surrogates:
             self._patients.move_to_end(key)
         return patient
 
-    def _given_offset(self, note: Note, patient: str) -> int | None:
-        """Return the patient's offset in days from the settings, None when no offsets were given.
+    def _given_date_shift(self, note: Note, patient: str) -> int | None:
+        """Return the patient's date shift in days from the settings, None when no date shifts were given.
 
-        Raises InputError when offsets were given but not for this patient: any other offset would be wrong.
+        Raises InputError when date shifts were given but not for this patient: any other shift would be wrong.
         """
-        if self._offsets is None:
+        if self._given_date_shifts is None:
             return None
-        if patient not in self._offsets or not note.patient:
+        if patient not in self._given_date_shifts or not note.patient:
             reason = "its patient has no row in" if note.patient else "it has no patient id to look up in"
-            message = f"note {shown_id(note.id)}: {reason} the offsets; add one and run again"
+            message = f"note {shown_id(note.id)}: {reason} the table of date shifts; add one and run again"
             raise InputError(message, stage="surrogates")
-        return self._offsets[patient]
+        return self._given_date_shifts[patient]
 
 
 def check_date_settings(
@@ -297,13 +299,11 @@ def check_date_settings(
     if not 1 <= date_shift_days <= _LARGEST_SHIFT_DAYS:
         raise SettingsError(f"dates cannot shift by up to {date_shift_days} days; expected 1 to {_LARGEST_SHIFT_DAYS}")
     if dates not in ("shift", "year"):
-        raise SettingsError(f"dates can be 'shift' or 'year', not {dates!r}")
+        raise SettingsError(f"dates is {dates!r}; expected 'shift' or 'year'")
     if not date_shift_whole_weeks:
         return
     if operator != "surrogate" or dates == "year" or safe_harbor:
-        raise SettingsError(
-            "whole weeks are for shifted dates; here dates are not shifted, leave --date-shift-weeks out"
-        )
+        raise SettingsError("whole weeks need shifted dates, but dates are not shifted here; omit --date-shift-weeks")
     if date_shift_days < DAYS_IN_WEEK:
         raise SettingsError(
             f"dates cannot shift by whole weeks within {date_shift_days} days; expected {DAYS_IN_WEEK} or more"
@@ -311,7 +311,7 @@ def check_date_settings(
 
 
 def _safe(made: str, value: str, label: str) -> str:
-    """Return ``made`` if it keeps the guarantees of :meth:`Surrogates.replacements`, else a corrected value."""
+    """Return ``made`` if it keeps the guarantees of :meth:`Surrogates.replacements`, or else a corrected value."""
     if "\n" in made or "\r" in made:
         made = made if "\n" in value or "\r" in value else re.sub(r"[\r\n]+", " ", made)
     if made and (label in MOVING_LABELS or made != value or not holds_text(value)):

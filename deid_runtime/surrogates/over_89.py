@@ -2,7 +2,7 @@
 
 Ages over 89 are written as "90+". A year of birth beside the year of the note would reveal the age again. Therefore, a
 date 90 years or more before the note gets a new year. This year depends only on the patient and the time of the note,
-and it shows only "over 89". The day, month and form of the date change as those of the patient's other dates. (45 CFR
+and it shows only "over 89". The day, month and form of the date change like those of the patient's other dates. (45 CFR
 164.514(b)(2)(i)(C): "all ages over 89 and all elements of dates (including year) indicative of such age".)
 """
 
@@ -36,7 +36,7 @@ _OF_KIN: Final = re.compile(rf"\b{_KIN}\b(?:[\s,:;(\"“‘'\-]+[\w'’\-]+){{0,
 _NOT_NOW: Final = re.compile(r"\b(?:until|till|reach|live to)\s+(?:age\s+)?[\"'“‘]?$", re.I)
 _UNIT: Final = r"[\s-]*(?:(?:y(?:ea)?rs?|y\.?)[\s\-./]*(?:old|o\b\.?)|y\b)?[\s-]*"
 _KIN_BEHIND: Final = re.compile(rf"{_UNIT}(?:(?:older|elder|younger|twin|big|little|late|great|own)\s+)?{_KIN}\b", re.I)
-#: Words behind an age that say that it is the patient's, whoever stands before it.
+#: Words after an age that show that it is the patient's, whoever is named before it.
 _PATIENT_BEHIND: Final = re.compile(rf"{_UNIT}(?:[MF]\b|(?:patient|pt|m|f)\b)")
 _PATIENT_BEFORE: Final = re.compile(r"\b(?:patient|pt|he|she|client|resident)(?:['’]s)?\b[^.;\n]*$", re.I)
 #: Number of characters before a date that show whether it is a date of birth, and around an age that show whose it is.
@@ -48,11 +48,10 @@ _DAYS_IN_YEAR: Final = 365.2425
 def year_of_note(years: Iterable[int], ages: Iterable[int], born: date | None, default: int) -> int:
     """Return the year at which ages in a note are stated: its latest year, or ``default`` when it names none.
 
-    ``years`` are the years of its dates; ``ages`` are the ages it states. The year of birth is that of the record, else
-    the earliest year. When an age over 89 plus the year of birth gives a year up to 15 years after the latest, return
-    that year.
-    Exception: more ages below 90 than such ages over 89 fit the latest year. Then those are the patient's ages, and the
-    age over 89 is another person's or in the future.
+    ``years`` are the years of its dates; ``ages`` are the ages it states. The year of birth is that of the record,
+    or else the earliest year. When an age over 89 plus the year of birth gives a year up to 15 years after the
+    latest, return that year. Exception: more ages below 90 than such ages over 89 fit the latest year. Then those
+    are the patient's ages, and the age over 89 is another person's or in the future.
     """
     named = [year for year in years if year <= _LATEST_NOTE]
     latest = max((year for year in named if year >= _EARLIEST_NOTE), default=default)
@@ -77,7 +76,7 @@ def is_of_patient_now(before: str, after: str) -> bool:
 
 
 def is_of_patient(before: str) -> bool:
-    """Return whether the age or date of birth behind the text ``before`` may be the patient's: it is no relative's."""
+    """Return whether the age or date of birth after the text ``before`` may be the patient's, and not a relative's."""
     found = _OF_KIN.search(before)
     return found is None or _PATIENT_BEFORE.search(before, found.start()) is not None
 
@@ -92,7 +91,7 @@ def years_of_dates(
 
     Years of birth always stay in the past, at most the latest year of the other dates. A date is one of birth when its
     day is that of the record's date of birth or of a date with a four-digit year. It is also one when the words before
-    it say so.
+    it show it.
     """
     found = {(before, value): stated_years(value, style) for before, value in dates}
     births: dict[int, set[frozenset[int]]] = {}  # year -> for each of its dates, the set of its numbers
@@ -145,48 +144,48 @@ def note_year_by_days(note_year: int, born: date | None, dates: Iterable[DatePar
     return note_year - is_before
 
 
-def grouped_offset(parts: DateParts, offset: int, note_year: int, keyed: Keyed) -> int:
+def grouped_shift(parts: DateParts, days: int, note_year: int, keyed: Keyed) -> int:
     """Return the days by which to move ``parts``, a date that reveals an age over 89.
 
     The new year is 92 to 99 years before the year of the note, so it does not reveal the age. Day and month are those
-    to which ``offset`` moves the date.
+    to which ``days`` moves the date.
     """
     group = note_year // _NOTES_TOGETHER_YEARS * _NOTES_TOGETHER_YEARS
     target = group - GROUPED_AGE_YEARS - 2 - keyed.number("over 89", str(group)) % 4
     single = next((each for each in single_dates(parts) if each.has_year), None)
     if single is None or single.year is None or single.month is None or single.day is None:
-        return offset
+        return days
     year, month, day = single.year, single.month, single.day
     if single.grain in (Grain.YEAR, Grain.DECADE):
         return round((target - year) * _DAYS_IN_YEAR)
     try:
         if single.grain is not Grain.DAY:
-            months = months_of(single.grain, offset)
+            months = months_of(single.grain, days)
             moved, _ = shift_month(year, month, months)
             return round((months + 12 * (target - moved)) * _DAYS_IN_YEAR / 12)
-        moved, month, day = shift_day(year, month, day, offset)
+        moved, month, day = shift_day(year, month, day, days)
         return (date(target, month, min(day, monthrange(target, month)[1])) - _day(single)).days
     except ValueError:  # a day that does not exist
-        return offset + round((target - year) * _DAYS_IN_YEAR)
+        return days + round((target - year) * _DAYS_IN_YEAR)
 
 
 def _day(single: DateParts) -> date:
     return date(single.year or 0, single.month or 0, single.day or 0)
 
 
-def birth_offset(parts: DateParts, offset: int, born: date) -> int:
-    """Return the days by which to move ``parts``, a date in the year of birth: ``offset``, unless it has no day.
+def birth_shift(parts: DateParts, days: int, born: date) -> int:
+    """Return the days by which to move ``parts``, a date in the year of birth: ``days``, unless it has no day.
 
-    A year or month of birth without a day moves as the full date of birth does. A move from the middle of that year or
+    A year or month of birth without a day moves like the full date of birth. A move from the middle of that year or
     month could give another result.
     """
     grains = {single.grain for single in single_dates(parts)}
     try:
-        to = born + timedelta(days=offset)
+        to = born + timedelta(days=days)
     except OverflowError:  # 9999-12-31 means unknown
-        return offset
+        return days
     if grains == {Grain.YEAR}:
         return round((to.year - born.year) * _DAYS_IN_YEAR)
     if grains != {Grain.MONTH} or any(single.month != born.month for single in single_dates(parts)):
-        return offset
+        return days
     return round((12 * (to.year - born.year) + to.month - born.month) * _DAYS_IN_YEAR / 12)

@@ -1,4 +1,4 @@
-"""What the surrogates of one patient depend on: the key, the patient's record and the date offset."""
+"""The data on which the surrogates of one patient depend: the key, the patient's record and the date shift."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class Patient:
     """
 
     keyed: Keyed
-    offset_days: int
+    shift_days: int
     record: Mapping[str, str] = field(repr=False)
     recorded: frozenset[str] = field(repr=False)  # normal forms of the record's values, whole and word by word
     roles: Mapping[str, str] = field(repr=False)  # normal form of each word of the patient's own names -> its role
@@ -48,8 +48,8 @@ class Patient:
         return known
 
 
-def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, str], offset_days: int) -> Patient:
-    """Return the patient whose secret is ``keyed`` and whose dates move by ``offset_days``."""
+def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, str], shift_days: int) -> Patient:
+    """Return the patient whose secret is ``keyed`` and whose dates move by ``shift_days``."""
     recorded = set()
     for name, value in record.items():
         known = field_of(name)
@@ -58,26 +58,26 @@ def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, st
             recorded.add(normal_form(one))
             words = {normal_form(word) for word in one.replace("-", " ").split()}
             recorded.update(words - phrases().kept["street"] if field == _ADDRESS else words)
-    return Patient(keyed, offset_days, dict(record), frozenset(recorded - {""}), dict(roles))
+    return Patient(keyed, shift_days, dict(record), frozenset(recorded - {""}), dict(roles))
 
 
-def offset_of(keyed: Keyed, date_shift_days: int, *, whole_weeks: bool = False) -> int:
-    """Return the date offset in days of the patient whose secret for date shifts is ``keyed``.
+def shift_of(keyed: Keyed, date_shift_days: int, *, whole_weeks: bool = False) -> int:
+    """Return the date shift in days of the patient whose secret for date shifts is ``keyed``.
 
-    It is one of :func:`possible_offsets`.
+    It is one of :func:`possible_shifts`.
 
-    The offset in whole weeks and the offset in days are independent. A release of the notes in both ways reveals no
+    The date shift in whole weeks and the one in days are independent. Releasing the notes in both ways reveals no
     more.
     """
     purpose = "offset in weeks" if whole_weeks else "offset"
-    return keyed.pick(possible_offsets(date_shift_days, whole_weeks=whole_weeks), purpose, "")
+    return keyed.pick(possible_shifts(date_shift_days, whole_weeks=whole_weeks), purpose, "")
 
 
 @lru_cache(maxsize=4)
-def possible_offsets(date_shift_days: int, *, whole_weeks: bool = False) -> tuple[int, ...]:
-    """Return the offsets in days that a patient can have, ascending: in ``-n..n``, never 0 and never whole years.
+def possible_shifts(date_shift_days: int, *, whole_weeks: bool = False) -> tuple[int, ...]:
+    """Return the date shifts in days that a patient can have, ascending: in ``-n..n``, never 0 and never whole years.
 
-    Whole years would keep the day and month of every date. With ``whole_weeks``, all offsets are multiples of 7, which
+    Whole years would keep the day and month of every date. With ``whole_weeks``, all shifts are multiples of 7, which
     keeps weekdays. Without it, none is a multiple of 7, so every weekday changes.
     """
     days = range(-date_shift_days, date_shift_days + 1)

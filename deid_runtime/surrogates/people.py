@@ -54,7 +54,7 @@ class People:
     parsed: Mapping[str, Sequence[Part]] = field(default_factory=dict, repr=False)  # mention -> its parts
     # normal form -> the spelling that the others follow
     spellings: Mapping[str, str] = field(default_factory=dict, repr=False)
-    # normal form of a misspelt name -> that of the right spelling, which the record or the notes have too
+    # normal form of a misspelt name -> that of the right spelling, which the record or the notes also have
     misspelt: Mapping[str, str] = field(default_factory=dict, repr=False)
     # normal form of a name -> the first choice to try, where its first one would give clinical initials
     first_attempts: Mapping[str, int] = field(default_factory=dict, repr=False)
@@ -63,7 +63,7 @@ class People:
 def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str] = ()) -> People:
     """Return the people that the record and the name mentions of a note identify, in their order.
 
-    ``handles`` are usernames and local parts of e-mail addresses: anna.kowalski names a person too.
+    ``handles`` are usernames and local parts of e-mail addresses: anna.kowalski also names a person.
     """
     persons: list[Person] = []
     by_initial: list[Person] = []
@@ -175,7 +175,7 @@ def _told_initials(own: Sequence[Person], parsed: Mapping[str, Sequence[Part]]) 
     They are the first letters of a full name: RAS for Renard Achebe-Stolz.
     """
     full = {_first_letters(person.given + person.family) for person in own}
-    is_name: set[str] = set()  # words that stand beside other words, or are not in capitals
+    is_name: set[str] = set()  # words beside other words, or not in capitals
     for value, parts in parsed.items():
         given, family = ([part.form for part in parts if part.role == role] for role in (GIVEN, FAMILY))
         if given and family:

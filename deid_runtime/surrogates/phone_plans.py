@@ -1,6 +1,6 @@
 """Numbering plans: the parts of a telephone number, and the ranges that no subscriber has.
 
-``data/surrogates/phone_ranges.tsv`` lists the ranges by country code, with the authority that set them aside for drama
+``data/surrogates/phone_ranges.tsv`` lists the ranges by country code, with the authority that reserved them for fiction
 or the rule of the plan by which no such number exists.
 """
 
@@ -95,7 +95,7 @@ def _end_of_digits(text: str, count: int) -> int:
 
 
 def _code_of_national(shown: str, digits: str, locale: str) -> str:
-    """Return the country code of a number with a trunk prefix: that of the note if it fits, else the likely one."""
+    """Return the country code of a number with a trunk prefix: that of the note if it fits, or else the likely one."""
     size = len(digits)
     fits = {
         "GB": 10 <= size <= 12 and digits[1] in "1235789",
@@ -132,7 +132,7 @@ def ranges_for(code: str, national: str) -> tuple[str, ...]:
 
 
 def locale_of_phone(value: str) -> tuple[tuple[str, float], ...]:
-    """Return the (locale, weight) for which a telephone number speaks, 1 for a usual sign."""
+    """Return the (locale, weight) that a telephone number supports, 1 for usual evidence."""
     shown = value[:40]
     digits = digits_of(shown)
     if len(digits) < _LEAST_NATIONAL + 1 or not digits.isascii():
@@ -155,7 +155,7 @@ def locale_of_phone(value: str) -> tuple[tuple[str, float], ...]:
 
 
 def _national_signs(shown: str, digits: str) -> tuple[tuple[str, float], ...]:
-    """Return the signs of a number with its trunk prefix 0."""
+    """Return the evidence of a number with its trunk prefix 0."""
     if len(digits) == _BRITISH:
         return (("GB", 1.5),) if digits[1] in "1237" else (("other", 0.5),)
     if len(digits) == 10:

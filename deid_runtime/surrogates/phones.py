@@ -1,19 +1,19 @@
-"""Surrogates of telephone numbers: other digits in the same format, that reach nobody.
+"""Surrogates of telephone numbers: other digits in the same format that reach nobody.
 
-North American numbers become lines 555-0100 to 555-0199, which are reserved for invented numbers (ATIS-0300115), with
+North American numbers become lines 555-0100 to 555-0199, which are reserved for fictional numbers (ATIS-0300115), with
 an area code of the surrogate of their state or province. Exchange and line depend only on their own digits, so
 ``226-0142`` agrees with ``507 226 0142``. The area code depends on all digits, because there are only a hundred such
 lines per area code.
 
-Numbers of other countries become numbers that :mod:`deid_runtime.surrogates.phone_plans` lists as reserved for drama,
-or as never assigned: of the surrogate of their area where there are such ranges. In countries without a list, the
-national number begins with 0, which no country code is followed by; behind a trunk prefix it begins with 00, because no
+Numbers of other countries become numbers that :mod:`deid_runtime.surrogates.phone_plans` lists as reserved for fiction,
+or as never assigned: in the area of the surrogate if there are such ranges. In countries without a list, the
+national number begins with 0, which never follows a country code; after a trunk prefix it begins with 00, because no
 country code begins with 0.
 
 With so few numbers, two of a patient may get the same one. Then one of them, always the same, gets another. North
-American ones get any line of the exchange 555 when the reserved ones are used up: it has no subscribers. This is solved
-for one note, or for all notes of the patient when the caller has them. Two numbers that no note has together may share
-a surrogate.
+American ones get any line of the exchange 555 when no reserved one is left: it has no subscribers. This is resolved
+for one note, or for all notes of the patient when the caller has them. Two numbers that never occur in one note may
+share a surrogate.
 """
 
 import re
@@ -74,7 +74,7 @@ def plan_phones(patient: Patient, values: Iterable[str], taken: frozenset[str], 
     """Return number -> attempt: exchange and line for North American numbers, :func:`_key` for others.
 
     At this attempt, surrogates differ from each other and from originals. Numbers that need only the first attempt are
-    left out.
+    omitted.
     """
     area_codes: dict[str, set[str]] = {}
     others: dict[str, Dialled] = {}
@@ -191,7 +191,7 @@ def _reserved(patient: Patient, number: Dialled, hint: str, attempt: int) -> str
 
 
 def _never_assigned(patient: Patient, number: Dialled, attempt: int) -> str:
-    """Return a national number of a plan without a list of reserved ranges; see the text of the module."""
+    """Return a national number of a plan without a list of reserved ranges; see the module docstring."""
     national = number.national
     if number.before and number.code:
         first = "1" if number.code in _ZERO_FIRST else "0"

@@ -1,4 +1,4 @@
-"""Surrogates of postal codes: those of the surrogate town, or of the surrogate of the state they lie in.
+"""Surrogates of postal codes: those of the surrogate town, or of the surrogate of their state.
 
 Formats: ZIP codes (United States), postcodes (United Kingdom, Australia, New Zealand), Eircodes (Ireland), postal codes
 (Canada) and PIN codes (India). Codes of other countries keep their shape.
@@ -33,11 +33,11 @@ _LONGEST_CODE_CHARS: Final = 12
 
 
 def locales_of_postcode(value: str) -> tuple[tuple[str, float], ...]:
-    """Return the (locale, weight) for which the form of a postal code speaks, 1 for a usual sign."""
+    """Return the (locale, weight) that the form of a postal code supports, 1 for usual evidence."""
     if len(value) > _LONGEST_CODE_CHARS:
         return ()
     found = tuple((locale, weight) for locale, form, weight in _FORMS if _match(locale, form, value))
-    # Many other countries have codes of four digits, or of a form of their own.
+    # Many other countries have codes of four digits, or of another form.
     return (*found, ("other", 0.3)) if not found or found[0][0] == "AU" else found
 
 
@@ -55,7 +55,7 @@ def _kind(value: str, locale: str) -> tuple[str, re.Match[str]] | None:
     rows = sorted(_FORMS, key=lambda row: row[0] != locale)
     for kind, form, weight in rows:
         found = _match(kind, form, value)
-        # Five digits are a ZIP, also in other notes; four or six digits only in a note of such a country.
+        # Five digits are a ZIP, even in other notes; four or six digits only in a note of such a country.
         if found is not None and (kind == locale or weight > 1 or (kind == "US" and locale != "other")):
             return kind, found
     return None

@@ -39,7 +39,7 @@ from deid_runtime.surrogates.over_89 import GROUPED_AGE_YEARS
 
 #: Replaces a date that has no year to keep, when surrogates are wanted.
 NO_YEAR: Final = "[DATE]"
-#: The year of a note that names none: late, so that no year of birth of a person over 89 is kept by mistake.
+#: The year of a note that names none. It is late, so that no year of birth of a person over 89 is kept by mistake.
 UNKNOWN_NOTE_YEAR: Final = 2035
 
 _RESTRICTED_FILE: Final = "zip3_restricted.txt"
@@ -74,7 +74,7 @@ def zip3(value: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def restricted_zip3() -> frozenset[str]:
-    """Return the first three digits of postal codes with 20,000 people or fewer. The file states source and year."""
+    """Return the first three digits of postal codes with 20,000 people or fewer. The file names source and year."""
     text = (files("deid_runtime") / "data" / _RESTRICTED_FILE).read_text(encoding="utf-8")
     return frozenset(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
 

@@ -1,4 +1,4 @@
-"""Names in no list: the listed name that one may misspell, and a name of the culture that its letters suggest.
+"""Unlisted names: find the listed name that one may misspell, or a name of the culture that its letters suggest.
 
 Both depend only on the letters and the lists, so an unlisted name has the same surrogate in every note.
 """
@@ -22,13 +22,13 @@ if TYPE_CHECKING:  # a numpy import at module level would slow down the --help o
 _ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz"
 _LEAST_SWAPPED_CHARS: Final = 4
 _LEAST_MISSPELT_CHARS: Final = 6  # a shorter name is one letter away from too many other names
-#: Least level of a name that another kind of misspelling may have made an unlisted name from. With long lists nearly
+#: Lowest level of a name that other kinds of misspelling may have turned into an unlisted name. With long lists, nearly
 #: every name is one letter away from some rare name, so only frequent names are worth a guess.
 _LEAST_SWAPPED_LEVEL: Final = 4
 _LEAST_DOUBLED_LEVEL: Final = 5
 _LEAST_OTHER_LEVEL: Final = 6
 _LEAST_SHORT_LEVEL: Final = 7  # of a name of four or five letters
-_POOL_SAMPLE: Final = 1500  # names of a pool, the most frequent ones, that its letters are counted in
+_POOL_SAMPLE: Final = 1500  # names of a pool, the most frequent ones, in which letters are counted
 _SMOOTHING: Final = 0.3
 _LETTER_CHOICES: Final = 1000  # approximate number of different first or last letters of names, for smoothing
 
@@ -50,9 +50,9 @@ def nearest(form: str) -> str:
 
 
 def _slips(form: str) -> Iterator[tuple[int, set[str]]]:
-    """Yield, for each kind of misspelling, the least level of a name and what one correction makes from ``form``.
+    """Yield, for each kind of misspelling, the least level of a name and the results of one correction of ``form``.
 
-    A wrong letter is no sign: it mostly makes one name of another (Yolande, Yolanda).
+    A wrong letter is not evidence: it usually turns one name into another (Yolande, Yolanda).
     """
     size = len(form)
     inner = range(1, size)
@@ -79,13 +79,13 @@ def _slips(form: str) -> Iterator[tuple[int, set[str]]]:
 
 @dataclass(frozen=True, slots=True)
 class _Letters:
-    """What the first and last letters of a name say about its pool: the log probabilities of a naive Bayes model."""
+    """The pool of a name by its first and last letters: the log probabilities of a naive Bayes model."""
 
     keys: tuple[tuple[str, str], ...]  # of the pools, descending: argmax takes the greatest key of equal scores
     unmatched: "NDArray[np.float64]"  # (pools,): the score of a name with no feature in the pool
     features: Mapping[str, slice]  # first or last letters -> their slice of the two arrays below
     pools: "NDArray[np.intp]"  # indices of the pools in which the feature occurs
-    gains: "NDArray[np.float64]"  # what the feature adds to the score of each of these pools
+    gains: "NDArray[np.float64]"  # the contribution of the feature to the score of each of these pools
 
 
 def _features(form: str) -> tuple[str, ...]:
@@ -144,8 +144,9 @@ def likely_key(form: str, sex: str = "") -> tuple[str, str]:
 def draw(keyed: Keyed, key: tuple[str, str], purpose: str, value: str) -> str:
     """Return a name of ``key`` for ``value``: a band by its size and the frequency of its names, then one of its names.
 
-    A name in no list is not among the most frequent ones. So a band weighs as much as its names times the square root
-    of how frequent they are: frequent names are drawn more often than rare ones, but no name is drawn for many.
+    An unlisted name is not among the most frequent ones. So a band weighs as much as its names times the square root
+    of how frequent they are: frequent names are drawn more often than rare ones, but no name is drawn for many
+    originals.
     """
     bands = names().bands[key]
     weights = [len(band.names) << band.level for band in bands]

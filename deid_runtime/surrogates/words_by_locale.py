@@ -1,4 +1,4 @@
-"""Chains and words for names of places and facilities by locale: a British surgery gets no American brand."""
+"""Chains and words for names of places and facilities by locale: a British surgery does not get an American brand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from deid_runtime.surrogates.lists import phrases, read_rows
 
 @dataclass(frozen=True, slots=True)
 class LocalWords:
-    """Words that names are made of.
+    """Words from which names are made.
 
     ``firsts`` and ``features`` make names of two words. ``singles`` are names of one word for facilities, ``wards`` for
     parts of a building, ``streets`` for streets.
@@ -36,7 +36,7 @@ def _rows() -> Mapping[tuple[str, str], tuple[str, ...]]:
 
 @cache
 def words_of(locale: str) -> LocalWords:
-    """Return the words of ``locale``; those of the United States where it has none of its own."""
+    """Return the words of ``locale``; those of the United States if it has none."""
     listed, rows = phrases(), _rows()
     singles = listed.singles
     if locale in COUNTRY_OF and locale not in ("US", "CA"):

@@ -1,6 +1,6 @@
 """Write new files, and compute the digest of each file while it is written.
 
-So no file has to be read a second time. The digest is that of the bytes that the program wrote; later changes to the
+So no file must be read a second time. The digest is that of the bytes that the program wrote; later changes to the
 file do not affect it.
 """
 
@@ -86,7 +86,7 @@ class DigestSum:
 
 
 class BodyDigests:
-    """The digests of an output: one per table, and one for all files that hold a single note.
+    """The digests of an output: one per table, and one for all files of single notes.
 
     Memory grows with the number of tables, not with the number of notes.
     """
@@ -102,7 +102,7 @@ class BodyDigests:
         return create_file(path, lambda digest: self.add(path, digest, format_name, is_table=is_table), mode)
 
     def add(self, path: Path, digest: FileDigest, format_name: str, *, is_table: bool) -> None:
-        """Record the digest of the file at ``path``, which is the body or lies below it."""
+        """Record the digest of the file at ``path``, which is the body or is below it."""
         row = {"format": format_name, **digest.to_json()}
         # Not with pathlib, which would take most of the time of this method.
         name = os.fspath(path).removeprefix(self._body).lstrip("/")
@@ -142,7 +142,7 @@ def new_file(path: Path) -> BinaryIO:
 
 
 class _DigestedFile(io.FileIO):
-    """A file that digests only the bytes that the system accepted, so the digest is right also after a short write."""
+    """A file that digests only the bytes that the system accepted, so a short write does not falsify the digest."""
 
     def __init__(self, path: Path, done: Callable[[FileDigest], object] | None, mode: int) -> None:
         self._done = done

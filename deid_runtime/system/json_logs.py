@@ -1,7 +1,7 @@
-"""Log lines as JSON: everything on stderr is one JSON object a line, for systems that collect logs.
+"""Log lines as JSON: everything on stderr is one JSON object per line, for systems that collect logs.
 
 Each object has ``time`` (UTC), ``level``, ``event``, ``message`` and the fields of the event. There is no note text, no
-note id and no patient id in them: what is logged are ids of runs, counts, and addresses. Lines that a library prints
+note id and no patient id in them, only ids of runs, counts and addresses. Lines that a library prints
 become objects of the event ``line``.
 """
 
@@ -62,7 +62,7 @@ class JsonLines(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Write what is left as a line."""
+        """Write the rest as a line."""
         if self._rest:
             rest, self._rest = self._rest, ""
             self._write_line(rest)
@@ -126,6 +126,6 @@ def log_as_json() -> JsonHandler:
 
 
 def log_as_parent(environment: Mapping[str, str]) -> None:
-    """Log as the parent of this worker process does, as its ``environment`` says."""
+    """Log in the format of the parent of this worker process, according to ``environment``."""
     if environment.get(VARIABLE) == "json":
         log_as_json()

@@ -1,4 +1,4 @@
-"""An append-only file of JSON rows. What it says survives a crash, and a row that is damaged is noticed.
+"""An append-only file of JSON rows. Its rows survive a crash, and damaged rows are detected.
 
 Each line is the SHA-256 of the row, the first 32 hexadecimal digits, then a space and the row as JSON. A line counts
 only when it is whole and its digest is right. A row is on the disk when :meth:`Ledger.append` returns.
@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 _DIGEST_DIGITS: Final = 32
-#: A longer line is no row of a ledger.
+#: A longer line is not a row of a ledger.
 _LINE_LIMIT_BYTES: Final = 2**24
 
 
@@ -26,7 +26,7 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         self._descriptor = os.open(path, flags, 0o600)
-        # After a crash in the middle of a line, the next row must begin on a line of its own.
+        # After a crash in the middle of a line, the next row must begin on a new line.
         self._is_torn = os.fstat(self._descriptor).st_size > 0 and not _ends_line(path)
 
     def __enter__(self) -> Self:
@@ -43,14 +43,14 @@ class Ledger:
         line = f"{_digest(text)} {text}\n".encode("ascii")
         data = b"\n" + line if self._is_torn else line
         self._is_torn = True
-        while data:  # on a full disk a part is written, and the next call tells why
+        while data:  # on a full disk a part is written, and the next call raises the reason
             data = data[os.write(self._descriptor, data) :]
         os.fsync(self._descriptor)
         self._is_torn = False
 
 
 def read_ledger(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """Return the good rows of a ledger, in order, and the number of lines that are damaged. Raises OSError."""
+    """Return the valid rows of a ledger, in order, and the number of lines that are damaged. Raises OSError."""
     rows: list[dict[str, Any]] = []
     damaged = 0
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:

@@ -22,7 +22,7 @@ _HOLDER_BYTES = 512
 
 @contextmanager
 def output_lock(folder: Path, out: Path) -> Iterator[None]:
-    """Hold the lock on the output ``out``. ``folder`` is the path by which the folder of ``out`` is opened.
+    """Hold the lock on the output ``out``. ``folder`` is the path through which the folder of ``out`` is opened.
 
     Raises OutputError when another run holds the lock, and when the lock file cannot be created or locked.
     """
@@ -39,9 +39,10 @@ def output_lock(folder: Path, out: Path) -> Iterator[None]:
 
 
 def lock_holder(out: Path) -> str:
-    """Return which process holds the lock on ``out``, such as ``process 12 on host``; "" when none does.
+    """Return the process that holds the lock on ``out``, such as ``process 12 on host``; "" when none does.
 
-    The lock is not tried: a run that begins in that moment would be refused. A process of another host is believed.
+    The lock is not tried, because a run that starts at that moment would be refused. A process of another host is
+    trusted.
     """
     try:
         with open_regular(out.with_name(f".{out.name}.lock")) as file:
@@ -70,10 +71,10 @@ def _acquire(path: Path, out: Path, shown: Path) -> int:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise OutputError(f"{shown}: the lock on the output cannot be made: {error.strerror}") from error
+            raise OutputError(f"{shown}: the lock on the output cannot be created: {error.strerror}") from error
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OutputError(f"{shown}: exists and is no lock of this program; remove it")
+                raise OutputError(f"{shown}: exists and is not a lock of this program; remove it")
             _lock(descriptor, out, shown)
             if _is_at(descriptor, path):
                 os.ftruncate(descriptor, 0)
@@ -92,11 +93,12 @@ def _lock(descriptor: int, out: Path, shown: Path) -> None:
         holder = os.pread(descriptor, _HOLDER_BYTES, 0).decode("utf-8", "replace").strip()
         raise OutputError(
             f"{out}: another run{f' ({holder})' if holder.isprintable() and holder else ''} is writing there; wait "
-            "until it ends, or stop it, or choose another name"
+            "until it ends, stop it, or choose another name"
         ) from None
     except OSError as error:
         raise OutputError(
-            f"{shown}: this file system has no locks ({error.strerror}); write to another one and copy the output"
+            f"{shown}: this file system does not support locks ({error.strerror}); write to another one and copy the "
+            "output"
         ) from error
 
 

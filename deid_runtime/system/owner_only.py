@@ -15,7 +15,7 @@ def write_owner_only(path: Path, lines: Iterable[str], *, what: str = "places of
     exists: it may be a terminal, a pipe or a file that others have open.
     """
     if path.name in ("", "-"):
-        raise OutputError(f"{what} are written to a file alone, never to the terminal; give it a name")
+        raise OutputError(f"{what} are written only to a file, never to the terminal; give the name of a new file")
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
         try:
@@ -25,8 +25,6 @@ def write_owner_only(path: Path, lines: Iterable[str], *, what: str = "places of
             path.unlink(missing_ok=True)  # an incomplete file would look complete
             raise
     except FileExistsError:
-        raise OutputError(
-            f"{path}: exists; {what} go to a new file, which nobody else has open, never to the terminal"
-        ) from None
+        raise OutputError(f"{path}: already exists; {what} go only to a new file, which nobody else has open") from None
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror or type(error).__name__}") from error

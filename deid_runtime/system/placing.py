@@ -1,4 +1,4 @@
-"""Move the parts of an output to their final paths: all or none, also when the process is killed in between.
+"""Move the parts of an output to their final paths: all or none, even when the process is killed in between.
 
 The parts are written in a private folder. The old files that they replace are moved into that folder first. A journal
 in the folder lists the planned moves, so that the next run to the same output can undo an interrupted move.
@@ -18,7 +18,7 @@ from deid_runtime.errors import OutputError
 JOURNAL: Final = "journal"
 #: The part that is moved last: when it is in place, the whole output is in place.
 LAST: Final = "manifest"
-#: The part that can go to a different folder, and so has a private folder of its own.
+#: The part that can go to a different folder, and so has its own private folder.
 CROSSWALK: Final = "crosswalk"
 #: Name suffix of old files in the private folder that the new output replaces.
 REPLACED: Final = ".replaced"
@@ -74,7 +74,7 @@ def place(parts: Sequence[Part], journal: Path, *, overwrite: bool) -> None:
         for part in reversed(old):
             os.rename(part.target, part.replaced)
             if not overwrite or not _is_kind(part.replaced, is_folder=part.is_folder):
-                raise OutputError(f"{part.place}: something else came into its place during the run; run it again")
+                raise OutputError(f"{part.place}: another file appeared there during the run; run it again")
         for part in new:
             _move_in(part)
     except (OSError, OutputError):
@@ -90,7 +90,7 @@ def undo(parts: Sequence[Part], written: Collection[str]) -> None:
     for part in parts:
         if part.name in written and part.is_placed() and os.path.lexists(part.target):
             _move_back(part)
-        # If a file of someone else is at the final path, the old file stays in the private folder.
+        # If a foreign file is at the final path, the old file stays in the private folder.
         if os.path.lexists(part.replaced) and not os.path.lexists(part.target):
             os.rename(part.replaced, part.target)
 

@@ -71,7 +71,8 @@ def remove_empty(folder: Path, shown: Path) -> bool:
         folder.rmdir()
     if os.path.lexists(folder):
         _logger.warning(
-            "%s cannot be removed. It may hold note text, or the earlier output (names in %s); look, then remove it",
+            "%s cannot be removed. It may contain note text, or the earlier output (names in %s); check it, then "
+            "remove it",
             shown,
             REPLACED,
         )

@@ -1,6 +1,6 @@
 """Protect the memory of this process from core dumps and from other processes.
 
-A core dump of a process that holds notes or keys contains them in plain text. :func:`keep_private` turns dumps off.
+A core dump of a process with notes or keys contains them in plain text. :func:`keep_private` turns dumps off.
 
 - ``PR_SET_DUMPABLE`` 0 (Linux): the kernel writes no core dump of this process, neither to a file nor to a program such
   as systemd-coredump. No other process of the same user can attach to it or read its memory. So py-spy, gdb and the
@@ -8,7 +8,7 @@ A core dump of a process that holds notes or keys contains them in plain text. :
 - ``RLIMIT_CORE``: new programs inherit it, so it applies from their first instruction. A limit of 0 stops dump files,
   but not a program that ``core_pattern`` may name; on Linux a limit of 1 byte stops both.
 
-On a system that has neither, it has no effect.
+On a system with neither, this has no effect.
 """
 
 import ctypes

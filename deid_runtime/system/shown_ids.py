@@ -1,7 +1,7 @@
-"""How ids of notes and patients appear in the quarantine and in errors.
+"""The form of note and patient ids in the quarantine and in errors.
 
 When columns are mixed up, the id of a note can be its first line. So an id that looks like text appears as its digest.
-``printf %s "$id" | sha256sum`` finds the id to a digest, and the position in the input says where it is.
+``printf %s "$id" | sha256sum`` computes the digest of an id, and the position in the input shows where it is.
 """
 
 import re

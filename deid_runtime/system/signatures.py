@@ -1,12 +1,12 @@
-"""Ed25519 signatures over bytes, with keys in PEM files (PKCS 8 and SubjectPublicKeyInfo), as openssl has them."""
+"""Ed25519 signatures over bytes, with keys in PEM files (PKCS 8 and SubjectPublicKeyInfo), like those of openssl."""
 
 import os
 from pathlib import Path
 from typing import Any, Final
 
-from deid_runtime.errors import OutputError, SettingsError
+from deid_runtime.errors import SettingsError
 from deid_runtime.system.extras import install_extra
-from deid_runtime.system.secret_files import check_secret_file, is_guessable
+from deid_runtime.system.secret_files import check_secret_file, is_guessable, write_key_pair_files
 
 SIGNATURE_BYTES: Final = 64
 
@@ -26,12 +26,7 @@ def write_signing_pair(path: Path) -> Path:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    beside = path.with_name(f"{path.name}.pub")
-    if os.path.lexists(beside):
-        raise SettingsError(f"{beside} exists already and is never overwritten; choose another name")
-    _write_new(path, private, 0o600)
-    _write_new(beside, public, 0o644)
-    return beside
+    return write_key_pair_files(path, private, public)
 
 
 def sign(data: bytes, key: Path, *, allow_shared_key: bool = False) -> bytes:
@@ -46,7 +41,7 @@ def sign(data: bytes, key: Path, *, allow_shared_key: bool = False) -> bytes:
 def is_signed(data: bytes, signature: bytes, key: Path) -> bool:
     """Return whether ``signature`` is that of ``data`` by the public key in the file ``key``.
 
-    Raises SettingsError when the file holds no such key.
+    Raises SettingsError when the file has no such key.
     """
     public = _public_key(key)
     from cryptography.exceptions import InvalidSignature
@@ -67,7 +62,7 @@ def _private_key(path: Path, *, allow_shared: bool) -> Any:
         key = None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise SettingsError(
-            f"{path}: no private key for signatures (Ed25519, PEM, not encrypted); make a pair with "
+            f"{path}: not a private key for signatures (Ed25519, PEM, not encrypted); make a pair with "
             "`deid key signing-pair`"
         )
     if is_guessable(key.private_bytes_raw()):
@@ -89,7 +84,9 @@ def _public_key(path: Path) -> Any:
     except Exception:  # noqa: BLE001 - the library raises many classes
         key = None
     if not isinstance(key, ed25519.Ed25519PublicKey):
-        raise SettingsError(f"{path}: no public key for signatures (Ed25519, PEM) as `deid key signing-pair` writes it")
+        raise SettingsError(
+            f"{path}: not a public key for signatures (Ed25519, PEM) as `deid key signing-pair` writes it"
+        )
     return key
 
 
@@ -103,19 +100,6 @@ def _read(path: Path, *, is_secret: bool = False, allow_shared: bool = False) ->
         raise SettingsError(
             f"cannot read the key {path}: {error.strerror}; `deid key signing-pair` makes a pair of keys"
         ) from error
-
-
-def _write_new(path: Path, data: bytes, mode: int) -> None:
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    except FileExistsError:
-        raise SettingsError(f"{path} exists already and is never overwritten; choose another name") from None
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
-    with open(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _libraries() -> tuple[Any, Any]:

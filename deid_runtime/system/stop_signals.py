@@ -22,7 +22,7 @@ class Stopped(KeyboardInterrupt):
 def signals_held() -> Iterator[None]:
     """Ignore stop signals inside the ``with`` block.
 
-    To block them in this thread is not enough: the system delivers them to another thread, and Python runs the handler
+    Blocking them in this thread is not enough: the system delivers them to another thread, and Python runs the handler
     in the main thread.
     """
     if threading.current_thread() is not threading.main_thread():

@@ -1,8 +1,8 @@
 """Detect forms of writing that hide text from the detectors. A note with too much of one form is quarantined.
 
 Examples are ``JosÃ©``, ``n h o J`` after a mark that reverses it, or a name in capitals and underscores. A person
-easily reads them, but patterns and models miss them. The pipeline must quarantine a note in such a form as long as it
-cannot read the form.
+easily reads them, but patterns and models miss them. The pipeline must quarantine a note in such a form, because it
+cannot read it.
 
 The check reads the view of a note (:mod:`deid_runtime.text.reading.view`). A form that the view resolves leaves no sign
 there; the remaining forms are counted. Every :class:`Sign` counts one form. Its thresholds are as strict as clean notes
@@ -66,7 +66,7 @@ _ELEMENT: Final = (
 _IN_TAG: Final = r"(?:\s[^<>]{0,500})?/?>"
 
 # UTF-8 read as Windows-1252, Latin-1 or Mac Roman: a first byte, then the number of continuation bytes it requires.
-# Left out are first bytes that can end a word before a quote or no-break space (`JOSÉ”`). Letters count as continuation
+# Excluded are first bytes that can end a word before a quote or no-break space (`JOSÉ”`). Letters count as continuation
 # bytes only after `Â` and `Ã`.
 _OTHER: Final = r"\x80-\x9f\xa1-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf€‚„…†‡ˆ‰‹‘’“”•–—˜™›"
 _MOJIBAKE: Final = (
@@ -83,12 +83,12 @@ _STYLED: Final = (
 
 _SPELLED_BY: Final = r"(?: {1,3}|\xa0|[._~*·/-])"
 
-_DECODE: Final = "decode the source again with its true encoding"
-_UNESCAPE: Final = "have the source write plain text in place of HTML"
+_DECODE: Final = "decode the source again with its actual encoding"
+_UNESCAPE: Final = "let the source write plain text instead of HTML"
 _UNSPELL: Final = "write words and numbers without gaps"
 _JOIN: Final = "join the lines of such words in the source"
-_TYPE: Final = "write these letters and digits as those of the keyboard"
-_DELETE: Final = "remove these characters from the source, or decode it again with its true encoding"
+_TYPE: Final = "write these letters and digits in their usual form"
+_DELETE: Final = "remove these characters from the source, or decode it again with its actual encoding"
 
 # Gates: plain character sets and rare characters, which are fast to search. Every row of four letters ends with three
 # letters that each follow a separator.
@@ -147,20 +147,20 @@ SIGNS: Final = (
     Sign(
         "question marks inside words", re.compile(r"\?[A-Za-z]"),
         re.compile(r"\?(?:(?<=[A-Za-z]\?)(?=[a-z])|(?<=[A-Z]\?)(?=[A-Z]))(?![\w-]{1,30}=)"), 2, 0.0,
-        "decode the source again with its true encoding, or write a space behind question marks",
+        "decode the source again with its actual encoding, or write a space after question marks",
     ),
     Sign(
         "escape sequences", _BACKSLASH, re.compile(r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|'[0-9a-fA-F]{2})"), 1, 0.0,
-        "have the source write plain text in place of JSON or RTF",
+        "let the source write plain text instead of JSON or RTF",
     ),
     Sign(
         "control words of RTF", _BACKSLASH,
         re.compile(r"\\(?:rtf1|pard?|plain|tab|line|[bi]0?|ul(?:none)?|(?:fs?|cf)\d{1,3})(?!\w)"), 2, 0.0,
-        "have the source write plain text in place of RTF",
+        "let the source write plain text instead of RTF",
     ),
     Sign(
         "percent-encoded characters", re.compile("%[0-9A-F]"), re.compile(r"%(?:[02][0-9A-F]|3[A-F]|C3%|E2%)"), 2, 0.0,
-        "have the source write plain text in place of URL encoding",
+        "let the source write plain text instead of URL encoding",
     ),
     Sign(
         "quoted-printable characters", re.compile("=[0-9A-F]"),
@@ -243,7 +243,7 @@ def illegible(text: str) -> str:
             continue
         share = f" and {sign.share:.0%} of the words" if sign.share else ""
         return (
-            f"{count:,} {sign.form} among {words:,} words, expected fewer than {sign.least}{share}: identifiers in "
-            f"such text would be missed; {sign.remedy}"
+            f"{count:,} {sign.form} among {words:,} words; expected fewer than {sign.least}{share}, because "
+            f"identifiers in such text would be missed; {sign.remedy}"
         )
     return ""

@@ -1,6 +1,5 @@
 """Fixtures of the client tests: engines, notes, and the answers of the embedded engine."""
 
-import json
 import shutil
 import socket
 import subprocess
@@ -113,7 +112,3 @@ def make_certificate(folder: Path, subject: str) -> tuple[Path, Path]:
         cwd=folder, check=True, capture_output=True,
     )  # fmt: skip
     return folder / "cert.pem", folder / "key.pem"
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -18,7 +18,7 @@ from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 
 from deid_client.probe import PROBE_ID
 from deid_runtime.models.engines import Engine, Ids, TokenScores, load_engine
-from deid_runtime.models.manifest import CONTRACT_VERSION, INPUTS, Graph, Manifest
+from deid_runtime.models.manifest import INPUTS, INTERFACE_VERSION, Graph, Manifest
 from deid_runtime.text.windows import WINDOW_TOKENS
 
 Request = service_pb2.ModelInferRequest
@@ -212,7 +212,7 @@ class FaultServer(service_pb2_grpc.GRPCInferenceServiceServicer):
     def _parameters(self, graph: Graph) -> dict[str, str]:
         content = self.models.manifest.content
         return {
-            "contract_version": str(CONTRACT_VERSION),
+            "interface_version": str(INTERFACE_VERSION),
             "graph": graph.name,
             "graph_sha256": content["graphs"][graph.name]["sha256"],  # type: ignore[index]
             "tokenizer_sha256": content["tokenizer"]["sha256"],  # type: ignore[index]

@@ -105,13 +105,13 @@ def test_a_closed_port_and_a_port_of_something_else() -> None:
         found = look(port)
     assert found is not None
     assert (found.cause, found.is_lasting) == (Cause.NOT_OUR_SERVER, True)
-    assert "a server of HTTP/1 answers" in found.message
+    assert "an HTTP/1 server answers" in found.message
 
     with listener() as port:
         found = look(port)
     assert found is not None
     assert (found.cause, found.is_lasting) == (Cause.SILENT, False)
-    assert "says nothing" in found.message
+    assert "sends nothing" in found.message
 
 
 def test_a_name_that_is_not_known(known: dict[str, list[str]], ours: Authority) -> None:
@@ -130,11 +130,11 @@ def test_a_name_that_is_not_known(known: dict[str, list[str]], ours: Authority) 
         ("other-authority", "not from an authority that you trust"),
         ("expired", "has expired"),
         ("other-name", "for another (name|address)"),
-        ("no-client-certificate", "asks for a client certificate; give --tls-cert"),
-        ("other-client-certificate", "does not take the client certificate"),
-        ("client-without-tls", "the server asks for TLS"),
-        ("client-without-tls-to-mutual", "the server asks for TLS"),
-        ("server-without-tls", "the server speaks without TLS"),
+        ("no-client-certificate", "requires a client certificate; give --tls-cert"),
+        ("other-client-certificate", "does not accept the client certificate"),
+        ("client-without-tls", "the server requires TLS"),
+        ("client-without-tls-to-mutual", "the server requires TLS"),
+        ("server-without-tls", "the server does not use TLS"),
     ],
 )
 def test_tls_that_is_refused(ours: Authority, others: Authority, kind: str, message: str) -> None:

@@ -13,8 +13,9 @@ from deid_runtime.cli.main import main
 from deid_runtime.run.job import RunOptions, deidentify_files
 from deid_runtime.settings import Settings
 from tests.client import fault_server as faults
-from tests.client.conftest import ROOT, read_rows
+from tests.client.conftest import ROOT
 from tests.client.fault_server import FaultServer
+from tests.commands import read_rows, write_rows
 
 KEY = bytes(range(32))
 NOTES = 24
@@ -79,7 +80,7 @@ def test_every_note_is_written_or_quarantined_when_the_server_is_lost(models, as
 def test_whole_patients_are_served_as_without_a_server(models, asking, source, tmp_path):
     by_patient = tmp_path / "in.jsonl"
     rows = sorted(read_rows(source), key=lambda row: row["patient"])
-    by_patient.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(by_patient, rows)
     options = RunOptions(quiet=True, whole_patients=True)
     deidentify_files([by_patient], tmp_path / "embedded.jsonl", Settings(window_cache_bytes=0), options, key=KEY)
 

@@ -30,7 +30,7 @@ def test_no_server_at_all_is_an_error_that_names_it(models, asking):
 
 @pytest.mark.parametrize(
     ("code", "remedy"),
-    [(grpc.StatusCode.UNAUTHENTICATED, "authorisation"), (grpc.StatusCode.UNIMPLEMENTED, "the port that of gRPC")],
+    [(grpc.StatusCode.UNAUTHENTICATED, "authorisation"), (grpc.StatusCode.UNIMPLEMENTED, "the port is the gRPC port")],
 )
 def test_a_server_that_will_never_do_is_told_at_once(models, asking, code, remedy):
     with FaultServer(models) as server:
@@ -60,7 +60,7 @@ def test_a_server_that_comes_late_is_waited_for(models, asking, texts, sentences
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("contract_version", "1"),
+        ("interface_version", "1"),
         ("graph", "v7"),
         ("graph_sha256", "0" * 64),
         ("tokenizer_sha256", ""),
@@ -79,7 +79,7 @@ def test_other_models_are_refused(models, asking, texts, sentences, expected, ca
         assert not bad.asked
 
     assert "manifest" in str(raised.value)
-    assert f"an endpoint is left out: {bad.address}" in caplog.text
+    assert f"an endpoint is not used: {bad.address}" in caplog.text
 
 
 def test_a_server_that_comes_back_with_other_models_is_not_asked(models, asking, texts, sentences, expected):

@@ -56,7 +56,7 @@ def test_a_silent_server_is_asked_once_and_then_only_probed(
 
             server.is_silent = False
             assert found_again(tagger, texts, sentences) == expected["fast"]
-    assert f"{server.address} gave no answer in time; it is left alone" in caplog.text
+    assert f"{server.address} gave no answer in time; it is not used" in caplog.text
 
 
 @pytest.mark.parametrize("is_streaming", STREAMS)

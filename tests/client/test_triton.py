@@ -23,7 +23,8 @@ from deid_runtime.serving.supervisor import RestartPolicy
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note
 from deid_runtime.text.sentences import split_sentences
-from tests.client.conftest import ROOT, embedded, read_rows
+from tests.client.conftest import ROOT, embedded
+from tests.commands import read_rows
 from tests.deid_runtime.serving.requests import grpc, token_inputs, tokens, windows
 from tests.running_server import ServedFolder, changed_models, started, supervised
 

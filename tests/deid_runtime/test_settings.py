@@ -15,7 +15,7 @@ OTHER: dict[str, Any] = {
     "date_shift_whole_weeks": True, "dates": "year", "safe_harbor": True, "hold_back_unreadable": False,
     "window_borders": "blocks", "window_cache_bytes": 7,
 }  # fmt: skip
-LOCAL = {"models", "models_key", "trust_models", "use_models", "server", "offsets", "inclusion", "templates"}
+LOCAL = {"models", "models_key", "trust_models", "use_models", "server", "given_date_shifts", "inclusion", "templates"}
 
 
 def test_every_field_travels_or_is_of_the_machine() -> None:
@@ -31,9 +31,9 @@ def test_settings_come_back_as_they_were() -> None:
 
 
 def test_what_an_earlier_version_did_not_write_has_its_default_and_files_are_given_here() -> None:
-    settings = from_parameters({"operator": "tag", "max_note_bytes": "5"}, offsets=Path("table.csv"))
+    settings = from_parameters({"operator": "tag", "max_note_bytes": "5"}, given_date_shifts=Path("table.csv"))
 
-    assert settings == Settings(operator="tag", offsets=Path("table.csv"))
+    assert settings == Settings(operator="tag", given_date_shifts=Path("table.csv"))
 
 
 @pytest.mark.parametrize(

@@ -29,15 +29,15 @@ def annotated(count: int = 12, *, first: int = 0) -> list[AnnotatedNote]:
     return notes
 
 
-def write_base(folder: Path) -> Path:
-    """Write a BERT of two layers and a letter tokenizer as a Hugging Face folder; return the folder."""
+def write_base(folder: Path, layers: int = 2) -> Path:
+    """Write a small BERT with random weights and a letter tokenizer as a Hugging Face folder; return the folder."""
     tokenizer = small_tokenizer()
     tokenizer.save(str(folder / "tokenizer.json"))
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=tokenizer.get_vocab_size(),
         hidden_size=32,
-        num_hidden_layers=2,
+        num_hidden_layers=layers,
         num_attention_heads=2,
         intermediate_size=64,
     )

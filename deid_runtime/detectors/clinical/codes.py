@@ -1,4 +1,4 @@
-"""Codes behind the name of their classification: ICD, CPT, SNOMED, LOINC, RxNorm."""
+"""Codes after the name of their classification: ICD, CPT, SNOMED, LOINC, RxNorm."""
 
 import re
 from typing import Final
@@ -52,7 +52,7 @@ ROWS: Final = (
     ClinicalRow(
         name="code-procedures",
         kind="code",
-        # "99214-25", "20610-RT", "90837 telehealth": a modifier, or what is done with codes
+        # "99214-25", "20610-RT", "90837 telehealth": a modifier, or a word about the use of codes
         pattern=re.compile(
             r"\d{5}(?:-(?:25|59|76|95|LT|RT|TC|GT)(?![\w-])|(?=[ ](?:billed|coded|charged|telehealth|mod|modifier|"
             r"AWV|ACP|CPT)\b))"
@@ -78,7 +78,7 @@ ROWS: Final = (
     ClinicalRow(
         name="code-diagnoses",
         kind="code",
-        # "I10, E78.5, Z79.4": two codes of diagnoses or more, one of them with its subdivision
+        # "I10, E78.5, Z79.4": two or more codes of diagnoses, one of them with its subdivision
         pattern=re.compile(rf"{_DIAGNOSIS}(?:(?:[ ]?[,;/&+]|[ ]and|->)?[ ]{_DIAGNOSIS}){{1,9}}"),
         words=frozenset("abcdefghijklmnopqrstvwxyz"),
         excludes=_ALL,
@@ -161,7 +161,7 @@ ROWS: Final = (
 
 
 def _has_check_digit(code: str) -> bool:
-    """Return whether the figure behind the hyphen is the check digit of LOINC (Luhn) of those before it."""
+    """Return whether the digit after the hyphen is the LOINC check digit (Luhn) of the digits before it."""
     number, _, digit = code.partition("-")
     total = 0
     for at, figure in enumerate(reversed(number)):
@@ -171,7 +171,7 @@ def _has_check_digit(code: str) -> bool:
 
 
 def _is_of_tests(match: re.Match[str]) -> bool:
-    """Return whether LOINC stands before the code in its line, or a test behind it."""
+    """Return whether LOINC is before the code in its line, or a test after it."""
     line = match.string[max(0, match.start() - 80) : match.start()].rpartition("\n")[2]
     word = _TEST_BEHIND.match(match.string, match.end())
     return "LOINC" in line.upper() or (word is not None and word[1].lower() in TEST_WORDS)

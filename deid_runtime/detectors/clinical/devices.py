@@ -33,7 +33,7 @@ ROWS: Final = (
     ClinicalRow(
         name="ventilator-mode",
         kind="setting",
-        # "AC 14/450/5/40", "SIMV 12, PS 10/5", "PRVC 16/400/8/50%"; but two numbers behind CPAP are a date
+        # "AC 14/450/5/40", "SIMV 12, PS 10/5", "PRVC 16/400/8/50%"; but two numbers after CPAP are a date
         pattern=re.compile(
             r"(?:(?:A/C|AC|CMV|ACVC|AC/?VC|AC/?PC|VC/?AC|PC/?AC|PC/?PS|SIMV|PRVC|PCV|VC\+|APRV|HFOV|NIPPV)[ "
             r":]{1,2}\d{1,4}(?:\.\d)?%?"

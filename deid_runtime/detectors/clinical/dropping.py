@@ -1,18 +1,20 @@
-"""Which spans of models and weak patterns a clinical text takes back.
+"""Decide which spans of models and weak patterns are dropped as clinical facts.
 
-Only a span that no strong finder (template, pattern, record) touches can be dropped, and only if
+Only a span that no strong detector (template, pattern, record) touches can be dropped, and only if
 
-- it lies in a stretch of the grammar that excludes its label, has no cue of identity beside it, and no model is very
-  sure of it, or the stretch is of a kind that no identifier looks like; or
-- it is an age over 120, or an age over 89 without a cue or a sure model; or
-- it is a date of two numbers that no calendar has; or
-- it is a bare figure without a cue beside it, and the models are not sure of it; or
-- it is a fraction of the same total as a fraction beside it, which is a count or a score; or
-- every word of it is a clinical term and no name (:mod:`deid_runtime.detectors.clinical.terms`), or the words beside it
-  say that it is a role, a kind of place, a drug, a gene, a trial or a plain word (``generic``, ``named``, ``phrases``).
+- it is in a stretch of the grammar that excludes its label, has no cue of identity beside it, and no model is very
+  confident about it, or no identifier looks like this kind of stretch; or
+- it is an age over 120, or an age over 89 without a cue or a confident model; or
+- it is a date of two numbers that does not exist in a calendar; or
+- it is a bare number without a cue beside it, and the models are not confident about it; or
+- it is a fraction with the same denominator as a fraction beside it, which makes it a count or a score; or
+- every word of it is a clinical term and not a name (:mod:`deid_runtime.detectors.clinical.terms`), or the words beside
+it
+  show that it is a role, a kind of place, a drug, a gene, a trial or a plain word (``generic``, ``named``,
+  ``phrases``).
 
-A name is never dropped for a number beside it. The grammar is tried on the lines around such spans alone: texts
-without them cost nothing.
+A name is never dropped for a number beside it. The grammar is tried only on the lines around such spans: texts
+without them take no time.
 """
 
 import re
@@ -43,17 +45,18 @@ from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
 from deid_runtime.lexicon.vocabulary import alternation, kin
 from deid_runtime.spans import Span, covered
 
-#: From this score on a model outvotes the grammar. On dev it was right in all six spans of that kind.
+#: From this score on a model outvotes the grammar. On dev it was right in all six such spans.
 VERY_SURE: Final = 0.98
-#: From these scores on a model is believed that a bare number over 89 is an age: the second one beside words of
+#: From these scores on, a model is trusted that a bare number over 89 is an age. The second one applies beside words of
 #: measurement. In a sixth of the training notes all 117 such ages scored .9 or more, all 9 wrong ones .7 or less.
 SURE_OF_HIGH_AGE: Final = 0.8
 SURE_AMONG_MEASURES: Final = 0.9
-#: Kinds of facts whose form or name says enough to outvote such a model, too: of 158,000 identifiers of the training
-#: notes, offered as if a model were sure of them, seven had their form. On dev and test they took no right span.
+#: Kinds of facts whose form or name outvotes even such a model: of 158,000 identifiers of the training
+#: notes, tested as if a model were confident about them, seven had such a form. On dev and test, no right span was
+#: dropped.
 _PLAIN_KINDS: Final = frozenset({"edition", "lab", "code", "gestation", "level", "score", "people"})
 HIGHEST_AGE: Final = 120
-#: Ages over this are rare, and numbers over it common: saturations, rates, pressures.
+#: Ages over this are rare, but numbers over it are common: saturations, rates, pressures.
 COMMON_AGE: Final = 89
 
 _TERM_LABELS: Final = frozenset((*HEADS["name"], *HEADS["location"], *HEADS["organization"]))
@@ -69,7 +72,7 @@ _AGE_BEFORE: Final = re.compile(
     rf"is|was|now|about|age|"
     r"aged|in)[ ]){0,2}[(~]?)$"
 )
-#: ``mar`` alone begins words of medicine, too.
+#: ``mar`` alone also begins medical words.
 _MONTH_BEGINNING: Final = "|".join("mar[ c.]" if month == "mar" else month for month in SHORT_MONTHS)
 _MEASURE_CHARS: Final = 60
 _MEASURE: Final = re.compile(
@@ -95,11 +98,11 @@ _ID_BEFORE: Final = re.compile(
     r"har|unit|imei|plate|vin|"
     r"phone|tel|fax|pager|ext|x|cell|call\w{0,3})\b)[ .:#]{0,4}$"
 )
-#: Figures as values have them; an identifier has letters, hyphens or more of them.
+#: Numbers in the form of values; an identifier has letters, hyphens or more digits.
 _PLAIN: Final = re.compile(r"\d{1,4}(?:[.,]\d{1,4})?(?:/\d{1,4}(?:\.\d{1,2})?){0,4}")
 _SHORT_DATE: Final = re.compile(r"(?:19|20)\d\d|\d{1,2}/\d{1,2}")
 _WORDS: Final = re.compile(r"[^\W\d_]+")
-#: Words at which rows for names are tried: peoples, languages, scores, bodies, what codes stand behind.
+#: Words at which rows for names are tried: peoples, languages, scores, bodies, and words before codes.
 _NAMED_WORDS: Final = frozenset(
     word for row in GRAMMAR.rows if not NAMES.isdisjoint(row.excludes) for word in row.words if len(word) > 1
 )
@@ -111,10 +114,10 @@ _CLAUSE_END: Final = re.compile(r"[.!?][ ]|[ ]{3}|\||\b(?i:on|to|until|since|see
 
 
 def without_clinical(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Return ``spans``, in their order, less those that only mistake a clinical fact of ``text`` for an identifier.
+    """Return ``spans``, in their order, without those that only mistake a clinical fact of ``text`` for an identifier.
 
-    ``spans`` are those of all finders, overlapping as they come. Same text and spans, same answer; a span that stays is
-    not changed.
+    ``spans`` are those of all detectors and may overlap. The same text and spans give the same result; a span that
+    stays is not changed.
     """
     weak = [span for span in spans if _is_doubtful(span) or _is_short_date(text, span)]
     if not weak:
@@ -136,7 +139,7 @@ def _goes_by_form(span: Span) -> bool:
 
 
 def _is_short_date(text: str, span: Span) -> bool:
-    """Say whether a pattern alone was sure of a year or of a month and a day: its words around may be of a value."""
+    """Return whether only a pattern found a year, or a month and day: the words around may be of a value."""
     return (
         span.label == "DATE"
         and span.sources == ("pattern",)
@@ -161,7 +164,7 @@ class _Judge:
     """Decides which doubtful spans of one text are clinical facts, by the grammar around them."""
 
     def __init__(self, text: str, spans: Sequence[Span], others: Sequence[Span]) -> None:
-        """``spans`` are those in doubt, ``others`` the rest of what was found in ``text``."""
+        """``spans`` are the doubtful ones, ``others`` all other spans found in ``text``."""
         self._text = text
         asked = [span for span in spans if self._may_be_fact(span)]
         found: set[Stretch] = set()
@@ -178,7 +181,7 @@ class _Judge:
         self._sure = [each for each in found if each.sure]
 
     def _may_be_fact(self, span: Span) -> bool:
-        """Say whether it is worth trying the grammar around ``span``."""
+        """Return whether to try the grammar around ``span``."""
         value = self._text[span.start : span.end]
         if span.label in NAMES:
             return span.label == "COUNTRY" or any(word.lower() in _NAMED_WORDS for word in _WORDS.findall(value))
@@ -226,7 +229,7 @@ class _Judge:
         return is_fact and not self._has_cue(span)
 
     def _is_beside_name(self, span: Span) -> bool:
-        """Say whether a name touches ``span`` or stands one blank or hyphen away: both are parts of one."""
+        """Return whether a name touches ``span`` or is one space or hyphen away: both are parts of one name."""
         return _touches(self._names, _widened(span))
 
     def _is_code(self, label: str, start: int, end: int) -> bool:
@@ -240,7 +243,7 @@ class _Judge:
         return self._by_label[label]
 
     def _is_like_fraction(self, span: Span) -> bool:
-        """Return whether a fraction of the same total stands beside: ``21/28 days on and 7/28 off``."""
+        """Return whether a fraction with the same denominator is beside it: ``21/28 days on and 7/28 off``."""
         pair = _PAIR.fullmatch(self._text, span.start, span.end)
         if pair is None:
             return False
@@ -310,7 +313,7 @@ def _is_no_name(text: str, span: Span) -> bool:
 
 
 def _windows(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
-    """Return the stretches of the lines around ``spans`` in which the grammar looks for anchors, disjoint."""
+    """Return the stretches of the lines around ``spans`` in which the grammar searches for anchors, disjoint."""
     windows: list[tuple[int, int]] = []
     for span in sorted(spans):
         start = max(text.rfind("\n", max(0, span.start - _BEFORE_CHARS), span.start) + 1, span.start - _BEFORE_CHARS, 0)
@@ -326,7 +329,7 @@ def _windows(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
 
 
 def _may_be_value(text: str, span: Span) -> bool:
-    """Say whether a span is of the form of clinical figures: no month in letters, no date with its year."""
+    """Return whether a span has the form of a clinical value: no month in letters, no date with its year."""
     value = text[span.start : span.end]
     if not any(char.isdigit() for char in value):
         return span.label == "AGE" and text[span.start - 1 : span.start].isdigit()  # the "s" of "40s"
@@ -334,7 +337,7 @@ def _may_be_value(text: str, span: Span) -> bool:
 
 
 def _trimmed(text: str, span: Span) -> tuple[int, int]:
-    """Return the bounds of a span without its article, and without blanks and marks at its ends."""
+    """Return the bounds of a span without its article, and without white space and punctuation at its ends."""
     start, end = span.start, span.end
     if text.startswith("the ", start, end):
         start += len("the ")

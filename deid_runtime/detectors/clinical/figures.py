@@ -1,4 +1,4 @@
-"""Figures that are no date, age or code: by their form, by the text beside them, or because models are not sure."""
+"""Find numbers that are not a date, age or code: by form, by the text beside them, or by model scores."""
 
 import re
 from dataclasses import replace
@@ -11,8 +11,8 @@ from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
 from deid_runtime.spans import Span
 
 _CALENDAR: Final = rf"(?i:[^\d]*\b(?:{either([*MONTHS, *WEEKDAYS, *SEASONS])})\b)"
-#: Least scores at which models alone make a bare figure an identifier, without a cue beside it. In 1,720 training notes
-#: spans of models below them were wrong 180 times and right 20 times (the forms with figures).
+#: Lowest scores at which models alone make a bare number an identifier, without a cue beside it. In 1,720 training
+#: notes model spans below these scores were wrong 180 times and right 20 times (the forms with figures).
 _LEAST_SURE: Final = (
     ("DATE", re.compile(r"\d{1,2}(?:/\d{1,2}){1,2}"), 0.4),
     ("DATE", re.compile(r"/?\d{1,2}/?"), 0.5),
@@ -29,7 +29,7 @@ _PAIR: Final = re.compile(r"(\d{1,2})/(\d{1,2})")
 
 
 def is_unsure(text: str, span: Span) -> bool:
-    """Say whether only models found ``span``, a bare figure, and their score is low for one of its form."""
+    """Return whether only models found ``span``, a bare number, with a score that is low for its form."""
     if any(not source.startswith("model:") for source in span.sources):
         return False
     value = text[span.start : span.end].strip()
@@ -62,12 +62,12 @@ def is_other_number(text: str, span: Span) -> bool:
 
 
 def adjoins_fraction(text: str, span: Span) -> bool:
-    """Return whether a further figure stands behind or before a slash: ``5/5/5/7.5`` is no date."""
+    """Return whether another number is beside it with a slash between: ``5/5/5/7.5`` is not a date."""
     return "/" in text[span.start : span.end] and _FRACTION_AFTER.match(text, span.end) is not None
 
 
 def is_term_alone(text: str, span: Span) -> bool:
-    """Return whether a date without a figure is a clinical term: ``Yaz``, ``SAT``."""
+    """Return whether a date without digits is a clinical term: ``Yaz``, ``SAT``."""
     value = text[span.start : span.end]
     return (
         not any(map(str.isdigit, value))
@@ -77,7 +77,7 @@ def is_term_alone(text: str, span: Span) -> bool:
 
 
 def is_no_day(value: str) -> bool:
-    """``22/30`` is no day and no month of a year; ``3/95`` may be a month."""
+    """Return whether two numbers are neither a day nor a month of a year, as ``22/30``; ``3/95`` may be a month."""
     if _MANY.fullmatch(value.strip(" /")) is not None:
         return True  # "8/5/10/28": four numbers
     pair = _PAIR.fullmatch(value.strip())

@@ -11,12 +11,12 @@ NUMBER: Final = r"(?:[<>≤≥~≈=±]{0,2}[ ]?[+−]?\d{1,6}(?:[.,]\d{1,4})?(?!
 #: A number of up to three figures before the point that is not part of a date or of a longer number with spaces.
 SMALL: Final = r"(?:[<>≤≥~≈=±]{0,2}[ ]?[+−]?\d{1,3}(?:\.\d{1,3})?(?![\d/]|\.\d|-\d{1,3}-|[ ]\d{3}[ ]\d))"
 
-#: Text behind an age that never follows another number.
+#: Text after an age that never follows another number.
 AGE_BEHIND: Final = (
     r"(?:[ \t\-]{0,3}(?:y\.?[ ]?/?[ ]?o\b|y\.o|yo[MFmf]?\b|y\b|yrs?\b|years?\b|year-|[MF]\b(?!/)|mos?\b|months?\b|"
     r"(?:fe)?male\b|man\b|woman\b|boy\b|girl\b|gentleman\b|lady\b|g\d))"
 )
-#: Words about trend and time between a name and its value. They do not change whose number it is.
+#: Words about trend and time between a name and its value. They do not change what the number measures.
 _COURSE: Final = (
     r"now|was|is|were|are|of|to|up|down|low|high|normal|level|levels|count|score|today|tonight|"
     r"yesterday|remains|remained|stable|"
@@ -29,12 +29,12 @@ _COURSE: Final = (
 _MARKS: Final = r"[:=~<>≥≤→↑↓]|-{1,2}>|[-–—](?=[ ])"
 #: Between the name of a value and the value.
 FILL: Final = rf"(?:[ \t]{{0,3}}(?:{_MARKS}|\b(?:{_COURSE})\b\.?)){{0,5}}[ \t]{{0,3}}"
-#: Text between two values of one name. A comma needs a word behind it, because an age or a date may also follow it.
+#: Text between two values of one name. A comma needs a word after it, because an age or a date may also follow it.
 JOIN: Final = (
     rf"(?:(?:[ \t]{{0,2}}[,;]?[ \t]{{0,2}}(?:{_MARKS}|\b(?:{_COURSE}|from|and|or|was|the)\b\.?)){{1,5}}[ \t]{{0,3}}|"
     r"[ ]?[-–][ ]?|[ ]?\([ ]?(?=[^)\n]{1,12}\)))"
 )
-#: A unit behind a value; none of them is an ordinary word.
+#: A unit after a value; no unit is an ordinary word.
 UNIT: Final = (
     r"(?:%|°[ ]?[CF]?|(?:m[cg]|[munp]?c?g|µg|μg|mEq|meq|mmol|umol|µmol|nmol|pmol|m?IU|m?U|units?|cells|copies|kg|K)"
     r"(?:/(?:[dmuµ]?[Ll]|kg|hr?|min|day|d|g|mL|24[ ]?h|hpf))?|mm[ ]?Hg|bpm|s|sec|hpf|/hpf|x10\S{0,6}|K/uL|M/uL)(?![\w])"
@@ -59,6 +59,6 @@ def anchors(names: Iterable[str]) -> frozenset[str]:
 
 
 def chain(value: str, most: int, join: str = JOIN) -> str:
-    """Return a pattern for a ``value`` and up to ``most`` further values, each behind a ``join``."""
+    """Return a pattern for a ``value`` and up to ``most`` further values, each after a ``join``."""
     single = rf"{value}{NOT_AGE}(?:[ ]?{UNIT})?"
     return rf"{single}(?:{join}{single}){{0,{most}}}"

@@ -1,9 +1,9 @@
-"""Generic people and places: a role, a relative, a kind of place or a service, without a name.
+"""Find generic people and places: a role, a relative, a kind of place or a service, without a name.
 
 Models take *the charge nurse*, *Day Surgery Unit* or *halfway house* for a person, a hospital or an employer. A span
 is generic when all its words are listed (``data/lexicon/generic_words.tsv``, ``kin.tsv``) and the last word that is
-no preposition names a role or a kind of place. A name beside it makes it a part of that name (*Riverside Wound
-Clinic*, *Nurse Okafor*): then it stays.
+not a preposition is a role or a kind of place. A name beside it makes it a part of that name (*Riverside Wound
+Clinic*, *Nurse Okafor*): then the span stays.
 """
 
 import re
@@ -37,7 +37,7 @@ _BEFORE_CHARS: Final = 24
 
 
 def is_generic(text: str, span: Span) -> bool:
-    """Return whether ``span`` names a role or a kind of place in listed words, and no name stands beside it."""
+    """Return whether ``span`` is a role or a kind of place in listed words, without a name beside it."""
     if span.label not in _PEOPLE and span.label not in _PLACES:
         return False
     written = _WORD.findall(text, span.start, span.end)
@@ -72,7 +72,7 @@ def _is_role_of_list(text: str, span: Span) -> bool:
 
 
 def _is_kind_only(written: Sequence[str], words: Sequence[str]) -> bool:
-    """Return whether words for a place can be no name: lower case, or a specialty before *Clinic*, *Unit* or *Team*."""
+    """Return whether words for a place are no name: lower case, or a specialty before *Clinic*, *Unit*, *Team*."""
     if all(map(str.islower, written)):
         return True
     return len(words) > 1 and words[-1] in _UNNAMED and _COMMON_IN_NAMES.isdisjoint(words)

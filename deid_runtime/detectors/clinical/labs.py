@@ -1,4 +1,4 @@
-"""Laboratory values: the name of a test and the numbers behind it."""
+"""Laboratory values: the name of a test and the numbers after it."""
 
 import re
 from typing import Final
@@ -97,7 +97,7 @@ ROWS: Final = (
     ClinicalRow(
         name="lab-calcium",
         kind="lab",
-        # "CA" and "ca" are left out: they also mean cancer, California and calendar age.
+        # "CA" and "ca" are omitted: they also mean cancer, California and calendar age.
         pattern=re.compile(r"(?:Ca|iCa|Ca\+\+|corr(?:ected)? Ca)[ :=]{1,2}\d{1,2}\.\d{1,2}(?!\d)"),
         words=frozenset({"ca", "ica", "corr", "corrected"}),
     ),

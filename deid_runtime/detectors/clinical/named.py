@@ -1,4 +1,4 @@
-"""Drugs, genes and trials with names of people and places, where the words around say that they are none.
+"""Find drugs, genes and trials with names of people and places, if the words around show that they are none.
 
 *Camila refilled*, *Yasmin 30/3 mg*, *SHANK3 deletion*, *HOPE trial criteria*. A brand or a trial is listed
 (``data/lexicon/named_facts.tsv``); a gene is any symbol in capitals beside words for variants. Without such words the
@@ -33,7 +33,7 @@ _DRUG_AFTER: Final = re.compile(
     r"delivery)|(?:both )?gave (?:her|him|me) "
     r"(?:headaches?|nausea|acne|spotting|hives|a rash|palpitations)|caused\b)"
 )
-#: Before a drug: what is done with drugs and not with people.
+#: Before a drug: verbs for drugs and not for people.
 _DRUG_BEFORE: Final = re.compile(
     r"(?i)\b(?:refill(?:ed|s|ing)?|prescribed?|rx['’]?d|prefers|allerg(?:y|ic|ies)(?: to|:)|intoleran(?:t|ce) "
     r"(?:to|of)|"
@@ -44,21 +44,21 @@ _DRUG_BEFORE: Final = re.compile(
 )
 #: A further drug: "Levora and Lessina".
 _DRUG_LISTED: Final = re.compile(r"[ ]?(?:/|,|\band\b|\bor\b|\bvs\b|\bthen\b)[ ]?(?:then[ ])?([^\W\d_]{4,})")
-#: Behind the word, what makes it a person all the same: "started Ella on iron", "hold Nikki for rounds".
+#: After the word, evidence that it is a person nevertheless: "started Ella on iron", "hold Nikki for rounds".
 _PERSON_AFTER: Final = re.compile(
     r"(?i)[ ]{1,2}(?:on|her|his|home|off|with|to|has|is|says|said|reports?|denies|who)\b|['’]s\b"
 )
 
 
 def is_brand(text: str, span: Span) -> bool:
-    """Return whether ``span`` is a listed brand beside words that only stand beside drugs."""
+    """Return whether ``span`` is a listed brand beside words that occur only beside drugs."""
     if span.label not in _LABELS or is_introduced(text, span):
         return False
     return names_drug(text, span.start, span.end)
 
 
 def names_drug(text: str, start: int, end: int) -> bool:
-    """Return whether ``[start, end)`` is a listed brand with words beside it that only stand beside drugs."""
+    """Return whether ``[start, end)`` is a listed brand beside words that occur only beside drugs."""
     if fold(text[start:end].strip(" .,")) not in _brands():
         return False
     if _DRUG_AFTER.match(text, end) is not None:

@@ -1,7 +1,7 @@
 """Words that are also names, in phrases where they are words: *rose from the chair*, *drew blood*, *frank pus*.
 
-The phrases are listed (``data/lexicon/word_phrases.tsv``). In lower case, a common word behind a determiner is a word,
-too: *with a cane*, *no faith*.
+The phrases are listed (``data/lexicon/word_phrases.tsv``). In lower case, a common word after a determiner is also a
+word: *with a cane*, *no faith*.
 """
 
 import re
@@ -19,13 +19,13 @@ _LABELS: Final = frozenset((*HEADS["name"], *HEADS["location"], *HEADS["organiza
 _PEOPLE: Final = frozenset(HEADS["name"])
 _NEXT: Final = re.compile(r"[ ]([^\W\d_]+(?:[-'’][^\W\d_]+)?)")
 _DETERMINER: Final = re.compile(r"(?<![^\W_])(?:a|an|the|any|some|each|every)[ ]$")
-#: A capital within a sentence is the sign of a name.
+#: A capital within a sentence is evidence of a name.
 _BEGINNING: Final = re.compile(r"(?:\A|[.!?:;\n\u2022*-])[\s\"'(]*\Z")
 _BEFORE_CHARS: Final = 8
 
 
 def is_phrase(text: str, span: Span) -> bool:
-    """Return whether ``span`` is one word that is also a name, in a phrase in which it is none."""
+    """Return whether ``span`` is one word that is also a name, in a phrase in which it is not a name."""
     value = text[span.start : span.end]
     if span.label not in _LABELS or not value.isalpha() or is_introduced(text, span):
         return False

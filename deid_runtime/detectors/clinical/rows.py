@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-#: Labels whose values are figures; a clinical value is none of these.
+#: Labels whose values are figures; a clinical value has none of these labels.
 FIGURES: Final = frozenset(
     {
         "AGE", "DATE", "PHONE", "FAX", "ZIP", "SSN", "MEDICALRECORD", "HEALTHPLAN", "ACCOUNT", "LICENSE", "VEHICLE",
@@ -51,7 +51,7 @@ class ClinicalRow:
 
     def __post_init__(self) -> None:
         if bool(self.words) == self.at_numbers:
-            raise ValueError(f"row {self.name}: expected either words or numbers to hang on")
+            raise ValueError(f"row {self.name}: expected either words or numbers as anchors")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -90,7 +90,7 @@ class Grammar:
         self._behind_numbers: dict[str, tuple[ClinicalRow, ...]] = {}
 
     def find(self, text: str, start: int = 0, end: int | None = None) -> list[Stretch]:
-        """Return the stretches whose anchors lie in ``text[start:end]``, sorted; they may overlap."""
+        """Return the stretches whose anchors are in ``text[start:end]``, sorted; they may overlap."""
         found: set[Stretch] = set()
         last = len(text) if end is None else end
         for word in _WORD.finditer(text, start, last):

@@ -303,7 +303,7 @@ ROWS: Final = (
     ),
 )
 
-#: Names of scores that are also words, names of people or places, or parts of the body: a bare number behind
+#: Names of scores that are also words, names of people or places, or parts of the body: a bare number after
 #: them is not a score.
 _WORDS: Final = frozenset(
     "pain vision act cat fast gold news must heart norton boston edinburgh oxford constant clark "

@@ -26,7 +26,7 @@ _CUE_BEFORE: Final = re.compile(
     r"born in|works? (?:at|for)|"
     r"employed (?:at|by)|attends|resides (?:in|at))\b[^\w\n]{0,3}|/s/[ ]?|[@][ ]?)$"
 )
-#: Text behind initials and usernames: ``EBL/ww``, ``AML:dz``.
+#: Text after initials and usernames: ``EBL/ww``, ``AML:dz``.
 _SIGNED_AFTER: Final = re.compile(r"[@_/-]|:\w")
 _BEFORE_CHARS: Final = 28
 #: From this score on, a model is trusted that a listed abbreviation is a name, or any term a place or employer.
@@ -52,12 +52,12 @@ def is_term(text: str, span: Span) -> bool:
 
 
 def is_term_word(word: str) -> bool:
-    """Return whether ``word`` is a listed clinical term that is no name."""
+    """Return whether ``word`` is a listed clinical term that is not a name."""
     return not word.isupper() and _is_listed(word)
 
 
 def is_introduced(text: str, span: Span) -> bool:
-    """Return whether a title, a credential, a label, a word for kin or a signature mark stands beside ``span``."""
+    """Return whether a title, a credential, a label, a word for kin or a signature mark is beside ``span``."""
     before = text[max(0, span.start - _BEFORE_CHARS) : span.start].rpartition("\n")[2]
     return (
         _CUE_BEFORE.search(before) is not None

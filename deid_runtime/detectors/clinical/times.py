@@ -10,7 +10,7 @@ _DURATION: Final = r"(?:\d{1,2}(?:[-–]\d{1,2})?/52|(?:[1-9]|1[0-4])/7|(?:[1-9]
 #: Labels excluded by a duration. AGE is not among them, because it may be the age of an infant: "baby, 3/52".
 _NOT_OF_INFANTS: Final = FIGURES - {"AGE"}
 
-#: Words that tell a time without a calendar. Seasons without a year are no dates, either.
+#: Words for a time without a calendar. Seasons without a year are not dates, either.
 _RELATIVE: Final = frozenset(
     "spring summer autumn fall winter season seasons yesterday today tonight tomorrow overnight morning afternoon "
     "evening "
@@ -164,6 +164,6 @@ ROWS: Final = (
 
 
 def is_relative(value: str) -> bool:
-    """Return whether ``value`` tells a time without a calendar: ``last winter``, ``the week before``."""
+    """Return whether ``value`` is a time without a calendar: ``last winter``, ``the week before``."""
     words = _WORD.findall(value)
     return bool(words) and not any(map(str.isdigit, value)) and all(word.lower() in _RELATIVE for word in words)

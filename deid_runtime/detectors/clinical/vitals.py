@@ -1,4 +1,4 @@
-"""Vital signs, saturations, fluids and body measures: their names and the numbers behind them."""
+"""Vital signs, saturations, fluids and body measures: their names and the numbers after them."""
 
 import re
 from typing import Final
@@ -29,7 +29,7 @@ _OXYGEN: Final = (
     r"(?:[ ]?(?:NC|nc|O2|/min|per))?)?)?"
 )
 _SATURATION_VALUE: Final = rf"(?:(?:100|[3-9]\d)(?:\.\d)?s?(?![\d/]|\.\d){_OXYGEN})"
-#: Numbers of this size behind a comma are further saturations, unless words of age follow them.
+#: Numbers of this size after a comma are further saturations, unless words of age follow them.
 _SATURATION_JOIN: Final = (
     rf"(?:{JOIN}|[ ]?[,;/][ ]?|[ ]?,?[ ](?:(?i:bumped|weaned|titrated|up|down)[ ]to[ ]\d{{1,2}}L?[ "
     rf"])?(?i:and|but|then|still|only|now|holding|holds)"

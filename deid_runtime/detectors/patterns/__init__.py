@@ -1,7 +1,8 @@
-"""Find identifiers by form and label: dates, contacts, numbers, addresses, ages. One table; every row has its tests.
+"""Find identifiers by form and label: dates, contacts, numbers, addresses, ages.
 
+They form one table, and every row has its tests.
 A row with a check digit, a calendar check or a printed label reports as ``"pattern"``. A row that is only likely
-reports as ``"pattern:weak"`` and ranks behind every other detector.
+reports as ``"pattern:weak"`` and ranks below every other detector.
 """
 
 from collections.abc import Sequence

@@ -9,12 +9,12 @@ from deid_runtime.detectors.patterns.rows import Check
 from deid_runtime.lexicon.calendar_words import MONTH_NAMES, SHORT_MONTHS, WEEKDAY_NAMES, weekday_words
 from deid_runtime.lexicon.vocabulary import kin
 
-#: Words for relatives; a number in brackets behind one and a name is an age.
+#: Words for relatives; a number in brackets after such a word and a name is an age.
 KIN_WORDS: Final = frozenset(kin("age"))
 
 
 def _is_no_threshold(match: re.Match[str]) -> bool:
-    """Return whether the age is not a threshold, as in ``age > 65`` and ``over 50 years old``."""
+    """Return whether the age is not a threshold, such as ``age > 65`` or ``over 50 years old``."""
     start = match.start("value")
     before = match.string[max(0, start - 12) : start]
     return re.search(r"[<>≤≥][=]?[ ]?$|(?i:\b(?:over|under|above|below|than|least)[ ]$)", before) is None
@@ -29,7 +29,7 @@ def _is_human_age(match: re.Match[str]) -> bool:
 
 
 def _is_age_from_eight(match: re.Match[str]) -> bool:
-    """Return whether the age is 8 or more: in a family history, ``d 2`` may be days, but ``d 58`` hardly."""
+    """Return whether the age is 8 or more: in a family history, ``d 2`` may be days, but ``d 58`` is an age."""
     return _is_human(match["value"]) and int(match["value"]) >= 8
 
 
@@ -61,7 +61,7 @@ _SIZE_AFTER: Final = re.compile(
 
 
 def _is_sexed(match: re.Match[str]) -> bool:
-    """Return whether ``67M`` is an age: nothing around it makes it a size, a code or a temperature."""
+    """Return whether ``67M`` is an age: no word around it makes it a size, a code or a temperature."""
     value = match["value"]
     context = context_of(match)
     if (

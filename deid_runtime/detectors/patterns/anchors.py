@@ -2,7 +2,7 @@
 
 A pattern such as ``(?:pre-?)?auth(?:ori[sz]ation)?`` begins with one of a few words: ``auth``, ``authorization``,
 ``pre``, ``preauth`` ... In other patterns, a later position may have such a set of words. A text without any of these
-words cannot match. So a row is tried at these words only, and nobody has to list them by hand.
+words cannot match. So a row is tried only at these words, and nobody has to list them by hand.
 
 A word is a match of :data:`WORD`, the longest run of letters, or such a run up to a change of case. The parser is the
 private one of the module ``re``. A pattern with an operation that is unknown here counts as one without anchor words.
@@ -50,7 +50,7 @@ def anchor_words(pattern: re.Pattern[str]) -> Mapping[str, Offsets]:
     if best and all(offsets.most == 0 for offsets in best.values()):
         return best
     best_length = _shortest(best)
-    least = most = 0  # width of the nodes before
+    least = most = 0  # width of the earlier nodes
     for index, node in enumerate(nodes[:-1], start=1):
         low, high = _width(node)
         least, most = least + low, most + high
@@ -81,7 +81,7 @@ def characters(char_class: str) -> str:
         elif op is _ops.RANGE:
             chars.extend(map(chr, range(argument[0], argument[1] + 1)))
         else:
-            raise ValueError(f"expected single characters and ranges alone in {char_class!r}")
+            raise ValueError(f"expected only single characters and ranges in {char_class!r}")
     return "".join(chars)
 
 
@@ -131,7 +131,7 @@ def _steps(prefix: str, offset: int, rest: _Rest) -> Iterator[str | tuple[str, i
     while rest is not None and not rest[0]:
         rest = rest[1]
     if rest is None:
-        raise _NoSetError  # the word may continue behind the match, or there is none
+        raise _NoSetError  # the word may continue after the match, or there is none
     (op, argument), following = rest[0][0], (rest[0][1:], rest[1])
     if op is _ops.BRANCH:
         for branch in argument[1]:
@@ -175,7 +175,7 @@ _ENDS: Final = frozenset({_ops.AT_BOUNDARY, _ops.AT_END, _ops.AT_END_STRING, _CA
 
 
 def _keeps_letters_off(body: Sequence[_Node]) -> bool:
-    """Return whether ``(?!body)`` refuses every letter, as ``(?!\\w|-\\d)`` does."""
+    """Return whether ``(?!body)`` rejects every letter, as ``(?!\\w|-\\d)`` does."""
     nodes = body
     if len(nodes) == 1 and nodes[0][0] is _ops.BRANCH:
         return any(_keeps_letters_off(branch) for branch in nodes[0][1][1])
@@ -183,7 +183,7 @@ def _keeps_letters_off(body: Sequence[_Node]) -> bool:
 
 
 def _wants_no_letter(body: Sequence[_Node]) -> bool:
-    """Return whether ``(?=body)`` cannot begin with a letter, as ``(?=[ :#])``."""
+    """Return whether ``(?=body)`` cannot begin with a letter, as with ``(?=[ :#])``."""
     if not body:
         return False
     op, argument = body[0]

@@ -1,4 +1,4 @@
-"""The context of a match: the words and marks that checks use. It must be fast: it runs for every ``3/4``."""
+"""The context of a match: the words and marks that checks use. It must be fast, because it runs for every ``3/4``."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Context:
     is_at_line_start: bool
 
     def ends_in(self, marks: str) -> bool:
-        """Return whether the last non-white-space character before is one of the marks."""
+        """Return whether the last character before the value that is not white space is one of the marks."""
         return self.mark != "" and self.mark in marks
 
 

@@ -20,7 +20,7 @@ from deid_runtime.lexicon.vocabulary import alternation, credential_keys, street
 _VERSION_BEFORE: Final = re.compile(r"(?i)(?:\bv|ver|version|software|firmware|release|rev)[ .:]{0,2}$")
 
 
-#: Behind three numbers that are measures: "8/11/14 beats".
+#: Words after three numbers that are measurements: "8/11/14 beats".
 _MEASURES_AFTER: Final = re.compile(r"[ ]?(?:beats|cm|mm|mg|mcg|mL|ml|units|inches)\b|[ ]in(?=[ ]*(?:$|[,.;\n]))")
 
 
@@ -109,14 +109,14 @@ _SCORE_AFTER: Final = re.compile(
     r"meal|tray|scale|score|points?|correct|items?|criteria|hyp|cartridge|liter|litre|gallon|acre|ns|"
     r"w/[ ]?(?:movement|mvmt|amb|activity|cue|drsg|dsg))(?![\w/]))"
 )
-#: Oral contraceptives, whose strengths look like dates behind their names: ``Junel Fe 1/20``, ``Ortho-Novum 10/11``.
+#: Oral contraceptives, whose strengths look like dates after their names: ``Junel Fe 1/20``, ``Ortho-Novum 10/11``.
 _PILLS: Final = frozenset(
     "alyacen aurovela blisovi cyclafem dasetta demulen estrostep gildess hailey jenest junel kelnor larin loestrin "
     "microgestin minastrin modicon necon norinyl nortrel nylia ortho-novum pirmella tarina taytulla zovia".split()
 )
 _PILL_FORMS: Final = frozenset({"fe", "lo", "21", "24", "28"})
 _PILL_STRENGTHS: Final = frozenset({"1/10", "1/20", "10/11"})
-#: Words behind a duration such as ``3/7 hx``: British notes write days as sevenths of a week, months as twelfths.
+#: Words after a duration such as ``3/7 hx``: British notes write days as sevenths of a week, months as twelfths.
 _DURATION_AFTER: Final = re.compile(r"(?i)[ \t]{0,2}(?:hx|h/o|history|ago)\b")
 _TIME_AFTER: Final = re.compile(
     r"(?i)[ \t]{0,3}(?:@|at\b)?[ \t]{0,3}(?:(?:[01]\d|2[0-3])[0-5]\d\b(?![ ]?(?:mg|ml|cal|units?))|\d{1,2}[:.h]\d\d|"
@@ -140,7 +140,7 @@ def _form_points(first: str, second: str) -> int:
 
 
 def _is_fraction(pair: re.Match[str]) -> bool:
-    """Return whether a pair can be a score but not a date: ``22/30`` beside ``3/15`` makes that a score too."""
+    """Return whether a pair can be a score but not a date: ``22/30`` beside ``3/15`` makes ``3/15`` a score, too."""
     a, b = int(pair["a"]), int(pair["b"])
     return a <= b <= 60 and b > 12 and not is_day_of_year(a, b)
 
@@ -163,11 +163,11 @@ def _grade_month_day(match: re.Match[str]) -> Grade:
     if match["b"] in ("7", "12") and _DURATION_AFTER.match(context.after):
         return Grade.NO
     if match["value"] == "24/7" and not (context.last in _DATE_WORDS_SURE or context.is_at_line_start):
-        return Grade.NO  # "round the clock" far more often than 24 July
+        return Grade.NO  # far more often "round the clock" than 24 July
     form = _form_points(match["a"], match["b"])
     named = context.two.partition(" ")[0] if context.last in _PILL_FORMS else context.last
     if match["value"] in _PILL_STRENGTHS and named in _PILLS:
-        return Grade.NO  # "Junel 1/20" may still mean begun on 20 January: the models decide
+        return Grade.NO  # "Junel 1/20" may also mean started on 20 January: the models decide
     beside = _word_points(context)
     beside += 4 * (_TIME_AFTER.match(context.after) is not None)
     beside += 2 * context.after.startswith(":")
@@ -207,7 +207,7 @@ _DASH_WORDS: Final = WEEKDAYS | frozenset(
 
 
 def _is_month_dash_day(match: re.Match[str]) -> bool:
-    """Return whether ``10-14``, mostly a range, is a date: beside a weekday, a label or a time of day."""
+    """Return whether ``10-14``, usually a range, is a date: beside a weekday, a label or a time of day."""
     if not is_day_of_year(int(match["a"]), int(match["b"])):
         return False
     context = context_of(match)
@@ -301,7 +301,7 @@ def _grade_year(match: re.Match[str]) -> Grade:
         points -= 1
     if points >= 3:
         return Grade.SURE
-    # Minutes of a time of day are mostly multiples of five; years often are not.
+    # Minutes in times of day are usually multiples of five; years often are not.
     return Grade.PROBABLE if points == 2 or (points == 1 and 2001 <= year <= 2029 and year % 5 != 0) else Grade.NO
 
 

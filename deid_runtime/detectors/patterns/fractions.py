@@ -1,4 +1,4 @@
-"""Words behind two numbers with a slash that make them a count or a grade, not a date: ``3/14 axillary nodes``."""
+"""Words after two numbers with a slash that make them a count or a grade, not a date: ``3/14 axillary nodes``."""
 
 import re
 from typing import Final

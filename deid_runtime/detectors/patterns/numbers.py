@@ -1,6 +1,6 @@
 """Numbers that identify a person, a stay, a plan, a device or a document, mostly by the label printed before them.
 
-Each label is a row; the part behind it, ``{number}``, is the same for all. Numbers with a distinctive form (SSN, NPI,
+Each label is a row; the part after it, ``{number}``, is the same for all. Numbers with a distinctive form (SSN, NPI,
 VIN, accession numbers) have a row without a label.
 """
 
@@ -11,7 +11,7 @@ from typing import Final
 from deid_runtime.detectors.patterns.rows import Check
 from deid_runtime.detectors.patterns.validators import is_dea, is_nhs_number, is_npi, is_ssn, is_vin
 
-# --- what stands after a label -------------------------------------------------------------------------------------
+# --- the value after a label -------------------------------------------------------------------------------------
 
 _DATE_LIKE: Final = re.compile(
     r"\d{1,2}/\d{1,2}(?:/(?:\d{4}|\d\d))?|\d{1,2}[-.]\d{1,2}[-.](?:19|20)\d\d|(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}/"

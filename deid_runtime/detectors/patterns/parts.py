@@ -70,15 +70,15 @@ def read_parts(text: str, known: Mapping[str, str]) -> dict[str, str]:
     for where, row in table_rows(PARTS_FILE, text, _COLUMNS):
         name = row["name"]
         if not _NAME.fullmatch(name) or name in parts:
-            raise SettingsError(f"{where}: the name must be new and of a-z, 0-9 and _; write another one")
+            raise SettingsError(f"{where}: the name must be new and have only a-z, 0-9 and _; choose another one")
         make = _KINDS.get(row["kind"])
         if make is None:
-            raise SettingsError(f"{where}: unknown kind {row['kind']!r}; write one of {', '.join(_KINDS)}")
+            raise SettingsError(f"{where}: unknown kind {row['kind']!r}; expected one of {', '.join(_KINDS)}")
         part = make(expand(row["value"], parts, where))
         try:
             re.compile(f"(?:{part})")
         except re.error as error:
-            raise SettingsError(f"{where}: the value is no pattern ({error}); mend it there") from None
+            raise SettingsError(f"{where}: the value is not a pattern ({error}); correct it there") from None
         parts[name] = part
     return parts
 
@@ -91,7 +91,7 @@ def expand(pattern: str, parts: Mapping[str, str], where: str) -> str:
             return parts[match[1]]
         except KeyError:
             raise SettingsError(
-                f"{where}: no part is called {{{match[1]}}}; write it into {PARTS_FILE}, above the rows that name it"
+                f"{where}: there is no part {{{match[1]}}}; add it to {PARTS_FILE}, above the rows that use it"
             ) from None
 
     return _REFERENCE.sub(part, pattern)
@@ -105,7 +105,7 @@ def table_rows(name: str, text: str, columns: tuple[str, ...]) -> list[tuple[str
     """
     lines = text.splitlines()
     if not lines or tuple(lines[0].split("\t")) != columns:
-        raise SettingsError(f"{name}, line 1: expected the columns {' '.join(columns)}, with a tab between two")
+        raise SettingsError(f"{name}, line 1: expected the columns {' '.join(columns)}, separated by tabs")
     rows = []
     for number, line in enumerate(lines[1:], start=2):
         if not line.strip() or line.startswith("#"):
@@ -114,10 +114,10 @@ def table_rows(name: str, text: str, columns: tuple[str, ...]) -> list[tuple[str
         where = f"{name}, line {number}, row {cells[0]}"
         if len(cells) > len(columns):
             raise SettingsError(
-                f"{where}: {len(cells)} cells for {len(columns)} columns; a tab within a cell is written as \\t"
+                f"{where}: {len(cells)} cells for {len(columns)} columns; write a tab within a cell as \\t"
             )
         if any(len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in cells[:-1]):
-            raise SettingsError(f"{where}: a cell in quotes; save the table as text without quotes around cells")
+            raise SettingsError(f"{where}: a cell is in quotes; save the table as text without quotes around cells")
         rows.append((where, dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=True))))
     return rows
 

@@ -13,13 +13,13 @@ from deid_runtime.lexicon.vocabulary import street_kinds
 
 # --- streets -------------------------------------------------------------------------------------------------------
 
-#: Suffixes that end a street name, whatever precedes them.
+#: Suffixes that end a street name, whatever comes before them.
 SUFFIXES: Final = street_kinds("suffix")
 #: Suffixes that may also be part of the name before another suffix ("Spring Hill Road"), or a common word.
 SOFT_SUFFIXES: Final = street_kinds("soft")
 #: Suffixes that make a name a street without a house number.
 SURE_SUFFIXES: Final = street_kinds("sure")
-#: Suffixes that do so only after "on", "off", "near".
+#: Suffixes that make it a street only after "on", "off", "near".
 LIKELY_SUFFIXES: Final = street_kinds("likely")
 
 
@@ -131,7 +131,7 @@ def _grade_state(match: re.Match[str]) -> Grade:
 
 
 def _is_state_code(match: re.Match[str]) -> bool:
-    """Return whether a state code follows a town (``Kasson, MN``); an ambiguous code needs a postal code behind it."""
+    """Return whether a state code follows a town (``Kasson, MN``); an ambiguous code needs a postal code after it."""
     if re.match(r"\.?[ ,]{1,3}\d{5}(?!\d)", match.string[match.end("value") : match.end("value") + 10]):
         return True
     before = match.string[max(0, match.start() - 20) : match.start()]
@@ -143,7 +143,7 @@ def _is_state_code(match: re.Match[str]) -> bool:
 
 
 def _has_letter_behind(match: re.Match[str]) -> bool:
-    """Return whether it is a postal code such as ``D02 X285``; four digits behind a space may be anything."""
+    """Return whether it is a postal code such as ``D02 X285``; four digits after a space may be anything."""
     return any(char.isalpha() for char in match["value"][4:])
 
 
@@ -151,7 +151,10 @@ def _has_letter_behind(match: re.Match[str]) -> bool:
 
 
 def _is_room(match: re.Match[str]) -> bool:
-    """Return whether it is a room with number; not ``or 2 tabs``, ``OR 1230`` (time), ``POD 4`` (day), ``bed 0255``."""
+    """Return whether it is a room with a number.
+
+    Not ``or 2 tabs``, ``OR 1230`` (time), ``POD 4`` (day), ``bed 0255``.
+    """
     word, number = match["word"], match["number"]
     if word.lower() in ("or", "pod") and word not in ("OR", "Pod", "pod"):
         return False

@@ -2,7 +2,7 @@
 
 No row scans a whole note. Each row has anchors of one type: words (``MRN``, ``March``), runs of digits, codes
 (capitals, then a digit), or single characters (``@``). Runs of digits need a certain length and certain characters
-behind them. One pass over each type finds all anchors and tries only the rows that belong to them.
+after them. One pass over each type finds all anchors and tries only the rows that belong to them.
 
 A row is tried with ``pattern.match`` at its anchor, or with ``search`` in a short stretch before it. Every pattern has
 bounded repeats, so the work per anchor is bounded too. A note that still takes very long raises an error.
@@ -21,7 +21,7 @@ from deid_runtime.spans import Span
 
 
 class Grade(enum.IntEnum):
-    """How sure a check is of a match."""
+    """How certain a check is about a match."""
 
     NO = 0
     BARE = 1  # reported as "pattern:weak" with BARE_SCORE: only the form matches
@@ -42,8 +42,9 @@ Check = Callable[[re.Match[str]], bool | Grade]
 class Row:
     """One kind of identifier.
 
-    Groups of ``pattern`` whose names begin with ``value`` are the spans. A row is tried at the words one of which every
-    match contains (:func:`~deid_runtime.detectors.patterns.anchors.anchor_words`), unless one of these is given:
+    Groups of ``pattern`` whose names begin with ``value`` are the spans. A row is tried at a set of words, one of
+    which every match contains (:func:`~deid_runtime.detectors.patterns.anchors.anchor_words`), unless one of these
+    is given:
 
     - ``digits``: at runs of digits of these lengths, if ``first`` is empty or contains the first digit, and if the two
       characters after the run begin with ``next``;
@@ -55,7 +56,7 @@ class Row:
     match.
 
     ``weak`` rows report as ``"pattern:weak"``. ``labelled`` rows win over rows that match by form. Repeats in
-    ``pattern`` are bounded, which may cut off a long hit; such a hit is extended over the match of ``rest`` behind it.
+    ``pattern`` are bounded, which may cut off a long hit; such a hit is extended over the match of ``rest`` after it.
 
     Raises ValueError for a row without a place to try it.
     """
@@ -84,12 +85,12 @@ class Row:
             raise ValueError("the pattern has no group for what it finds; write it as (?P<value>...)")
         places = bool(self.digits) + bool(self.chars) + self.codes
         if places > 1:
-            raise ValueError("a row is tried at digits, codes or characters; choose one")
+            raise ValueError("a row is tried at digits, codes or characters; choose only one")
         words = {} if places else anchor_words(self.pattern)
         if not places and self.lookback:
-            raise ValueError("how far before a word a match begins is read from the pattern; leave `back` out")
+            raise ValueError("the pattern shows how far before a word a match begins; omit `back`")
         if not places and not words:
-            raise ValueError("no word stands in every match; say at which digits, codes or characters it is tried")
+            raise ValueError("no word is in every match; give the digits, codes or characters at which to try it")
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "words", words)
 
@@ -117,10 +118,10 @@ class Hit:
 _PART = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _LONGEST_MIXED_WORD = 40
 _DIGITS = re.compile(r"\d+")
-_LONGEST_RUN = 30  # digits; longer runs are treated as if they had this length, and are no identifier
+_LONGEST_RUN = 30  # digits; longer runs are treated as if they had this length, and are not identifiers
 _CODE = re.compile(r"(?<![\w\-/.@#])[A-Z]{1,8}[ -]?(?=\d)")
 _LONG_HIT = 60  # minimum characters of a hit that a bound may have cut off
-_REACH = 120  # characters behind the place that a row with lookback may search
+_REACH = 120  # characters after the place that a row with lookback may search
 _PLACES_BETWEEN_LOOKS = 256  # between checks of the time limit
 _MOST_RUN_KINDS = 20_000  # maximum size of the cache of rows by digit run; then it is cleared
 
@@ -131,7 +132,7 @@ _Tries = tuple[tuple[_Try, Row], ...]
 
 
 def _try_of(row: Row, offsets: Offsets) -> _Try:
-    """Return the function that tries a row at a place, with ``offsets`` code points of the match before it.
+    """Return the function that tries a row at a place, with ``offsets`` code points of the match before the place.
 
     For most rows this is the ``match`` of the pattern itself, which saves a function call for each place.
     """
@@ -191,8 +192,8 @@ class Table:
         for count, (tries, place) in enumerate(self._places(text)):
             if count % _PLACES_BETWEEN_LOOKS == 0 and thread_time() > latest:
                 raise InputError(
-                    f"the patterns took too long at offset {place} of {len(text)} characters; look for a long run of "
-                    "one form there, and split or mend the note",
+                    f"the patterns took too long at offset {place} of {len(text)} characters; look there for a long "
+                    "run of one form, and split or correct the note",
                     stage="patterns",
                 )
             for attempt, row in tries:
@@ -209,7 +210,7 @@ class Table:
         return _with_rest(text, self._choose(found))
 
     def _choose(self, found: Iterable[Hit]) -> list[Hit]:
-        """Return disjoint hits: of overlapping ones keep the surer, then the labelled, the longer, the earlier row."""
+        """Return disjoint hits. Of overlapping ones keep the most certain, then labelled, longest, earliest row."""
 
         def order(hit: Hit) -> tuple[bool, bool, int, int, int]:
             return hit.weak, not hit.row.labelled, hit.start - hit.end, self._rank[hit.row.name], hit.start

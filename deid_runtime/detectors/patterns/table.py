@@ -2,7 +2,7 @@
 
 Columns: ``name``; ``label``; ``kind``, sure or weak; ``by``, label or form (rows with a printed label win over rows
 that match by form); ``at``; ``pattern``, with named parts in braces; ``check``, a function in the module of that
-family, which may have a number behind it; ``notes``.
+family, which may have a number after it; ``notes``.
 
 ``at`` says where a row is tried. When empty: at the words one of which every match contains. Otherwise a list of items
 separated by ``; ``:
@@ -10,13 +10,13 @@ separated by ``; ``:
 ==============  ======================================================================
 ``digits 1-4``  at runs of so many digits (30 stands for all longer ones)
 ``first [..]``  if the first digit is one of these
-``next ...``    if the two characters behind the run begin with this pattern
+``next ...``    if the two characters after the run begin with this pattern
 ``code``        at one to eight capitals before a digit; a space or hyphen is allowed
 ``char [..]``   at each of these characters
 ``before [..]`` if one of these, or nothing, precedes that place
 ``where ...``   if this pattern matches at that place
 ``back 20``     matches may begin so many characters before that place
-``rest {part}`` a long hit is extended over the match of this part behind it
+``rest {part}`` a long hit is extended over the match of this part after it
 ==============  ======================================================================
 """
 
@@ -34,7 +34,7 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.labels import LABELS
 
 COLUMNS: Final = ("name", "label", "kind", "by", "at", "pattern", "check", "notes")
-#: A function that makes a check from the number behind its name in the table.
+#: A function that makes a check from the number after its name in the table.
 CheckWithNumber = Callable[[int], Check]
 Checks = Mapping[str, Check]
 
@@ -73,10 +73,12 @@ def read_rows(name: str, text: str, checks: Checks, parts: Mapping[str, str]) ->
     for where, cells in table_rows(name, text, COLUMNS):
         for column, allowed in (("label", LABELS), ("kind", ("sure", "weak")), ("by", ("label", "form"))):
             if cells[column] not in allowed:
-                raise SettingsError(f"{where}: unknown {column} {cells[column]!r}; write one of {', '.join(allowed)}")
+                raise SettingsError(
+                    f"{where}: unknown {column} {cells[column]!r}; expected one of {', '.join(allowed)}"
+                )
         pattern = _compiled(cells["pattern"], parts, where)
         if has_unbounded_repeat(pattern):
-            raise SettingsError(f"{where}: the pattern repeats without bound; write {{0,20}} for *, {{1,20}} for +")
+            raise SettingsError(f"{where}: the pattern has an unbounded repeat; write {{0,20}} for *, {{1,20}} for +")
         try:
             yield Row(
                 name=cells["name"],
@@ -95,7 +97,9 @@ def _compiled(pattern: str, parts: Mapping[str, str], where: str) -> re.Pattern[
     try:
         return re.compile(expand(pattern, parts, where))
     except re.error as error:
-        raise SettingsError(f"{where}: {pattern!r} is no pattern ({error}); mend it there or in its parts") from None
+        raise SettingsError(
+            f"{where}: {pattern!r} is not a pattern ({error}); correct it there or in its parts"
+        ) from None
 
 
 def _check(cell: str, checks: Checks, where: str) -> Check | None:
@@ -107,11 +111,11 @@ def _check(cell: str, checks: Checks, where: str) -> Check | None:
     if cell in checks:
         return checks[cell]
     known = [*checks, *(f"{each} 4" for each in _CHECKS_WITH_NUMBER)]
-    raise SettingsError(f"{where}: no check is called {cell!r}; write one of {', '.join(known)}, or nothing")
+    raise SettingsError(f"{where}: there is no check {cell!r}; expected one of {', '.join(known)}, or nothing")
 
 
 def _place(cell: str, parts: Mapping[str, str], where: str) -> dict[str, Any]:
-    """Return the fields of a row that say where it is tried."""
+    """Return the fields of a row that define where it is tried."""
     fields: dict[str, Any] = {}
     for item in filter(None, cell.split("; ")):
         key, _, value = item.partition(" ")

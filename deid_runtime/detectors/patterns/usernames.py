@@ -4,7 +4,7 @@ Some usernames match by form alone:
 
 - a family name between a letter and digits (``kpham22``);
 - names or roles joined by an underscore (``rn_okeefe``);
-- names or roles joined by a full stop, with digits behind (``nadia.bel03``).
+- names or roles joined by a full stop, with digits after them (``nadia.bel03``).
 """
 
 import re

@@ -65,7 +65,7 @@ def is_ssn(digits: str) -> bool:
     """Return whether nine digits have the form of a US social security or taxpayer number.
 
     Areas 000, 666 and 900-999 and the group 00 are never issued, but occur in notes as surrogates for the real ones. So
-    only a serial of 0000 is refused.
+    only a serial of 0000 is rejected.
     """
     return len(digits) == 9 and digits[5:] != "0000"
 

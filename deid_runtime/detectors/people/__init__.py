@@ -2,7 +2,7 @@
 
 Two listed names side by side are a person unless something contradicts it. A word in no list is a name beside a
 cue (``her sister``, ``signed by``, ``, RN``). A listed name that stands alone is a person when a verb or a possessive
-says so. Case is evidence, never a condition.
+shows it. Letter case is evidence, never a condition.
 """
 
 from collections.abc import Sequence

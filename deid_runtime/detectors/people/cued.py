@@ -1,4 +1,4 @@
-"""Rules for names with a cue before them or a credential behind them."""
+"""Rules for names with a cue before them or a credential after them."""
 
 from typing import Final
 

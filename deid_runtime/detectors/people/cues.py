@@ -1,4 +1,4 @@
-"""Tables of folded words that stand before or behind a name and show that it is a person."""
+"""Tables of folded words before or after a name that show that it is a person."""
 
 import re
 from enum import Enum
@@ -71,7 +71,7 @@ ACTS: Final = frozenset(
     "called paged notified texted informed updated told asked met phoned emailed messaged telephoned thank "
     "thanked thanks reassured counseled counselled interviewed thanking".split()
 )
-#: Verbs whose object is a person or a thing, and words for people before a name: only a listed name counts here.
+#: Verbs whose object is a person or a thing, and words for people before a name: only a listed name counts after these.
 ROLES: Final = frozenset(
     "patient pt baby infant newborn toddler child kid student client inmate veteran widow widower victim "
     "driver passenger officer detective judge coach deputy trooper captain capt ssg cpl cmdr chief rep "
@@ -85,7 +85,7 @@ ROLES: Final = frozenset(
     "found find thanks love loves miss misses".split()
 )
 
-#: Words before ``by``, ``with``, ``to`` and ``from`` that make the name behind them certain.
+#: Words before ``by``, ``with``, ``to`` and ``from`` that make the name after them certain.
 BY: Final = frozenset(
     "signed cosigned dictated transcribed authored reviewed seen examined evaluated performed assisted "
     "accompanied entered verified witnessed interpreted read approved authenticated attested ordered "
@@ -109,13 +109,13 @@ GREETINGS: Final = frozenset("dear hi hello sincerely regards respectfully yours
 WEAK: Final = frozenset("with per by from to for w and via of".split())
 
 CREDENTIALS: Final = credential_keys("cue")
-#: Credentials that are also words or abbreviations: they count only in capitals, behind a comma.
+#: Credentials that are also words or abbreviations: they count only in capitals, after a comma.
 DOUBTFUL_CREDENTIALS: Final = credential_keys("doubtful")
 #: Credentials that count in lower case without a comma, and those that count when written with full stops.
 SURE_CREDENTIALS: Final = credential_keys("sure")
 DOTTED_CREDENTIALS: Final = tuple(word[:4] for word in dotted_credentials("dotted"))
 
-#: Words behind a lone name that show that it is a person who acts.
+#: Words after a lone name that show that it is a person who acts.
 HUMAN_VERBS: Final = frozenset(
     "was is has had will denies denied reports reported states stated says said complains complained "
     "tolerated tolerates underwent presents presented agrees agreed declined declines refuses refused "
@@ -135,7 +135,7 @@ HUMAN_VERBS: Final = frozenset(
     "attended attends enjoys enjoyed plays played likes liked loves keeps kept tried tries and".split()
 ) - {"and"}  # fmt: skip
 
-#: What only a person does or suffers, right behind a name; ``called in`` is also said of a prescription.
+#: What only a person does or suffers, directly after a name; ``called in`` is also said of a prescription.
 _PERSONAL: Final = re.compile(
     r"[ ](?:(?:was|is|has[ ]been|had[ ]been|will[ ]be|is[ ]being|was[ ]being)[ ](?:then[ ]|also[ ]|again[ ])?"
     r"(?:called(?![ ]in\b)|phoned|seen(?![ ]on[ ][a-z])|admitted|readmitted|discharged|examined|intubated|extubated|"
@@ -153,11 +153,11 @@ _OWNED: Final = re.compile(
 
 
 def acts_as_person(text: str, at: int) -> bool:
-    """Return whether the words from ``at`` on, right behind a name, say what only a person does, suffers or owns."""
+    """Return whether the words from ``at`` on, directly after a name, say what only a person does, suffers or owns."""
     return _PERSONAL.match(text, at) is not None or _OWNED.match(text, at) is not None
 
 
-#: Words behind a name that make it part of a place, firm, street, disease, scale or device.
+#: Words after a name that make it part of a place, firm, street, disease, scale or device.
 NOT_BEHIND: Final = frozenset(
     "hospital hospitals clinic clinics center centre centers medical health healthcare university college "
     "school institute foundation pharmacy county city township park lake river creek island beach "
@@ -226,7 +226,7 @@ CALENDAR: Final = (
     | frozenset("easter christmas thanksgiving halloween ramadan passover hanukkah diwali".split())
 )
 
-#: Words that join clauses: a lone name behind one begins a clause.
+#: Words that join clauses: a lone name after one begins a clause.
 JOINING: Final = frozenset(
     "and but or that when if because while since so as although though after before once until unless where "
     "then said states reports believes thinks says stated reported whether per".split()
@@ -252,17 +252,17 @@ SYLLABLES: Final = frozenset(
     "zhen zheng zhi zhong".split()
 )
 
-#: Words that begin a sentence; a name directly behind one may stand alone.
+#: Words that begin a sentence; a name directly after one may stand alone.
 OPENERS: Final = frozenset(
     "today overnight yesterday tonight currently now then neither both because when after before once while "
     "since although until if later subsequently afterwards eventually finally unfortunately fortunately "
     "meanwhile initially per and but that what".split()
 )
 
-#: Determiners: the word behind one is rarely a person.
+#: Determiners: the word after one is rarely a person.
 DETERMINERS: Final = frozenset("a an the this that these those each every no any some modified".split())
 
-#: Capitalised words that make the pair behind them a place, street or house.
+#: Capitalised words that make the pair after them a place, street or house.
 NOT_BEFORE: Final = frozenset(
     "st saint mount mt fort ft port lake santa san north south east west new university college church camp "
     "cape hotel hospital school".split()

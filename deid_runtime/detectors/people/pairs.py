@@ -81,7 +81,7 @@ def pair(run: Run) -> Person | None:
 
 
 def _extends(run: Run, facts: Facts) -> bool:
-    """Return whether a word behind a pair belongs to the name."""
+    """Return whether a word after a pair belongs to the name."""
     if facts.key in cues.SUFFIXES:
         return True
     if facts.grade is Grade.STRONG:

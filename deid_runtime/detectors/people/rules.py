@@ -1,4 +1,4 @@
-"""Rules that decide whether a run of name-like words is a person: by a cue, by its words, or by the words behind it.
+"""Rules that decide whether a run of name-like words is a person: by a cue, by its words, or by the words after it.
 
 The rules are tried from the surest to the least sure. The words of a person are not used again by later rules.
 """
@@ -12,20 +12,20 @@ from deid_runtime.detectors.people.cued import by_credential, by_cue
 from deid_runtime.detectors.people.pairs import inverted, pair
 from deid_runtime.detectors.people.run import Person, Run, is_new
 from deid_runtime.detectors.people.words import Case, Grade, Word, read_words
+from deid_runtime.lexicon.clinical_forms import has_clinical_form
 from deid_runtime.lexicon.word_codes import PLACE
 from deid_runtime.spans import Span
 
-#: Minimum score of the source ``rule:people``. A weaker person ranks behind the models and is not propagated.
+#: Minimum score of the source ``rule:people``. A weaker person ranks below the models and is not propagated.
 _SURE: Final = 0.7
 _SOURCES: Final = {True: ("rule:people",), False: ("rule:people:weak",)}
 
-#: Endings of diseases, procedures and drugs: such a word in no list is no name.
-_CLINICAL_ENDS: Final = (
-    "itis", "osis", "oma", "emia", "ectomy", "otomy", "ostomy", "pathy", "plasty", "scopy", "uria", "algia", "penia",
-    "mab", "nib", "pril", "olol", "statin", "azole", "cillin", "mycin", "vir",
-)  # fmt: skip
+#: Endings of drugs: such an unlisted word is not a name.
+_DRUG_ENDS: Final = ("mab", "nib", "pril", "olol", "statin", "azole", "cillin", "mycin", "vir")
 #: Words before a lower-case word in no list that allow it to begin a name.
 _BEFORE_NEW: Final = cues.TITLES | cues.KIN | cues.PATIENT_LABELS | cues.STAFF_LABELS | cues.GREETINGS | {"is"}
+#: Words before a family name (or a town of that name) that ends its phrase: *discussed with Rodriguez, who*.
+_BEFORE_FAMILY: Final = frozenset({"at", "by", "from", "in", "near", "to", "with"})
 
 
 def find_in(text: str) -> list[Span]:
@@ -51,7 +51,7 @@ def find_in(text: str) -> list[Span]:
 
 
 def _without_credentials(text: str, words: Sequence[Word], person: Person) -> int:
-    """Return the last word of a person without credentials behind a comma, such as ``MD`` in ``Ann Holm, MD``."""
+    """Return the last word of a person without credentials after a comma, such as ``MD`` in ``Ann Holm, MD``."""
     last = person.last
     while (
         last > person.first
@@ -121,14 +121,16 @@ def _alone(run: Run) -> Person | None:
 
 
 def _unlisted(run: Run) -> Person | None:
-    """Return a word in no list that does, suffers or owns what only a person can, or None.
+    """Return an unlisted word that does, suffers or owns what only a person can, or None.
 
-    Unlisted brands and eponyms are started, given and named too, but never denied a symptom or were phoned.
+    Unlisted brands and eponyms are also started, given and named, but they never deny a symptom or get a phone call.
     """
     if run.last != run.first or run.case is not Case.TITLE:
         return None
     facts = run.facts(run.first)
-    if facts.grade is not Grade.UNKNOWN or not is_new(facts) or facts.key.endswith(_CLINICAL_ENDS):
+    if facts.grade is not Grade.UNKNOWN or not is_new(facts):
+        return None
+    if facts.key.endswith(_DRUG_ENDS) or has_clinical_form(facts.key):
         return None
     if run.is_thing(run.first, run.first) or run.follows_place(run.first) or not run.stands_free():
         return None
@@ -137,7 +139,7 @@ def _unlisted(run: Run) -> Person | None:
 
 
 def _by_weak_cue(run: Run) -> Person | None:
-    """Return a given name behind ``with``, ``per`` and similar words, or None."""
+    """Return a given name after ``with``, ``per`` and similar words, or None."""
     if not run.first:
         return None
     before = run.words[run.first - 1]
@@ -161,7 +163,7 @@ def _bare(run: Run) -> Person | None:
     if run.case is not Case.TITLE or run.last != run.first or not run.first:
         return None
     facts = run.facts(run.first)
-    if facts.grade is not Grade.STRONG or facts.code & PLACE or facts.word or facts.given < 2 or facts.family > 1:
+    if facts.grade is not Grade.STRONG or facts.code & PLACE or facts.word or max(facts.given, facts.family) < 2:
         return None
     word, before = run.words[run.first], run.words[run.first - 1]
     if run.text[before.end : word.start] != " " or before.facts.case is not Case.LOWER:
@@ -170,4 +172,6 @@ def _bare(run: Run) -> Person | None:
         return None
     if run.precedes_capital():
         return None
+    if facts.given < max(facts.family, 2) and not (before.facts.key in _BEFORE_FAMILY and run.ends_phrase(run.first)):
+        return None  # "a Glover was placed" is an instrument
     return Person(run.first, run.first, 0.6, False)

@@ -1,4 +1,4 @@
-"""The words that may be one name, and what stands around them."""
+"""The words that may be one name, and their surroundings."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -68,7 +68,7 @@ class Run:
         return case is self.case
 
     def _adjoins(self, at: int) -> bool:
-        """Return whether only white space, or a full stop behind an initial, separates a word from the one before."""
+        """Return whether only white space, or a full stop after an initial, separates a word from the one before."""
         left = self.words[at - 1]
         gap = self.text[left.end : self.words[at].start]
         if gap == " " or gap == "  ":
@@ -111,7 +111,7 @@ class Run:
         return after if after <= self.last and after - at <= 4 else 0
 
     def acts(self, last: int) -> bool:
-        """Return whether words behind the name show a person: a verb, a possession, an age or a relative clause."""
+        """Return whether words after the name show a person: a verb, a possession, an age or a relative clause."""
         word = self.words[last]
         if last + 1 >= len(self.words):
             return False
@@ -124,6 +124,15 @@ class Run:
         if gap == " ":
             return behind.facts.key in cues.HUMAN_VERBS
         return gap == ", " and behind.facts.key in ("a", "an", "who", "whose", "aged", "age", "our", "his", "her")
+
+    def ends_phrase(self, last: int) -> bool:
+        """Return whether a phrase ends with the word: punctuation or a function word follows, or nothing."""
+        if last + 1 == len(self.words):
+            return True
+        end, behind = self.words[last].end, self.words[last + 1]
+        if self.text[end : behind.start].strip():
+            return self.text[end] in ".,;:)"
+        return behind.facts.case is Case.LOWER and is_function_word(behind.facts.key)
 
     def stands_free(self) -> bool:
         """Return whether the name begins a line, sentence or clause, with no article, adjective or name before it."""
@@ -192,7 +201,7 @@ class Run:
 
 
 def is_new(facts: Facts) -> bool:
-    """Return whether a word in no list is also no inflected form, compound or misspelling of a listed word."""
+    """Return whether an unlisted word is not an inflected form, compound or misspelling of a listed word either."""
     return len(facts.key) > 3 and not is_like_a_word(facts.key)
 
 

@@ -1,4 +1,4 @@
-"""Tell a misspelt word from a new one: ``statess`` is near a word of the vocabulary, ``xochitl`` is near no word."""
+"""Distinguish a misspelt word from a new one: ``statess`` is near a listed word, ``xochitl`` is not."""
 
 from functools import lru_cache
 from typing import Final

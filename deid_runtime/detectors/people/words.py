@@ -1,4 +1,4 @@
-"""Split a text into words with what the rules need: position, case, and how likely each is a part of a name."""
+"""Split a text into words with what the rules need: position, case, and how likely each word is part of a name."""
 
 import re
 from enum import IntEnum
@@ -63,7 +63,7 @@ class Word(NamedTuple):
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’‘‐‑-][^\W\d_]+)*")
 _OWNER: Final = re.compile(r"['’][sS]$")
-#: Contracted verbs behind an apostrophe: *we've*, *how're*.
+#: Contracted verbs after an apostrophe: *we've*, *how're*.
 _CONTRACTION: Final = re.compile(r"['’](?:re|ve|ll|d|m|t)$", re.IGNORECASE)
 _VOWEL: Final = re.compile(r"[aeiouyà-ɏḀ-ỿ]")
 #: Prefixes of a name that another capital may follow.

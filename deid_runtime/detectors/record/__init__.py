@@ -17,7 +17,7 @@ from deid_runtime.detectors.record.values import NUMBER_KINDS, ValuePattern, fin
 from deid_runtime.records.fields import field_of, record_values
 from deid_runtime.spans import PatientRecord, Span
 
-_COMPILED_RECORDS: Final = 512  # limits the memory: a compiled record takes some tens of kB
+_COMPILED_RECORDS: Final = 512  # limits the memory: a compiled record takes tens of kB
 
 #: Fields whose values are searched together with those of another field; other fields have their own label.
 _TOGETHER: Final = {"former": "family"}

@@ -227,7 +227,7 @@ def _joined(text: str, left: _Word, right: _Word, person: Person) -> bool:
     between = text[left.end : right.start]
     if ("." in between and len(left.text) > 1) or ("," in between and len(left.text) == 1):
         return False
-    # "Bao, her mother, came": behind a comma, an ordinary word belongs to the name only as a capitalised given name.
+    # "Bao, her mother, came": after a comma, an ordinary word belongs to the name only as a capitalised given name.
     is_word = len(right.text) > 1 and is_ordinary(right.folded) and not is_name_first(right.folded)
     if "," in between and is_word and not (right.folded in person.given and right.text[0].isupper()):
         return False

@@ -62,7 +62,7 @@ _SEPARATORS: Final = r"[ .\-/()#]{0,3}"
 _STATE_NAMES: Final[dict[str, str]] = {state.code: state.name for state in states("record")}
 _STATE_CODES: Final[dict[str, str]] = {name.casefold(): code for code, name in _STATE_NAMES.items()}
 
-#: State codes that are as often a credential behind a name.
+#: State codes that are as often a credential after a name.
 _CREDENTIALS: Final = frozenset(state.code for state in states("credential"))
 
 _STREET_WORDS: Final[dict[str, str]] = {
@@ -184,7 +184,7 @@ def _street_words(words: Sequence[str]) -> str:
 
 
 def _city(kind: str, value: str, values: Mapping[str, Sequence[str]]) -> Iterator[ValuePattern]:
-    """Yield patterns for a capitalised city outside longer names; an ordinary word needs a state or ZIP behind it."""
+    """Yield patterns for a capitalised city outside longer names; an ordinary word needs a state or ZIP after it."""
     words = value.split()
     if len(value) < 3:
         return
@@ -198,7 +198,7 @@ def _city(kind: str, value: str, values: Mapping[str, Sequence[str]]) -> Iterato
         yield ValuePattern(kind, rf"(?<![\w-]){form}(?=,?\s{{1,3}}(?:{after})\b)", words[0].lower())
     if len(words) > 1:
         form = _phrase(value, as_lower=True)
-        # A city of ordinary words in lower case ("at the high point") counts only behind in, from or near.
+        # A city of ordinary words in lower case ("at the high point") counts only after in, from or near.
         if all(is_ordinary(fold(word)) for word in words):
             form = rf"(?:(?<=\bin )|(?<=\bfrom )|(?<=\bnear )){form}" + (
                 rf"|{form}(?=,?\s{{1,3}}(?:{after})\b)" if after else ""

@@ -94,7 +94,7 @@ _LATIN: Final = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]")
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _GREEK_SMALL: Final = re.compile("[α-ω]")  # a symbol when it stands alone
 _SCRIPTS: Final = ("\u0370-\u03ff", "\u0400-\u052f", "\u0531-\u0587", "\u13a0-\u13ff")
-#: Signs that a text is really written in a script: a word has a letter that looks like no Latin letter.
+#: Evidence that a text is really written in a script: a word has a letter unlike any Latin letter.
 _WRITTEN: Final = tuple(
     (
         re.compile(f"[{script}]"),
@@ -168,7 +168,7 @@ def read_lookalikes(text: str) -> list[Edit]:
             continue
         read = word.translate(_FROM_LOOKALIKES)
         if any(letters.search(read) for letters, _ in _WRITTEN):
-            continue  # some letter looks like no Latin letter
+            continue  # some letter is unlike any Latin letter
         is_mixed = _LATIN.search(word) is not None
         is_symbol = len(word) == 1 and _GREEK_SMALL.match(word) is not None
         if is_mixed or not (is_symbol or any(letters.search(word) for letters in foreign)):

@@ -1,6 +1,6 @@
 """Find the line ends of hard-wrapped paragraphs, so that detectors read the paragraph as running text.
 
-A line end is read as a space when it is inside a wrapped paragraph. There are three signs:
+A line end is read as a space when it is inside a wrapped paragraph. There are three kinds of evidence:
 
 1. **A wrap column.** A program that wraps text at column ``w`` puts as many words as fit on a line. So the first word
    of the next line did not fit: ``length <= w < length + 1 + len(first word)``. When most long lines of a text, or all
@@ -30,7 +30,7 @@ _WIDEST: Final = 140
 _LEAST_LINES: Final = 3  # lines that must agree on a column; one fewer is enough when all long lines agree
 _LONGEST_ENDING: Final = 8
 _SLACK: Final = 1  # columns by which programs differ: some count the space at the end
-_SURE_LINES: Final = 4  # agreeing lines that are enough also without full sentences; fewer lines must be prose
+_SURE_LINES: Final = 4  # agreeing lines that are enough even without full sentences; fewer lines must be prose
 _LONG_LINE: Final = 55  # columns of a line that may continue without a closing mark
 _OPEN_LINE: Final = 40  # columns before an open end; a shorter line may be a label of a form
 _LONGEST_INDENT: Final = 24
@@ -48,7 +48,7 @@ _OPEN_TITLE: Final = re.compile(r"(?<![^\W_])(?:(?:[Dd]rs?|[Mm]rs?|[Mm]s|[Pp]rof
 _NAME_LIKE: Final = re.compile(
     r"[^\W\d_][^\W\d_'\u2019.-]*(?!.*(?:, ?[A-Z]{2}\b|\d{5}))"
 )  # not a town below a street that ends with `Dr`
-#: Function words of full sentences, which telegraphic style leaves out.
+#: Function words of full sentences, which telegraphic style omits.
 _PROSE_WORD: Final = re.compile(
     r"(?<![^\W_])(?:the|an?|of|was|were|is|are|has|have|had|she|he|they|his|her|that|which|who|with|and|to|will|in|for|"
     r"from|on|as|but|this)"
@@ -59,8 +59,8 @@ _PROSE_WORDS: Final = 2  # function words that make a line prose
 _BEFORE_HYPHEN: Final = re.compile(r"[^\W\d_]{2,}-$")
 _COMPOUND: Final = re.compile(r"[^\W_]-[^\W_]+-$")  # `65-year-`: the hyphen is part of the word
 _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
-_BROKEN_LINE: Final = 40  # columns of a line whose final hyphen splits a word without any other sign of wrapped text
-_BROKEN_WORDS: Final = 3  # split words from which on short lines and numbers with a final hyphen are joined too
+_BROKEN_LINE: Final = 40  # columns of a line whose final hyphen splits a word without other evidence of wrapped text
+_BROKEN_WORDS: Final = 3  # from this many split words on, short lines and numbers with a hyphen are also joined
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from typing import Final
 
 from deid_runtime.text.reading.edits import Edit
 
-#: An entity, also one that was escaped again (``&amp;nbsp;``), because some sources escape twice.
+#: An entity, even one that was escaped again (``&amp;nbsp;``), because some sources escape twice.
 _ENTITY: Final = re.compile(r"&(?:amp;){0,3}(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
-# Tags are removed only with attributes that cannot hold a name: formatting attributes with short values. All other
+# Tags are removed only with attributes that cannot contain a name: formatting attributes with short values. All other
 # tags stay, such as `<a href=...>` or `<img alt=...>`: detectors must search their content too.
 _ATTRIBUTE: Final = (
     r"\s{1,8}(?:class|style|face|size|color|align|valign|width|height|bgcolor|border|cell(?:padding|spacing)|"
@@ -54,5 +54,5 @@ def _entities(text: str) -> Iterator[Edit]:
             yield Edit(*match.span(), char)
 
 
-#: Invisible characters whose entities are decoded all the same; the next pass handles or drops them.
+#: Invisible characters whose entities are decoded nevertheless; the next pass handles or drops them.
 _UNSEEN: Final = frozenset("\xad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")

@@ -37,7 +37,7 @@ _GAP: Final = re.compile(" +")
 _BETWEEN_WORDS: Final = range(2, 5)  # spaces between two words whose letters are one space apart
 #: Single letters and digits with one space between them.
 _RUN: Final = re.compile(r"(?<![^\W_])[^\W_](?: [^\W_](?![^\W_]))+")
-_MANY: Final = 3  # spelled words from which on the whole text counts as spelled
+_MANY: Final = 3  # from this number of spelled words on, the whole text counts as spelled
 _LEAST_DIGITS: Final = 3  # different digits; a row with only two different digits is a score sheet
 _LONGEST_WORD: Final = 12  # a longer row is several words, and their ends are unknown
 

@@ -39,7 +39,7 @@ class View:
         ends after the view.
         """
         if not 0 <= start < end <= len(self.text):
-            raise InputError(f"[{start}, {end}) is no stretch of a view of {len(self.text)} characters")
+            raise InputError(f"[{start}, {end}) is not a stretch of a view of {len(self.text)} characters")
         last = end - 1
         for layer in reversed(self.layers):
             start = layer.origin(start)[0]
@@ -68,7 +68,7 @@ class View:
     def seen(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch of the view that comes from ``[start, end)`` of the original.
 
-        It is empty when the view has nothing of it, for example for an HTML tag.
+        It is empty when the view has no character of it, for example for an HTML tag.
         """
         for layer in self.layers:
             start, end = layer.first_from(start), layer.last_before(end)
@@ -89,7 +89,7 @@ def read_view(text: str) -> View:
 def read_marked(text: str, spans: Sequence[Span]) -> tuple[str, tuple[Span, ...]]:
     """Return the view of an annotated text, and its ``spans`` with offsets of the view.
 
-    ``spans`` must be sorted and disjoint; the result is too. A span that has no character in the view is left out.
+    ``spans`` must be sorted and disjoint; the result is too. A span without a character in the view is dropped.
     """
     view = read_view(text)
     if not view.layers:

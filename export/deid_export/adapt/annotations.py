@@ -1,13 +1,13 @@
-"""Give notes out for annotation and read the corrected annotations: JSON Lines, i2b2 2014 XML, brat.
+"""Write notes for annotation and read the corrected annotations: JSON Lines, i2b2 2014 XML, brat.
 
-The output folder holds the notes with the spans that the ensemble found. An annotation tool shows them and a person
-corrects them. ``originals.json`` in the same folder holds, for each note, its id, its file, the digest of its text and
-the offsets found. It holds no text.
+The output folder contains the notes with the spans that the ensemble found. An annotation tool shows them and a person
+corrects them. ``originals.json`` in the same folder has, for each note, its id, its file, the digest of its text and
+the offsets found. It contains no text.
 
-Offsets are only valid for the text they were made for. A corrected note is therefore accepted only when its text equals
-the original, character by character.
+Offsets are valid only for the text for which they were made. A corrected note is therefore accepted only when its text
+equals the original, character by character.
 
-The folder holds clinical text. Only its owner can read it; keep it where the notes themselves are allowed.
+The folder contains clinical text. Only its owner can read it; keep it where the notes themselves are allowed.
 """
 
 import json
@@ -40,7 +40,10 @@ _NAME_BYTES: Final = 200  # file systems allow 255, suffixes included
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A note as it was given out; ``spans`` are the spans found in it. ``file`` has no suffix; empty for tables."""
+    """A note as it was written for annotation; ``spans`` are the spans found in it. ``file`` has no suffix.
+
+    Empty for tables.
+    """
 
     id: str
     patient: str = field(repr=False)
@@ -54,7 +57,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A note whose annotation was refused, and the reason; holds no text."""
+    """A note whose annotation was refused, and the reason; contains no text."""
 
     id: str
     reason: str
@@ -65,7 +68,7 @@ class Corrections:
     """The corrected notes and what changed in them.
 
     ``changes`` counts spans by (change, label). The changes are ``"kept"``, ``"relabelled"`` (counted under the new
-    label), ``"added"`` and ``"removed"``. ``missing`` holds the ids of the notes that did not come back.
+    label), ``"added"`` and ``"removed"``. ``missing`` has the ids of the notes without an annotation.
     """
 
     notes: list[AnnotatedNote]
@@ -77,10 +80,10 @@ class Corrections:
 def give_out(folder: Path, form: str, notes: Iterable[tuple[Note, Sequence[Span]]]) -> list[Refused]:
     """Write notes with their spans, sorted and disjoint, into the new ``folder``, in one of :data:`FORMS`.
 
-    Returns the notes that this format cannot hold. Raises OutputError when the folder exists or cannot be written.
+    Returns the notes that this format cannot represent. Raises OutputError when the folder exists or cannot be written.
     """
     if os.path.lexists(folder):
-        raise OutputError(f"{folder}: exists; annotations are never written over, choose another name")
+        raise OutputError(f"{folder}: already exists, and annotations are never overwritten; choose another name")
     partial = folder.with_name(f".{folder.name}.partial")
     write = _WRITERS[form]
     originals: list[Original] = []
@@ -93,7 +96,9 @@ def give_out(folder: Path, form: str, notes: Iterable[tuple[Note, Sequence[Span]
             original = _original(note, spans, "" if form == "jsonl" else _file_name(note.id))
             try:
                 if original.file and original.file.casefold() in files:
-                    raise InputError("its file would have the name of another note's; make the ids differ more")
+                    raise InputError(
+                        "its file would have the same name as that of another note; make the ids differ more"
+                    )
                 write(partial, original, note.text)
             except InputError as error:
                 refused.append(Refused(note.id, str(error)))
@@ -128,7 +133,10 @@ def _line_feeds(text: str) -> str:
 
 
 def _file_name(note_id: str) -> str:
-    """Return a file name that every file system accepts and that identifies the note; long ids end in a digest."""
+    """Return a file name that every file system accepts and that identifies the note.
+
+    For long ids, it ends in a digest.
+    """
     name = quote(note_id, safe=" ()+,=@[]")
     if name.startswith("."):
         name = f"%2E{name[1:]}"
@@ -183,15 +191,15 @@ def read_originals(path: Path) -> list[Original]:
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SourceError(
-            f"{path}: not the {ORIGINALS} that is written when notes are given out ({type(error).__name__})"
+            f"{path}: not a valid {ORIGINALS} of notes for annotation ({type(error).__name__})"
         ) from error
 
 
 def read_corrections(path: Path, originals: Sequence[Original]) -> Corrections:
-    """Read corrected annotations: a ``.jsonl``, ``.xml`` or ``.ann`` file, or a folder of them as it was given out.
+    """Read corrected annotations: a ``.jsonl``, ``.xml`` or ``.ann`` file, or a folder of them as it was written.
 
     A note is refused, by its id, in three cases: its text is not the original text, its spans overlap or end beyond the
-    text, or its annotations cannot be read. Raises SourceError when the path holds no annotations at all.
+    text, or its annotations cannot be read. Raises SourceError when the path has no annotations at all.
     """
     by_id = {original.id: original for original in originals}
     by_file = {original.file: original for original in originals if original.file}
@@ -203,9 +211,9 @@ def read_corrections(path: Path, originals: Sequence[Original]) -> Corrections:
         try:
             text, spans = found()
             if original is None:
-                raise InputError("it was not given out; keep ids and file names as they were")
+                raise InputError("it is not one of the written notes; do not change ids and file names")
             if original.id in notes:
-                raise InputError("it came back twice; remove one")
+                raise InputError("it occurs twice; remove one")
             note = _checked(original, text, spans)
         except DeidError as error:
             refused.append(Refused(name if original is None else original.id, str(error)))
@@ -224,7 +232,7 @@ def _annotated(path: Path) -> Iterator[tuple[str, bool, _Found]]:
     """Yield (note id or file name without suffix, whether it is a file name, function that reads text and spans)."""
     files = sorted(p for p in path.rglob("*") if p.name.endswith(_SUFFIXES)) if path.is_dir() else [path]
     if not files:
-        raise SourceError(f"{path}: no annotations; expected .jsonl, .xml or .ann with .txt")
+        raise SourceError(f"{path}: no annotations found; expected .jsonl, .xml or .ann with .txt")
     for file in files:
         if file.name.endswith(_TABLES):
             for number, row in read_objects(Source(file, file.name, "jsonl", 0), RECORD_LIMIT_BYTES, Meter()):
@@ -235,7 +243,7 @@ def _annotated(path: Path) -> Iterator[tuple[str, bool, _Found]]:
         elif file.name.endswith(_SUFFIXES):
             yield file.name.rpartition(".")[0], True, lambda file=file: _of_file(file)  # type: ignore[misc]
         else:
-            raise SourceError(f"{file}: annotations are read from .jsonl, .jsonl.gz, .xml and .ann")
+            raise SourceError(f"{file}: annotations are read only from .jsonl, .jsonl.gz, .xml and .ann")
 
 
 _TABLES: Final = (".jsonl", ".jsonl.gz")
@@ -252,7 +260,7 @@ def _of_object(place: str, row: dict[str, Any] | str) -> tuple[str, Sequence[Spa
         raise InputError(f"{place}: {row}")
     text = row.get("text")
     if not isinstance(text, str):
-        raise InputError(f"{place}: expected a string 'text', as it was given out")
+        raise InputError(f"{place}: expected a string 'text', as it was written")
     return text, spans_of_rows(place, row.get("spans"))
 
 
@@ -262,10 +270,10 @@ def _checked(original: Original, text: str, spans: Sequence[Span]) -> AnnotatedN
         if text_sha256(_line_feeds(text)) == original.line_ends_sha256:
             cause = "its line ends were changed"
         else:
-            cause = f"it has {len(text)} code points where {original.code_points} were given out, or other characters"
+            cause = f"it has {len(text)} code points instead of {original.code_points}, or other characters"
         raise InputError(
-            f"its text is not the one given out: {cause}, so that offsets may be shifted. Annotate the files as they "
-            "were given out, with a tool that leaves the text alone"
+            f"its text was changed: {cause}, so offsets may be wrong. Annotate the files as they "
+            "were written, with a tool that does not change the text"
         )
     marked = {Span(span.start, span.end, span.label) for span in spans}
     for span in original.spans:

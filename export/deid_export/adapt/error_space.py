@@ -4,14 +4,14 @@ Every note is checked in two ways, both at the served thresholds (Murugadoss et 
 
 *Each head alone*, its versions combined, on the words that the models read. A word with a gold label of the head that
 the head does not find is missed. A word that the head finds and that has no gold label is wrong. A word with a gold
-label of another head is no error, because the ensemble must find it anyway.
+label of another head is not an error, because the ensemble must find it anyway.
 
 *The whole ensemble*, with rules and propagation, on the tokens of :mod:`deid_runtime.evaluation.tokens`. A gold token
 that nothing finds counts for the head of its label. A wrong token counts for each head that found it. Training cannot
 correct a wrong token that only rules found; such tokens are counted and skipped.
 
 A sentence with an error of either kind is an *error sentence*. It is stored as the digest of its text and its offsets,
-so the file of an error space holds no text.
+so the file of an error space contains no text.
 """
 
 import dataclasses
@@ -50,8 +50,9 @@ _MODEL: Final = "model:"
 class ErrorSentence:
     """A sentence ``[start, end)`` with an error, in code points of the text with that digest.
 
-    ``variant`` is 0 for the note as annotated, else the number of its resampled variant. ``heads`` are the heads that
-    can learn from the sentence. ``by_ensemble`` is true when the whole ensemble errs there, not only a single head.
+    ``variant`` is 0 for the annotated note itself, otherwise the number of its resampled variant. ``heads`` are the
+    heads that can learn from the sentence. ``by_ensemble`` is true when the whole ensemble errs there, not only a
+    single head.
     """
 
     text_sha256: str
@@ -184,7 +185,7 @@ def excerpts(
     """Return excerpts of ``notes`` around the error sentences of ``heads``, repeated as often as they are learnt.
 
     An excerpt has ``neighbours`` sentences on each side, or as many as exist. No span is cut, and overlapping excerpts
-    are merged. An excerpt comes ``repeat`` times where only heads err, and ``ensemble_repeat`` times where the ensemble
+    are merged. An excerpt occurs ``repeat`` times if only heads err, and ``ensemble_repeat`` times if the ensemble
     errs. Sentences of texts that are not among ``notes`` are skipped.
     """
     wanted: defaultdict[str, list[ErrorSentence]] = defaultdict(list)

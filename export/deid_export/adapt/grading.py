@@ -74,7 +74,7 @@ def reached(words: HeadWords, threshold: float) -> Reached:
 
 
 def best_threshold(words: HeadWords) -> Reached:
-    """Return the figures at the best threshold of :data:`THRESHOLDS`; of equals, the highest threshold."""
+    """Return the figures at the best threshold of :data:`THRESHOLDS`; among equals, the highest threshold."""
     return max((reached(words, threshold) for threshold in THRESHOLDS), key=lambda found: found.merit)
 
 

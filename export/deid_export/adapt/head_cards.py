@@ -1,7 +1,7 @@
 """Make a model card for each head: its labels, its training data, its scores and its errors.
 
 The figures come from the manifest, the training notes and the reports of ``benchmarks/accuracy.py`` (its JSON output),
-one report per profile. ``MODEL_CARD.md`` holds a card between ``<!-- head-card: NAME -->`` and ``<!-- /head-card: NAME
+one report per profile. ``MODEL_CARD.md`` has a card between ``<!-- head-card: NAME -->`` and ``<!-- /head-card: NAME
 -->``.
 """
 
@@ -31,19 +31,21 @@ def head_cards(manifest: Report, notes: Sequence[AnnotatedNote], accuracy: Mappi
     """
     if corpus_digest(notes) != manifest["corpus_sha256"]:
         raise InputError(
-            f"these notes have the digest {corpus_digest(notes)[:16]}..., the models learnt from "
-            f"{manifest['corpus_sha256'][:16]}...; give the notes of their training"
+            f"these notes have the digest {corpus_digest(notes)[:16]}..., but the models learnt from "
+            f"{manifest['corpus_sha256'][:16]}...; give their training notes"
         )
     for profile, report in accuracy.items():
         measured = report["run"]["pipeline"]["models"]
         for name in manifest["profiles"][profile]["graphs"]:
             if measured["graphs"].get(name, {}).get("sha256") != manifest["graphs"][name]["sha256"]:
                 raise InputError(
-                    f"the report of {profile!r} measured another {name} than the manifest names; run "
+                    f"the report of {profile!r} measured another {name} than that in the manifest; run "
                     "benchmarks/accuracy.py with these models again"
                 )
         if measured["thresholds"] != manifest["profiles"][profile]["thresholds"]:
-            raise InputError(f"the report of {profile!r} was made with other thresholds than the manifest's")
+            raise InputError(
+                f"the report of {profile!r} has other thresholds than the manifest; run benchmarks/accuracy.py again"
+            )
     spans = Counter(span.label for note in notes for span in note.spans)
     values: dict[str, set[str]] = {label: set() for label in HEAD_OF}
     for note in notes:

@@ -83,8 +83,8 @@ class IterateSettings:
 
     tokens: int = 800_000
     learning_rate: float = 1e-4
-    repeat: int = 3  # of an excerpt where only a head errs
-    ensemble_repeat: int = 6  # of an excerpt where the whole ensemble errs
+    repeat: int = 3  # of an excerpt in which only a head errs
+    ensemble_repeat: int = 6  # of an excerpt in which the whole ensemble errs
     neighbours: int = 3  # sentences before and after an error that are learnt with it
     variants: int = 0  # resampled variants of each note that are also searched for errors
     remember: bool = True  # error sentences of earlier rounds stay in the training set, each once
@@ -93,14 +93,14 @@ class IterateSettings:
     seed: int = 17
 
     def recorded(self) -> dict[str, str | int | float | bool]:
-        """Return the settings that the weights depend on."""
+        """Return the settings on which the weights depend."""
         settings = dataclasses.asdict(self)
         return {name: settings[name] for name in settings if name not in {"threads", "checkpoint_every_s"}}
 
 
 @dataclass(frozen=True)
 class Loop:
-    """What every round needs besides its settings: training data, the notes to search for errors, the rules in use."""
+    """The data that every round needs besides its settings: training data, notes to search for errors, rules."""
 
     data: Data
     searched: Sequence[AnnotatedNote]
@@ -145,9 +145,11 @@ def iterate(folder: Path, heads: Sequence[str], loop: Loop, settings: IterateSet
     registry = read_registry(folder)
     unknown = set(heads) - set(registry.heads)
     if unknown:
-        raise SettingsError(f"no head {sorted(unknown)} in this registry; it has {', '.join(registry.heads)}")
+        raise SettingsError(f"this registry has no head {sorted(unknown)}; it has {', '.join(registry.heads)}")
     if not loop.data.dev:
-        raise SettingsError("no dev notes; versions can only be compared on annotated notes that none was trained on")
+        raise SettingsError(
+            "there are no dev notes; versions can be compared only on annotated notes on which none was trained"
+        )
     torch.set_num_threads(settings.threads)
     encoder = WordEncoder.from_file(folder / registry.tokenizer.file)
     registry = _graded(folder, registry, loop.data.dev, encoder)
@@ -196,10 +198,10 @@ def _round(registry: Registry, heads: Sequence[str], loop: Loop, settings: Itera
     differing = [f.name for f in dataclasses.fields(Round) if getattr(begun, f.name) != getattr(wanted, f.name)]
     if differing:
         raise SettingsError(
-            f"round {begun.number} was interrupted and had other {', '.join(differing)}; run it again as it was begun, "
-            "or drop it with --abandon"
+            f"round {begun.number} was interrupted and had other {', '.join(differing)}; run it again as it was "
+            "started, or drop it with --abandon"
         )
-    _log.info("going on with round %d", begun.number)
+    _log.info("continuing round %d", begun.number)
     return begun
 
 
@@ -254,7 +256,7 @@ def _train(
 def _focus(
     folder: Path, registry: Registry, round_: Round, loop: Loop, settings: IterateSettings
 ) -> list[AnnotatedNote]:
-    """Return the excerpts of this round, repeated as set, and once each the excerpts of earlier rounds."""
+    """Return the excerpts of this round, repeated as set, and the excerpts of earlier rounds once each."""
     assert round_.errors is not None
     notes = _searched(loop, round_, settings)
     current = read_errors(folder / round_.errors.file.file, round_.errors.file.sha256)
@@ -273,7 +275,7 @@ def _focus(
     for before in registry.rounds:
         if before.done and before.errors is not None:
             for sentence in read_errors(folder / before.errors.file.file, before.errors.file.sha256):
-                # Variants are drawn anew in every round, so only notes as annotated can be found again.
+                # Variants are drawn again in every round, so only the annotated notes themselves can be found again.
                 if sentence.variant == 0 and (sentence.text_sha256, sentence.start) not in known:
                     known.add((sentence.text_sha256, sentence.start))
                     earlier.append(sentence)

@@ -4,8 +4,8 @@ The registry is one JSON file, ``registry.json``, in a folder with the weights i
 
     registry.json   shared.pt   tokenizer.json   heads/<head>.<version>.pt   dev/<head>.<version>.npz   rounds/<n>.jsonl
 
-The file is replaced as a whole: a killed process leaves either the old or the new file. It holds ids, digests, counts
-and scores, never note text.
+The file is replaced as a whole: a killed process leaves either the old or the new file. It contains ids, digests,
+counts and scores, never note text.
 """
 
 import dataclasses
@@ -31,7 +31,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFile:
-    """A file below the registry's folder. ``sha256`` is the digest of its weights, or of its bytes if it has none."""
+    """A file below the registry's folder.
+
+    ``sha256`` is the digest of its weights, or of its bytes if it has no weights.
+    """
 
     file: str
     sha256: str
@@ -57,7 +60,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """One set of weights of one head; ``parent`` is the version it was trained from, or None."""
+    """One set of weights of one head; ``parent`` is the version from which it was trained, or None."""
 
     head: str
     name: str
@@ -80,7 +83,10 @@ class ErrorCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorsFound:
-    """The error space of one round, without text in ``file``; ``ruled_wrong`` counts wrong tokens of rules alone."""
+    """The error space of one round, without text in ``file``.
+
+    ``ruled_wrong`` counts wrong tokens that only rules found.
+    """
 
     file: StoredFile
     by_head: Mapping[str, ErrorCounts]
@@ -89,7 +95,7 @@ class ErrorsFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """One round: the digests of its data, its settings, the errors it learnt from, whether it is done."""
+    """One round: the digests of its data, its settings, the errors from which it learnt, and whether it is done."""
 
     number: int
     heads: tuple[str, ...]
@@ -119,7 +125,7 @@ class Registry:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """Return the heads, in the order of the model they were split from."""
+        """Return the heads, in the order of the model from which they were split."""
         return tuple(dict.fromkeys(version.head for version in self.versions))
 
     def of_head(self, head: str) -> tuple[Version, ...]:
@@ -127,7 +133,7 @@ class Registry:
         return tuple(version for version in self.versions if version.head == head)
 
     def find(self, head: str, name: str) -> Version:
-        """Return one version. Raises ModelError when there is none of that name."""
+        """Return one version. Raises ModelError when there is none with that name."""
         for version in self.of_head(head):
             if version.name == name:
                 return version
@@ -157,7 +163,7 @@ def folder_of(path: Path) -> Path:
 def read_registry(path: Path) -> Registry:
     """Read a registry, given its folder or file.
 
-    Raises ModelError that names the first entry that is not as :func:`write_registry` writes it.
+    Raises ModelError that names the first entry with a wrong form.
     """
     path = folder_of(path) / REGISTRY
     try:
@@ -167,7 +173,7 @@ def read_registry(path: Path) -> Registry:
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read as JSON ({type(error).__name__}); restore it from a copy") from error
     if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
-        raise ModelError(f"{path} is no registry of format {FORMAT}; use one of the same version of deid-export")
+        raise ModelError(f"{path} is not a registry of format {FORMAT}; use one from the same version of deid-export")
     return _decode(Registry, content, str(path))
 
 

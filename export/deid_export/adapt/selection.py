@@ -1,6 +1,6 @@
-"""Select the unannotated notes that teach most: those where versions, heads and rules disagree or are unsure.
+"""Select the unannotated notes that teach most: those where versions, heads and rules disagree or are uncertain.
 
-Each word of a note that the models read adds to three parts:
+Each word of a note that the models read adds to three parts of the score:
 
 *versions*: the versions of one head are on both sides of its threshold. Adds the distance between their scores.
 

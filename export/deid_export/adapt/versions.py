@@ -2,7 +2,7 @@
 
 A trained ``heads.pt`` is split once. After that, every head is trained, stored and exchanged alone, and any versions
 with the same shared encoder can be joined to a model again. The file of a version holds the upper layers and the
-classifier of one head. A head fits only the shared layers it was trained on; its file names them by the digest of their
+classifier of one head. A head fits only the shared layers of its training; its file names them by the digest of their
 weights.
 """
 
@@ -39,15 +39,15 @@ def weights_sha256(state: State) -> str:
 def split(trained: Path) -> tuple[dict[str, object], dict[str, dict[str, Tensor]]]:
     """Return the shared part of a model file for :func:`save_shared`, and the weights of its heads by name.
 
-    Raises ModelError when the heads have no layers of their own yet, or more than one branch each.
+    Raises ModelError when the heads have no separate layers yet, or more than one branch each.
     """
     saved = weight_files.read(trained)
     try:
         state, heads, is_joint = saved["state"], saved["heads"], saved["joint"]
     except KeyError as error:
-        raise ModelError(f"{trained} lacks {error}; expected a heads.pt of `deid-export train`") from None
+        raise ModelError(f"{trained} lacks {error}; expected heads.pt from `deid-export train`") from None
     if is_joint:
-        raise ModelError(f"{trained} holds heads that share all layers; give heads.pt, not joint.pt")
+        raise ModelError(f"{trained} has heads that share all layers; give heads.pt, not joint.pt")
     again = [head for head in heads if "@" in head]
     if again:
         raise ModelError(f"{trained} has several versions of a head ({', '.join(again)}); give one that was trained")
@@ -94,11 +94,11 @@ def join(shared: Path, branches: Mapping[str, Path], out: Path) -> None:
         saved = weight_files.read(path)
         if saved["shared_sha256"] != digest:
             raise ModelError(
-                f"{path} was trained on shared layers {saved['shared_sha256'][:16]}..., {shared} holds {digest[:16]}"
-                "...; heads fit only the encoder they were trained on"
+                f"{path} was trained on shared layers {saved['shared_sha256'][:16]}..., but {shared} has {digest[:16]}"
+                "...; heads fit only the encoder on which they were trained"
             )
         if weights_sha256(saved["state"]) != saved["sha256"]:
-            raise ModelError(f"{path} is damaged: its weights are not those of its digest; restore it from a copy")
+            raise ModelError(f"{path} is damaged: its weights do not match its digest; restore it from a copy")
         state |= {f"{_BRANCHES}{branch}.{name}": value for name, value in saved["state"].items()}
     content |= {"state": state, "heads": tuple(branches), "joint": False}
     weight_files.write(content, out)
@@ -153,5 +153,8 @@ def _write_branches(registry_path: Path, branches: Mapping[str, tuple[str, str]]
         files[branch] = folder / stored.file
         found = weight_files.read(files[branch])["sha256"]
         if found != stored.sha256:
-            raise ModelError(f"{files[branch]} has weights {found[:16]}..., the registry says {stored.sha256[:16]}...")
+            raise ModelError(
+                f"{files[branch]} has weights {found[:16]}..., but the registry has {stored.sha256[:16]}...; restore "
+                "the file from a copy"
+            )
     join(folder / registry.shared.file, files, out)

@@ -15,13 +15,13 @@ _EXISTING = click.Path(exists=True, path_type=Path)
 @click.option(
     "--doubts",
     is_flag=True,
-    help="List the doubts too, one a line: places that are often right and worth a second look, such as a name that "
-    "stands unmarked elsewhere, or one value under two labels.",
+    help="Also list the doubts, one per line: places that are often right but worth a check, such as a name that "
+    "is unmarked elsewhere, or one value with two labels.",
 )
 def check(notes: tuple[Path, ...], doubts: bool) -> None:
-    """Check annotated NOTES before they are trained on: headers, tags, span borders, ids, values left unmarked.
+    """Check annotated NOTES before training: headers, tags, span borders, ids, values left unmarked.
 
-    Give all parts of a corpus at once, so that ids used twice and notes that are in two parts are found. Places are
+    Give all parts of a corpus at once, so that repeated ids and notes in two parts are found. Places are
     file, line and column; no text is shown. Exit code 1 when there is a problem, 0 when there are at most doubts.
     """
     from deid_export.data.corpus_check import check_corpus
@@ -45,7 +45,7 @@ def check(notes: tuple[Path, ...], doubts: bool) -> None:
 @click.option(
     "--update",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="README to write the tables into, between its marks; the rest of it stays as it is. Default: print them.",
+    help="README into which to write the tables, between its marks; the rest is not changed. Default: print them.",
 )
 def card(notes: tuple[Path, ...], update: Path | None) -> None:
     """Count annotated NOTES: size, batches, labels, kinds of notes, findings of `corpus check`.
@@ -64,7 +64,7 @@ def card(notes: tuple[Path, ...], update: Path | None) -> None:
 
 @click.command("convert")
 @click.argument("notes", metavar="NOTES...", nargs=-1, required=True, type=_EXISTING)
-@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="Folder to make; it may not exist.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="New folder to write.")
 @click.option(
     "--form",
     type=click.Choice(["jsonl", "brat", "i2b2"]),
@@ -75,7 +75,7 @@ def card(notes: tuple[Path, ...], update: Path | None) -> None:
 @click.option(
     "--patients",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="JSON Lines to write the structured records of tagged files to, for `deid run --patients`.",
+    help="JSON Lines file for the structured records of tagged files, for `deid run --patients`.",
 )
 def convert(notes: tuple[Path, ...], out: Path, form: str, patients: Path | None) -> None:
     """Write annotated NOTES, as tagged text, JSON Lines, i2b2 XML or brat, into the folder OUT in another form."""
@@ -98,15 +98,15 @@ def convert(notes: tuple[Path, ...], out: Path, form: str, patients: Path | None
 
 @click.command("mark-prose")
 @click.argument("texts", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--models", type=_EXISTING, help="Model repository that marks. Default: the packaged one.")
+@click.option("--models", type=_EXISTING, help="Models for the marking. Default: those of the package.")
 @click.option("--half", type=click.Choice(["train", "test"]), default="train", show_default=True)
 @click.option(
     "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="JSON Lines to write."
 )
 def mark_prose(texts: tuple[Path, ...], models: Path | None, half: Literal["train", "test"], out: Path) -> None:
-    """Mark what identifies in public TEXTS (.jsonl.gz), and write one half of them for `train --prose`.
+    """Mark the identifiers in public TEXTS (.jsonl.gz), and write one half of them for `train --prose`.
 
-    Halves are chosen by a digest of each text. The test half is for the outside check alone.
+    Halves are chosen by a digest of each text. The test half is only for the outside check.
     """
     from deid_export.data.substitution.marking import mark
 

@@ -33,56 +33,62 @@ SUMMARY_FILE = "harvest.json"
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
-    help=f"Folder for {INCLUSION_FILE}, {TEMPLATES_FILE}, which hold sentences of the notes, and {SUMMARY_FILE}.",
+    help=f"Folder for {INCLUSION_FILE}, {TEMPLATES_FILE}, which contain sentences of the notes, and {SUMMARY_FILE}.",
 )
 @click.option(
     "--gold",
     is_flag=True,
-    help="The notes carry their annotation: a column `spans`, i2b2 2014 XML, brat, or tagged text. Default: what the "
-    "present ensemble finds counts as identifier; what it misses everywhere then looks clean.",
+    help="The notes have annotations: a column `spans`, i2b2 2014 XML, brat, or tagged text. Default: what the "
+    "current ensemble finds counts as identifier; what it always misses then looks clean.",
 )
 @click.option(
     "--found",
     type=_FILE,
-    help="Output of `deid detect` for just these inputs, instead of detecting here on one core.",
+    help="Output of `deid detect` for exactly these inputs, instead of detecting here on one core.",
 )
 @click.option(
     "--terms",
     type=_FILE,
     multiple=True,
-    help="List of disease or drug terms, one a line, .txt or .txt.gz; may be repeated. Frequent sentences that hold "
-    "one are kept beside the most frequent of all.",
+    help="List of disease or drug terms, one per line, .txt or .txt.gz; may be repeated. Frequent sentences with "
+    "such a term are kept in addition to the most frequent ones.",
 )
 @click.option(
     "--min-patients",
     type=click.IntRange(min=2),
     default=10,
     show_default=True,
-    help="No line of fewer patients is written. Rare sentences identify: a small number shows them to the reviewer "
-    "and, once accepted, leaves them in every output.",
+    help="Lines of fewer patients are not written. Rare sentences may identify: a small number shows them to the "
+    "reviewer and, if accepted, leaves them in every output.",
 )
-@click.option("--top", type=click.IntRange(min=1), default=2_000, show_default=True, help="Candidates of each kind.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    default=2_000,
+    show_default=True,
+    help="Largest number of candidates of each kind.",
+)
 @click.option(
     "--agreement",
     type=click.FloatRange(0.9, 1.0),
     default=1.0,
     show_default=True,
-    help="Least share of a candidate's sentences that may not contradict it. Below 1, what was marked in the rest "
-    "would be left in: only for noisy marks, with every line read.",
+    help="Share of a candidate's sentences that must agree with it. Below 1, identifiers marked in the rest "
+    "would stay in the text: only for unreliable marks, with every line read.",
 )
 @click.option(
     "--tracked",
     type=click.IntRange(min=1_000),
     default=1_000_000,
     show_default=True,
-    help="Sentences counted at a time, thrice; about 120 bytes each. Too few, and rarer candidates are missed; the "
-    "summary says which.",
+    help="Sentences counted at a time; about 120 bytes each. With too few, rarer candidates are missed; the "
+    "summary shows from which number of patients.",
 )
 @click.option(
-    "--patients", type=_FILE, help="Structured patient records, as for `deid run`; used where detecting here."
+    "--patients", type=_FILE, help="Structured patient records, as for `deid run`; used when this command detects."
 )
 @click.option(
-    "--inclusion", type=_FILE, help="Present inclusion list, whose sentences are passed over. Default: packaged."
+    "--inclusion", type=_FILE, help="Current inclusion list, whose sentences are skipped. Default: that of the package."
 )
 @click.option("--templates", type=_FILE, help="Present templates, as --inclusion.")
 @click.option("--models", type=_EXISTING, help="Folder with other models. Default: those of the package.")
@@ -91,30 +97,33 @@ SUMMARY_FILE = "harvest.json"
 @click.option(
     "--no-models",
     is_flag=True,
-    help="Check the candidates with patterns alone. Only with --gold or --found, which say where the names are.",
+    help="Check the candidates only with patterns. Needs --gold or --found, which show where the names are.",
 )
-@click.option("--format", "format_name", help="Read every input as this format, whatever its suffix. Not with --gold.")
+@click.option(
+    "--format", "format_name", help="Read every input in this format, independent of its suffix. Not with --gold."
+)
 @click.option("--id-column", default="id", show_default=True)
 @click.option("--text-column", default="text", show_default=True)
 @click.option(
     "--patient-column",
     default="patient",
     show_default=True,
-    help="Without patients every note counts as one, and a sentence of one much-written-about patient as frequent.",
+    help="Without patients, every note counts as one, and a sentence of one patient with many notes counts as "
+    "frequent.",
 )
 @click.option(
     "--update",
     is_flag=True,
-    help="Replace the review files in --out; lines that were decided there keep their decision.",
+    help="Replace the review files in --out; lines with a decision keep it.",
 )
 def harvest(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
     """Collect candidates for the inclusion list and the templates from notes, for `deid-export adapt review`.
 
-    Nothing is used before a person has accepted it, line by line. Notes that cannot be used are named on stderr; then
+    Nothing is used until a person has accepted it, line by line. Notes that cannot be used are named on stderr; then
     the exit code is 1.
     """
     if options["gold"] and options["found"]:
-        raise click.UsageError("--gold and --found both say where the identifiers are; give one")
+        raise click.UsageError("--gold and --found both give the identifiers; give only one of them")
     if options["no_models"] and not (options["gold"] or options["found"]):
         raise click.UsageError("--no-models needs --gold or --found; patterns alone do not find names")
     left_out = _harvest(inputs, out, **options)
@@ -207,7 +216,7 @@ def _earlier(path: Path, *, is_update: bool) -> "list[Candidate]":
     if not path.exists():
         return []
     if not is_update:
-        raise click.UsageError(f"{path} exists, perhaps with decisions; give --update to keep those, or another --out")
+        raise click.UsageError(f"{path} exists and may have decisions; give --update to keep them, or another --out")
     return read_review(path)
 
 
@@ -249,12 +258,12 @@ def _report(result: "Harvest", out: Path) -> None:
     if counts["notes_without_patient"]:
         click.echo(
             f"WARNING: {counts['notes_without_patient']:,} of {counts['notes']:,} notes have no patient and count as "
-            "one each: a line may be frequent because one person's notes repeat it. Is --patient-column right?",
+            "one each: a line may be frequent because one person's notes repeat it. Check --patient-column.",
             err=True,
         )
     if result.complete_from_patients:
         click.echo(
-            f"WARNING: memory was short: lines of fewer than {result.complete_from_patients:,} patients may be "
-            "missing; give a larger --tracked",
+            f"WARNING: the memory limit was reached: lines of fewer than {result.complete_from_patients:,} patients "
+            "may be missing; give a larger --tracked",
             err=True,
         )

@@ -19,7 +19,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command()
 @click.argument("registry", type=_FOLDER)
 @click.option(
-    "--trained", type=_FILE, help="heads.pt to begin with, as version v0 of every head. Needed for a new registry."
+    "--trained", type=_FILE, help="heads.pt to start from, as version v0 of every head. Required for a new registry."
 )
 @click.option(
     "--notes",
@@ -32,17 +32,17 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--search",
     type=_EXISTING,
     multiple=True,
-    help="Annotated notes to search for errors, as newly annotated ones; they are learnt from only where the ensemble "
-    "errs. Default: those of --notes.",
+    help="Annotated notes to search for errors, such as newly annotated ones; training uses them only where the "
+    "ensemble errs. Default: those of --notes.",
 )
 @click.option(
     "--dev",
     type=_EXISTING,
     required=True,
     multiple=True,
-    help="Annotated notes to compare versions on. With notes that were trained on, the worst version looks best.",
+    help="Annotated notes on which to compare versions. On notes of the training, the worst version looks best.",
 )
-@click.option("--lists", type=_EXISTING, required=True, help="Folder with gazetteers/ and medical/, as for train.")
+@click.option("--lists", type=_EXISTING, required=True, help="Folder with gazetteers/ and medical/, as for `train`.")
 @click.option(
     "--negatives", type=_EXISTING, multiple=True, help=".jsonl.gz of clinical texts; screened, then learnt as clean."
 )
@@ -51,7 +51,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "heads",
     type=click.Choice(tuple(HEADS)),
     multiple=True,
-    help="Head to train; may be repeated. Default: all, in one run, as they share the encoder's work.",
+    help="Head to train; may be repeated. Default: all in one run, because they share the encoder.",
 )
 @click.option(
     "--rounds", type=click.IntRange(min=1), default=1, show_default=True, help="Rounds to run, one after the other."
@@ -61,17 +61,21 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.IntRange(min=1),
     default=800_000,
     show_default=True,
-    help="Budget of a round, padding included. Time is linear; too few and the new versions hardly differ.",
+    help="Budget of a round, padding included. Time grows in proportion; with too few, the new versions hardly differ.",
 )
 @click.option(
-    "--learning-rate", type=float, default=1e-4, show_default=True, help="Too high forgets what is right already."
+    "--learning-rate",
+    type=float,
+    default=1e-4,
+    show_default=True,
+    help="If too high, the model forgets.",
 )
 @click.option(
     "--repeat",
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
-    help="How often a pass over the notes meets a stretch where a head errs alone. Many, and it is learnt by heart.",
+    help="How often a pass over the notes repeats a stretch where only a head errs. With many, it is learnt by heart.",
 )
 @click.option(
     "--ensemble-repeat",
@@ -85,28 +89,28 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
-    help="Sentences on each side of an error that are learnt with it. None, and the heads learn it out of context.",
+    help="Sentences on each side of an error that are learnt with it. With 0, the heads learn it out of context.",
 )
 @click.option(
     "--variants",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Resampled variants of each note that are searched too: notes that were trained on show few errors as they "
-    "stand. Each costs as much time as the notes.",
+    help="Resampled variants of each note that are also searched: training notes themselves show few "
+    "errors. Each variant takes as much time as the notes.",
 )
-@click.option("--forget", is_flag=True, help="Leave out the error sentences of earlier rounds.")
+@click.option("--forget", is_flag=True, help="Omit the error sentences of earlier rounds.")
 @click.option("--inclusion", type=_FILE, help="Inclusion list of the ensemble. Default: that of the package.")
 @click.option("--templates", type=_FILE, help="Templates of the ensemble. Default: those of the package.")
-@click.option("--base", help="Base whose tokenizer the model was trained with; default: the packaged one.")
+@click.option("--base", help="Base model whose tokenizer was used in training. Default: that of the package.")
 @click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True)
 @click.option("--seed", type=int, default=17, show_default=True)
-@click.option("--abandon", is_flag=True, help="Drop a round that was interrupted, and begin it anew.")
+@click.option("--abandon", is_flag=True, help="Drop an interrupted round, and start it again.")
 def iterate(registry: Path, trained: Path | None, rounds: int, abandon: bool, **options: Any) -> None:
-    """Train the next version of the heads on what the ensemble gets wrong, and choose the best two of each.
+    """Train the next version of the heads on errors of the ensemble, and choose the best two of each.
 
     REGISTRY is a folder; registry.json in it keeps all versions with their scores, data digests, settings and parents,
-    the weights lie beside it. Run the same command again to go on with a round that was interrupted.
+    the weights are beside it. Run the same command again to continue an interrupted round.
     """
     # The log level of the group hides the steps of a run that takes hours.
     logging.getLogger("deid_export.adapt.iterate").setLevel(logging.INFO)
@@ -187,7 +191,7 @@ def _wanted(context: click.Context, parameter: click.Parameter, values: tuple[st
     type=click.Choice(["1", "2", "all"]),
     default="all",
     show_default=True,
-    help="Which of the chosen versions of each head to join in OUT: the best, the second best (the best where there is "
+    help="The chosen versions of each head to join in OUT: the best, the second best (the best if there is "
     "no other), or both.",
 )
 @click.option(

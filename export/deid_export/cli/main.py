@@ -20,11 +20,11 @@ from deid_runtime.system.process_privacy import keep_private
 
 
 @click.group(cls=ReportingGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
-@click.option("--verbose", is_flag=True, help="Log what is done, to stderr.")
+@click.option("--verbose", is_flag=True, help="Log the steps to stderr.")
 def main(verbose: bool) -> None:
     """Train the models that `deid` serves, and adapt them to your own notes.
 
-    Exit codes: 0 done; 1 some notes were left out, or a check found something; 2 wrong use or input; 3 failure of
+    Exit codes: 0 for success; 1 when notes were omitted, or a check found something; 2 wrong use or input; 3 failure of
     deid-export.
     """
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
@@ -38,7 +38,7 @@ def corpus() -> None:
 
 @main.group()
 def models() -> None:
-    """Turn trained models into what `deid` serves, and back; average, shrink, set thresholds."""
+    """Convert trained models to the models that `deid` runs, and back; average, shrink, set thresholds."""
 
 
 @main.group()

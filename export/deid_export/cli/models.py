@@ -1,4 +1,4 @@
-"""``deid-export models``: make graphs that can be served from trained models, and the reverse."""
+"""``deid-export models``: make graphs from trained models, and trained models from graphs."""
 
 import json
 from pathlib import Path
@@ -15,17 +15,17 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command()
 @click.argument("trained", type=_FOLDER, nargs=-1, required=True)
 @click.option(
-    "--notes", type=_FOLDER, required=True, multiple=True, help="The training notes: ranges are calibrated on them."
+    "--notes", type=_FOLDER, required=True, multiple=True, help="The training notes, on which ranges are calibrated."
 )
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="Model repository to write.")
-@click.option("--base", help="Base whose tokenizer the model was trained with; default: the packaged one.")
+@click.option("--base", help="Base model whose tokenizer was used in training. Default: that of the package.")
 @click.option("--float32", is_flag=True, help="Do not quantise: four times the size, half the speed.")
 @click.option(
     "--weight",
     "weights",
     type=click.FloatRange(min=0, min_open=True),
     multiple=True,
-    help="How much a model counts in `full`, once for each of TRAINED in their order. Default: all the same.",
+    help="Weight of a model in `full`, once for each of TRAINED in their order. Default: equal weights.",
 )
 @click.option(
     "--profiles",
@@ -44,7 +44,7 @@ def onnx(
 ) -> None:
     """Export each of TRAINED (joint.pt or heads.pt) to one ONNX graph in static int8.
 
-    The profile `fast` runs the first of them, `full` all.
+    The profile `fast` runs the first of them, `full` runs all.
     """
     from deid_export.model.tagger import packaged_base
     from deid_export.onnx.assemble import assemble
@@ -60,11 +60,15 @@ def onnx(
 
 @click.command()
 @click.argument("repository", type=_FOLDER)
-@click.option("--dev", type=_FOLDER, required=True, multiple=True, help="Annotated notes, none of them trained on.")
-@click.option("--recall", type=float, required=True, help="Share of identifying tokens to find; more costs precision.")
+@click.option(
+    "--dev", type=_FOLDER, required=True, multiple=True, help="Annotated notes, none of them used in training."
+)
+@click.option(
+    "--recall", type=float, required=True, help="Share of identifying tokens to find; a higher share costs precision."
+)
 @click.option("--profile", type=click.Choice(["fast", "full"]), default="fast", show_default=True)
 @click.option(
-    "--label-recall", type=float, default=0.0, show_default=True, help="Least share for every frequent label."
+    "--label-recall", type=float, default=0.0, show_default=True, help="Lowest share for every frequent label."
 )
 def calibrate(
     repository: Path, dev: tuple[Path, ...], recall: float, profile: Literal["fast", "full"], label_recall: float
@@ -82,17 +86,17 @@ def calibrate(
 @click.option(
     "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Model file to write."
 )
-@click.option("--base", help="Base that the model was trained from; default: the packaged one.")
+@click.option("--base", help="Base model from which the model was trained. Default: that of the package.")
 @click.option(
     "--shared-layers",
     type=click.IntRange(min=0),
-    help="Give each head its own copy of the layers above these, as `adapt iterate --trained` wants it. Default: the "
-    "heads share all, as `train --start` wants it.",
+    help="Give each head its own copy of the layers above these, as `adapt iterate --trained` needs it. Default: the "
+    "heads share all, as `train --start` needs it.",
 )
 def restore(graph: Path, out: Path, base: str | None, shared_layers: int | None) -> None:
-    """Turn GRAPH, model.onnx of a model repository, back into a model file, to train it on with notes of your own.
+    """Convert GRAPH, model.onnx of a model repository, back to a model file, to train it with your own notes.
 
-    Heads that were exported with layers of their own cannot be read back.
+    Heads that were exported with separate layers cannot be converted back.
     """
     from deid_export.model.tagger import packaged_base
     from deid_export.onnx.restore import restore as run
@@ -107,9 +111,10 @@ def restore(graph: Path, out: Path, base: str | None, shared_layers: int | None)
     "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Model file to write."
 )
 def average(models: tuple[Path, ...], out: Path) -> None:
-    """Write one model of the mean weights of MODELS, trainings that went on from one start.
+    """Write one model with the mean weights of MODELS, which were all trained from the same start.
 
-    It often finds more than each of them, at the cost of one. Measure it on dev: models that began apart give noise.
+    It often finds more than each of them and is as fast as one. Measure it on dev: models from different starts
+    give noise.
     """
     from deid_export.model.average import average as run
 
@@ -119,17 +124,20 @@ def average(models: tuple[Path, ...], out: Path) -> None:
 
 @click.command()
 @click.argument("trained", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--notes", type=_FOLDER, required=True, multiple=True, help="Annotated notes to choose by.")
+@click.option("--notes", type=_FOLDER, required=True, multiple=True, help="Annotated notes for the choice.")
 @click.option(
     "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Model file to write."
 )
-@click.option("--base", help="Base whose tokenizer the model was trained with; default: the packaged one.")
+@click.option("--base", help="Base model whose tokenizer was used in training. Default: that of the package.")
 @click.option("--layers", type=click.IntRange(min=1), required=True, help="How many layers to keep.")
 @click.option(
     "--feed-forward", type=click.IntRange(min=1), required=True, help="How many inner neurons of each layer to keep."
 )
 def shrink(trained: Path, notes: tuple[Path, ...], out: Path, base: str | None, layers: int, feed_forward: int) -> None:
-    """Cut TRAINED, a joint.pt, to a smaller and faster model; relearn with `train --start OUT --teacher TRAINED`."""
+    """Cut TRAINED, a joint.pt, to a smaller and faster model.
+
+    Train it again with `train --start OUT --teacher TRAINED`.
+    """
     from deid_export.model.tagger import packaged_base
     from deid_export.train.shrink import shrink as run
     from deid_runtime.annotations.read import read_annotated
@@ -142,7 +150,9 @@ def shrink(trained: Path, notes: tuple[Path, ...], out: Path, base: str | None, 
 
 @click.command("card")
 @click.argument("models", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--notes", type=_FOLDER, required=True, multiple=True, help="The annotated notes the heads learnt from.")
+@click.option(
+    "--notes", type=_FOLDER, required=True, multiple=True, help="The annotated notes of the training of the heads."
+)
 @click.option(
     "--accuracy",
     type=_FILE,
@@ -150,9 +160,11 @@ def shrink(trained: Path, notes: tuple[Path, ...], out: Path, base: str | None, 
     multiple=True,
     help="Results of benchmarks/accuracy.py with these models, one file for each profile.",
 )
-@click.option("--update", type=_FILE, help="Page to write the cards into, between its marks. Default: print them.")
+@click.option(
+    "--update", type=_FILE, help="Page into which to write the cards, between its marks. Default: print them."
+)
 def card(models: Path, notes: tuple[Path, ...], accuracy: tuple[Path, ...], update: Path | None) -> None:
-    """Write what each head of the repository MODELS learnt from, what it scores by label, and where it errs."""
+    """Write the training data, the scores by label and the errors of each head of the repository MODELS."""
     from deid_export.adapt.head_cards import MARK, head_cards
     from deid_export.data.marked_tables import with_tables
     from deid_runtime.annotations.read import read_annotated

@@ -1,4 +1,4 @@
-"""``deid-export recipe``: make the shipped models from one file."""
+"""``deid-export recipe``: make the models of the package from one file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,13 +22,13 @@ def recipe() -> None:
     help="Folder of the public texts and lists that the recipe names by digest.",
 )
 @click.option(
-    "-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for all that is made."
+    "-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for all results."
 )
 @click.option("--until", help="Stop after the step of this name.")
 def run(file: Path, data: Path, out: Path, until: str | None) -> None:
-    """Run the steps of recipe FILE that are not done yet; run again to go on after an interruption.
+    """Run the steps of recipe FILE that are not done yet; run it again to continue after an interruption.
 
-    Takes hours on a laptop. The models that ship are what export/recipes/release.toml makes.
+    This takes hours on a laptop. export/recipes/release.toml makes the models of the package.
     """
     from deid_export.train.recipe import read_recipe, run_recipe
 

@@ -1,4 +1,4 @@
-"""How the commands of ``deid-export`` end, and how they name the notes that they left out."""
+"""How the commands of ``deid-export`` end, and how they name the notes that they omitted."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,7 +12,7 @@ NAMED: Final = 5  # number of notes that are named one by one
 _EXPORT: Final = Program(
     name="deid-export",
     extra="export",
-    after_stop="what takes long goes on where it was when the same command is run again",
+    after_stop="run the same command again to continue a long task",
     names_files=True,
 )
 
@@ -26,7 +26,7 @@ class ReportingGroup(click.Group):
 
 
 def tell_notes(refused: Sequence[tuple[str, str]], what: str, *, named: int = NAMED) -> None:
-    """Name the refused notes, each with its reason, on stderr; reasons hold no text."""
+    """Name the refused notes, each with its reason, on stderr; reasons contain no text."""
     for note_id, reason in refused[:named]:
         click.echo(f"{note_id}: {reason}", err=True)
     if refused:

@@ -25,17 +25,17 @@ _DEFAULT = ServingOptions()
 @cli_options.counted(
     "--instances",
     _DEFAULT.instances,
-    "Copies of each model that run at once. More than cores, or than GPU memory has room for, makes it slower.",
+    "Copies of each model that run at once. More copies than cores, or than fit into GPU memory, are slower.",
 )
 @cli_options.counted(
     "--max-batch-size",
     _DEFAULT.max_batch_size,
-    "Most rows the server joins, and most rows of one request. More needs more memory and lets each row wait.",
+    "Most rows that the server joins, and most rows of one request. More rows need more memory and wait longer.",
 )
 @cli_options.counted(
     "--max-queue-delay",
     _DEFAULT.max_queue_delay_us,
-    "How long a row waits for others to join. 0 sends lone rows at once; long delays add to every answer.",
+    "How long a row waits for others to join. 0 sends single rows at once; long delays slow down every answer.",
     least=0,
     metavar="MICROSECONDS",
 )
@@ -56,8 +56,8 @@ _DEFAULT = ServingOptions()
     show_default=True,
     help="Backend python: join rows of different widths. Without it only rows of one width make a batch.",
 )
-@cli_options.profile("Of the model `deidentify`, as of `deid run`.")
-@cli_options.operator("Of the model `deidentify`, as of `deid run`.")
+@cli_options.profile("Profile of the model `deidentify`, as for `deid run`.")
+@cli_options.operator("Operator of the model `deidentify`, as for `deid run`.")
 def repository(
     source: Path,
     out: Path,
@@ -73,8 +73,9 @@ def repository(
 ) -> None:
     """Write the models of SOURCE, a folder of `models onnx`, as a repository for the Triton inference server.
 
-    It holds every graph whole and cut into encoder and heads, ensembles of these, and `deidentify`, which takes whole
-    notes. `deid serve --repository` serves one of backend python; docker/README.md says how to serve it in a container.
+    It contains every graph, whole and split into encoder and heads, ensembles of these, and `deidentify`, which
+    takes whole notes. `deid serve --repository` serves one of backend python; docker/README.md explains how to
+    serve it in a container.
     """
     from deid_export.onnx.repository import write_full_repository
     from deid_runtime.models.manifest import read_manifest

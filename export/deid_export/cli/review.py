@@ -14,29 +14,29 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--write",
     "out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Ask nothing; write the accepted lines alone to this file, for `deid run --inclusion` or --templates.",
+    help="Do not ask; write only the accepted lines to this file, for `deid run --inclusion` or --templates.",
 )
 @click.option(
     "--with-packaged",
     is_flag=True,
     help="With --write: put the list of the package before the accepted lines. `deid run` uses the file it is given "
-    "instead of that of the package, not beside it.",
+    "instead of that of the package.",
 )
 @click.option(
     "--accept-all-above",
     type=click.IntRange(min=1),
     metavar="PATIENTS",
-    help="Accept, unread, every pending line of at least so many patients. A name that the detectors miss is frequent "
-    "too. Asks first, and marks the lines as decided in bulk.",
+    help="Accept, unread, every pending line of at least this many patients. A name that the detectors miss may be "
+    "frequent, too. Asks first, and marks the lines as decided in bulk.",
 )
 def review(file: Path, out: Path | None, with_packaged: bool, accept_all_above: int | None) -> None:
     """Decide about the lines of a review FILE from `deid-export adapt harvest`, one by one.
 
-    Keys: a accept, r reject, s skip for now, b back, q quit. Every decision is saved at once; run it again to go on
-    with what is pending.
+    Keys: a accept, r reject, s skip for now, b back, q quit. Every decision is saved at once; run it again to continue
+    with the pending lines.
     """
     if with_packaged and out is None:
-        raise click.UsageError("--with-packaged belongs to --write")
+        raise click.UsageError("--with-packaged needs --write; add it")
     if out is not None and accept_all_above is not None:
         raise click.UsageError("--write and --accept-all-above are two steps; decide first, then write")
     if out is not None:
@@ -76,7 +76,7 @@ def _accept(file: Path, patients: int) -> None:
         return
     click.confirm(
         f"{count:,} lines with {patients:,} patients or more will be accepted without anyone having read them, and "
-        "what they say stays in every output. Accept them?",
+        "their text will stay in every output. Accept them?",
         abort=True,
     )
     click.echo(f"{accept_above(file, patients):,} lines accepted in bulk")

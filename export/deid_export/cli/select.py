@@ -33,11 +33,11 @@ _BATCH_NOTES = 32
     required=True,
     help="List to write, .jsonl: note ids with their scores, best first, no text.",
 )
-@click.option("--count", type=click.IntRange(min=1), default=50, show_default=True, help="Notes to select, at most.")
+@click.option("--count", type=click.IntRange(min=1), default=50, show_default=True, help="Most notes to select.")
 @click.option(
     "--registry",
     type=_EXISTING,
-    help="Versions of `deid-export adapt iterate` to ask; needs torch. Default: the exported models.",
+    help="Registry of `deid-export adapt iterate` whose versions to use; needs torch. Default: the exported models.",
 )
 @click.option("--models", type=_EXISTING, help="Folder with other exported models. Default: those of the package.")
 @click.option(
@@ -45,7 +45,7 @@ _BATCH_NOTES = 32
     type=click.Choice(get_args(Profile)),
     default="full",
     show_default=True,
-    help="Of the exported models. With one version of each head, versions cannot disagree.",
+    help="Profile of the exported models. With one version of each head, versions cannot disagree.",
 )
 @click.option("--engine", type=click.Choice(get_args(Engine)), default="auto", show_default=True)
 @click.option("--inclusion", type=_FILE, help="Inclusion list in use. Default: that of the package.")
@@ -55,7 +55,7 @@ _BATCH_NOTES = 32
     type=click.FloatRange(0, 1, min_open=True),
     default=1.0,
     show_default=True,
-    help="Look at this share of the notes only, drawn by their ids; a second takes about 100 notes.",
+    help="Use only this share of the notes, drawn by their ids; about 100 notes take a second.",
 )
 @click.option(
     "--skip", type=_FILE, multiple=True, help="Earlier list: its notes are not selected again. May be repeated."
@@ -65,12 +65,13 @@ _BATCH_NOTES = 32
     type=click.FloatRange(0, 1, min_open=True),
     default=0.5,
     show_default=True,
-    help="Share of common five-word sequences from which a note counts as a copy of one taken before. 1: copies too.",
+    help="Share of common five-word sequences from which a note counts as a copy of a selected one. 1: also select "
+    "copies.",
 )
 @click.option(
     "--out-notes",
     type=click.Path(path_type=Path),
-    help="New folder for the selected notes with what was found in them, for an annotation tool. It holds CLINICAL "
+    help="New folder for the selected notes with their found spans, for an annotation tool. It contains CLINICAL "
     "TEXT: keep it where the notes may be.",
 )
 @click.option(
@@ -80,16 +81,16 @@ _BATCH_NOTES = 32
     show_default=True,
     help="Form of the notes in that folder.",
 )
-@click.option("--format", "format_name", help="Read every input as this format, whatever its suffix.")
+@click.option("--format", "format_name", help="Read every input in this format, independent of its suffix.")
 @click.option("--id-column", default="id", show_default=True)
 @click.option("--text-column", default="text", show_default=True)
 @click.option("--patient-column", default="patient", show_default=True)
 @click.option("--type-column", default="type", show_default=True)
 def select(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
-    """Rank unannotated notes by how much there is to learn from them, and give the best out for annotation.
+    """Rank unannotated notes by how much models can learn from them, and write the best for annotation.
 
     Words count where versions of a head disagree, where rules and heads disagree, and where the vote was close; notes
-    that are nearly copies of one taken before are passed over. The corrected notes are read by `deid-export
+    that are nearly copies of a selected one are skipped. The corrected notes are read by `deid-export adapt
     corrections`. Notes that cannot be processed are named on stderr; then the exit code is 1.
     """
     refused = _select(inputs, out, **options)
@@ -109,7 +110,7 @@ def _select(inputs: tuple[Path, ...], out: Path, **options: Any) -> int:
     from deid_runtime.settings import Settings
 
     if options["out_notes"] is not None and os.path.lexists(options["out_notes"]):  # fail before hours of work
-        raise OutputError(f"{options['out_notes']}: exists; choose another name for --out-notes")
+        raise OutputError(f"{options['out_notes']}: already exists; choose another name for --out-notes")
     found, _ = find_inputs(inputs, options["format_name"])
     read = ReadOptions(
         id_column=options["id_column"],
@@ -139,7 +140,7 @@ def _select(inputs: tuple[Path, ...], out: Path, **options: Any) -> int:
         replace_file(out, b"".join(dump_line(_row(entry)) for entry in chosen))
         click.echo(
             f"{out}: {len(chosen)} of {len(scored)} notes, "
-            f"{sum(entry.near_duplicates for entry in chosen)} near-duplicates passed over",
+            f"{sum(entry.near_duplicates for entry in chosen)} near-duplicates skipped",
             err=True,
         )
         if options["out_notes"] is not None:
@@ -191,7 +192,7 @@ def _give_out(
         texts.update((note.id, note) for note in batch.notes if note.id in wanted)
     notes = [texts[entry.note.id] for entry in chosen if entry.note.id in texts]
     refused = give_out(folder, form, _annotated(notes, ensemble))
-    click.echo(f"{folder}: {len(notes) - len(refused)} notes as {form}; CLINICAL TEXT, keep it apart", err=True)
+    click.echo(f"{folder}: {len(notes) - len(refused)} notes as {form}; CLINICAL TEXT; keep it secure", err=True)
     return [(each.id, each.reason) for each in refused]
 
 
@@ -216,7 +217,9 @@ def _ids(lists: Sequence[Path]) -> set[str]:
         for number, row in read_objects(Source(path, path.name, "jsonl", 0), RECORD_LIMIT_BYTES, Meter()):
             note_id = row.get("id") if isinstance(row, dict) else None
             if not isinstance(note_id, str):
-                raise SourceError(f"{path.name}:{number}: expected a list of `deid-export adapt select`, an id a line")
+                raise SourceError(
+                    f"{path.name}:{number}: expected a list from `deid-export adapt select`, with one id per line"
+                )
             ids.add(note_id)
     return ids
 
@@ -226,19 +229,17 @@ def _ids(lists: Sequence[Path]) -> set[str]:
 @click.option(
     "--originals",
     type=_FILE,
-    help="originals.json of the folder that was given out. Default: the one in CORRECTED.",
+    help="originals.json of the folder that was annotated. Default: the one in CORRECTED.",
 )
 @click.option(
     "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Annotated notes, .jsonl."
 )
-@click.option(
-    "--partial", is_flag=True, help="Some notes are still being annotated: that they are missing is no fault."
-)
+@click.option("--partial", is_flag=True, help="Some notes are still being annotated: missing notes are not an error.")
 def corrections(corrected: Path, originals: Path | None, out: Path, partial: bool) -> None:
-    """Read the corrected annotations of notes that `deid-export adapt select --out-notes` gave out.
+    """Read the corrected annotations of notes that `deid-export adapt select --out-notes` wrote.
 
     CORRECTED is the folder after correction, or a file in it: JSON Lines, i2b2 2014 XML or brat. OUT is for --notes or
-    --search of other commands; it holds clinical text. A note whose text is not the one given out, to the character, is
+    --search of other commands; it contains clinical text. A note whose text was changed by even one character is
     refused with its id, as is one with overlapping spans; the exit code is then 1, as when notes are missing.
     """
     from deid_export.adapt.annotations import ORIGINALS, read_corrections, read_originals, write_corpus
@@ -255,6 +256,6 @@ def corrections(corrected: Path, originals: Path | None, out: Path, partial: boo
     tell_notes([(each.id, each.reason) for each in found.refused], "were refused", named=len(found.refused))
     if found.missing and not partial:
         shown = ", ".join(found.missing[:NAMED]) + (" ..." if len(found.missing) > NAMED else "")
-        click.echo(f"{len(found.missing)} notes did not come back: {shown}", err=True)
+        click.echo(f"{len(found.missing)} notes are missing: {shown}", err=True)
     if found.refused or (found.missing and not partial):
         raise SystemExit(ExitCode.HELD_BACK)

@@ -37,9 +37,14 @@ _STREAM = {
     multiple=True,
     help="Annotated notes: tagged .txt, .jsonl, i2b2 .xml, brat .ann.",
 )
-@click.option("--dev", type=_FOLDER, multiple=True, help="Annotated notes to watch; never trained on.")
 @click.option(
-    "--lists", type=_FOLDER, required=True, help="Folder with gazetteers/ and medical/ to resample values from."
+    "--dev", type=_FOLDER, multiple=True, help="Annotated notes for measuring during the training; never used for it."
+)
+@click.option(
+    "--lists",
+    type=_FOLDER,
+    required=True,
+    help="Folder with gazetteers/ and medical/, to resample values.",
 )
 @click.option(
     "--negatives", type=_FOLDER, multiple=True, help=".jsonl.gz of clinical texts; screened, then learnt as clean."
@@ -47,31 +52,47 @@ _STREAM = {
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), required=True, help="Folder for the models and checkpoints."
 )
-@click.option("--base", help="BERT or MPNet by Hub name or folder; default: the packaged MiniLM-L6-H384.")
-@click.option("--layers", type=click.IntRange(min=1), help="Keep so many layers of the base, from the lowest on.")
+@click.option("--base", help="BERT or MPNet by Hub name or folder. Default: MiniLM-L6-H384 of the package.")
+@click.option(
+    "--layers", type=click.IntRange(min=1), help="Keep this many layers of the base model, from the lowest on."
+)
 @click.option(
     "--coded-pieces",
     is_flag=True,
     help="Keep the base's piece embeddings as product codes, a quarter of their int8 size, and do not train them.",
 )
 @click.option(
-    "--joint-tokens", type=int, default=11_000_000, show_default=True, help="Fewer learn less; time is linear."
+    "--joint-tokens",
+    type=int,
+    default=11_000_000,
+    show_default=True,
+    help="Tokens of the joint phase.",
 )
-@click.option("--head-tokens", type=int, default=2_500_000, show_default=True, help="For the phase of separate heads.")
-@click.option("--shared-layers", type=int, default=5, show_default=True, help="Layers all heads share: more is faster.")
+@click.option(
+    "--head-tokens", type=int, default=2_500_000, show_default=True, help="Tokens of the phase of separate heads."
+)
+@click.option(
+    "--shared-layers", type=int, default=5, show_default=True, help="Layers that all heads share: more are faster."
+)
 @click.option("--threads", type=int, default=2, show_default=True)
 @click.option("--seed", type=int, default=17, show_default=True)
 @click.option(
-    "--learning-rate", type=float, default=3e-4, show_default=True, help="Of the joint phase; too high forgets."
+    "--learning-rate",
+    type=float,
+    default=3e-4,
+    show_default=True,
+    help="Joint phase; if too high, the model forgets.",
 )
 @click.option(
     "--batch-tokens",
     type=int,
     default=2048,
     show_default=True,
-    help="Of one step; fewer suit a large base and few tokens.",
+    help="Tokens of one step; fewer suit a large base and few tokens in total.",
 )
-@click.option("--start", type=_FOLDER, help="joint.pt of an earlier training to go on from, as with notes of your own.")
+@click.option(
+    "--start", type=_FOLDER, help="joint.pt of an earlier training to continue, for instance with your own notes."
+)
 @click.option(
     "--teacher",
     type=_FOLDER,
@@ -85,20 +106,20 @@ _STREAM = {
     type=click.FloatRange(0, 1),
     default=1.0,
     show_default=True,
-    help="Share of notes shown with fresh values in a pass; 0 learns the corpus as it stands.",
+    help="Share of notes shown with fresh values in a pass; 0 learns the corpus unchanged.",
 )
 @click.option(
     "--prose",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Marked prose (`deid-export corpus mark-prose`) to set people into, other people in each pass. Its screened "
-    "sentences are learnt as clean, too.",
+    help="Marked prose (`deid-export corpus mark-prose`) in which to insert people, other people in each pass. Its "
+    "screened sentences are learnt as clean, too.",
 )
 @click.option(
     "--prose-share",
     type=click.FloatRange(0, 0.7),
     default=0.35,
     show_default=True,
-    help="Share of the windows that is such prose; more finds more people in sparse text, and learns the notes less.",
+    help="Share of the windows with such prose; more finds more people in sparse text, but learns less from the notes.",
 )
 @click.option(
     "--contrast-share",
@@ -112,7 +133,7 @@ _STREAM = {
     type=click.FloatRange(0, 0.7),
     default=0.24,
     show_default=True,
-    help="Share of the windows that is clean text; less finds more, and more that is none.",
+    help="Share of the windows with clean text; less finds more identifiers and more false positives.",
 )
 @click.option(
     "--wrapped", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share of notes shown hard-wrapped."
@@ -125,7 +146,7 @@ _STREAM = {
     help="Share of notes whose names are shown in lower case or in capitals.",
 )
 def train(out: Path, **options: Any) -> None:
-    """Fine-tune the shared encoder and the heads; run again to go on after an interruption."""
+    """Fine-tune the shared encoder and the heads; run it again to continue after an interruption."""
     from deid_export.model.mpnet import is_mpnet
     from deid_export.model.tagger import packaged_base
     from deid_export.train.training import train as run

@@ -1,7 +1,7 @@
-"""Make short notes in which identifiers stand beside clinical facts of the same form.
+"""Make short notes in which identifiers are beside clinical facts of the same form.
 
-A line such as ``3/14 nodes pos, path of 3/14 reviewed`` holds both a count and a date. Models that see such lines only
-without identifiers learn to miss the identifiers. Therefore ``carriers/contrasts.txt`` holds lines with tags. They are
+A line such as ``3/14 nodes pos, path of 3/14 reviewed`` has both a count and a date. Models that see such lines only
+without identifiers learn to miss the identifiers. Therefore ``carriers/contrasts.txt`` has lines with tags. They are
 mixed with the clean lines of ``carriers/facts.txt``.
 """
 

@@ -26,7 +26,7 @@ def text_sha256(text: str) -> str:
 
 
 def corpus_digest(notes: Sequence[AnnotatedNote]) -> str:
-    """Return a SHA-256 of ids, texts and spans in their order; a model card names its data by it."""
+    """Return a SHA-256 of ids, texts and spans in their order; a model card identifies its data by it."""
     digest = hashlib.sha256()
     for note in notes:
         spans = [(span.start, span.end, span.label) for span in note.spans]

@@ -1,6 +1,6 @@
 """Compute the tables of the data card of a corpus from its notes, for a README that is kept equal to them.
 
-In the README, a table stands between ``<!-- corpus-card: NAME -->`` and ``<!-- /corpus-card: NAME -->``.
+In the README, a table is between ``<!-- corpus-card: NAME -->`` and ``<!-- /corpus-card: NAME -->``.
 """
 
 import re
@@ -70,7 +70,7 @@ def card_tables(paths: Sequence[Path]) -> dict[str, str]:
     """
     parts = {path.resolve().stem: read_annotated([path]) for path in paths}
     if len(parts) < len(paths):
-        raise InputError("two parts of the corpus have one name; each path gives its name to a column")
+        raise InputError("two parts of the corpus have the same name; rename one, because each names a column")
     tables: dict[str, Callable[[Parts], str]] = {
         "size": _size, "batches": _batches, "labels": _labels, "kinds": _kinds, "habits": _habits,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Check annotated notes: find what breaks the rules of the format, and what a person should review.
+"""Check annotated notes: find violations of the format, and places that a person should review.
 
 A *problem* is always wrong: broken markup, an id used twice, a span with white space at its edge, an unmarked number of
 the patient's record. A *doubt* is often correct: a name that is also a word may be unmarked where it is the word, and
@@ -32,7 +32,7 @@ _NAMES: Final = frozenset(HEADS["name"])
 _RECORD_FIELDS: Final = frozenset({ID, *(name for field in RECORD_FIELDS for name in (field.name, *field.aliases))})
 _UNSEARCHED_FIELDS: Final = frozenset({"id", "sex", "gender"})
 _UNSEARCHED_LABELS: Final = frozenset({"AGE", "DATE"})  # 67 and 2011 are also doses and counts
-_LEAST_CHARS: Final = 3  # least length of a value that is searched for where it is unmarked
+_LEAST_CHARS: Final = 3  # shortest value that is searched for unmarked
 _LEAST_DIGITS: Final = 5
 _LINES: Final = 2  # most lines that a value may extend over
 
@@ -174,7 +174,7 @@ def _check_tagged(file: Path, records: dict[str, Mapping[str, str]], origins: di
             continue
         patient = attributes.get("id", "")
         if patient in records:
-            yield Finding(place, "id", "this patient id has occurred before; one file holds all their notes", True)
+            yield Finding(place, "id", "this patient id occurs twice; put all notes of the patient into one file", True)
         records[patient] = attributes
     if opened is not None:
         yield opened.finding()
@@ -261,14 +261,14 @@ def _check_notes(notes: Iterable[AnnotatedNote], origins: Mapping[str, _Origin])
     for note in notes:
         place = _place(note, 0, origins)
         if not note.id or note.id in ids:
-            yield Finding(place, "id", "no note id" if not note.id else "this note id has occurred before", True)
+            yield Finding(place, "id", "no note id" if not note.id else "this note id occurs twice", True)
         ids.add(note.id)
         if not note.text.strip():
             yield Finding(place, "empty", "a note without text", True)
             continue
         earlier = texts.setdefault(text_sha256(note.text), note.id)
         if earlier != note.id:
-            yield Finding(place, "id", f"the very text of note {earlier}", True)
+            yield Finding(place, "id", f"the same text as note {earlier}", True)
 
 
 def _check_spans(note: AnnotatedNote, origins: Mapping[str, _Origin]) -> Iterator[Finding]:
@@ -277,9 +277,9 @@ def _check_spans(note: AnnotatedNote, origins: Mapping[str, _Origin]) -> Iterato
         value = note.text[span.start : span.end]
         place = _place(note, span.start, origins)
         if value != value.strip():
-            yield Finding(place, "blank", f"{span.label} begins or ends with a blank; keep blanks outside", True)
+            yield Finding(place, "blank", f"{span.label} begins or ends with white space; keep it outside", True)
         elif len(value.splitlines()) > _LINES:
-            yield Finding(place, "lines", f"{span.label} goes over more than one line end; mark its parts", True)
+            yield Finding(place, "lines", f"{span.label} contains more than one line end; mark its parts", True)
         elif not {span.start, span.end} <= borders:
             yield Finding(place, "inside-word", f"{span.label} begins or ends inside a word", False)
         message = _edge(span.label, value)
@@ -291,9 +291,9 @@ def _edge(label: str, value: str) -> str:
     if value[0] in _OPENING or value[-1] in _CLOSING:
         return "begins or ends with punctuation"
     if any(value.count(left) != value.count(right) for left, right in ("()", "[]")):
-        return "holds one of two brackets"
+        return "has only one of two brackets"
     if label in _NAMES and (_TITLE.match(value) or _POSSESSIVE.search(value)):
-        return "holds a title or a possessive; they stay outside"
+        return "has a title or a possessive; keep it outside"
     return ""
 
 
@@ -327,9 +327,9 @@ def _check_consistency(
             place = _place(note, start, origins)
             if value in own:
                 is_number = sum(c.isdigit() for c in value) >= _LEAST_DIGITS
-                yield Finding(place, "record", f"the patient's {own[value]} stands unmarked", is_number)
+                yield Finding(place, "record", f"the patient's {own[value]} is unmarked", is_number)
             else:
-                yield Finding(place, "unmarked", f"{searched[value]} in this patient's notes stands unmarked", False)
+                yield Finding(place, "unmarked", f"{searched[value]} in this patient's notes is unmarked", False)
 
 
 def _is_searched(value: str) -> bool:

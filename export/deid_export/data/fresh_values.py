@@ -1,4 +1,4 @@
-"""What fresh values are made of, and how they take the form of the old ones."""
+"""The sources of fresh values, and how they take the form of the old ones."""
 
 import calendar
 import tomllib

@@ -1,4 +1,4 @@
-"""Read the lists that resampling draws from: names, places, facilities, words. The lists are never shipped.
+"""Read the lists from which resampling draws: names, places, facilities, words. The lists are not in the package.
 
 The folder holds gzipped CSV files with a header row (``gazetteers/``) and word lists (``medical/``). The data card of
 the models names their sources. Weights are the square roots of frequencies, so that training also sees rare names.
@@ -29,7 +29,7 @@ class Weighted:
 
 @dataclass(frozen=True)
 class Gazetteers:
-    """All lists that resampling draws from, in their usual case."""
+    """All lists from which resampling draws, in their usual case."""
 
     given: Weighted
     family: Weighted

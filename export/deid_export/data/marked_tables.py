@@ -1,6 +1,6 @@
 """Write Markdown tables into pages and keep the pages equal to them.
 
-In a page, a table stands between ``<!-- KIND: NAME -->`` and ``<!-- /KIND: NAME -->``.
+In a page, a table is between ``<!-- KIND: NAME -->`` and ``<!-- /KIND: NAME -->``.
 """
 
 import re
@@ -17,7 +17,7 @@ def with_tables(text: str, tables: Mapping[str, str], kind: str) -> str:
     names = re.findall(rf"<!-- {re.escape(kind)}: ([\w-]+) -->", text)
     if sorted(names) != sorted(tables):
         raise InputError(
-            f"the card has places for {', '.join(sorted(names)) or 'no table'}; expected one place for each of "
+            f"the card has places for {', '.join(sorted(names)) or 'no table'}; expected one for each of "
             f"{', '.join(sorted(tables))}"
         )
     for name, table in tables.items():
@@ -25,7 +25,7 @@ def with_tables(text: str, tables: Mapping[str, str], kind: str) -> str:
         before, _, rest = text.partition(opening)
         _, closed, after = rest.partition(closing)
         if not closed:
-            raise InputError(f"the card lacks {closing}")
+            raise InputError(f"the card lacks {closing}; add it after the table")
         text = f"{before}{opening}\n{table}\n{closing}{after}"
     return text
 

@@ -1,10 +1,10 @@
 """Gather names with culture, sex and frequency from all lists, for :mod:`deid_export.data.surrogate_pools`.
 
-The first list that names the culture of a name decides it: lists by hand, then Faker's, then popular names by country.
-Names of the census lists that no other list knows get the culture that the model of :mod:`name_cultures` finds most
-likely among those that the reported race of bearers allows. ``further_names.tsv`` beside this module comes last: names
-by hand that no other list has. They are for surrogates alone, so that a name in no list is seldom; the detectors do not
-read them.
+The first list that gives the culture of a name decides it: hand-written lists, then Faker's, then popular names by
+country. Names of the census lists that no other list knows get the culture that the model of :mod:`name_cultures` finds
+most likely among those that the reported race of bearers allows. ``further_names.tsv`` beside this module
+comes last: names by hand that no other list has. They are for surrogates alone, so that few names are in no list; the
+detectors do not read them.
 """
 
 import csv
@@ -24,12 +24,12 @@ from deid_runtime.surrogates.name_pools import form_of_name
 
 _LATIN = re.compile(r"[a-zß-ɏḀ-ỿ]{2,24}")
 _PER = 10_000_000  # shares are bearers per ten million people
-_MEASURED_PCT = 0.004  # the census rounds to 0.001 %: below, the rank tells more
+_MEASURED_PCT = 0.004  # the census rounds to 0.001 %: below this, the rank is more informative
 _TAIL = 1.3  # how fast shares fall with the rank in the tail of the census list
-_SHARED_SEX = 0.25  # a name with this part of its bearers of the rarer sex is of both sexes
+_SHARED_SEX = 0.25  # a name with this share of bearers of the rarer sex is of both sexes
 _SURE_RATIO = 500  # the same for a name that another list has as a given name
-_FREQUENT = 1000  # the share of a name that a census list would have as the other kind too
-_LEAST_RATIO = 30  # a family name this many times as frequent as a given name is no given name, and vice versa
+_FREQUENT = 1000  # a name with this share would also be in the census list of the other kind
+_LEAST_RATIO = 30  # a family name this many times as frequent as a given name is not a given name, and vice versa
 
 #: Rough weights of cultures among names of the United States (ancestry in the American Community Survey).
 PRIORS = {
@@ -37,7 +37,7 @@ PRIORS = {
     "nordic": 3.0, "dutch": 2.0, "russian": 2.0, "czech": 2.0, "greek": 1.0, "indian": 2.0, "chinese": 1.5,
     "vietnamese": 1.0, "filipino": 1.0, "korean": 1.0, "arabic": 1.5, "croatian": 1.0, "hungarian": 1.0,
 }  # fmt: skip
-#: Lists of names of one form in ``own_names.tsv`` (O'Brien, McKay, St. Clair), which are no cultures.
+#: Lists of names of one form in ``own_names.tsv`` (O'Brien, McKay, St. Clair), which are not cultures.
 _OF_FORM = frozenset({"oirish", "ditalian", "mcscots", "lefrench", "saint"})
 _EUROPEAN = frozenset(
     "english irish scottish welsh german italian french polish czech russian dutch nordic greek hungarian portuguese "
@@ -62,7 +62,7 @@ _OF_COUNTRIES = {
     "nepali": "NP", "chinese": "CN TW", "japanese": "JP", "korean": "KR", "vietnamese": "VN", "thai": "TH",
     "filipino": "PH", "khmer": "KH", "haitian": "HT",
 }  # fmt: skip
-#: Cultures of ``lexicon/hand_names.tsv`` that are one culture here; the others hold several, or none of ours.
+#: Cultures of ``lexicon/hand_names.tsv`` that are one culture here; the others have several, or none of ours.
 _OF_HAND_LISTS = {
     "chinese": "chinese", "arabic": "arabic", "filipino": "filipino", "korean": "korean", "persian": "persian",
     "somali": "somali", "ethiopian": "ethiopian", "greek": "greek", "vietnamese": "vietnamese", "haitian": "haitian",
@@ -100,8 +100,8 @@ class Claimed:
     family_culture: str = ""
     share: float = 0.0
     family_share: float = 0.0
-    is_by_hand: bool = False  # in the lists of names by culture, not in others alone
-    is_doubtful: bool = False  # recognised, but its culture is not sure enough to offer it
+    is_by_hand: bool = False  # in the lists of names by culture, not only in others
+    is_doubtful: bool = False  # recognised, but its culture is too uncertain to offer it
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -139,7 +139,7 @@ def given_shares(folder: Path) -> dict[str, tuple[str, str, float]]:
 
 
 def _listed_rows() -> Iterator[tuple[str, str, str, str]]:
-    """Yield (kind, name, culture, sex) of the lists that name the culture; the first culture of a name counts."""
+    """Yield (kind, name, culture, sex) of the lists that give the culture; the first culture of a name counts."""
     for kind, name, culture, sex in read_rows("own_names.tsv"):
         yield kind, name, culture, sex
     for name, culture, sex in read_rows("given_names.tsv"):
@@ -170,7 +170,7 @@ class Claims:
     """Collects the names: ``given`` and ``family`` map a normal form to (name, culture, sex)."""
 
     def __init__(self, folder: Path, races: Mapping[str, Mapping[str, float]]) -> None:
-        """``folder`` holds the public lists, ``races`` the part of the bearers of a family name in each race."""
+        """``folder`` has the public lists, ``races`` the share of the bearers of a family name in each race."""
         self._folder, self._races = folder, races
         self._doubtful: set[str] = set()
         self.given: dict[str, tuple[str, str, str]] = {}
@@ -179,7 +179,7 @@ class Claims:
             self._add(kind, name, culture, sex)
         self._formal = {normal_form(name) for name, *_ in read_rows("nicknames.tsv")}
         for name, sex, _ in read_rows("nicknames.tsv"):
-            # Names with nicknames share pools, so that the surrogate of a name has nicknames too.
+            # Names with nicknames share pools, so that the surrogate of a name also has nicknames.
             form = normal_form(name)
             self.given[form] = (name, self.given[form][1] if form in self.given else "english", sex)
         self._models = {
@@ -204,7 +204,7 @@ class Claims:
         return self._sexes.likely(form) if form.isascii() else "U"
 
     def add_lists(self) -> None:
-        """Add the lists by hand for detection, popular names by country and all of Faker's family names."""
+        """Add the hand-written lists for detection, popular names by country and all of Faker's family names."""
         for kind, name, told in _hand_rows():
             among = _AMONG_OF_HAND_LISTS.get(told, ())
             culture = _OF_HAND_LISTS.get(told) or self._models[kind].likely(normal_form(name), among)
@@ -290,10 +290,10 @@ class Claims:
     def _likely_claims(
         self, form: str, given: Row, family: Row, shares: tuple[float, float], sure: tuple[set[str], set[str]]
     ) -> tuple[Row | None, Row | None]:
-        """Return both claims of a name, or one of them where the other is far less likely.
+        """Return both claims of a name, or one of them if the other is far less likely.
 
         ``sure`` are the given and the family names of the lists by culture. A share of 0 is unknown: the public lists
-        hold a part of the names only.
+        have only a part of the names.
         """
         ratio = shares[1] / shares[0] if all(shares) else 1.0
         is_sure_given = form in sure[0]
@@ -307,9 +307,9 @@ class Claims:
         return given, family
 
     def claimed(self) -> dict[str, Claimed]:
-        """Return normal form -> name with all claims. A far less likely kind that only a census list knows is left out.
+        """Return normal form -> name with all claims. A far less likely kind that only a census list has is omitted.
 
-        Smith is no given name although some have it, and Maria no family name.
+        Smith is not a given name although some people have it, and Maria is not a family name.
         """
         sure_given, sure_family = set(self.given), set(self.family)
         self.add_lists()
@@ -338,7 +338,7 @@ class Claims:
 
 
 def read_races(path: Path) -> dict[str, dict[str, float]]:
-    """Return normal form -> race -> part of the bearers, of a CSV with the columns name, white, black, api, ..."""
+    """Return normal form -> race -> share of the bearers, of a CSV with the columns name, white, black, api, ..."""
     with path.open(encoding="utf-8", newline="") as lines:
         return {
             normal_form(row["name"]): {race: float(part or 0) for race, part in row.items() if race != "name"}

@@ -1,8 +1,8 @@
-"""Tell the naming culture of a name by its letters: one character model per culture, trained on names of known culture.
+"""Infer the naming culture of a name from its letters: one character model for each culture.
 
-Census lists name no culture. The model of a culture gives the probability of each next letter after up to three letters
-(Witten and Bell, "The zero-frequency problem", 1991: interpolated estimates). The culture with the highest posterior
-probability wins.
+Census lists do not give a culture. The model of a culture gives the probability of each next letter after up to three
+letters (Witten and Bell, "The zero-frequency problem", 1991: interpolated estimates). The culture with the highest
+posterior probability wins.
 """
 
 from collections import Counter, defaultdict
@@ -53,7 +53,7 @@ class CultureModel:
         return np.asarray(total, dtype=np.float64)
 
     def likely(self, form: str, among: Collection[str] = ()) -> str:
-        """Return the most likely culture of ``form``, of ``among`` unless this is empty."""
+        """Return the most likely culture of ``form``; with ``among``, only one of these."""
         scores = self.scores(form)
         if among:
             barred = [place for place, culture in enumerate(self.cultures) if culture not in among]

@@ -1,14 +1,14 @@
 """Make the lists for finding people: names with their frequency class, and a vocabulary of other words.
 
 Run ``python -m deid_export.data.name_lists DATA CORPUS WORDS [FOLDER]``. The result is committed, so the runtime reads
-two small files. ``DATA`` is the folder of public lists (``gazetteers/``, ``medical/``). ``CORPUS`` holds annotated
-training notes. ``WORDS`` holds the lists of SCOWL (``english-words.10`` ...). NOTICE names every list with its licence.
+two small files. ``DATA`` is the folder of public lists (``gazetteers/``, ``medical/``). ``CORPUS`` has annotated
+training notes. ``WORDS`` has the lists of SCOWL (``english-words.10`` ...). NOTICE names every list with its licence.
 The output files are:
 
 ``names.txt.xz``
     given and family names, with a frequency class from 1 to 3, and places that are names.
 ``vocabulary.txt.xz``
-    words of English, medicine and drugs with a class of how common they are, and names of diseases and devices.
+    words of English, medicine and drugs with a class for how common they are, and names of diseases and devices.
 
 The format is that of :mod:`deid_runtime.lexicon.word_codes`.
 """
@@ -186,7 +186,8 @@ def eponyms(data: Path) -> Iterator[str]:
 def vocabulary(data: Path, corpus: Path, scowl: Path) -> dict[str, int]:
     """Return key to the file code of every word of English, medicine and drugs."""
     used, brands = corpus_words(corpus)
-    classes = _most([*_scowl_words(scowl), *used.items(), *((word, 2) for word in medical_words(data))])
+    medical = [*medical_words(data), *_own_words("vocabulary_clinical.txt")]
+    classes = _most([*_scowl_words(scowl), *used.items(), *((word, 2) for word in medical)])
     codes = {key: level << WORD_SHIFT for key, level in classes.items()}
     for key in _own_words("vocabulary_name_first.txt") & codes.keys():
         codes[key] = 1 << WORD_SHIFT

@@ -1,4 +1,4 @@
-"""Make clinical text without identifiers, against false positives: screened sentences, carriers for medical names.
+"""Make clinical text without identifiers, against false positives: screened and carrier sentences.
 
 Public transcription samples contain stray names and dates. So a sentence is used only when all its words are known
 common or medical English and nothing in it has the form of an identifier.
@@ -29,7 +29,7 @@ _SUSPECT = re.compile(
     re.IGNORECASE,
 )
 _KIN = alternation(kin("negative")) + r"|grand\w+"
-#: Ages of people, and dates of two numbers where no fraction can stand. A model that learns them as clean text learns
+#: Ages of people, and dates of two numbers that cannot be fractions. A model that learns them as clean text learns
 #: to miss them.
 _IDENTIFIES = re.compile(
     rf"""\bages?\W{{0,2}}\d
@@ -139,7 +139,7 @@ def _scores(eponyms: tuple[str, ...]) -> tuple[str, ...]:
 def negative_text(pool: Sequence[Sequence[str]], lists: Gazetteers, rng: random.Random) -> str:
     """Return clean clinical text: sentences of one source mixed with carriers, a list, or one line alone.
 
-    Lists and forms hold lone lines. Without context, the name of a drug looks like any other name.
+    Lists and forms have lone lines. Without context, the name of a drug looks like any other name.
     """
     roll = rng.random()
     if roll < LONE_LINES:

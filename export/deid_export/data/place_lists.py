@@ -4,11 +4,11 @@ Run ``python -m deid_export.data.place_lists DATA [FOLDER]``. ``DATA`` is the fo
 ``medical/``). The result is committed, so the runtime reads plain files. Three files are written:
 
 ``us_towns.tsv``
-    state code, towns of the state that stand in for others, each followed by the first three digits of its ZIP.
+    state code, towns of the state that may be surrogates, each followed by the first three digits of its ZIP.
 ``world_towns.tsv``
-    country, towns abroad that are recognised and stand in for others.
+    country, towns abroad that are recognised and may be surrogates.
 ``towns_not_offered.txt``
-    normal forms of towns that are recognised but never stand in: they read as a given name, a drug, an eponym, an
+    normal forms of towns that are recognised but never surrogates: they look like a given name, a drug, an eponym, an
     abbreviation or a word.
 
 Towns of the other countries with addresses are written by hand in ``provinces.tsv``.
@@ -36,8 +36,8 @@ _POSTAL_WORDS = frozenset(
     pky mines mine mobil national tannery summit""".split()
 )
 _FEATURES = frozenset("springs lake falls city river hill hills grove valley beach park harbor heights rapids".split())
-_LEAST_GIVEN = 1_000  # births of a given name: a rarer name does not read as one
-_FAMILY_RANK = 400  # a given name that is also one of so many family names reads as a place as well
+_LEAST_GIVEN = 1_000  # births of a given name: a rarer name does not look like one
+_FAMILY_RANK = 400  # a given name that is also one of this many family names also looks like a place
 _MEDICAL = (
     "hand_abbreviations", "hand_devices", "hand_lab_tests", "drug_brand_names_fda", "drug_ingredients_fda",
     "drugs_nlm_portal", "diseases_symptoms", "mtsamples_keywords", "eponym_names",
@@ -78,7 +78,7 @@ def given_names(data: Path) -> set[str]:
 
 
 def clinical_words(data: Path) -> set[str]:
-    """Return the lower-case words, abbreviations and names that would read as a finding, a drug or an eponym."""
+    """Return the lower-case words, abbreviations and names that would look like a finding, a drug or an eponym."""
     words: set[str] = set()
     for name in _MEDICAL:
         with gzip.open(data / "medical" / f"{name}.txt.gz", "rt", encoding="utf-8") as lines:
@@ -90,13 +90,13 @@ def clinical_words(data: Path) -> set[str]:
 
 
 def ordinary_words(data: Path) -> set[str]:
-    """Return lower-case words of general English that are no names."""
+    """Return lower-case words of general English that are not names."""
     with gzip.open(data / "medical" / "philter_whitelist_words.txt.gz", "rt", encoding="utf-8") as lines:
         return {line.strip().lower() for line in lines}
 
 
 def _by_hash(names: Iterable[str]) -> list[str]:
-    """Return the names in an order that has nothing to do with the alphabet, the same on every machine."""
+    """Return the names in an order that is independent of the alphabet and the same on every machine."""
     return sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
 
 
@@ -112,7 +112,8 @@ def us_towns(data: Path, unwanted: set[str]) -> dict[str, list[tuple[str, str]]]
         words = town.lower().split()
         if not _TOWN.fullmatch(town) or len(town) > _LONGEST_TOWN or not _POSTAL_WORDS.isdisjoint(words):
             continue
-        # A name made of ordinary words alone (Red Devil, Circle) reads as words, unless its last word is Springs, Lake.
+        # A name made only of ordinary words (Red Devil, Circle) looks like words, unless its last word is
+        # Springs, Lake.
         named = words[:-1] if words[-1] in _FEATURES else words
         if normal_form(town) in unwanted or all(word in unwanted for word in named):
             continue

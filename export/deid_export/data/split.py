@@ -1,6 +1,6 @@
-"""Cut a graph at the last hidden state: the encoder alone, and each head alone.
+"""Split a graph at the last hidden state into the encoder and the heads.
 
-The parts hold the same nodes and weights as the whole graph. So the encoder followed by a head computes the same result
+The parts have the same nodes and weights as the whole graph. So the encoder followed by a head computes the same result
 as the whole. The cut is before the quantisation of the hidden state for the heads, so both sides keep their
 calibration.
 """
@@ -54,7 +54,7 @@ def split(graph: Graph, folder: Path) -> Parts:
 
 
 def _hidden_state(graph: Any, heads: Sequence[Sequence[str]], file: Path) -> str:
-    """Return the one tensor that all heads, given by their outputs, are computed from."""
+    """Return the one tensor from which all heads, given by their outputs, are computed."""
     made_by = {output: number for number, node in enumerate(graph.node) for output in node.output}
     above = [_ancestors(graph, made_by, outputs) for outputs in heads]
     shared = set.intersection(*above)
@@ -68,7 +68,7 @@ def _hidden_state(graph: Any, heads: Sequence[Sequence[str]], file: Path) -> str
     if len(read) != 1:
         raise ModelError(
             f"{file}: its {len(heads)} heads read {len(read)} tensors of the shared encoder, expected 1; heads with "
-            "layers of their own cannot be served apart; `deid serve --models` serves the graph whole"
+            "separate layers cannot be served separately; `deid serve --models` serves the whole graph"
         )
     [name] = read
     while True:
@@ -81,7 +81,7 @@ def _hidden_state(graph: Any, heads: Sequence[Sequence[str]], file: Path) -> str
 
 
 def _ancestors(graph: Any, made_by: Mapping[str, int], outputs: Iterable[str]) -> set[int]:
-    """Return the indices of all nodes that ``outputs`` depend on."""
+    """Return the indices of all nodes on which ``outputs`` depend."""
     found: set[int] = set()
     waiting = list(outputs)
     while waiting:
@@ -123,5 +123,5 @@ def _extract(source: Path, target: Path, inputs: Sequence[str], outputs: Sequenc
             for index, name in enumerate(names):
                 if name == cut:
                     names[index] = HIDDEN
-    del model.graph.value_info[:]  # inferred shapes; whoever loads the part infers them again
+    del model.graph.value_info[:]  # inferred shapes; they are inferred again when the part is loaded
     onnx.save(model, target)

@@ -91,7 +91,7 @@ _CYRILLIC = dict(
 _GREEK = dict(
     zip("αβγδεζηικλμνξοπρσςτυφω", "a v g d e z i i k l m n x o p r s s t y f o".split(), strict=True)
 ) | {"θ": "th", "χ": "ch", "ψ": "ps"}  # fmt: skip
-#: A part of one letter needs an apostrophe (O'Brien): after a hyphen it would read as an initial (Yueh-O).
+#: A part of one letter needs an apostrophe (O'Brien): after a hyphen it would look like an initial (Yueh-O).
 _LATIN_NAME = re.compile(
     r"(?:[A-Z][a-zA-ZÀ-ɏḀ-ỿ]*['’])?[A-Z][a-zA-ZÀ-ɏḀ-ỿ]+(?:(?:['’][A-Za-zÀ-ɏḀ-ỿ]+)|(?:-[A-Za-zÀ-ɏḀ-ỿ]{2,}))*"
 )
@@ -135,7 +135,7 @@ def _pick(locale: str, attributes: Iterable[str], limit: int) -> list[str]:
         attributes = [attribute for attribute in attributes if "romanized" not in attribute]
     names = list(dict.fromkeys(_clean(_provider_names(locale, attributes), native=bool(native))))
     rising = sum(left <= right for left, right in pairwise(names))
-    if rising > 0.8 * len(names):  # alphabetical order, not frequency: the first names would all begin with A and B
+    if rising > 0.8 * len(names):  # alphabetical order, not by frequency: the first names begin with A and B
         return names[:: -(-len(names) // limit)] if names else []
     return names[:limit]
 
@@ -192,7 +192,7 @@ def all_given_names() -> dict[str, tuple[str, str]]:
 
 
 def all_family_names() -> dict[str, str]:
-    """Return every family name of Faker in Latin letters with its culture, also those that the lists above cut."""
+    """Return every family name of Faker in Latin letters with its culture, including those that the lists above cut."""
     rows: dict[str, str] = {}
     for culture, locales in CULTURES.items():
         for locale, _ in locales:

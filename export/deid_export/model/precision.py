@@ -23,13 +23,13 @@ _POOL_SEED = 0
 #: Names in torch, on x86-64 and on ARM.
 _BF16_UNITS = ("amx_bf16", "bf16", "sve_bf16", "arm_bf16")
 _BF16_PRODUCTS = "avx512_bf16"
-_WORTH = 1.3  # least speed-up of a layer for bfloat16 to pay off, because casts and sums take time too
+_WORTH = 1.3  # least speed-up of a layer for bfloat16 to pay off, because casts and sums also take time
 _TIMED = 8
 
 
 @lru_cache(maxsize=1)
 def compute_dtype() -> torch.dtype:
-    """Return the fastest type for products on this machine: bfloat16 where the CPU has units for it, else float32."""
+    """Return the fastest type for products on this machine: bfloat16 if the CPU supports it, otherwise float32."""
     has = torch.cpu.get_capabilities()
     if any(has.get(unit) for unit in _BF16_UNITS):
         return torch.bfloat16
@@ -39,7 +39,7 @@ def compute_dtype() -> torch.dtype:
 
 
 def _layer_seconds(dtype: torch.dtype) -> float:
-    """Return the least seconds of a feed-forward layer on 2,048 tokens, forward and backward."""
+    """Return the shortest time, in seconds, of a feed-forward layer on 2,048 tokens, forward and backward."""
     # The caller may be in inference mode, and the timing must not change the random numbers of a training.
     with torch.inference_mode(mode=False), torch.enable_grad(), torch.random.fork_rng(devices=[]):
         layer = nn.Linear(384, 1536, dtype=dtype)

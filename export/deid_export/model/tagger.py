@@ -26,7 +26,7 @@ _SIZES = (
     "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
     "max_position_embeddings", "type_vocab_size", "layer_norm_eps", "hidden_act",
 )  # fmt: skip
-#: Fields that it keeps only where a base has them: distance biases, coded token embeddings.
+#: Fields that it keeps only if a base has them: distance biases, coded token embeddings.
 _SPECIAL = ("distance_buckets", "coded_pieces")
 
 
@@ -134,7 +134,7 @@ class BranchedTagger(nn.Module):
 
     @property
     def layers_each(self) -> int:
-        """Return the number of layers that every head has for itself; 0 while the heads share all layers."""
+        """Return the number of separate layers of every head; 0 while the heads share all layers."""
         return 0 if self.joint else len(next(iter(self._branches().values())).layers)
 
     def branch_out(self) -> "BranchedTagger":
@@ -152,7 +152,7 @@ def load_base(base: str, *, layers: int | None = None, dropout: float = 0.0) -> 
     ``layers`` is the number of layers to keep, from the lowest on; None keeps all. ``dropout`` is the dropout of the
     hidden states.
 
-    Raises InputError when the base has fewer layers, TypeError when it is no BERT.
+    Raises InputError when the base has fewer layers, TypeError when it is not a BERT.
     """
     transformers_logging.set_verbosity_error()  # it would warn about the missing pooler, which no head uses
     # Attention dropout is off: it alone costs a quarter of a step on a CPU.
@@ -242,7 +242,7 @@ def load(path: Path, *, attention: str = "eager", dropout: float = 0.0) -> Branc
     """
     saved = torch.load(path, map_location="cpu", weights_only=True)
     if "hidden_size" not in saved["config"]:
-        raise InputError(f"{path} is no BERT; expected what `deid-export train` writes")
+        raise InputError(f"{path} is not a BERT; expected a model file of `deid-export train`")
     encoder, distances = empty(saved["config"], attention=attention, dropout=dropout)
     shape = Shape(saved["shared_layers"], tuple(saved["heads"]))
     model = BranchedTagger(encoder, shape, joint=saved["joint"], distances=distances)

@@ -14,7 +14,7 @@ from deid_runtime.errors import ModelError
 def read(path: Path) -> dict[str, Any]:
     """Return the content of a file of :func:`write` or ``deid-export train``; executes nothing in the file.
 
-    Raises ModelError when the file is missing, cannot be read, or holds something else.
+    Raises ModelError when the file is missing, cannot be read, or has other content.
     """
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
@@ -25,7 +25,7 @@ def read(path: Path) -> dict[str, Any]:
             f"{path} cannot be read as weights ({type(error).__name__}); restore it from a copy"
         ) from error
     if not isinstance(saved, dict):
-        raise ModelError(f"{path} holds {type(saved).__name__}; expected weights written by deid-export")
+        raise ModelError(f"{path} contains {type(saved).__name__}; expected weights written by deid-export")
     return saved
 
 

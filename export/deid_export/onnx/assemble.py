@@ -16,7 +16,7 @@ from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import ModelError
 from deid_runtime.labels import HEADS
 from deid_runtime.models.engines import load_engine
-from deid_runtime.models.manifest import CONTRACT_VERSION, INPUTS, Graph, HeadVersion, read_manifest, sha256_of
+from deid_runtime.models.manifest import INPUTS, INTERFACE_VERSION, Graph, HeadVersion, read_manifest, sha256_of
 from deid_runtime.models.self_test import known_answer
 from deid_runtime.text.windows import WINDOW_TOKENS, WordEncoder
 from deid_runtime.text.words import TYPE_COUNT
@@ -38,15 +38,15 @@ def assemble(
     """Write the model repository of ``trained`` to ``out`` and return its manifest.
 
     Each trained model becomes one graph, ``v0``, ``v1`` and so on. The profile ``fast`` has the first graph, ``full``
-    has all. ``weights`` holds the weight of the log odds of each model in the combination; without it all models count
+    has all. ``weights`` has the weight of the log odds of each model in the combination; without it all models count
     the same. ``profiles`` may set ``thresholds``, ``high_thresholds`` and ``vote`` of either profile. ``notes`` are the
-    training notes: the int8 ranges are calibrated on them, and the manifest names them by digest.
+    training notes: the int8 ranges are calibrated on them, and the manifest has their digest.
 
     Raises ModelError when there is not one positive weight per model, and for settings of other profiles.
     """
     settled = profiles or {}
     if not settled.keys() <= {"fast", "full"}:
-        raise ModelError(f"settings of profiles {', '.join(settled)}; there are fast and full")
+        raise ModelError(f"settings for the unknown profiles {', '.join(settled)}; expected only fast and full")
     if weights and (len(weights) != len(trained) or min(weights) <= 0):
         raise ModelError(f"{len(weights)} weights for {len(trained)} models; expected one for each, more than 0")
     out.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def assemble(
         graph["weight"] = weight
     thresholds = dict.fromkeys(HEADS, DEFAULT_THRESHOLD)
     content = {
-        "contract": CONTRACT_VERSION,
+        "interface_version": INTERFACE_VERSION,
         "window_tokens": WINDOW_TOKENS,
         "token_types": TYPE_COUNT,
         "inputs": dict.fromkeys(INPUTS, "int32 (batch, tokens)"),

@@ -33,8 +33,8 @@ def write_full_repository(manifest: Manifest, out: Path, options: ServingOptions
     quantised = [name for name, entry in content["graphs"].items() if entry.get("precision") == "int8"]
     if options.backend == "tensorrt" and quantised:
         raise ModelError(
-            f"{manifest.folder}: {', '.join(quantised)} are int8 with zero points, which TensorRT does not take; "
-            "export them with `deid-export models onnx --float32`, it runs them in float16"
+            f"{manifest.folder}: {', '.join(quantised)} are int8 with zero points, which TensorRT does not support; "
+            "export them with `deid-export models onnx --float32`, which it runs in float16"
         )
     with repository_folder(manifest, out), tempfile.TemporaryDirectory() as scratch:
         models = GraphModels(manifest, options)

@@ -1,4 +1,4 @@
-"""Restore weights that training can continue from, out of a graph of a model repository.
+"""Restore weights from a graph of a model repository, so that training can continue from them.
 
 A site receives int8 graphs, which are two thirds smaller than the trained model files. It can still train them on its
 own notes. A quantised weight differs from the trained one by at most half a step, far less than the first training
@@ -90,9 +90,11 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         graph = _Graph(onnx.load(path))
         onnx_weights = dict(_matrices(graph)) | dict(_plain(graph))
     except (OSError, ValueError, DecodeError) as error:
-        raise ModelError(f"{path} cannot be read as an ONNX graph ({type(error).__name__})") from error
+        raise ModelError(
+            f"{path} cannot be read as an ONNX graph ({type(error).__name__}); restore it from a copy"
+        ) from error
     if not any(name.startswith("branches.") for name in onnx_weights):
-        raise ModelError(f"{path} holds no heads on a BERT; expected such a graph of a model repository")
+        raise ModelError(f"{path} has no heads on a BERT; expected such a graph from a model repository")
     return {name: torch.from_numpy(np.array(value)) for name, value in onnx_weights.items()}
 
 
@@ -141,11 +143,11 @@ def _plain(graph: _Graph) -> Iterator[tuple[str, Floats]]:
 def restore(path: Path, base: str, out: Path, *, shared_layers: int | None = None) -> BranchedTagger:
     """Write the model of the graph at ``path`` to ``out``, in the format of training, and return it.
 
-    ``base`` is the BERT or MPNet that the model was trained from; it gives the sizes that a graph does not name. With
+    ``base`` is the BERT or MPNet from which the model was trained; it gives the sizes that are not in a graph. With
     ``shared_layers``, every head gets its own copy of the layers above those, as ``deid-export adapt iterate`` needs.
     Without it, the heads share all layers.
 
-    Raises ModelError for a graph of another base, or one whose heads have layers of their own.
+    Raises ModelError for a graph of another base, or one whose heads have separate layers.
     """
     found = read_weights(path)
     of_heads = [name.split(".") for name in found if name.startswith("branches.")]
@@ -153,7 +155,9 @@ def restore(path: Path, base: str, out: Path, *, shared_layers: int | None = Non
     shared = 1 + max((int(name.split(".")[1]) for name in found if name.startswith("shared.")), default=-1)
     owners = {head for _, head, *rest in of_heads if rest[0] == "layers"}
     if len(owners) > 1:
-        raise ModelError(f"{path}: its heads have layers of their own; only heads that share all can be read back")
+        raise ModelError(
+            f"{path}: its heads have separate layers; only heads that share all layers can be converted back"
+        )
     upper = {rest[1] for _, _, *rest in of_heads if rest[0] == "layers"}
     layers = shared + len(upper)
     config = _config(base, found, layers)
@@ -165,9 +169,7 @@ def restore(path: Path, base: str, out: Path, *, shared_layers: int | None = Non
     try:
         model.load_state_dict(state)
     except RuntimeError as error:  # its message lists all differing weights, which are all weights
-        raise ModelError(
-            f"{path} was not made from the base {base}; name the one it was trained from with --base"
-        ) from error
+        raise ModelError(f"{path} was not trained from the base {base}; give the right base with --base") from error
     if shared_layers is not None:
         model.branch_out()
     save(model, config_to_save(config), out)
@@ -180,7 +182,7 @@ def _config(base: str, found: Mapping[str, Tensor], layers: int) -> BertConfig:
     pieces = f"{_PIECES}.codes" if f"{_PIECES}.codes" in found else f"{_PIECES}.weight"
     config = bert_config(sizes, len(found[pieces])) if isinstance(sizes, MPNetConfig) else sizes
     if not isinstance(config, BertConfig):
-        raise ModelError(f"{base} is no BERT or MPNet; name the base that the graph was made of")
+        raise ModelError(f"{base} is not a BERT or MPNet; give the base of the graph with --base")
     config.num_hidden_layers = layers
     inner = next((len(value) for name, value in found.items() if name.endswith("intermediate.dense.bias")), None)
     config.intermediate_size = inner or config.intermediate_size  # smaller than in the base if the model was shrunk

@@ -24,7 +24,7 @@ _LEAST_ROWS: Final = 1024  # least rows of a large table: more than a window has
 
 
 def sizes_of(bias: str) -> str:
-    """Return the name of the constant that holds the length of each part of a merged bias."""
+    """Return the name of the constant that has the length of each part of a merged bias."""
     return f"sizes of {bias}"
 
 

@@ -1,1 +1,1 @@
-"""Training: batches, loss, distillation, and the recipe of the shipped models."""
+"""Training: batches, loss, distillation, and the recipe of the models of the package."""

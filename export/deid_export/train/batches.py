@@ -46,8 +46,8 @@ class StreamSettings:
     batch_tokens: int = 2048  # padding included
     negative_share: float = 0.24  # of windows: clean text
     contrast_share: float = 0.0  # of windows: lines with identifiers beside clinical facts of the same form
-    prose_share: float = 0.0  # of windows: real prose with people set into it
-    wrapped: float = 0.0  # of notes: line ends as of a system that wraps at 60 to 120 columns
+    prose_share: float = 0.0  # of windows: real prose with inserted people
+    wrapped: float = 0.0  # of notes: line ends like those of a system that wraps at 60 to 120 columns
     names_recased: float = 0.0  # of notes: only their names in lower case or in capitals
     short_windows: float = 0.2  # of notes: cut into shorter windows than in serving, with less context
     word_dropout: float = 0.08  # of words: tokens replaced by [UNK], word shape kept
@@ -147,7 +147,8 @@ def stream_batches(
     """Yield batches without end; the n-th batch depends only on the arguments.
 
     ``focus`` are excerpts that every pass learns in addition to the notes, starting with their first sentence.
-    ``prose`` are documents to set people into (:mod:`deid_export.data.substitution`), with other people in each pass.
+    ``prose`` are documents in which to insert people (:mod:`deid_export.data.substitution`), with other people in
+    each pass.
     """
     pass_number = 0
     while True:
@@ -220,7 +221,7 @@ def _laid_out(text: str, spans: list[Span], rng: random.Random, settings: Stream
 
 
 def _shown(note: AnnotatedNote, resampler: Resampler, rng: random.Random, share: float) -> tuple[str, list[Span]]:
-    # No draw at 0 and 1: with these shares, a seed gives the same stream as without this setting.
+    # Do not draw at 0 and 1: with these shares, a seed gives the same stream as without this setting.
     fresh = share >= 1 or (share > 0 and rng.random() < share)
     return resampler.note(note) if fresh else (note.text, list(note.spans))
 

@@ -1,6 +1,6 @@
 """Choose a threshold for each head on annotated notes: the best precision that reaches the wanted recall.
 
-The union is measured, as it is served: for every choice, the finds of rules and of other heads count too.
+The union is measured, as in a run: for every choice, what rules and other heads find also counts.
 """
 
 import itertools
@@ -33,7 +33,7 @@ from deid_runtime.text.sentences import split_sentences
 
 GRID = (0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.04, 0.02)
 _NEVER = 2.0  # a threshold that no score reaches
-LABEL_TOKENS = 10  # a label with fewer gold tokens is too small for an estimate of its own
+LABEL_TOKENS = 10  # a label with fewer gold tokens is too small for a separate estimate
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,7 @@ class LastStates:
     """Keep the hidden states of the last layer of a joint model from its latest call."""
 
     def __init__(self, model: BranchedTagger) -> None:
-        self.states: Tensor | None = (
-            None  # (rows, tokens, hidden); None for a model whose heads have layers of their own
-        )
+        self.states: Tensor | None = None  # (rows, tokens, hidden); None for a model whose heads have separate layers
         if model.joint:
             layers = [*model.shared, *next(iter(model.branches.values())).get_submodule("layers").children()]
             layers[-1].register_forward_hook(self._keep)
@@ -46,7 +44,9 @@ class Teacher:
         self._model = load(path).eval().requires_grad_(False)
         missing = set(pupil.shape.heads) - set(self._model.shape.heads)
         if missing:
-            raise InputError(f"{path} has no head {', '.join(sorted(missing))}; a teacher answers for all of its pupil")
+            raise InputError(
+                f"{path} has no head {', '.join(sorted(missing))}; a teacher needs all heads of its student"
+            )
         self._own, self._pupils = LastStates(self._model), LastStates(pupil)
 
     @torch.inference_mode()

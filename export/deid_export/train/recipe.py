@@ -1,7 +1,7 @@
-"""Run a recipe: one file with all steps from base models and notes to the shipped graphs, run by one command.
+"""Run a recipe: one file with all steps from base models and notes to the graphs of the package.
 
-A recipe is TOML. ``[inputs]`` names files below the data folder with their SHA-256. Each ``[[step]]`` has a name, what
-it ``makes``, and either a ``run`` (arguments of ``deid-export``) or a ``git`` (a file of an earlier commit).
+A recipe is TOML. ``[inputs]`` names files below the data folder with their SHA-256. Each ``[[step]]`` has a name, the
+files that it ``makes``, and either a ``run`` (arguments of ``deid-export``) or a ``git`` (a file of an earlier commit).
 ``{data}``, ``{out}`` and ``{project}`` stand for the folders. A step that was already done with the same arguments and
 inputs is skipped. An interrupted training continues from its checkpoint.
 """
@@ -23,7 +23,7 @@ STATE_FILE: Final = "recipe-state.json"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step. ``run`` holds arguments of ``deid-export``; ``git`` commit, path and SHA-256 of a file to extract."""
+    """One step. ``run`` has the arguments of ``deid-export``; ``git`` commit, path and SHA-256 of a file to extract."""
 
     name: str
     run: tuple[str, ...]
@@ -44,11 +44,11 @@ def read_recipe(path: Path) -> Recipe:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise SourceError(f"{path}: no readable TOML ({type(error).__name__})") from None
+        raise SourceError(f"{path}: not TOML in UTF-8 ({type(error).__name__})") from None
     steps = []
     for number, row in enumerate(content.get("step", []), start=1):
         if not isinstance(row.get("name"), str) or ("run" in row) == ("git" in row) or not row.get("makes"):
-            raise SourceError(f"{path}: step {number} needs a name, what it makes, and either run or git")
+            raise SourceError(f"{path}: step {number} needs `name`, `makes`, and either `run` or `git`")
         steps.append(Step(row["name"], tuple(row.get("run", ())), dict(row.get("git", {})), tuple(row["makes"])))
     if not steps:
         raise SourceError(f"{path}: no [[step]]")
@@ -72,7 +72,9 @@ def run_recipe(
     for name, digest in recipe.inputs.items():
         path = folders["data"] / name
         if not path.is_file() or sha256_of(path) != digest:
-            raise SourceError(f"{path}: missing, or not the file of the recipe (SHA-256 {digest[:12]}...)")
+            raise SourceError(
+                f"{path}: missing, or not the file of the recipe (SHA-256 {digest[:12]}...); download it again"
+            )
     out = folders["out"]
     out.mkdir(parents=True, exist_ok=True)
     state_path = out / STATE_FILE
@@ -92,7 +94,7 @@ def run_recipe(
                 export([_placed(each, folders) for each in step.run])
             missing = [path for path in made if not Path(path).exists()]
             if missing:
-                raise InputError(f"step {step.name} did not make {missing[0]}")
+                raise InputError(f"step {step.name} did not make {missing[0]}; see its messages above")
             state[step.name] = {"step": wanted, "made": _digests(made)}
             state_path.write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
         before = hashlib.sha256(json.dumps([before, wanted]).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Record which training a folder belongs to, so that only the same training continues in it."""
+"""Record the training to which a folder belongs, so that only the same training continues in it."""
 
 import dataclasses
 import json
@@ -50,7 +50,7 @@ def claim(
         changed = _changed(_read(path), claimed, free)
         if changed:
             raise InputError(
-                f"{out} holds another training: {', '.join(changed)} differ; give what it began with, or another folder"
+                f"{out} has another training: {', '.join(changed)} differ; give the same values, or another folder"
             )
     path.write_text(json.dumps(claimed, indent=1) + "\n", encoding="utf-8")
 
@@ -59,9 +59,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise InputError(f"{path} is no JSON; give another folder") from error
+        raise InputError(f"{path} is not JSON; give another folder") from error
     if not isinstance(value, dict):
-        raise InputError(f"{path} holds no object; give another folder")
+        raise InputError(f"{path} is not a JSON object; give another folder")
     return value
 
 

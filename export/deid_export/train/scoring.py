@@ -1,4 +1,4 @@
-"""Measure how well a model alone, without rules, finds the words of annotated notes; training logs this score."""
+"""Measure how well a model without rules finds the words of annotated notes; training logs this score."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

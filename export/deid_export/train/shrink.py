@@ -1,4 +1,4 @@
-"""Shrink a trained model: fewer layers and narrower feed-forward parts; the result is then trained under its teacher.
+"""Shrink a trained model: fewer layers and narrower feed-forward parts; the result is then trained with a teacher.
 
 Layers are dropped as by Sajjad et al. 2023 (*On the effect of dropping layers of pre-trained transformer models*), but
 their choice is measured. Every choice is tried on a sample of notes; the one whose answers are nearest to those of the
@@ -42,16 +42,18 @@ def shrink(
     recovered and what not.
 
     Raises InputError when the model has fewer layers or neurons than asked for, or the notes are empty. Raises
-    ModelError for a file that is no joint BERT.
+    ModelError for a file that is not a joint BERT.
     """
     saved = weight_files.read(trained)
     config = saved.get("config", {})
     if not saved.get("joint") or "intermediate_size" not in config:
-        raise ModelError(f"{trained} is no BERT whose heads share all layers; expected joint.pt of `deid-export train`")
+        raise ModelError(
+            f"{trained} is not a BERT whose heads share all layers; expected joint.pt from `deid-export train`"
+        )
     had = int(config["num_hidden_layers"])
     if not (1 <= layers <= had and 1 <= feed_forward <= config["intermediate_size"]):
         raise InputError(
-            f"{trained} has {had} layers of {config['intermediate_size']} inner neurons; ask for as many or fewer"
+            f"{trained} has {had} layers of {config['intermediate_size']} inner neurons; give as many or fewer"
         )
     heads = tuple(saved["heads"])
     state = with_shared_layers(saved["state"], heads, saved["shared_layers"], had)
@@ -78,7 +80,7 @@ def _sample(notes: Sequence[AnnotatedNote], encoder: WordEncoder, heads: Sequenc
             window = rng.choice(windows)
             rows.append((window, window_targets(window, note.spans, heads)))
     if not rows:
-        raise InputError("no text in the notes; give annotated notes to measure on")
+        raise InputError("the notes have no text; give annotated notes for the measurement")
     rows.sort(key=lambda row: len(row[0].ids))
     return [
         collate(chunk, encoder, rng, 0.0, (len(chunk), len(chunk[-1][0].ids)))

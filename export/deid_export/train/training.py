@@ -75,21 +75,19 @@ class Data:
     lists: Gazetteers
     dev: Sequence[AnnotatedNote]
     focus: Sequence[AnnotatedNote] = ()  # excerpts to learn in every pass in addition to the notes; repeats count
-    prose: Sequence[Document] = ()  # real prose to set people into
+    prose: Sequence[Document] = ()  # real prose in which to insert people
 
 
 def train(data: Data, encoder: WordEncoder, settings: TrainSettings, stream: StreamSettings, out: Path) -> Path:
     """Train both phases and return the path of the trained model; a finished phase is not repeated.
 
     ``out`` receives ``settings.json``, ``joint.pt``, ``heads.pt``, a checkpoint of the current phase and ``log.jsonl``.
-    Raises InputError when settings contradict each other, and when ``out`` holds a training with other settings or data
+    Raises InputError when settings contradict each other, and when ``out`` has a training with other settings or data
     (:func:`deid_export.train.resuming.claim`).
     """
     torch.set_num_threads(settings.threads)
     if (settings.layers or settings.coded_pieces) and settings.start:
-        raise InputError(
-            "--layers and --coded-pieces shape a BERT or MPNet base when its training begins; leave them out"
-        )
+        raise InputError("--layers and --coded-pieces apply only when training starts from a base; omit them")
     out.mkdir(parents=True, exist_ok=True)
     claim(
         out,
@@ -131,7 +129,7 @@ def _begin(
     if settings.start is not None:
         start = torch.load(settings.start, map_location="cpu", weights_only=True)
         if not start["joint"]:
-            raise InputError(f"{settings.start}: its heads have layers of their own; start from a joint.pt")
+            raise InputError(f"{settings.start}: its heads have separate layers; start from a joint.pt")
         bert, distances = empty(start["config"], dropout=settings.dropout)
         model = BranchedTagger(bert, shape, joint=True, distances=distances)
         shared = settings.shared_layers
@@ -188,7 +186,7 @@ def _run_phase(
         weights.load(saved["masters"], saved["optimizer"])
         torch.set_rng_state(saved["rng"])
         seen, step = saved["seen"], saved["step"]
-        _log.info("%s: going on after %d steps", phase, step)
+        _log.info("%s: continuing after %d steps", phase, step)
     batches = stream_batches(
         data.notes, data.negatives, data.lists, encoder, model.shape.heads, stream, data.focus, data.prose
     )

@@ -14,6 +14,7 @@ pytest.importorskip("pycrfsuite", reason="the CRF needs python-crfsuite")
 
 from tests.benchmarks.baselines.notes import gold_notes
 from tests.benchmarks.scripts import load_script
+from tests.commands import write_rows
 
 Run = Callable[..., tuple[dict[str, Any], str]]
 
@@ -35,7 +36,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
             }
             for note in part
         ]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / f"{name}.jsonl", rows)
 
     def run_script(name: str, *arguments: str) -> tuple[dict[str, Any], str]:
         out = tmp_path / f"{Path(name).name}.json"

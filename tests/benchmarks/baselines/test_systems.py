@@ -11,7 +11,6 @@ pytest.importorskip("transformers", reason="the neural baselines need transforme
 pytest.importorskip("pycrfsuite", reason="the CRF needs python-crfsuite")
 
 import torch
-from transformers import BertConfig, BertModel
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.audit.features import note_features
@@ -21,8 +20,8 @@ from deid_runtime.errors import ModelError
 from deid_runtime.spans import Detector
 from tests.benchmarks.baselines.notes import gold_notes
 from tests.benchmarks.scripts import load_script
-from tests.deid_runtime.text.test_windows import small_tokenizer
 from tests.export.lists import write_lists
+from tests.export.tiny_model import write_base
 
 systems = load_script("baselines/systems")
 bilstm = load_script("baselines/bilstm_crf")
@@ -36,20 +35,7 @@ UNSEEN = "Patient Greta Moss seen on 5/14/2019 by Dr. Sand.\nLives in Oslo, age 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a one-layer BERT with random weights and a letter tokenizer as a Hugging Face folder; return its path."""
-    folder = tmp_path_factory.mktemp("base")
-    tokenizer = small_tokenizer()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=tokenizer.get_vocab_size(),
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=64,
-    )
-    BertModel(config).save_pretrained(folder)
-    return folder
+    return write_base(tmp_path_factory.mktemp("base"), layers=1)
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,7 @@ def test_brat_with_text_in_another_encoding(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("T1\tCITY 0 9\tIlse", r"n1\.ann: note n1: gold span \[0, 9\) CITY ends behind a text of 4 code points"),
+        ("T1\tCITY 0 9\tIlse", r"n1\.ann: note n1: gold span \[0, 9\) CITY ends after a text of 4 code points"),
         ("T1\tCITY 2 2\tIlse", r"n1\.ann:1: span \[2, 2\) of an unnamed source is empty"),
     ],
 )

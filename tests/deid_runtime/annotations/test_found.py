@@ -1,16 +1,15 @@
 """Test the reading of found spans: the output of `deid detect`, or annotated notes."""
 
-import json
-
 import pytest
 
 from deid_runtime.annotations.found import read_found
 from deid_runtime.errors import SourceError
 from deid_runtime.spans import Span
+from tests.commands import write_rows
 
 
 def write_lines(path, *values):
-    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    write_rows(path, values)
     return path
 
 
@@ -42,5 +41,5 @@ def test_annotated_notes_are_found_spans_as_well(tmp_path):
 
 
 def test_an_id_that_comes_twice_is_an_error(tmp_path):
-    with pytest.raises(SourceError, match="note id n1 comes twice"):
+    with pytest.raises(SourceError, match="note id n1 occurs twice"):
         read_found(write_lines(tmp_path / "found.jsonl", {"id": "n1", "spans": []}, {"id": "n1", "spans": []}))

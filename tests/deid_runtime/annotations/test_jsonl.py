@@ -9,6 +9,7 @@ from deid_runtime.annotations.jsonl import read_jsonl, render_jsonl
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import DeidError, SourceError
 from deid_runtime.spans import Span
+from tests.commands import write_rows
 
 TEXT = "Ilse Vandermeer, née Ångström\nrm 318"
 
@@ -23,7 +24,7 @@ NOTE = {
 
 
 def write_lines(path, *values):
-    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    write_rows(path, values)
     return path
 
 
@@ -57,7 +58,7 @@ def test_what_is_rendered_reads_back(tmp_path, patient, kind, with_values):
     ("line", "message"),
     [
         ("Ilse {", "gold.jsonl:1: the line is not valid JSON"),
-        ('["Ilse"]', "JSON but no object"),
+        ('["Ilse"]', "JSON but not an object"),
         ('{"text": "Ilse", "spans": []}', "field 'id' must be a string"),
         ('{"id": "n", "spans": []}', "field 'text' must be a string"),
         ('{"id": "n", "text": "Ilse"}', "no list 'spans'"),
@@ -67,10 +68,10 @@ def test_what_is_rendered_reads_back(tmp_path, patient, kind, with_values):
         ('{"id": "n", "text": "Ilse", "spans": [{"start": 2, "end": 2, "label": "CITY"}]}', "empty or reversed"),
         ('{"id": "n", "text": "Ilse", "spans": [{"start": 0, "end": 4, "label": "TOWN"}]}', "unknown label 'TOWN'"),
         ('{"id": "n", "text": "Ilse", "spans": [{"start": 0, "end": 4, "label": "Ilse"}]}', "unknown label of 4 char"),
-        ('{"id": "n", "text": "Ilse", "spans": [{"start": 0, "end": 5, "label": "CITY"}]}', "ends behind a text of 4"),
+        ('{"id": "n", "text": "Ilse", "spans": [{"start": 0, "end": 5, "label": "CITY"}]}', "ends after a text of 4"),
         (
             '{"id": "n", "text": "Ilse", "spans": [{"start": 1, "end": 4, "label": "CITY", "text": "Ils"}]}',
-            "not what stands there",
+            "differs from the note",
         ),
     ],
 )

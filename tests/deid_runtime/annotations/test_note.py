@@ -17,7 +17,7 @@ def test_text_and_patient_are_not_shown():
 
 def test_a_span_behind_the_text_is_refused():
     with pytest.raises(
-        InputError, match=r"note n1: gold span \[0, 5\) CITY ends behind a text of 4 code points; offsets"
+        InputError, match=r"note n1: gold span \[0, 5\) CITY ends after a text of 4 code points; offsets"
     ):
         AnnotatedNote("n1", "", "", "Elko", (Span(0, 5, "CITY"),))
 

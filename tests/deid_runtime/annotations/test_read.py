@@ -49,7 +49,7 @@ def test_a_file_for_each_batch_reads_as_a_file_for_each_patient(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("empty", None, "holds no annotated note"),
+        ("empty", None, "has no annotated note"),
         ("bad.jsonl", "{}\n", r"bad\.jsonl:1: field 'id' must be a string"),
         ("bad.txt", '%% note id="x\ntext\n', r"bad\.txt:1: unbalanced quotes"),
     ],
@@ -91,7 +91,7 @@ def test_forms_may_stand_side_by_side_in_a_folder(tmp_path: Path) -> None:
     ("spans", "message"),
     [
         ([(0, 4, "CITY"), (2, 6, "STATE")], r"n\.jsonl: note n1: spans \[0, 4\) CITY and \[2, 6\) STATE overlap"),
-        ([(0, 9, "CITY")], r"n\.jsonl:1: note n1: gold span \[0, 9\) CITY ends behind a text of 7 code points"),
+        ([(0, 9, "CITY")], r"n\.jsonl:1: note n1: gold span \[0, 9\) CITY ends after a text of 7 code points"),
     ],
 )
 def test_spans_that_nothing_can_be_learnt_from_are_named(
@@ -120,7 +120,7 @@ def test_repeated_ids_and_missing_files(tmp_path: Path) -> None:
     twice = tmp_path / "gold.jsonl"
     twice.write_text('{"id": "n1", "text": "x", "spans": []}\n' * 2)
 
-    with pytest.raises(SourceError, match="note id n1 comes twice"):
+    with pytest.raises(SourceError, match="note id n1 occurs twice"):
         read_gold(twice)
 
 
@@ -134,7 +134,7 @@ def test_empty_folder_and_unknown_suffix(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no annotated note"):
         read_gold(tmp_path)
     (tmp_path / "notes.docx").write_bytes(b"")
-    with pytest.raises(SourceError, match="annotations are read from"):
+    with pytest.raises(SourceError, match="annotations are read only from"):
         read_gold(tmp_path / "notes.docx")
 
 

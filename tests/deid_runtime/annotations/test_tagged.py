@@ -90,7 +90,7 @@ def test_half_a_tag_is_an_error_without_what_it_marks(tmp_path: Path, body: str)
     path = tmp_path / "P1.txt"
     path.write_text(f"%% patient id=P1\n%% note id=n7\n{body}\n", encoding="utf-8")
 
-    with pytest.raises(SourceError, match="note n7: half a tag is left at offset") as error:
+    with pytest.raises(SourceError, match="note n7: an incomplete tag at offset") as error:
         list(read_tagged(path))
 
     assert not any(value in str(error.value) for value in ("Quist", "Orr", "0139", "9999"))
@@ -114,6 +114,6 @@ def test_records_of_one_patient_are_joined_and_may_not_differ(tmp_path: Path) ->
     assert read_records([tmp_path])["P1"].fields == {"given": "Alma", "family": "Orr", "mrn": "0044178"}
 
     (tmp_path / "c.txt").write_text("%% patient id=P1 family=Quist\n%% note id=c\nWell.\n", encoding="utf-8")
-    with pytest.raises(SourceError, match=r"c\.txt: patient P1 has another family") as error:
+    with pytest.raises(SourceError, match=r"c\.txt: patient P1 has a different family") as error:
         read_records([tmp_path])
     assert "Quist" not in str(error.value)

@@ -86,7 +86,7 @@ def test_a_gazetteer_is_read_back_as_it_was(tmp_path: Path, packaged: Gazetteer)
 def test_a_damaged_gazetteer_is_named(tmp_path: Path) -> None:
     (tmp_path / "lists.json.gz").write_bytes(b"no gzip")
 
-    with pytest.raises(SourceError, match=r"lists\.json\.gz is no saved gazetteer"):
+    with pytest.raises(SourceError, match=r"lists\.json\.gz is not a saved gazetteer"):
         load_gazetteer(tmp_path / "lists.json.gz")
 
 

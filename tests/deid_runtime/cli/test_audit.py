@@ -110,7 +110,7 @@ def test_a_release_is_searched_for_candidates(notes: Path, tmp_path: Path) -> No
     ("arguments", "message"),
     [
         (["--known", "notes.jsonl"], "need --released"),
-        (["--released", "--attacker", "list"], "only the attacker insider"),
+        (["--released", "--attacker", "list"], "the only possible attacker is insider"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(

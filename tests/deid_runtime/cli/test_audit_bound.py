@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deid_runtime.cli.main import main
+from tests.commands import read_rows, write_rows
 
 pytest.importorskip("scipy")
 
@@ -16,7 +17,7 @@ def deid(*arguments: object) -> Result:
 
 
 def write(path: Path, rows: list[dict]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 
@@ -31,7 +32,7 @@ def test_from_a_release_to_a_bound(tmp_path):
     assert drawn.exit_code == 0, drawn.output
     assert "with 95 % confidence at most 4.88 % of all notes hold a leak (9 notes)" in drawn.stdout
 
-    notes = [json.loads(line) for line in (tmp_path / "sample" / "notes.jsonl").read_text().splitlines()]
+    notes = read_rows(tmp_path / "sample" / "notes.jsonl")
     reviews = [
         {
             "id": note["id"],
@@ -68,4 +69,4 @@ def test_notes_that_cannot_be_read_stop_the_draw(tmp_path):
 
     drawn = deid("sample", release, "-o", tmp_path / "sample")
     assert drawn.exit_code == 2
-    assert "a sample is drawn from all notes" in drawn.stderr
+    assert "a sample needs all notes" in drawn.stderr

@@ -6,17 +6,13 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from deid_runtime.cli.config_file import AMBIGUOUS, COMMANDS, options_of, read_config
 from deid_runtime.cli.main import main
 from deid_runtime.errors import SettingsError
+from tests.commands import deid
 
 TEXT = "Seen on 03/04/2051, call 212-664-9182."
-
-
-def deid(*arguments: object, env: dict[str, str] | None = None) -> Result:
-    return CliRunner(env=env).invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -99,9 +95,9 @@ def test_a_run_does_what_the_file_says_and_the_command_line_wins(tmp_path: Path)
 @pytest.mark.parametrize(
     ("content", "key", "expectation"),
     [
-        pytest.param("profil = 'full'", "profil", "no option of any command; did you mean profile?", id="name"),
+        pytest.param("profil = 'full'", "profil", "not an option of any command; did you mean profile?", id="name"),
         pytest.param("[run]\ndate_shift = 5", "run.date_shift", "did you mean date-shift?", id="underscore"),
-        pytest.param("[detect]\nkey = 'a'", "detect.key", "no option of `deid detect`", id="command"),
+        pytest.param("[detect]\nkey = 'a'", "detect.key", "not an option of `deid detect`", id="command"),
         pytest.param("[runs]\nkey = 'a'", "runs", "unknown table; expected one of [run], [detect]", id="table"),
         pytest.param("run = 5", "run", "expected a table", id="no-table"),
         pytest.param("profile = 'best'", "profile", "expected one of fast, full", id="choice"),
@@ -119,7 +115,7 @@ def test_a_run_does_what_the_file_says_and_the_command_line_wins(tmp_path: Path)
         pytest.param("threshold = {nose = 0.5}", "threshold", "heads of the models", id="head"),
         pytest.param("threshold = {name = 2}", "threshold", "a number between 0 and 1", id="threshold"),
         pytest.param("metrics-port = 9000", "metrics-port", "into a table: [run], [detect], [serve]", id="ambiguous"),
-        pytest.param("config = 'other.toml'", "config", "no option of any command", id="config"),
+        pytest.param("config = 'other.toml'", "config", "not an option of any command", id="config"),
     ],
 )  # fmt: skip
 def test_a_fault_names_file_key_and_expectation(tmp_path: Path, content: str, key: str, expectation: str) -> None:
@@ -164,7 +160,7 @@ def test_a_good_file_is_told_to_be_good(config: Path) -> None:
 
     assert result.exit_code == 0
     assert "deid run: " in result.stdout
-    assert f"{config}: nothing is wrong" in result.stdout
+    assert f"{config}: no mistakes found" in result.stdout
 
 
 def test_secrets_are_not_shown(tmp_path: Path) -> None:

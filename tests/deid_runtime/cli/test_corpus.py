@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 from deid_runtime.annotations.read import read_annotated
 from deid_runtime.cli.main import main
 from deid_runtime.evaluation import read_gold
+from tests.commands import read_rows
 from tests.deid_runtime.resynthesis.notes import write_notes
 
 MISSED = "%% patient id=P1\n%% note id=P1-1\n<PATIENT>Alma Halvorsen</PATIENT> came; Halvorsen 8.\n"
@@ -72,7 +73,7 @@ def test_what_is_left_can_be_reviewed_and_judged(tmp_path: Path) -> None:
     review, judged = tmp_path / "review.jsonl", tmp_path / "words.txt"
 
     assert resynthesize(notes, "-o", tmp_path / "out", "--review", review).exit_code == 1
-    [row] = [json.loads(line) for line in review.read_text().splitlines()]
+    [row] = read_rows(review)
     assert (row["note"], row["kind"], row["word"]) == ("P1-1", "family name", "Halvorsen")
     assert stat.S_IMODE(review.stat().st_mode) == 0o600
 

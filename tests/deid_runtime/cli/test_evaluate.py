@@ -6,15 +6,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from deid_runtime.cli.main import main
 from deid_runtime.models.manifest import find_models
+from tests.commands import deid, read_rows, write_rows
 from tests.deid_runtime.evaluation.invented import FOUND, GOLD, WORDS
-
-
-def deid(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -30,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def write(path: Path, rows: list[dict]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
 
 
 def spans_of(spans) -> list[dict]:
@@ -125,7 +121,7 @@ def test_two_annotators(folder):
     [
         (
             {"id": "b", "spans": [{"start": 0, "end": 99, "label": "CITY"}]},
-            "found span [0, 99) CITY ends behind",
+            "found span [0, 99) CITY ends after",
         ),
         ({"id": "b", "spans": [{"start": 0, "end": 4, "label": "PLACE"}]}, "unknown label 'PLACE'"),
         ({"id": "b", "spans": [{"start": 4, "end": 4, "label": "CITY"}]}, "empty or reversed"),
@@ -143,7 +139,7 @@ def test_bad_input_is_named_without_text(folder, row, told):
 
 
 def test_overlapping_gold_is_a_counted_warning(folder):
-    rows = [json.loads(line) for line in (folder / "gold.jsonl").read_text().splitlines()]
+    rows = read_rows(folder / "gold.jsonl")
     rows[0]["spans"].append({"start": 5, "end": 15, "label": "DOCTOR"})
     write(folder / "gold.jsonl", rows)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.commands import write_rows
+
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = "Ms. Halvorsen was seen on 3/11/2019. Call 507-882-4417."
 
@@ -16,7 +18,7 @@ def run(folder: Path, *options: str) -> tuple[int, list[dict[str, Any]]]:
     source = folder / "notes.jsonl"
     rows = [{"id": f"secret-id-{number}", "patient": "secret-patient", "text": TEXT} for number in range(20)]
     rows.append({"id": "secret-id-null", "patient": "", "text": f"{TEXT}\0"})
-    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(source, rows)
     command = [sys.executable, "-m", "deid_runtime", "run", str(source), "-o", str(folder / "out.jsonl")]
     done = subprocess.run(
         [*command, "--no-models", "--workers", "2", "--log-format", "json", *options],

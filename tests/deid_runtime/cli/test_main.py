@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from deid_runtime.cli.main import main
 from deid_runtime.formats import FORMATS
+from tests.commands import deid, read_rows, write_rows
 
 TEXT = "Seen on 03/04/2051, call 212-664-9182."
 
@@ -24,16 +25,8 @@ def notes(tmp_path: Path) -> Path:
     return path
 
 
-def deid(*arguments: object, env: dict[str, str] | None = None) -> Result:
-    return CliRunner(env=env).invoke(main, [str(argument) for argument in arguments])
-
-
 def run(*arguments: object, **more: Any) -> Result:
     return deid("run", "--no-models", "--workers", 1, *arguments, **more)
-
-
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_a_key_makes_runs_repeatable_and_is_not_shown(notes: Path, tmp_path: Path) -> None:
@@ -45,7 +38,7 @@ def test_a_key_makes_runs_repeatable_and_is_not_shown(notes: Path, tmp_path: Pat
     third = run(notes, "-o", tmp_path / "c.jsonl")
 
     assert [result.exit_code for result in (first, second, third)] == [0, 0, 0]
-    assert rows_of(tmp_path / "a.jsonl") == rows_of(tmp_path / "b.jsonl") != rows_of(tmp_path / "c.jsonl")
+    assert read_rows(tmp_path / "a.jsonl") == read_rows(tmp_path / "b.jsonl") != read_rows(tmp_path / "c.jsonl")
     assert "no --key" in third.stderr
     assert "no --key" not in first.stderr
     secret = key.read_text().strip()
@@ -68,8 +61,8 @@ def test_quarantined_notes_give_exit_code_1(notes: Path, tmp_path: Path) -> None
     result = run(notes, "-o", tmp_path / "out.jsonl", "--quiet")
 
     assert result.exit_code == 1
-    assert len(rows_of(tmp_path / "out.jsonl")) == 2
-    assert rows_of(tmp_path / "out.jsonl.quarantine.jsonl") == [
+    assert len(read_rows(tmp_path / "out.jsonl")) == 2
+    assert read_rows(tmp_path / "out.jsonl.quarantine.jsonl") == [
         {"id": "n3", "stage": "read", "reason": "text is missing; expected a string"}
     ]
     assert "1 notes were held back" in result.stderr
@@ -78,12 +71,12 @@ def test_quarantined_notes_give_exit_code_1(notes: Path, tmp_path: Path) -> None
 def test_notes_of_patients_that_do_not_stand_together_are_told_of(tmp_path: Path) -> None:
     notes = tmp_path / "notes.jsonl"
     rows = [{"id": number, "patient": patient, "text": TEXT} for number, patient in enumerate("aba")]
-    notes.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(notes, rows)
 
     result = run(notes, "-o", tmp_path / "out.jsonl", "--whole-patients")
 
     assert result.exit_code == 1
-    assert [row["id"] for row in rows_of(tmp_path / "out.jsonl.quarantine.jsonl")] == ["2"]
+    assert [row["id"] for row in read_rows(tmp_path / "out.jsonl.quarantine.jsonl")] == ["2"]
     assert "1 notes were held back because the notes of their patient are not consecutive" in result.stderr
     assert "run all notes of their patients again" not in result.stderr
 
@@ -110,7 +103,7 @@ def test_whole_patients_without_patients_are_told_of(tmp_path: Path) -> None:
             id="patient-column",
         ),
         pytest.param(["--key", "{key}"], "key", id="key"),
-        pytest.param(["--patients", "{key}"], "patient records are read from", id="patients"),
+        pytest.param(["--patients", "{key}"], "patient records are read only from", id="patients"),
         pytest.param(["--threshold", "nose=0.5"], "unknown head in 'nose=0.5'", id="head"),
         pytest.param(["--threshold", "name=1.5"], "between 0 and 1", id="threshold"),
         pytest.param(["--threshold", "name"], "between 0 and 1", id="threshold-without-value"),
@@ -141,7 +134,7 @@ def test_missing_inputs_and_existing_outputs_give_exit_code_2(notes: Path, tmp_p
     assert "--overwrite" in run(notes, "-o", out).stderr
     assert out.read_text() == "mine"
     assert run(notes, "-o", out, "--overwrite").exit_code == 0
-    assert len(rows_of(out)) == 2
+    assert len(read_rows(out)) == 2
 
 
 def test_patients_are_looked_up_and_no_match_is_said_aloud(notes: Path, tmp_path: Path) -> None:
@@ -166,7 +159,7 @@ def test_detect_and_evaluate(notes: Path, tmp_path: Path) -> None:
     figures = deid("evaluate", "--gold", gold, "--found", tmp_path / "spans.jsonl", "--json")
 
     assert found.exit_code == 1
-    assert [row["id"] for row in rows_of(tmp_path / "spans.jsonl")] == ["n1", "n2"]
+    assert [row["id"] for row in read_rows(tmp_path / "spans.jsonl")] == ["n1", "n2"]
     assert (tmp_path / "spans.jsonl").stat().st_mode & 0o077 == 0
     assert tables.exit_code == figures.exit_code == 0, tables.output
     assert "3 notes" in tables.stdout
@@ -188,11 +181,11 @@ def test_evaluate_writes_errors_in_context_only_when_asked_and_says_so_aloud(tmp
     assert plain.exit_code == asked.exit_code == 0
     assert "NOTICE" not in plain.stderr
     assert plain.stdout == asked.stdout
-    assert "errors.jsonl holds 1 errors with WORDS OF THE NOTES" in asked.stderr
-    assert [row["context"] for row in rows_of(errors)] == ["call [[999-999-9999]]."]
+    assert "errors.jsonl has 1 errors with WORDS OF THE NOTES" in asked.stderr
+    assert [row["context"] for row in read_rows(errors)] == ["call [[999-999-9999]]."]
     assert errors.stat().st_mode & 0o777 == 0o600
     assert again.exit_code == to_terminal.exit_code == 2
-    assert "never to the terminal" in to_terminal.stderr
+    assert "already exists" in to_terminal.stderr
     assert "9182" not in plain.output + asked.output + again.output + to_terminal.output
 
 
@@ -373,7 +366,7 @@ def test_a_run_without_standard_streams_mixes_nothing_into_its_output(notes: Pat
     done = subprocess.run(["sh", "-c", command], check=False)
 
     assert done.returncode == 0
-    assert len(rows_of(tmp_path / "out.jsonl")) == 2
+    assert len(read_rows(tmp_path / "out.jsonl")) == 2
     assert deid("verify", tmp_path / "out.jsonl").exit_code == 0
 
 
@@ -392,7 +385,7 @@ def test_a_pipe_is_read_once_and_whole(notes: Path, tmp_path: Path, command: str
     )
 
     assert done.returncode == 0, done.stderr
-    assert len(rows_of(tmp_path / "out.jsonl")) == 2
+    assert len(read_rows(tmp_path / "out.jsonl")) == 2
 
 
 def test_pipes_in_folders_are_left_alone_with_a_notice(notes: Path, tmp_path: Path) -> None:

@@ -48,21 +48,21 @@ def test_other_notes_of_the_patient_tell_more_than_the_country() -> None:
 
 def test_six_figures_follow_the_order_of_the_note() -> None:
     note, spans = read("NHS clinic, <DATE>25/3/2020</DATE> and <DATE>120331</DATE>")
-    _, made = Surrogates(KEY, offsets={"p1": 31}).replacements(note, spans, None)
+    _, made = Surrogates(KEY, given_date_shifts={"p1": 31}).replacements(note, spans, None)
 
     assert made == "120431"
 
 
 def test_a_british_note_keeps_its_intervals() -> None:
     note, spans = read("Seen by her GP in the NHS, <DATE>5/3/2020</DATE> and <DATE>9/4/2020</DATE>")
-    made = Surrogates(KEY, offsets={"p1": 10}).replacements(note, spans, None)
+    made = Surrogates(KEY, given_date_shifts={"p1": 10}).replacements(note, spans, None)
 
     assert made == ["15/3/2020", "19/4/2020"]
 
 
 def test_notes_of_a_patient_are_read_in_one_order() -> None:
     notes = [read(text) for text in ("<DATE>3/25/2020</DATE>", "Seen in the NHS by her GP, <DATE>5/3/2020</DATE>")]
-    surrogates, context = Surrogates(KEY, offsets={"p1": 10}), read_context(notes)
+    surrogates, context = Surrogates(KEY, given_date_shifts={"p1": 10}), read_context(notes)
     made = [surrogates.replacements(note, spans, None, context=context) for note, spans in notes]
 
     assert made == [["4/4/2020"], ["5/13/2020"]]

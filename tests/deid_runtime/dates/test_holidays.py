@@ -24,13 +24,13 @@ def months_apart(made: str, day: date) -> int:
 
 @pytest.mark.parametrize("holiday", [each for each in HOLIDAYS if each.is_day], ids=lambda each: each.known[0])
 @settings(deadline=None, max_examples=10)
-@given(year=st.integers(1990, 2030), offset=st.integers(-365, 365))
-def test_a_holiday_moves_by_exactly_the_offset(holiday, year, offset):
-    moved = holiday.on(year) + timedelta(days=offset)
+@given(year=st.integers(1990, 2030), shift=st.integers(-365, 365))
+def test_a_holiday_moves_by_exactly_the_date_shift(holiday, year, shift):
+    moved = holiday.on(year) + timedelta(days=shift)
     for name in (holiday.name, *holiday.known):
         if not name or "fourth" in name or "4th" in name:
             continue  # already a date in words
-        assert replace_date(f"{name} {year}", offset, FIGURES) == f"{moved.month}/{moved.day}/{moved.year}"
+        assert replace_date(f"{name} {year}", shift, FIGURES) == f"{moved.month}/{moved.day}/{moved.year}"
 
 
 @pytest.mark.parametrize("holiday", [each for each in HOLIDAYS if not each.is_day], ids=lambda each: each.known[0])
@@ -151,11 +151,11 @@ def test_a_holiday_without_a_year_is_the_last_one_before_the_date_before_it(note
 @given(
     holiday=st.sampled_from([name for each in HOLIDAYS for name in each.known]),
     form=st.sampled_from(["{}", "{} 2019", "{} of '19", "{} weekend", "the {}", "{} eve", "last {}"]),
-    offset=st.integers(-365, 365).filter(bool),
+    shift=st.integers(-365, 365).filter(bool),
     style=st.sampled_from([WORDS, FIGURES]),
 )
-def test_no_holiday_is_named_after_the_shift(holiday, form, offset, style):
-    moved = replace_date(form.format(holiday.title()), offset, style)
+def test_no_holiday_is_named_after_the_shift(holiday, form, shift, style):
+    moved = replace_date(form.format(holiday.title()), shift, style)
 
     assert moved is not None
     named = HOLIDAY.search(plain_letters(moved)[0])

@@ -176,13 +176,13 @@ SPANISH, FRENCH = ([month.lower() for month in MONTHS[writing]] for writing in (
 
 @pytest.mark.parametrize("form", FORMS)
 @settings(deadline=None, max_examples=12)
-@given(day=st.dates(date(1923, 1, 1), date(2018, 12, 31)), offset=st.integers(-365, 365))
-def test_full_dates_of_every_format_move_by_exactly_the_offset(form, day, offset):
+@given(day=st.dates(date(1923, 1, 1), date(2018, 12, 31)), shift=st.integers(-365, 365))
+def test_full_dates_of_every_format_move_by_exactly_the_date_shift(form, day, shift):
     write = FORMS[form]
     is_padded = not form.startswith(("unpadded", "French", "Spanish"))
     style = DateStyle(2019, padded=is_padded, short_months="%b" in form or form == "upper case", padded_days=is_padded)
 
-    assert replace_date(write(day), offset, style) == write(day + timedelta(days=offset))
+    assert replace_date(write(day), shift, style) == write(day + timedelta(days=shift))
 
 
 @pytest.mark.parametrize(
@@ -236,44 +236,44 @@ def test_what_is_not_read_whole_is_not_moved_in_part(value):
 
 
 @settings(deadline=None, max_examples=30)
-@given(day=st.dates(date(1923, 1, 1), date(2018, 12, 31)), offset=st.integers(-365, 365))
-def test_a_day_first_note_keeps_its_order(day, offset):
+@given(day=st.dates(date(1923, 1, 1), date(2018, 12, 31)), shift=st.integers(-365, 365))
+def test_a_day_first_note_keeps_its_order(day, shift):
     style = DateStyle(2019, day_first=True, padded=True)
 
-    assert replace_date(f"{day:%d/%m/%Y}", offset, style) == f"{day + timedelta(days=offset):%d/%m/%Y}"
+    assert replace_date(f"{day:%d/%m/%Y}", shift, style) == f"{day + timedelta(days=shift):%d/%m/%Y}"
 
 
 @pytest.mark.parametrize("form", ["%m/%d", "%d-%b", "%B %d", "%a %m/%d", "%A, %B %d"])
 @settings(deadline=None, max_examples=25)
-@given(day=st.dates(date(2019, 1, 1), date(2019, 12, 31)), offset=st.integers(-365, 365))
-def test_a_date_without_a_year_moves_within_the_year_of_the_note(form, day, offset):
+@given(day=st.dates(date(2019, 1, 1), date(2019, 12, 31)), shift=st.integers(-365, 365))
+def test_a_date_without_a_year_moves_within_the_year_of_the_note(form, day, shift):
     style = DateStyle(2019, padded=True, short_months="%b" in form, padded_days=True)
 
-    assert replace_date(day.strftime(form), offset, style) == (day + timedelta(days=offset)).strftime(form)
+    assert replace_date(day.strftime(form), shift, style) == (day + timedelta(days=shift)).strftime(form)
 
 
 @pytest.mark.parametrize("form", ["%B %Y", "%b %Y", "%m/%Y", "%Y-%m", "%B '%y"])
 @settings(deadline=None, max_examples=25)
-@given(month=st.dates(date(1923, 1, 1), date(2018, 12, 31)), offset=st.integers(-365, 365))
-def test_a_month_moves_by_whole_months(form, month, offset):
+@given(month=st.dates(date(1923, 1, 1), date(2018, 12, 31)), shift=st.integers(-365, 365))
+def test_a_month_moves_by_whole_months(form, month, shift):
     style = DateStyle(2019, padded=True, short_months="%b" in form)
-    place = month.year * 12 + month.month - 1 + round(offset / (365.2425 / 12))
+    place = month.year * 12 + month.month - 1 + round(shift / (365.2425 / 12))
 
-    assert replace_date(month.strftime(form), offset, style) == date(place // 12, place % 12 + 1, 1).strftime(form)
+    assert replace_date(month.strftime(form), shift, style) == date(place // 12, place % 12 + 1, 1).strftime(form)
 
 
 @settings(deadline=None, max_examples=25)
-@given(year=st.integers(1923, 2018), offset=st.integers(-365, 365))
-def test_a_year_moves_by_whole_years_in_every_form(year, offset):
-    moved = year + round(offset / 365.2425)
+@given(year=st.integers(1923, 2018), shift=st.integers(-365, 365))
+def test_a_year_moves_by_whole_years_in_every_form(year, shift):
+    moved = year + round(shift / 365.2425)
 
-    assert replace_date(str(year), offset, STYLE) == str(moved)
-    assert replace_date(f"'{year % 100:02}", offset, STYLE) == f"'{moved % 100:02}"
+    assert replace_date(str(year), shift, STYLE) == str(moved)
+    assert replace_date(f"'{year % 100:02}", shift, STYLE) == f"'{moved % 100:02}"
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(1900, 2100), st.integers(1, 12), st.integers(29, 99), st.integers(-365, 365))
-def test_impossible_days_stay_impossible(year, month, day, offset):
+def test_impossible_days_stay_impossible(year, month, day, shift):
     def exists(y, m, d):
         try:
             date(y, m, d)
@@ -281,13 +281,13 @@ def test_impossible_days_stay_impossible(year, month, day, offset):
             return False
         return True
 
-    assert exists(*shift_day(year, month, day, offset)) is exists(year, month, day)
+    assert exists(*shift_day(year, month, day, shift)) is exists(year, month, day)
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.text(alphabet="0123456789𝟎٣/-. ',:thMarchFriday", max_size=30), st.integers(-400, 400))
-def test_nothing_that_looks_like_a_date_raises(value, offset):
-    replace_date(value, offset, STYLE)
+def test_nothing_that_looks_like_a_date_raises(value, shift):
+    replace_date(value, shift, STYLE)
 
 
 def test_a_figure_of_another_script_is_no_harm():

@@ -43,24 +43,33 @@ def test_a_row_that_says_no_place_is_tried_at_its_words() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (f"tag\tID\tsure\tform\t\t{PATTERN}", "numbers.tsv, line 4, row tag: unknown label 'ID'; write one of PATIENT"),
-        (f"tag\tIDNUM\tsafe\tform\t\t{PATTERN}", "row tag: unknown kind 'safe'; write one of sure, weak"),
-        (f"tag\tIDNUM\tsure\t\t\t{PATTERN}", "row tag: unknown by ''; write one of label, form"),
-        ("tag\tIDNUM\tsure\tform\t\ttag (?P<value>\\d", "row tag: .* is no pattern .*; mend it there or in its parts"),
+        (
+            f"tag\tID\tsure\tform\t\t{PATTERN}",
+            "numbers.tsv, line 4, row tag: unknown label 'ID'; expected one of PATIENT",
+        ),
+        (f"tag\tIDNUM\tsafe\tform\t\t{PATTERN}", "row tag: unknown kind 'safe'; expected one of sure, weak"),
+        (f"tag\tIDNUM\tsure\t\t\t{PATTERN}", "row tag: unknown by ''; expected one of label, form"),
+        (
+            "tag\tIDNUM\tsure\tform\t\ttag (?P<value>\\d",
+            "row tag: .* is not a pattern .*; correct it there or in its parts",
+        ),
         ("tag\tIDNUM\tsure\tform\t\ttag \\d", "row tag: the pattern has no group .*; write it as"),
-        ("tag\tIDNUM\tsure\tform\t\ttag (?P<value>\\d+)", "repeats without bound; write \\{0,20\\} for \\*"),
-        ("tag\tIDNUM\tsure\tform\t\t{tags} (?P<value>\\d)", "no part is called \\{tags\\}; write it into parts.tsv"),
-        ("tag\tIDNUM\tsure\tform\t\t(?P<value>\\d{3})", "no word stands in every match; say at which digits"),
-        (f"tag\tIDNUM\tsure\tform\tback 4\t{PATTERN}", "is read from the pattern; leave `back` out"),
-        (f"tag\tIDNUM\tsure\tform\tcode; char [.]\t{PATTERN}", "digits, codes or characters; choose one"),
+        ("tag\tIDNUM\tsure\tform\t\ttag (?P<value>\\d+)", "has an unbounded repeat; write \\{0,20\\} for \\*"),
+        ("tag\tIDNUM\tsure\tform\t\t{tags} (?P<value>\\d)", "there is no part \\{tags\\}; add it to parts.tsv"),
+        ("tag\tIDNUM\tsure\tform\t\t(?P<value>\\d{3})", "no word is in every match; give the digits"),
+        (
+            f"tag\tIDNUM\tsure\tform\tback 4\t{PATTERN}",
+            "the pattern shows how far before a word a match begins; omit `back`",
+        ),
+        (f"tag\tIDNUM\tsure\tform\tcode; char [.]\t{PATTERN}", "digits, codes or characters; choose only one"),
         (f"tag\tIDNUM\tsure\tform\tdigit 3\t{PATTERN}", "column at: unknown item 'digit 3'; .* README.md"),
         (f"tag\tIDNUM\tsure\tform\tdigits three\t{PATTERN}", "column at: .*'three'"),
-        (f"tag\tIDNUM\tsure\tform\tchar [\\d]\t{PATTERN}", "column at: expected single characters and ranges"),
-        (f"tag\tIDNUM\tsure\tform\tnext [\t{PATTERN}", "row tag: '\\[' is no pattern"),
-        (f"tag\tIDNUM\tsure\tform\t\t{PATTERN}\tis_tag", "no check is called 'is_tag'; write one of .*at_least 4"),
-        (f"tag\tIDNUM\tsure\tform\t\t{PATTERN}\tat_least x", "no check is called 'at_least x'"),
-        (f"tag\tIDNUM\tsure\tform\t\t{PATTERN}\t\t\tmore", "9 cells for 8 columns; a tab within a cell"),
-        (f'tag\tIDNUM\tsure\tform\t\t"{PATTERN}"\t\t', "row tag: a cell in quotes; save the table as text without"),
+        (f"tag\tIDNUM\tsure\tform\tchar [\\d]\t{PATTERN}", "column at: expected only single characters and ranges"),
+        (f"tag\tIDNUM\tsure\tform\tnext [\t{PATTERN}", "row tag: '\\[' is not a pattern"),
+        (f"tag\tIDNUM\tsure\tform\t\t{PATTERN}\tis_tag", "there is no check 'is_tag'; expected one of .*at_least 4"),
+        (f"tag\tIDNUM\tsure\tform\t\t{PATTERN}\tat_least x", "there is no check 'at_least x'"),
+        (f"tag\tIDNUM\tsure\tform\t\t{PATTERN}\t\t\tmore", "9 cells for 8 columns; write a tab within a cell"),
+        (f'tag\tIDNUM\tsure\tform\t\t"{PATTERN}"\t\t', "row tag: a cell is in quotes; save the table as text without"),
     ],
 )
 def test_a_wrong_row_is_named_with_what_to_do(line: str, message: str) -> None:
@@ -90,11 +99,11 @@ def test_parts_may_name_those_above_them() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("a\tpattern\t{b}", "parts.tsv, line 2, row a: no part is called \\{b\\}"),
+        ("a\tpattern\t{b}", "parts.tsv, line 2, row a: there is no part \\{b\\}"),
         ("A\tpattern\tx", "row A: the name must be new"),
         ("letter\tpattern\tx", "row letter: the name must be new"),
-        ("a\tregex\tx", "row a: unknown kind 'regex'; write one of pattern, phrase, words"),
-        ("a\tpattern\t(x", "row a: the value is no pattern"),
+        ("a\tregex\tx", "row a: unknown kind 'regex'; expected one of pattern, phrase, words"),
+        ("a\tpattern\t(x", "row a: the value is not a pattern"),
     ],
 )
 def test_a_wrong_part_is_named_with_what_to_do(line: str, message: str) -> None:

@@ -19,6 +19,8 @@ def person(text: str, value: str, score: float = 0.5) -> Span:
         ("no clear-cut photic driving was seen", "photic"),
         ("Oozing was encountered at the base.", "Oozing"),
         ("she noted swelling in both hands", "swelling"),
+        ("Pericardiocentesis was unremarkable.", "Pericardiocentesis"),  # in no list, of clinical form
+        ("degenerative tears of the glenoid labrum", "labrum"),  # a rare family name
     ],
 )
 def test_a_word_that_is_no_name_is_nobody(text: str, value: str) -> None:
@@ -30,6 +32,7 @@ def test_a_word_that_is_no_name_is_nobody(text: str, value: str) -> None:
     [
         ("per kowalczyk no findings", "kowalczyk", 0.3),
         ("hope is doing well today", "hope", 0.5),  # a word that is also a name
+        ("Labrum is doing well today", "Labrum", 0.5),  # a rare one, with a capital
         ("her sister jejunum was present", "jejunum", 0.5),  # a cue outweighs the vocabulary
         ("Dr. Oozing will follow", "Oozing", 0.5),
         ("resection of jejunum today", "jejunum", 0.97),  # the score of the model is very high

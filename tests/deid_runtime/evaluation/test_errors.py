@@ -211,7 +211,7 @@ def test_kinds_come_most_frequent_first():
 
 
 def test_a_found_span_behind_the_text_is_an_error():
-    with pytest.raises(InputError, match="ends behind a text of 4"):
+    with pytest.raises(InputError, match="ends after a text of 4"):
         count_errors([AnnotatedNote("n", "", "", "abcd", ())], {"n": [Span(0, 5, "CITY")]})
 
 

@@ -8,24 +8,8 @@ from deid_runtime.errors import InputError
 from deid_runtime.evaluation import evaluate, render
 from deid_runtime.spans import Span
 from deid_runtime.system.shown_ids import shown_id
+from tests.deid_runtime.evaluation.invented import GOLD
 
-#: Invented; the names must not appear in any report.
-TEXTS = {
-    "a": "Ilse Vandermeer, 91, seen at Quarrybank by Dr. Oyelaran",
-    "b": "Ilse called, fever",
-    "c": "no identifiers here",
-}
-GOLD = [
-    AnnotatedNote(
-        "a",
-        "p1",
-        "Clinic note",
-        TEXTS["a"],
-        (Span(0, 15, "PATIENT"), Span(17, 19, "AGE"), Span(29, 39, "HOSPITAL"), Span(47, 55, "DOCTOR")),
-    ),
-    AnnotatedNote("b", "p1", "Clinic note", TEXTS["b"], (Span(0, 4, "PATIENT"),)),
-    AnnotatedNote("c", "p2", "Letter", TEXTS["c"], ()),
-]
 FOUND = {
     "a": [Span(0, 15, "DOCTOR", 0.9, ("model:name",)), Span(47, 55, "DOCTOR")],
     "b": [Span(0, 4, "PATIENT"), Span(13, 18, "CITY")],

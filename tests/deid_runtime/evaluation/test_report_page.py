@@ -205,7 +205,7 @@ def test_the_same_report_gives_the_same_files(tmp_path, report):
 def test_files_are_replaced_only_when_asked(tmp_path, report):
     (tmp_path / "out.csv").write_text("mine")
 
-    with pytest.raises(OutputError, match=r"out\.csv: exists"):
+    with pytest.raises(OutputError, match=r"out\.csv: already exists"):
         write_report(tmp_path / "out.html", report, INPUTS)
     assert not (tmp_path / "out.html").exists()
     write_report(tmp_path / "out.html", report, INPUTS, overwrite=True)

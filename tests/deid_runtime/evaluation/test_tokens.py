@@ -100,7 +100,7 @@ def test_the_first_span_that_touches_a_token_gives_its_label():
 
 
 def test_a_found_span_behind_the_text_is_an_error_without_text():
-    with pytest.raises(InputError, match=r"note n1: found span \[0, 9\) CITY ends behind a text of 6") as caught:
+    with pytest.raises(InputError, match=r"note n1: found span \[0, 9\) CITY ends after a text of 6") as caught:
         count_tokens([AnnotatedNote("n1", "", "", "Kasson", ())], {"n1": [Span(0, 9, "CITY")]})
 
     assert "Kasson" not in str(caught.value)

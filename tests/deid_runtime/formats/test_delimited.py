@@ -90,7 +90,7 @@ def test_a_table_without_a_header_is_an_error_without_its_values(tmp_path: Path)
     path = tmp_path / "notes.csv"
     path.write_text('1,p7,"Ms. Quist, 87"\n', encoding="utf-8")
 
-    with pytest.raises(SourceError, match="found 3 columns. Is there a header") as raised:
+    with pytest.raises(SourceError, match="found 3 columns. Check the header") as raised:
         read_all(path)
 
     assert "Quist" not in str(raised.value)

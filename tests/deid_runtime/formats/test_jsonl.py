@@ -51,15 +51,15 @@ def test_a_byte_order_mark_blank_lines_and_a_missing_last_line_end_cost_nothing(
             b'{"id": "x", "text": "caf\xe9"}', "notes.jsonl:2", "byte 25 of the line is not UTF-8", id="bytes"
         ),
         pytest.param(b'{"id": "x", "text": "a', "notes.jsonl:2", "not valid JSON at character 23", id="cut-short"),
-        pytest.param(b'["x", "a"]', "notes.jsonl:2", "no object", id="array"),
+        pytest.param(b'["x", "a"]', "notes.jsonl:2", "not an object", id="array"),
         pytest.param(b"[" * 100_000, "notes.jsonl:2", "cannot be read (RecursionError)", id="nested"),
         pytest.param(b'{"id": ' + b"9" * 5_000 + b"}", "notes.jsonl:2", "cannot be read (ValueError)", id="digits"),
         pytest.param(b'{"text": "a"}', "notes.jsonl:2", "id is missing", id="no-id"),
-        pytest.param(b'{"id": "x", "text": "a", "text": "b"}', "notes.jsonl:2", "holds a key twice", id="doubled-key"),
+        pytest.param(b'{"id": "x", "text": "a", "text": "b"}', "notes.jsonl:2", "has a key twice", id="doubled-key"),
         pytest.param(
             b'{"id": "x", "text": "a", "more": [{"k": 1, "k": 2}]}',
             "notes.jsonl:2",
-            "holds a key twice",
+            "has a key twice",
             id="doubled-key-within",
         ),
         pytest.param(b'{"id": "x", "a": [' + b"{}," * 2_100_000 + b"{}]}", "notes.jsonl:2", "commas", id="parts"),

@@ -48,8 +48,8 @@ def test_bad_values_cost_their_row_only(tmp_path: Path) -> None:
 
     assert notes_of(items) == [("a", "ok")]
     assert faults_of(items) == [
-        ("notes.parquet:2", "a value is not UTF-8, or a time in odd nanoseconds; convert the source"),
-        ("c", "text holds a null character at offset 0; remove it at the source"),
+        ("notes.parquet:2", "a value is not UTF-8, or a time with nanoseconds; convert the source"),
+        ("c", "text has a null character at offset 0; remove it at the source"),
         ("notes.parquet:4", "id is empty; expected a string or an integer"),
     ]
 
@@ -62,7 +62,7 @@ def test_a_time_that_python_cannot_hold_costs_its_row_only(tmp_path: Path) -> No
 
     assert notes_of(items) == [("a", "one")]
     assert faults_of(items) == [
-        ("notes.parquet:2", "a value is not UTF-8, or a time in odd nanoseconds; convert the source")
+        ("notes.parquet:2", "a value is not UTF-8, or a time with nanoseconds; convert the source")
     ]
 
 
@@ -224,7 +224,7 @@ def test_a_kept_column_of_lists_is_an_error(tmp_path: Path, kept: str) -> None:
     path = write(tmp_path / "notes.parquet", columns)
 
     assert notes_of(read_all(path)) == [("a", "t")]
-    with pytest.raises(SourceError, match=r"column [34] holds lists, maps or structs; expected plain values"):
+    with pytest.raises(SourceError, match=r"column [34] has lists, maps or structs; expected plain values"):
         read_all(path, ReadOptions(keep_columns=(kept,)))
 
 
@@ -256,7 +256,7 @@ def test_a_footer_that_lies_about_its_rows_is_an_error(tmp_path: Path) -> None:
     footer[at + 1] = 0
     path.write_bytes(data[: -8 - length] + bytes(footer) + data[-8:])
 
-    with pytest.raises(SourceError, match="its footer says 0 rows, and it has another number"):
+    with pytest.raises(SourceError, match="its footer says 0 rows, but it has another number"):
         read_all(path)
 
 

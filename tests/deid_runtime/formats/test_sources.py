@@ -42,7 +42,7 @@ def test_folders_are_listed_in_one_order_with_hidden_files_left_out(tmp_path: Pa
 def test_no_file_is_passed_over_in_silence(tmp_path: Path) -> None:
     touch(tmp_path, "a.txt", *(f"{number}.docx" for number in range(5)))
 
-    with pytest.raises(SourceError, match=r"no known format: 0\.docx, 1\.docx, 2\.docx and 2 more; .*--format"):
+    with pytest.raises(SourceError, match=r"unknown format: 0\.docx, 1\.docx, 2\.docx and 2 more; .*--format"):
         find_inputs([tmp_path])
     assert find_inputs([tmp_path], "txt")[1] == {"txt": FileCount(6, 18)}
 
@@ -50,7 +50,7 @@ def test_no_file_is_passed_over_in_silence(tmp_path: Path) -> None:
 def test_an_annotation_without_its_text_is_not_passed_over(tmp_path: Path) -> None:
     touch(tmp_path, "a.txt", "a.ann", "b.ann")
 
-    with pytest.raises(SourceError, match=r"no known format: b\.ann;"):
+    with pytest.raises(SourceError, match=r"unknown format: b\.ann;"):
         find_inputs([tmp_path])
 
 
@@ -59,9 +59,9 @@ def test_missing_empty_and_ambiguous_inputs_are_errors(tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match="no such file"):
         find_inputs([tmp_path / "gone.txt"])
-    with pytest.raises(SourceError, match="no notes there"):
+    with pytest.raises(SourceError, match="no notes found"):
         find_inputs([tmp_path / "z"])
-    with pytest.raises(SourceError, match="two inputs are called"):
+    with pytest.raises(SourceError, match="two inputs have the name"):
         find_inputs([tmp_path / "x" / "notes.csv", tmp_path / "y" / "notes.csv"])
 
 
@@ -99,7 +99,7 @@ def test_a_link_back_to_a_folder_above_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a" / "b" / "again").symlink_to(tmp_path / "a")
     (tmp_path / "a" / "b" / "once more").symlink_to(tmp_path)
 
-    with pytest.raises(SourceError, match="again: a link to a folder that it lies in"):
+    with pytest.raises(SourceError, match="again: a link to a folder that contains it"):
         find_inputs([tmp_path])
 
 
@@ -125,4 +125,4 @@ def test_folders_may_be_nested_deeper_than_calls(tmp_path: Path) -> None:
 
 
 def test_every_format_has_a_row() -> None:
-    assert set(FORMATS) == {"jsonl", "csv", "parquet", "txt", "i2b2", "brat"}
+    assert set(FORMATS) == {"jsonl", "csv", "parquet", "database", "txt", "i2b2", "brat"}

@@ -66,7 +66,7 @@ def test_a_bad_file_costs_that_file_only(tmp_path: Path) -> None:
         ("bytes", "byte 4 is not UTF-8; convert the file to UTF-8"),
         ("gone", "the file cannot be read: No such file or directory"),
         ("long", "the file is larger than 100 bytes; split the note"),
-        ("null", "text holds a null character at offset 1; remove it at the source"),
+        ("null", "text has a null character at offset 1; remove it at the source"),
     ]
 
 
@@ -90,7 +90,7 @@ def test_i2b2_gives_text_as_the_corpus_counts_it_and_the_patient_of_the_name(tmp
     ["a<b>John</b>", "a<b/>", "a<!-- John -->", "a<?note John?>", "<![CDATA[a]]><b><![CDATA[John]]></b>"],
 )
 def test_xml_whose_text_would_be_lost_is_unreadable(inner: str) -> None:
-    with pytest.raises(InputError, match="TEXT holds elements, comments or instructions"):
+    with pytest.raises(InputError, match="TEXT has elements, comments or instructions"):
         parse_text(f"<deIdi2b2><TEXT>{inner}</TEXT><TAGS/></deIdi2b2>".encode())
 
 

@@ -148,15 +148,15 @@ def test_the_server_itself_asks_for_tokens_and_limits_keys(server: Server, made:
     assert "Jane" not in asked(server, made, "study", OWN.text)
     assert "Seen by Dr. " in asked(server, made, "study", OWN.text)
     for token in (None, "x", new_token().text):
-        assert "asks for a token" in asked(server, made, "study", token)
+        assert "requires a token" in asked(server, made, "study", token)
     forbidden, unknown, odd = (asked(server, made, key, OWN.text) for key in ("other", "nobody", "../other"))
     assert "cannot use a key of that name" in forbidden
     assert forbidden == unknown == odd
     assert "Seen by Dr. " in asked(server, made, "other", GATEWAYS.text)
-    assert "may not have notes searched" in asked(server, made, "", OWN.text, detect=True)
+    assert "may not detect" in asked(server, made, "", OWN.text, detect=True)
     assert asked(server, made, "", GATEWAYS.text, detect=True) == ""
     # The text of a parameter is as good as a header, and no better.
-    assert "asks for a token" in asked(server, made, "study", None, authorization="Bearer x")
+    assert "requires a token" in asked(server, made, "study", None, authorization="Bearer x")
 
 
 def test_a_stream_of_notes_takes_the_token_along(server: Server, made: Path) -> None:
@@ -175,5 +175,5 @@ def test_a_stream_of_notes_takes_the_token_along(server: Server, made: Path) -> 
             result, error = answers.get(timeout=60)
             client.stop_stream()
         assert (error is None) == good, error
-        assert good or "asks for a token" in str(error)
+        assert good or "requires a token" in str(error)
         assert not good or "Jane" not in result.as_numpy("text").item().decode()

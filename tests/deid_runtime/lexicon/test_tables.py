@@ -24,7 +24,7 @@ def test_a_table_has_comments_a_header_and_rows_in_order():
         pytest.param("word uses\n", r"x\.tsv:1: the header is word uses; expected word, uses", id="no-tabs"),
         pytest.param("word\tuses\nzeta\n", r"x\.tsv:2: 1 fields; expected word, uses", id="too-few"),
         pytest.param("word\tuses\n\tcue\n", r"x\.tsv:2: no word", id="no-word"),
-        pytest.param("# nothing\n", r"x\.tsv: no words in it", id="empty"),
+        pytest.param("# nothing\n", r"x\.tsv: no words in the file", id="empty"),
     ],
 )
 def test_what_is_wrong_is_named_by_line(text, message):

@@ -83,7 +83,7 @@ def test_scores_that_are_no_numbers_are_an_error() -> None:
     batch = [(0, Window([1, 2, 3], [0, 0, 0], [1], [0], [4]))]
     scores = np.full((1, 3), np.nan, np.float32)
 
-    with pytest.raises(ModelError, match="no numbers"):
+    with pytest.raises(ModelError, match="not numbers"):
         decoder.decode(batch, {"name": TokenScores(np.zeros((1, 3), np.uint8), scores)}, ["Alma"], [[]])
 
 

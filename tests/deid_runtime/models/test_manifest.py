@@ -49,7 +49,7 @@ def graph(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"contract": 99}, r"contract is 99, this version needs 2"),
+        ({"interface_version": 99}, r"interface_version is 99, this version needs 2"),
         ({"window_tokens": 512}, r"window_tokens is 512, this version needs 128"),
         ({"token_types": 2}, r"token_types is 2, this version needs 18"),
         (fast(title_case=True), r"misstates profiles/fast/title_case"),
@@ -77,7 +77,7 @@ def test_a_changed_file_is_refused(repository: Path) -> None:
     with (repository / "tokenizer.json").open("a") as file:
         file.write(" ")
 
-    with pytest.raises(ModelError, match=r"tokenizer\.json has SHA-256 .*, the manifest says"):
+    with pytest.raises(ModelError, match=r"tokenizer\.json has SHA-256 .*, the manifest has"):
         read_manifest(repository)
 
 

@@ -184,7 +184,7 @@ def test_other_signed_content_is_no_release(served: Path, signed: Path, content:
     (served / "release.json").write_bytes(data)
     (served / "release.json.sig").write_bytes(sign(data, signed / "maker.pem"))
 
-    with pytest.raises(ModelError, match="no release of models as this version reads it"):
+    with pytest.raises(ModelError, match="not a release of models that this version can read"):
         read_release(served, signed / "maker.pem.pub")
 
 
@@ -196,13 +196,13 @@ def test_a_manifest_that_names_files_outside_is_refused(served: Path, signed: Pa
     content["graphs"]["v0"]["file"] = "../model.onnx"
     manifest.write_text(json.dumps(content))
 
-    with pytest.raises(ModelError, match=r"'\.\./model\.onnx', which is no file of the release"):
+    with pytest.raises(ModelError, match=r"'\.\./model\.onnx', which is not a file of the release"):
         sign_models(served, signed / "maker.pem")
 
 
 def test_links_and_compiled_programs_are_not_signed(signed: Path, served: Path) -> None:
     (served / "link").symlink_to(served / "manifest.json")
-    with pytest.raises(ModelError, match="link: a link, only plain files can be signed"):
+    with pytest.raises(ModelError, match="link: a link; only plain files can be signed"):
         sign_models(served, signed / "maker.pem")
 
     (served / "link").unlink()

@@ -91,7 +91,7 @@ def test_an_engine_that_begins_to_fail_is_found_out(engine: Engine, encoder: Wor
     tested.test_if_due()  # too early for a test
     tested(*question)
 
-    with pytest.raises(EngineError, match="no longer gives a known answer"):
+    with pytest.raises(EngineError, match="no longer gives the known answer"):
         tested.test_if_due()
 
 
@@ -103,7 +103,7 @@ def test_a_tagger_gives_out_nothing_of_an_engine_that_fails_its_test(encoder: Wo
         assert tagger([text], [split_sentences(text)])[0]
         failing.is_damaged = True
 
-        with pytest.raises(EngineError, match="no longer gives a known answer"):
+        with pytest.raises(EngineError, match="no longer gives the known answer"):
             tagger([text], [split_sentences(text)])
 
 

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from deid_runtime.cli.main import main
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.models.manifest import find_models, read_manifest
 from deid_runtime.models.signature import sign_models
@@ -24,6 +22,7 @@ from deid_runtime.serving.note_models import NoteOptions
 from deid_runtime.serving.repository import write_repository
 from deid_runtime.settings import Settings
 from deid_runtime.system.signatures import write_signing_pair
+from tests.commands import deid
 from tests.running_server import changed_models, fast_alone
 
 pytest.importorskip("cryptography")
@@ -139,7 +138,7 @@ def test_signed_models_are_taken_with_the_key_of_the_signer(folder: Path, pair: 
     assert read_trusted(folder, key=public).folder == folder
     with load_tagger(Settings(models=folder, models_key=public, engine="onnxruntime")) as tagger:
         assert tagger.manifest["profile"] == "fast"
-    with pytest.raises(ModelError, match=r"name the public key of those who signed them"):
+    with pytest.raises(ModelError, match=r"give the public key of the signer"):
         read_trusted(folder)
 
 
@@ -196,7 +195,7 @@ def test_with_a_key_a_copy_of_the_models_of_the_package_needs_a_signature_too(
 
 @pytest.mark.parametrize("settings", [{"models_key": "k"}, {"models_key": "k", "trust_models": True, "models": "m"}])
 def test_a_key_that_would_check_nothing_is_refused(settings: Content) -> None:
-    with pytest.raises(SettingsError, match="leave out --trust-models"):
+    with pytest.raises(SettingsError, match="omit --trust-models"):
         load_tagger(Settings(**{name: Path(value) if value is not True else True for name, value in settings.items()}))
 
 
@@ -214,10 +213,10 @@ def seeded(seed: bytes) -> str:
     [
         pytest.param(seeded(os.urandom(32)), 0o644, "chmod 600", id="shared"),
         pytest.param(seeded(bytes(32)), 0o600, "not random", id="zeros"),
-        pytest.param("no key", 0o600, "no private key for signatures", id="no-key"),
-        pytest.param(pem("PRIVATE", b"damaged"), 0o600, "no private key for signatures", id="damaged"),
+        pytest.param("no key", 0o600, "not a private key for signatures", id="no-key"),
+        pytest.param(pem("PRIVATE", b"damaged"), 0o600, "not a private key for signatures", id="damaged"),
         pytest.param(pem("PUBLIC", bytes.fromhex("302a300506032b6570032100") + os.urandom(32)), 0o600,
-                     "no private key for signatures", id="public"),
+                     "not a private key for signatures", id="public"),
     ],
 )  # fmt: skip
 def test_a_private_key_that_will_not_do_is_refused(
@@ -251,7 +250,7 @@ def test_a_wrong_public_key_is_told_apart(folder: Path, pair: tuple[Path, Path],
 
     for key, message in (
         (pair[0], "this is the private key"),
-        (tmp_path / "none.pub", "no public key for signatures"),
+        (tmp_path / "none.pub", "not a public key for signatures"),
         (tmp_path / "gone.pub", "cannot read the key"),
     ):
         with pytest.raises(SettingsError, match=message):
@@ -268,10 +267,6 @@ def test_openssl_checks_our_signatures(folder: Path, pair: tuple[Path, Path]) ->
     done = subprocess.run([*command, "-sigfile", "release.json.sig"], cwd=folder, check=False, capture_output=True)
 
     assert done.returncode == 0, done.stderr
-
-
-def deid(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def test_the_commands_make_keys_sign_and_check(folder: Path, tmp_path: Path) -> None:

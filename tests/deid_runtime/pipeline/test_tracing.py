@@ -15,6 +15,7 @@ from deid_runtime.cli.main import main
 from deid_runtime.pipeline.tracing import trace_with
 from deid_runtime.run.job import RunOptions, deidentify_files
 from deid_runtime.settings import Settings
+from tests.commands import write_rows
 
 sdk: Any = pytest.importorskip("opentelemetry.sdk.trace")
 export: Any = pytest.importorskip("opentelemetry.sdk.trace.export")
@@ -43,7 +44,7 @@ def exporter() -> Iterator[Any]:
 def source(tmp_path: Path) -> Path:
     path = tmp_path / "notes.jsonl"
     rows = [{"id": f"id-{number}", "patient": "pat-1", "text": text} for number, text in enumerate(TEXTS)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(path, rows)
     return path
 
 
@@ -136,5 +137,5 @@ def test_a_collector_that_is_no_url_is_refused(source: Path, tmp_path: Path) -> 
     result = CliRunner().invoke(main, [*arguments, "--otlp-endpoint", "collector:4318"])
 
     assert result.exit_code == 2
-    assert "expected one as http://127.0.0.1:4318/v1/traces" in result.stderr
+    assert "expected a form like http://127.0.0.1:4318/v1/traces" in result.stderr
     assert not (tmp_path / "out.jsonl").exists()

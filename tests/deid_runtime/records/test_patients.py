@@ -60,26 +60,24 @@ def test_jsonl_csv_and_parquet_say_the_same(tmp_path: Path) -> None:
         pytest.param(
             "p.csv",
             "id,given,shoe_size\n",
-            r"p\.csv:1: the name of column 3 is unknown; .*Known: id, given",
+            r"p\.csv:1: the name of column 3 is unknown; .*Known names: id, given",
             id="unknown",
         ),
         pytest.param("p.csv", "given,family\nA,B\n", r"p\.csv:1: no column 'id'", id="no-id"),
-        pytest.param("p.csv", "id,given,first\n1,A,B\n", "two columns hold 'given'", id="twice"),
-        pytest.param("p.csv", "id,given\n1,A\n1,B\n", r"p\.csv:3: this patient id has occurred", id="same-patient"),
+        pytest.param("p.csv", "id,given,first\n1,A,B\n", "two columns have 'given'", id="twice"),
+        pytest.param("p.csv", "id,given\n1,A\n1,B\n", r"p\.csv:3: this patient id occurs twice", id="same-patient"),
         pytest.param("p.csv", "id,given\n,A\n", r"p\.csv:2: column 'id' is empty", id="empty-id"),
         pytest.param("p.csv", "id,given\n1\n", r"p\.csv:2: 1 fields; the header has 2", id="ragged"),
         pytest.param("p.csv", 'id,given\n1,"A\n', "patient records: .*broken CSV", id="open-quote"),
         pytest.param("p.jsonl", '{"id": "1"}\n{"id": \n', r"p\.jsonl:2: the line is not valid JSON", id="json"),
-        pytest.param(
-            "p.jsonl", '{"id": "1", "mrn": "1", "mrn": "2"}\n', r"p\.jsonl:1: .* holds a key twice", id="keys"
-        ),
+        pytest.param("p.jsonl", '{"id": "1", "mrn": "1", "mrn": "2"}\n', r"p\.jsonl:1: .* has a key twice", id="keys"),
         pytest.param("p.jsonl", '{"id": "1", "mrn": 1.5}\n', r"p\.jsonl:1: column 'mrn' is float", id="float"),
         pytest.param("p.jsonl", '{"id": "1", "phone": ["1"]}\n', "is list; expected a string, with", id="list"),
         pytest.param("p.csv", "id,given\n1," + "x" * 2_001 + "\n", "has 2001 characters; the limit is 2000", id="long"),
-        pytest.param("p.csv", "id,dob\n1,1931-02-08|1931-02-09\n", "holds no whole date", id="two-dobs"),
+        pytest.param("p.csv", "id,dob\n1,1931-02-08|1931-02-09\n", "has no complete date", id="two-dobs"),
         pytest.param("p.jsonl", '{"id": "1", "given": "\\ud800"}\n', "not valid UTF-8", id="surrogate"),
         pytest.param("p.parquet", "id,given\n", "not a Parquet file", id="not-parquet"),
-        pytest.param("p.xlsx", "", "are read from .jsonl", id="suffix"),
+        pytest.param("p.xlsx", "", "are read only from .jsonl", id="suffix"),
     ],
 )
 def test_whatever_is_wrong_is_an_error_with_its_line(tmp_path: Path, name: str, data: str, message: str) -> None:
@@ -90,7 +88,7 @@ def test_whatever_is_wrong_is_an_error_with_its_line(tmp_path: Path, name: str, 
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["id", "given", "given"], "two columns hold 'given'"),
+        (["id", "given", "given"], "two columns have 'given'"),
         (["id", "given", "shoe_size"], "the name of column 3 is unknown"),
         (["given", "family", "mrn"], "no column 'id'"),
     ],
@@ -126,14 +124,14 @@ def test_every_name_stands_for_one_field() -> None:
 
 @pytest.mark.parametrize("dob", ["02/08/31", "1937", "unknown"])
 def test_a_date_of_birth_that_cannot_be_looked_for_is_an_error_without_it(tmp_path: Path, dob: str) -> None:
-    with pytest.raises(SettingsError, match=r"p\.csv:2: column 'dob' holds no whole date") as raised:
+    with pytest.raises(SettingsError, match=r"p\.csv:2: column 'dob' has no complete date") as raised:
         read_patients(write(tmp_path / "p.csv", f"id,dob\n7,{dob}\n"))
 
     assert dob not in str(raised.value)
 
 
 def test_a_table_without_a_header_is_an_error_without_its_values(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="Is there a header") as raised:
+    with pytest.raises(SettingsError, match="Check that there is a header") as raised:
         read_patients(write(tmp_path / "p.csv", "8841207,Quist\n"))
 
     assert "8841207" not in str(raised.value)
@@ -150,9 +148,9 @@ def test_records_made_in_python_may_use_the_names_that_tables_do() -> None:
     ("key", "fields", "message"),
     [
         ("7", {"shoe_size": "9"}, "name of column 1 is unknown"),
-        ("7", {"given": "Ann", "dob": "long ago"}, "no whole date"),
-        ("7", {"family": "Quist", "surname": "Orr"}, "two columns hold 'family'"),
-        ("8", {"family": "Quist"}, "it is of patient 7"),
+        ("7", {"given": "Ann", "dob": "long ago"}, "no complete date"),
+        ("7", {"family": "Quist", "surname": "Orr"}, "two columns have 'family'"),
+        ("8", {"family": "Quist"}, "it belongs to patient 7"),
     ],
 )
 def test_a_wrong_record_made_in_python_is_an_error(key: str, fields: dict[str, str], message: str) -> None:

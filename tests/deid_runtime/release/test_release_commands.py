@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from deid_runtime.cli.main import main
 from deid_runtime.release.bundle import key_id, safe_harbor_categories
+from tests.commands import deid, read_rows, write_rows
 
 NOTES = [
     {"id": "n1", "patient": "p1", "text": "Patient: Rosalind Achterberg\nMRN: 4471902\nSeen on 03/14/2024 for cough."},
@@ -15,15 +15,11 @@ NOTES = [
 ]
 
 
-def deid(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with ``notes.jsonl``, ``key``, the output ``out.jsonl`` and a pair of signing keys."""
     folder = tmp_path_factory.mktemp("run")
-    (folder / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in NOTES))
+    write_rows(folder / "notes.jsonl", NOTES)
     deid("key", "new", folder / "key")
     deid("key", "signing-pair", folder / "sign")
     done = deid(
@@ -43,17 +39,17 @@ def test_a_clean_run_passes(run: Path, tmp_path: Path) -> None:
 
     assert done.exit_code == 0, done.output
     assert "PASS: 2 notes" in done.output
-    rows = [json.loads(line) for line in (tmp_path / "verdicts.jsonl").read_text().splitlines()]
+    rows = read_rows(tmp_path / "verdicts.jsonl")
     assert rows == [{"id": note["id"], "verdict": "PASS", "reasons": {}} for note in NOTES]
     assert (tmp_path / "verdicts.jsonl").stat().st_mode & 0o777 == 0o600
 
 
 def test_changed_and_added_notes_fail(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    rows = [json.loads(line) for line in (run / "out.jsonl").read_text().splitlines()]
+    rows = read_rows(run / "out.jsonl")
     rows[0]["text"] += " Rosalind Achterberg"
     rows.append({"id": "N-OTHER", "patient": "P", "text": "Not of this run."})
-    out.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(out, rows)
     (tmp_path / "out.jsonl.manifest.json").write_bytes((run / "out.jsonl.manifest.json").read_bytes())
 
     done = look(run, out, "--json")
@@ -93,13 +89,13 @@ def test_a_gate_holds_back_what_a_second_look_finds(run: Path, tmp_path: Path) -
     assert (all_out.exit_code, some_out.exit_code, strict_out.exit_code) == (0, 0, 1), strict_out.output
     assert open_.read_bytes() == some.read_bytes()
     assert strict.read_text() == open_.read_text().splitlines(keepends=True)[0]
-    [held] = [json.loads(line) for line in strict.with_name("review.jsonl.quarantine.jsonl").read_text().splitlines()]
+    [held] = read_rows(strict.with_name("review.jsonl.quarantine.jsonl"))
     assert (held["id"], held["stage"]) == ("n2", "gate")
     assert held["reason"].startswith("REVIEW in the second look: other models find an identifier")
     manifest = json.loads(strict.with_name("review.jsonl.manifest.json").read_text())
     assert manifest["options"]["gate"] == "review"
     assert manifest["pipeline"]["gate"]["models"]["profile"] == "full"
-    assert "held back all in which something was found" in (tmp_path / "review" / "report.html").read_text()
+    assert "all notes in which something was found were held back" in (tmp_path / "review" / "report.html").read_text()
     assert deid("check", strict, run / "notes.jsonl", "--key", run / "key", "--trust-models", "--gate").exit_code == 0
 
 
@@ -113,7 +109,7 @@ def test_another_key_or_list_is_refused_or_fails(run: Path, tmp_path: Path) -> N
     no_key = deid("check", run / "out.jsonl", run / "notes.jsonl", "--trust-models")
 
     assert other_key.exit_code == 1
-    assert "released notes that the inputs do not give" in other_key.output
+    assert "released notes that are not in the inputs" in other_key.output
     assert other_records.exit_code == no_key.exit_code == 2
     assert "give the same --patients as then" in other_records.output
 
@@ -150,7 +146,7 @@ def test_a_bundle_is_signed_and_each_change_is_seen(run: Path, tmp_path: Path) -
     notes = run / "notes.jsonl"
     before = notes.read_bytes()
     notes.write_bytes(before + b"\n")
-    assert "inputs: not those of the run" in verified().output
+    assert "inputs: they differ from those of the run" in verified().output
     notes.write_bytes(before)
     (bundle / "bundle.json").write_text(json.dumps(content | {"key_id": "x"}))
     assert "no signature" in verified().output

@@ -131,7 +131,7 @@ def test_what_nobody_marked_is_a_violation_at_its_place() -> None:
 
 
 def test_an_id_that_comes_twice_is_named() -> None:
-    with pytest.raises(SourceError, match="note id n1 comes twice"):
+    with pytest.raises(SourceError, match="note id n1 occurs twice"):
         resynthesize([*gold(n1="a"), *gold(n1="b")], {}, Surrogates(KEY))
 
 

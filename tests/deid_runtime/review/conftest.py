@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.commands import read_rows
+
 
 # For the session it would leave an event loop running in the thread of the tests of other folders.
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def served(*arguments: str | Path) -> Iterator[list[str]]:
             assert process.stdout is not None
             assert process.stderr is not None
             for line in process.stderr:  # it comes behind the links
-                if "Ctrl-C ends" in line:
+                if "Ctrl-C stops" in line:
                     break
             else:
                 pytest.fail("the page was not served")
@@ -96,7 +98,7 @@ def spans_of(project: Path, *arguments: str) -> dict[str, list[Found]]:
     out.unlink(missing_ok=True)
     command = [sys.executable, "-m", "deid_runtime", "review", "export", str(project), "-o", str(out), *arguments]
     subprocess.run(command, check=False, capture_output=True)
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    rows = read_rows(out)
     return {
         row["id"]: [(span["start"], span["end"], span["label"]) for span in row.get("spans", row.get("marks"))]
         for row in rows

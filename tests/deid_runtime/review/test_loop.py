@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.commands import write_rows
+
 from .conftest import served, spans_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,7 +39,7 @@ def keys_for(text: str, spans: Sequence[tuple[int, int, str]], wrong: int) -> li
 
 def write_notes(path: Path, notes: Sequence[Any]) -> None:
     rows = [{"id": note.id, "patient": note.patient, "type": note.type, "text": note.text} for note in notes]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
 
 
 def reviewed(page: Page, folder: Path, notes: Sequence[Any], models: Path) -> list[str]:

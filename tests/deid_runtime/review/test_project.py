@@ -59,11 +59,11 @@ def test_the_file_is_the_owners_alone(tmp_path: Path) -> None:
     os.chmod(tmp_path / "p.review", 0o644)
     with pytest.raises(SourceError, match="other users can read"):
         Project(tmp_path / "p.review")
-    with pytest.raises(OutputError, match="never written over"):
+    with pytest.raises(OutputError, match="never overwritten"):
         create_project(tmp_path / "p.review", notes(), mode="correct")
     (tmp_path / "other").write_text("no database", encoding="utf-8")
     os.chmod(tmp_path / "other", 0o600)
-    with pytest.raises(SourceError, match="no review project"):
+    with pytest.raises(SourceError, match="not a review project"):
         Project(tmp_path / "other")
 
 

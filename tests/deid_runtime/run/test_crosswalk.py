@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from deid_runtime.cli.main import main
 from deid_runtime.errors import DeidError, OutputError, SettingsError, SourceError
 from deid_runtime.run.crosswalk import CrosswalkWriter, public_key, read_crosswalk, write_key_pair
 from deid_runtime.run.job import RunOptions, deidentify_files
 from deid_runtime.settings import Settings
+from tests.commands import deid, read_rows
 
 pyrage = pytest.importorskip("pyrage")
 
@@ -36,10 +36,6 @@ def notes(tmp_path: Path) -> Path:
     rows = [{"id": f"n{number}", "patient": f"p{number % 2}", "text": TEXT} for number in range(6)]
     path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"id": "bad", "text": 5}]))
     return path
-
-
-def deid(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def run(notes: Path, out: Path, crosswalk: Path, public: Path, *more: object) -> Result:
@@ -82,7 +78,7 @@ def test_a_crosswalk_leads_from_every_surrogate_to_its_original(
     result = run(notes, out, crosswalk, keys[1])
 
     assert result.exit_code == 1  # one bad note
-    written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    written = read_rows(out)
     rows = rows_of(crosswalk, keys[0])
     assert [row["note"] for row in rows] == [f"n{number}" for number in range(6)]
     for note, row in zip(written, rows, strict=True):
@@ -167,7 +163,7 @@ def test_another_key_does_not_read_it(keys: tuple[Path, Path], tmp_path: Path) -
     path = encrypted(tmp_path / "way.age", keys, [b"{}\n"])
     write_key_pair(tmp_path / "stranger")
 
-    with pytest.raises(SettingsError, match="not written for the key"):
+    with pytest.raises(SettingsError, match="not encrypted for the key"):
         read_crosswalk(path, tmp_path / "stranger", len)
 
 
@@ -230,7 +226,7 @@ def test_no_file_is_left_when_reading_fails_half_way(keys: tuple[Path, Path], tm
     result = deid("crosswalk", "read", path, "--key", keys[0], "-o", tmp_path / "clear.jsonl")
 
     assert result.exit_code == 2
-    assert "changed or cut" in result.stderr
+    assert "changed or truncated" in result.stderr
     assert set(tmp_path.iterdir()) == before
 
 
@@ -239,10 +235,10 @@ def test_no_file_is_left_when_reading_fails_half_way(keys: tuple[Path, Path], tm
     [
         (None, "cannot read"),
         ("", "found 0"),
-        ("age1abc\n", "no public key"),
+        ("age1abc\n", "not a public key"),
         ("# public key: age1x\nAGE-SECRET-KEY-1ABC\n", "private key"),
-        ("é" * 10, "no public key"),
-        ("x" * 100_000, "no public key"),
+        ("é" * 10, "not a public key"),
+        ("x" * 100_000, "not a public key"),
     ],
 )
 def test_a_wrong_public_key_is_told_before_the_run(
@@ -263,7 +259,7 @@ def test_a_wrong_private_key_is_told_apart(keys: tuple[Path, Path], tmp_path: Pa
     path = encrypted(tmp_path / "way.age", keys, [b"{}\n"])
     (tmp_path / "none").write_text("# nothing\n")
 
-    for key, message in ((keys[1], "no private key as"), (tmp_path / "none", "no private key in it")):
+    for key, message in ((keys[1], "not a private key as"), (tmp_path / "none", "the file has no private key")):
         with pytest.raises(SettingsError, match=message):
             read_crosswalk(path, key, len)
 
@@ -282,11 +278,11 @@ def test_file_and_key_go_together(missing: str, notes: Path, keys: tuple[Path, P
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("out", "must not be the output or lie in it"),
-        ("out/way.age", "must not be the output or lie in it"),
-        ("out.manifest.json", "must not be the output or lie in it"),
+        ("out", "must not be the output or be inside it"),
+        ("out/way.age", "must not be the output or be inside it"),
+        ("out.manifest.json", "must not be the output or be inside it"),
         ("notes/way.age", "overlaps the input"),
-        ("none/way.age", "no such folder"),
+        ("none/way.age", "this folder does not exist"),
         ("there", "exists and is not a file"),
     ],
 )

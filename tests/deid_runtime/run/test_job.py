@@ -21,6 +21,7 @@ from deid_runtime.run.job import RunOptions, Summary, deidentify_files, detect_f
 from deid_runtime.run.verify import verify_output
 from deid_runtime.settings import Settings
 from deid_runtime.spans import PatientRecord
+from tests.commands import read_rows, write_rows
 
 SETTINGS = Settings(use_models=False)
 KEY = bytes(range(32))
@@ -33,15 +34,6 @@ def options(**changes: Any) -> RunOptions:
 
 def deidentify(paths: list[Path] | Path, out: Path, **changes: Any) -> Summary:
     return deidentify_files([paths] if isinstance(paths, Path) else paths, out, SETTINGS, options(**changes), key=KEY)
-
-
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def write_jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def is_deidentified(text: str) -> bool:
@@ -61,7 +53,7 @@ def mixed(tmp_path: Path) -> Path:
     folder = tmp_path / "mixed"
     (folder / "sub").mkdir(parents=True)
     row = {"patient": "p1", "type": "Consult", "text": TEXT, "secret": "Ingeborg"}
-    write_jsonl(folder / "a.jsonl", [{"id": "j1", **row}, {"id": "j2", **row, "text": 5}, {"id": "j3", **row}])
+    write_rows(folder / "a.jsonl", [{"id": "j1", **row}, {"id": "j2", **row, "text": 5}, {"id": "j3", **row}])
     line = json.dumps({"id": "g1", **row}) + "\n"
     (folder / "b.jsonl.gz").write_bytes(gzip.compress((line + line + line.replace("g1", "g2")).encode()))
     (folder / "c.csv").write_bytes(f'id,text\nc1,"{TEXT}"\nc2\nc3,"{TEXT}"\n'.encode())
@@ -87,7 +79,7 @@ def test_every_record_of_every_format_ends_in_one_place(mixed: Path, tmp_path: P
     assert files == [
         "110-01.xml", "111-01.xml", "a.jsonl", "b.jsonl.gz", "c.csv", "d.parquet", "sub/t3.txt", "t1.txt",
     ]  # fmt: skip
-    held_back = rows_of(summary.quarantine)
+    held_back = read_rows(summary.quarantine)
     assert {row["id"] for row in held_back} == BAD
     assert len(held_back) == len(BAD)
     assert all(row.keys() == {"id", "stage", "reason"} for row in held_back)
@@ -98,14 +90,14 @@ def test_every_record_of_every_format_ends_in_one_place(mixed: Path, tmp_path: P
 
 def detected(paths: Path, tmp_path: Path) -> list[dict[str, Any]]:
     detect_files([paths], tmp_path / "spans.jsonl", SETTINGS, options())
-    return rows_of(tmp_path / "spans.jsonl")
+    return read_rows(tmp_path / "spans.jsonl")
 
 
 def test_texts_are_replaced_and_nothing_else_is_passed_on(mixed: Path, tmp_path: Path) -> None:
     deidentify(mixed, tmp_path / "out")
 
     out = tmp_path / "out"
-    [first, second] = rows_of(out / "a.jsonl")
+    [first, second] = read_rows(out / "a.jsonl")
     assert first.keys() == {"id", "patient", "text"}
     assert is_deidentified(first["text"])
     assert first["patient"] == second["patient"] != "p1"
@@ -129,7 +121,7 @@ def test_output_is_the_same_for_any_number_of_workers_and_any_batch_size(
     mixed: Path, tmp_path: Path, workers: int, batch_size: int
 ) -> None:
     more = [{"id": number, "text": f"{TEXT} {number}/{number}/2049"} for number in range(1, 30)]
-    write_jsonl(mixed / "more.jsonl", more)
+    write_rows(mixed / "more.jsonl", more)
     trees = []
     for name, changes in (("one", {"batch_size": 1}), ("other", {"workers": workers, "batch_size": batch_size})):
         summary = deidentify(mixed, tmp_path / name, **changes)
@@ -172,7 +164,7 @@ def test_one_file_gives_one_file_in_the_compression_its_name_says(mixed: Path, t
     deidentify([mixed / "t1.txt", mixed / "c.csv"], tmp_path / "two")
 
     assert len(gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()).splitlines()) == 2
-    assert len(rows_of(tmp_path / "b.jsonl")) == 2
+    assert len(read_rows(tmp_path / "b.jsonl")) == 2
     assert is_deidentified((tmp_path / "t.txt").read_bytes().decode())
     assert {path.suffix for path in (tmp_path / "two").iterdir()} == {".txt", ".csv"}
 
@@ -200,24 +192,24 @@ def test_tables_without_good_notes_come_out_empty_but_whole(tmp_path: Path) -> N
 
 
 def test_a_note_without_text_passes_as_it_is_and_is_counted(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": ""}, {"id": "b", "text": TEXT}])
+    path = write_rows(tmp_path / "in.jsonl", [{"id": "a", "text": ""}, {"id": "b", "text": TEXT}])
 
     summary = deidentify(path, tmp_path / "out.jsonl")
 
-    assert [row["text"] == "" for row in rows_of(tmp_path / "out.jsonl")] == [True, False]
+    assert [row["text"] == "" for row in read_rows(tmp_path / "out.jsonl")] == [True, False]
     assert (summary.counts.empty, summary.counts.quarantined.total()) == (1, 0)
 
 
 def test_records_of_patients_are_used_and_counted(mixed: Path, tmp_path: Path) -> None:
     records = {"p1": PatientRecord("p1", {"given": "Ayodele", "family": "Brandtberg"})}
-    path = write_jsonl(
+    path = write_rows(
         tmp_path / "in.jsonl",
         [{"id": number, "patient": f"p{number}", "text": "Then Ayodele Brandtberg spoke."} for number in (1, 2)],
     )
 
     summary = detect_files([path], tmp_path / "spans.jsonl", SETTINGS, options(), records=records)
 
-    first, second = rows_of(tmp_path / "spans.jsonl")
+    first, second = read_rows(tmp_path / "spans.jsonl")
     assert [span["label"] for span in first["spans"]] == ["PATIENT"]
     assert len(second["spans"]) < 2
     assert summary.counts.with_record == 1
@@ -252,7 +244,7 @@ class LongRun:
     def __init__(self, folder: Path, *, workers: int = 2, notes_count: int = 600) -> None:
         self.folder = folder
         notes = ({"id": str(number), "text": TEXT * 200} for number in range(notes_count))
-        write_jsonl(folder / "in.jsonl", list(notes))
+        write_rows(folder / "in.jsonl", list(notes))
         command = [
             sys.executable,
             "-m",
@@ -329,7 +321,7 @@ def test_a_killed_run_leaves_no_output_and_no_workers_and_the_next_removes_the_r
     [partial] = tmp_path.glob(".out.jsonl.partial-*")
     job = tmp_path / ".out.jsonl.job"
     assert partial.stat().st_mode & 0o777 == job.stat().st_mode & 0o777 == 0o700
-    write_jsonl(tmp_path / "in.jsonl", [{"id": "1", "text": TEXT}])
+    write_rows(tmp_path / "in.jsonl", [{"id": "1", "text": TEXT}])
     deidentify(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
     assert run.files() == ["in.jsonl", "out.jsonl", "out.jsonl.manifest.json", "out.jsonl.quarantine.jsonl"]
     assert f"{partial} was left by a killed run and is removed now" in caplog.text
@@ -344,7 +336,7 @@ def test_a_run_whose_stderr_is_closed_goes_on(tmp_path: Path) -> None:
     run.process.stdout.close()
 
     assert run.process.wait(timeout=300) == 0
-    assert len(rows_of(tmp_path / "out.jsonl")) == 20
+    assert len(read_rows(tmp_path / "out.jsonl")) == 20
     assert verify_output(tmp_path / "out.jsonl").differences == []
 
 
@@ -371,12 +363,12 @@ def test_a_disk_that_is_full_stops_the_run_with_nothing_left(tmp_path: Path, nam
         (folder / "a.txt").write_text("x" * 30_000)
         (folder / "b.txt").write_text("x")
     elif name == "quarantine":
-        write_jsonl(folder / "in.jsonl", [{"id": "1", "text": 5, "pad": "x" * 30} for _ in range(400)])
+        write_rows(folder / "in.jsonl", [{"id": "1", "text": 5, "pad": "x" * 30} for _ in range(400)])
     elif name == "manifest":
-        write_jsonl(folder / "in.jsonl", [{"id": "1", "text": "fine"}])
+        write_rows(folder / "in.jsonl", [{"id": "1", "text": "fine"}])
         limit_bytes = 500
     else:
-        write_jsonl(folder / "in.jsonl", rows)
+        write_rows(folder / "in.jsonl", rows)
     source = folder if name == "out" else next(folder.iterdir())
     out = tmp_path / "there" / (name if "." in name or name == "out" else "out.jsonl")
     out.parent.mkdir()
@@ -399,16 +391,16 @@ def test_the_command_outlives_its_only_worker(tmp_path: Path) -> None:
     _, err = run.process.communicate(timeout=300)
 
     assert run.process.returncode == 0, err
-    assert [is_deidentified(row["text"][: len(TEXT)]) for row in rows_of(tmp_path / "out.jsonl")] == [True] * 100
-    assert rows_of(tmp_path / "out.jsonl.quarantine.jsonl") == []
+    assert [is_deidentified(row["text"][: len(TEXT)]) for row in read_rows(tmp_path / "out.jsonl")] == [True] * 100
+    assert read_rows(tmp_path / "out.jsonl.quarantine.jsonl") == []
 
 
 def test_an_id_that_looks_like_text_is_held_back_by_digest_and_position(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     first_line = "Ayodele was seen by Dr. Brandt."
-    write_jsonl(folder / "a b.jsonl", [{"id": "n1", "text": 5}, {"id": first_line, "text": 5}, {"text": "x"}])
-    write_jsonl(folder / "b.jsonl", [{"id": first_line, "text": "a"}, {"id": first_line, "text": "b"}])
+    write_rows(folder / "a b.jsonl", [{"id": "n1", "text": 5}, {"id": first_line, "text": 5}, {"text": "x"}])
+    write_rows(folder / "b.jsonl", [{"id": first_line, "text": "a"}, {"id": first_line, "text": "b"}])
     (folder / "c.csv").write_text(f"id,text\n{first_line},a\n")
     (folder / "ward a").mkdir()
     (folder / "ward a" / "t.txt").write_bytes(b"\xff")
@@ -416,7 +408,7 @@ def test_an_id_that_looks_like_text_is_held_back_by_digest_and_position(tmp_path
     summary = deidentify(folder, tmp_path / "out")
 
     digest = "sha256:e5c7147f5a01df07"
-    held_back = rows_of(summary.quarantine)
+    held_back = read_rows(summary.quarantine)
     assert [(row["id"], row.get("position")) for row in held_back] == [
         ("n1", None),
         (digest, "a b.jsonl:2"),
@@ -429,12 +421,12 @@ def test_an_id_that_looks_like_text_is_held_back_by_digest_and_position(tmp_path
 
 
 def test_reasons_do_not_quote_an_id_that_looks_like_text(tmp_path: Path) -> None:
-    notes = write_jsonl(tmp_path / "notes.jsonl", [{"id": "Ayodele was seen", "patient": "p", "text": TEXT}])
-    (tmp_path / "offsets.csv").write_text("patient,days\nq,3\n")
-    settings = Settings(use_models=False, offsets=tmp_path / "offsets.csv")
+    notes = write_rows(tmp_path / "notes.jsonl", [{"id": "Ayodele was seen", "patient": "p", "text": TEXT}])
+    (tmp_path / "shifts.csv").write_text("patient,days\nq,3\n")
+    settings = Settings(use_models=False, given_date_shifts=tmp_path / "shifts.csv")
 
     summary = deidentify_files([notes], tmp_path / "out.jsonl", settings, options(), key=KEY)
 
-    [row] = rows_of(summary.quarantine)
-    assert "has no row in the offsets" in row["reason"]
+    [row] = read_rows(summary.quarantine)
+    assert "has no row in the table of date shifts" in row["reason"]
     assert "Ayodele" not in str(row)

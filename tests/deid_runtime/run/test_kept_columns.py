@@ -15,7 +15,7 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.formats.records import ReadOptions
 from deid_runtime.formats.sources import find_inputs
 from deid_runtime.run.kept_columns import check_kept_columns
-from tests.deid_runtime.run.test_job import rows_of, write_jsonl
+from tests.commands import read_rows, write_rows
 
 TYPES = ["Consult", "Discharge summary", "progress_note", "Nursing", "", None, "M"]
 
@@ -28,15 +28,15 @@ def run(notes: Path, out: Path, *arguments: object, models: bool = False) -> Res
 
 def notes_with(path: Path, values: list[Any], column: str = "type") -> Path:
     rows = [{"id": f"n{number}", "text": "No pain.", column: value} for number, value in enumerate(values)]
-    return write_jsonl(path, rows)
+    return write_rows(path, rows)
 
 
 def written(out: Path, column: str = "type") -> list[Any]:
-    return [row.get(column) for row in rows_of(out)]
+    return [row.get(column) for row in read_rows(out)]
 
 
 def held_back(out: Path) -> list[dict[str, str]]:
-    return rows_of(out.with_name(f"{out.name}.quarantine.jsonl"))
+    return read_rows(out.with_name(f"{out.name}.quarantine.jsonl"))
 
 
 @pytest.mark.parametrize("more", [(), ("--keep-column", "ward")])
@@ -44,14 +44,14 @@ def test_the_type_is_dropped_unless_asked_for(tmp_path: Path, more: tuple[str, .
     row = {"id": "n1", "text": "No pain.", "type": "Ayodele Brandt, 212-664-9182", "ward": "East"}
     table = pyarrow.table({name: [value] for name, value in row.items()})
     parquet.write_table(table, tmp_path / "n.parquet")
-    write_jsonl(tmp_path / "n.jsonl", [row])
+    write_rows(tmp_path / "n.jsonl", [row])
     (tmp_path / "n.csv").write_text('id,text,type,ward\nn1,No pain.,"Ayodele Brandt, 212-664-9182",East\n')
 
     for name in ("n.jsonl", "n.csv", "n.parquet"):
         assert run(tmp_path / name, tmp_path / f"out.{name}", *more).exit_code == 0
 
     columns = {"id", "text", *(("ward",) if more else ())}
-    assert rows_of(tmp_path / "out.n.jsonl")[0].keys() == columns
+    assert read_rows(tmp_path / "out.n.jsonl")[0].keys() == columns
     assert set((tmp_path / "out.n.csv").read_text().splitlines()[0].split(",")) == columns
     assert set(parquet.read_schema(tmp_path / "out.n.parquet").names) == columns
 
@@ -89,9 +89,9 @@ def test_a_note_with_a_value_that_is_no_category_is_held_back(tmp_path: Path, va
     assert written(tmp_path / "out.jsonl", "ward") == ["East", "East"]
     [row] = held_back(tmp_path / "out.jsonl")
     assert (row["id"], row["stage"]) == ("n1", "columns")
-    assert row["reason"].startswith("column 'ward' holds ")
+    assert row["reason"].startswith("column 'ward' has ")
     assert reason in row["reason"]
-    assert row["reason"].endswith("; do not keep it, or pass it on unread with --keep-column-unchecked ward")
+    assert row["reason"].endswith("; do not keep it, or keep it unchecked with --keep-column-unchecked ward")
     assert str(value) not in str(row)
 
 
@@ -121,9 +121,7 @@ def test_a_column_that_would_hold_back_most_notes_is_an_error_at_once(tmp_path: 
     result = run(notes, tmp_path / "out.jsonl", "--keep-column", "weight")
 
     assert result.exit_code == 2
-    assert (
-        "column 'weight' would hold back 3 of 4 notes, most of them because it holds a value of type" in result.stderr
-    )
+    assert "column 'weight' would hold back 3 of 4 notes, most of them because it has a value of type" in result.stderr
     assert "--keep-column-unchecked weight" in result.stderr
     assert not (tmp_path / "out.jsonl").exists()
 
@@ -162,8 +160,8 @@ def test_an_unchecked_column_is_passed_on_as_it_is(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--safe-harbor", "--keep-column-unchecked", "weight"), "which Safe Harbor does not allow"),
-        (("--keep-column", "text"), "column 'text' holds the id, the text or the patient"),
-        (("--keep-column-unchecked", "text"), "column 'text' holds the id, the text or the patient"),
+        (("--keep-column", "text"), "column 'text' has the id, the text or the patient"),
+        (("--keep-column-unchecked", "text"), "column 'text' has the id, the text or the patient"),
         (("--type-column", "kind"), "no column 'kind'"),
     ],
 )

@@ -12,6 +12,7 @@ from deid_runtime.cli.main import main
 from deid_runtime.errors import SettingsError
 from deid_runtime.run.metrics import MetricsFile
 from deid_runtime.run.report import Counts
+from tests.commands import write_rows
 
 parser: Any = pytest.importorskip("prometheus_client.parser")
 
@@ -34,7 +35,7 @@ def read(path: Path) -> dict[tuple[str, ...], float]:
 
 def run(folder: Path, *options: str) -> tuple[int, dict[tuple[str, ...], float]]:
     source = folder / "notes.jsonl"
-    source.write_text("".join(json.dumps(note) + "\n" for note in NOTES))
+    write_rows(source, NOTES)
     arguments = ["run", str(source), "-o", str(folder / "out.jsonl"), "--no-models", "--workers", "1", "--overwrite"]
     path = folder / "nightly.prom"
     result = CliRunner().invoke(main, [*arguments, "--metrics-file", str(path), *options])

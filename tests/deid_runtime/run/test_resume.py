@@ -200,7 +200,7 @@ def test_a_damaged_beginning_of_the_ledger_is_refused(tmp_path: Path, stop_after
     ledger = job_path(out) / LEDGER
     ledger.write_bytes(b"x" + ledger.read_bytes())
 
-    with pytest.raises(OutputError, match="beginning of its ledger is damaged; start over with --restart"):
+    with pytest.raises(OutputError, match="beginning of its ledger is damaged; start again with --restart"):
         run(source, out, resume=True)
     run(source, out, restart=True)
 
@@ -216,7 +216,10 @@ def test_an_unfinished_run_is_neither_lost_nor_mixed_up(
         run(source, out, shard_chars=SHARD)
     stop_after(None)
 
-    with pytest.raises(OutputError, match=r"7 notes done in 2 shards .*; go on with --resume, or start over with"):
+    with pytest.raises(
+        OutputError,
+        match=r"an unfinished run has finished 7 notes in 2 shards .*; continue with --resume, or start again with",
+    ):
         run(source, out)
     with pytest.raises(SettingsError, match="this changed: the option keep_ids, the option read; run it as before"):
         run(source, out, resume=True, keep_ids=True, read=ReadOptions(unchecked_columns=("kind",)))
@@ -225,9 +228,9 @@ def test_an_unfinished_run_is_neither_lost_nor_mixed_up(
     other = Settings(use_models=False, date_shift_days=9)
     with pytest.raises(SettingsError, match="this changed: the setting date_shift_days;"):
         deidentify_files([source], out, other, RunOptions(quiet=True, resume=True), key=KEY)
-    with pytest.raises(SettingsError, match="--resume needs a --key"):
+    with pytest.raises(SettingsError, match="--resume needs --key"):
         run(source, out, resume=True, can_resume=False)
-    with pytest.raises(SettingsError, match="give one of them"):
+    with pytest.raises(SettingsError, match="give only one of them"):
         run(source, out, resume=True, restart=True)
     assert len(read_state(job_path(out) / LEDGER).shards) == 2
     source.write_bytes(source.read_bytes().replace(b"note 7", b"note 8"))
@@ -286,7 +289,7 @@ def test_whole_patients_and_the_crosswalk_are_right_over_a_stop(
     run(source, out, crosswalk=crosswalk, shard_chars=SHARD, resume=True, **given)
 
     assert contents(out) == contents(tmp_path / "whole.jsonl")
-    assert b"its patient has come before" in contents(out)["OUT.quarantine.jsonl"]
+    assert b"its patient occurred earlier" in contents(out)["OUT.quarantine.jsonl"]
     found: list[list[bytes]] = [[], []]
     for lines, path in zip(found, (crosswalk, tmp_path / "whole.age"), strict=True):
         read_crosswalk(path, key, lines.append)
@@ -313,7 +316,7 @@ def test_kept_columns_are_checked_as_in_one_run(tmp_path: Path, stop_after: Call
 
 def test_the_status_says_how_far_a_run_is(tmp_path: Path, stop_after: Callable[[int | None], None]) -> None:
     source, out = write_input(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
-    with pytest.raises(SettingsError, match="no run to it is known"):
+    with pytest.raises(SettingsError, match="there is no run to it"):
         job_status(out)
     stop_after(3)
     with pytest.raises(StopError):
@@ -328,7 +331,7 @@ def test_the_status_says_how_far_a_run_is(tmp_path: Path, stop_after: Callable[[
     assert 0.4 < status["share"] < 0.6
     assert status["notes_per_s"] > 0
     text = CliRunner().invoke(main, ["jobs", "status", str(out)]).stdout
-    assert text.startswith("stopped; go on with `deid run ... --resume`\nbegan ")
+    assert text.startswith("stopped; continue with `deid run ... --resume`\nbegan ")
     assert "\n3 shards finished, " in text
     run(source, out, resume=True)
     assert job_status(out).state == "finished"

@@ -2,21 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from deid_runtime.run.job import RunOptions, deidentify_files, detect_files
 from deid_runtime.settings import Settings
+from tests.commands import read_rows
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY = bytes(range(32))
 #: Workers, notes per batch, model windows per call; the first row is the reference.
 CUTS = ((1, 32, 16), (1, 1, 1), (1, 7, 7), (1, 256, 256), (2, 1, 16), (2, 7, 16))
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")

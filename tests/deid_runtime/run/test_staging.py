@@ -114,12 +114,12 @@ def test_an_output_never_overlaps_an_input(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", [".", "..", "/"])
 def test_an_output_needs_a_name(name: str) -> None:
-    with pytest.raises(OutputError, match="a name of its own"):
+    with pytest.raises(OutputError, match="needs a file or folder name"):
         Staging(Path(name), [], is_folder=True, overwrite=True)
 
 
 def test_a_missing_parent_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="no such folder; create it first"):
+    with pytest.raises(OutputError, match="this folder does not exist; create it first"):
         put(tmp_path / "gone" / "out", "new", is_folder=False)
 
 

@@ -10,16 +10,11 @@ from typing import Any
 
 import pyarrow
 import pytest
-from click.testing import CliRunner, Result
 from pyarrow import parquet
 
-from deid_runtime.cli.main import main
+from tests.commands import deid
 
 TEXT = "Seen on 03/04/2051, call 212-664-9182."
-
-
-def deid(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def verify(*arguments: object) -> tuple[int, list[str]]:
@@ -77,7 +72,10 @@ def test_the_crosswalk_is_compared_where_it_is_named(copy: Path) -> None:
         file.seek(300)
         file.write(b"\0\0\0\0")
 
-    assert verify(copy / "out", "--crosswalk", copy / "way.age") == (1, ["crosswalk: other content than the run wrote"])
+    assert verify(copy / "out", "--crosswalk", copy / "way.age") == (
+        1,
+        ["crosswalk: the content differs from what the run wrote"],
+    )
     result = deid("verify", copy / "spans.jsonl", "--crosswalk", copy / "way.age")
     assert result.exit_code == 2
     assert "wrote no crosswalk" in result.stderr
@@ -92,7 +90,7 @@ def edit(path: Path, old: bytes, new: bytes) -> None:
 CHANGES: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "table": (
         lambda out: edit(out / "a.jsonl", b"more", b"less"),
-        ["table a.jsonl: other content than the run wrote"],
+        ["table a.jsonl: the content differs from what the run wrote"],
     ),
     "table-cut": (
         lambda out: (out / "c.csv").write_bytes(b"id,text\r\n"),
@@ -112,11 +110,11 @@ CHANGES: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     ),
     "note": (
         lambda out: edit(out / "n1.txt", b"call", b"fall"),
-        ["files of single notes: as many as the run wrote, with other content or names"],
+        ["files of single notes: the same number, but with different content or names"],
     ),
     "note-names": (
         lambda out: [os.rename(out / old, out / new) for old, new in (("n1.txt", "x"), ("n2.txt", "n1.txt"))],
-        ["files of single notes: as many as the run wrote, with other content or names"],
+        ["files of single notes: the same number, but with different content or names"],
     ),
     "note-gone": (
         lambda out: (out / "sub" / "n3.txt").unlink(),
@@ -137,7 +135,7 @@ CHANGES: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "output-gone": (lambda out: shutil.rmtree(out), ["output: missing", "output: 0 notes; the manifest says 13"]),
     "output-file": (
         lambda out: [shutil.rmtree(out), out.write_text("x")],
-        ["output: not a folder, which the run wrote", "output: 0 notes; the manifest says 13"],
+        ["output: not a folder, as the run wrote it", "output: 0 notes; the manifest says 13"],
     ),
     "quarantine": (
         lambda out: (out.parent / "out.quarantine.jsonl").write_text(""),
@@ -153,7 +151,7 @@ CHANGES: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     ),
     "stages": (
         lambda out: edit(out.parent / "out.manifest.json", b'"read": 2', b'"reed": 2'),
-        ["quarantine: the stages at which notes were held back are not those of the manifest"],
+        ["quarantine: the stages at which notes were held back differ from the manifest"],
     ),
 }
 
@@ -176,7 +174,7 @@ def test_an_output_that_should_not_be_is_told(copy: Path) -> None:
 
     code, lines = verify(copy / "none.out.txt")
 
-    assert (code, lines[0]) == (1, "output: there, though the run wrote none: its only note is in quarantine")
+    assert (code, lines[0]) == (1, "output: exists although the run wrote none, because its only note is in quarantine")
 
 
 @pytest.mark.parametrize(
@@ -185,9 +183,9 @@ def test_an_output_that_should_not_be_is_told(copy: Path) -> None:
         (None, "there is no manifest"),
         ("no json", "not a manifest; expected"),
         ("[]", "not a manifest; expected"),
-        ("{}", "holds no digests"),
-        ('{"outputs": {}}', "not a manifest as this version writes it"),
-        ('{"outputs": {"body": {"kind": "file"}, "crosswalk": null}}', "not a manifest as this version writes it"),
+        ("{}", "has no digests"),
+        ('{"outputs": {}}', "not a manifest of this version"),
+        ('{"outputs": {"body": {"kind": "file"}, "crosswalk": null}}', "not a manifest of this version"),
     ],
 )
 def test_without_a_manifest_to_compare_with_the_exit_code_is_2(
@@ -211,4 +209,4 @@ def test_a_corpus_can_be_verified(tmp_path: Path) -> None:
 
     assert verify(tmp_path / "corpus")[0] == 0
     edit(tmp_path / "corpus" / "notes.jsonl", b"call", b"fall")
-    assert verify(tmp_path / "corpus") == (1, ["table notes.jsonl: other content than the run wrote"])
+    assert verify(tmp_path / "corpus") == (1, ["table notes.jsonl: the content differs from what the run wrote"])

@@ -14,6 +14,7 @@ from deid_runtime.run.crosswalk import read_crosswalk, write_key_pair
 from deid_runtime.run.job import RunOptions, Summary, deidentify_files
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord
+from tests.commands import read_rows, write_rows
 
 KEY = bytes(range(32))
 SETTINGS = Settings(use_models=False)
@@ -98,12 +99,8 @@ def test_a_note_that_cannot_be_read_stops_no_other_and_adds_nothing() -> None:
 
 def write_jsonl(path: Path, notes: list[Note]) -> Path:
     rows = ({"id": note.id, "patient": note.patient, "text": note.text} for note in notes)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(path, rows)
     return path
-
-
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def deidentify(path: Path, out: Path, settings: Settings = SETTINGS, **changes: Any) -> Summary:
@@ -132,7 +129,7 @@ def test_output_is_the_same_for_any_number_of_workers_and_any_batch_size(
     deidentify(source, tmp_path / "other.jsonl", workers=workers, batch_size=batch_size)
 
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "other.jsonl").read_bytes()
-    assert {row["id"]: row["text"] for row in rows_of(tmp_path / "one.jsonl")} == replaced(notes)
+    assert {row["id"]: row["text"] for row in read_rows(tmp_path / "one.jsonl")} == replaced(notes)
 
 
 def test_runs_note_by_note_are_as_ever_and_the_manifest_tells_which_it_was(tmp_path: Path) -> None:
@@ -143,7 +140,7 @@ def test_runs_note_by_note_are_as_ever_and_the_manifest_tells_which_it_was(tmp_p
     whole = deidentify(source, tmp_path / "whole.jsonl")
 
     alone = [outcome.text for outcome in PIPELINE.deidentify(notes) if isinstance(outcome, Deidentified)]
-    assert [row["text"] for row in rows_of(summary.out)] == alone != [row["text"] for row in rows_of(whole.out)]
+    assert [row["text"] for row in read_rows(summary.out)] == alone != [row["text"] for row in read_rows(whole.out)]
     told = [json.loads(each.manifest.read_text())["options"]["whole_patients"] for each in (summary, whole)]
     assert told == [False, True]
 
@@ -153,8 +150,8 @@ def test_a_patient_who_comes_again_is_held_back_with_the_remedy(tmp_path: Path) 
 
     summary = deidentify(write_jsonl(tmp_path / "in.jsonl", notes), tmp_path / "out.jsonl", batch_size=1)
 
-    held_back = rows_of(summary.quarantine)
-    assert [row["id"] for row in rows_of(summary.out)] == ["n1", "n2"]
+    held_back = read_rows(summary.quarantine)
+    assert [row["id"] for row in read_rows(summary.out)] == ["n1", "n2"]
     assert [(row["id"], row["stage"]) for row in held_back] == [(f"n{number}", "patients") for number in (3, 4, 5)]
     assert all("sort the input by patient" in row["reason"] for row in held_back)
     assert summary.counts.quarantined == {"patients": 3}
@@ -169,7 +166,7 @@ def test_files_in_a_row_hold_one_patient(tmp_path: Path) -> None:
 
     summary = deidentify(folder, tmp_path / "out", batch_size=1)
 
-    [_, first], [second, _] = (rows_of(summary.out / name) for name in ("a.jsonl", "c.jsonl"))
+    [_, first], [second, _] = (read_rows(summary.out / name) for name in ("a.jsonl", "c.jsonl"))
     assert first["text"] == f"Signed by: {initials(second['text'])}, MD\n"
     assert (summary.out / "b.jsonl").read_bytes() == b""
 
@@ -191,7 +188,7 @@ def test_tags_number_the_persons_of_all_notes_of_a_patient(tmp_path: Path) -> No
         write_jsonl(tmp_path / "in.jsonl", notes), tmp_path / "out.jsonl", Settings(use_models=False, operator="tag")
     )
 
-    first, second = (row["text"] for row in rows_of(summary.out))
+    first, second = (row["text"] for row in read_rows(summary.out))
     assert first == "Dr. [DOCTOR-1] and Dr. [DOCTOR-2]."
     assert second == "Dr. [DOCTOR-2]."
 
@@ -206,23 +203,23 @@ def test_safe_harbor_leaves_years_and_names_agree(tmp_path: Path) -> None:
         keep_ids=False,
     )
 
-    first, second = (row["text"] for row in rows_of(summary.out))
+    first, second = (row["text"] for row in read_rows(summary.out))
     assert first == f"Signed by: {initials(second)}, MD\nSeen on 2051."
 
 
-def test_offsets_of_patients_are_followed(tmp_path: Path) -> None:
-    offsets = tmp_path / "offsets.csv"
-    offsets.write_text("patient,days\np1,10\n")
+def test_date_shifts_of_patients_are_followed(tmp_path: Path) -> None:
+    shifts = tmp_path / "shifts.csv"
+    shifts.write_text("patient,days\np1,10\n")
     notes = [note(1, "Seen on 03/04/2051."), note(2, "Seen on 03/05/2051."), note(3, "Seen on 03/04/2051.", "p2")]
 
     summary = deidentify(
         write_jsonl(tmp_path / "in.jsonl", notes),
         tmp_path / "out.jsonl",
-        Settings(use_models=False, offsets=offsets),
+        Settings(use_models=False, given_date_shifts=shifts),
     )
 
-    assert [row["text"] for row in rows_of(summary.out)] == ["Seen on 03/14/2051.", "Seen on 03/15/2051."]
-    assert [row["id"] for row in rows_of(summary.quarantine)] == ["n3"]
+    assert [row["text"] for row in read_rows(summary.out)] == ["Seen on 03/14/2051.", "Seen on 03/15/2051."]
+    assert [row["id"] for row in read_rows(summary.quarantine)] == ["n3"]
 
 
 def test_the_crosswalk_has_the_shared_surrogates(tmp_path: Path) -> None:
@@ -236,4 +233,4 @@ def test_the_crosswalk_has_the_shared_surrogates(tmp_path: Path) -> None:
     lines: list[dict[str, Any]] = []
     read_crosswalk(tmp_path / "crosswalk.age", key, lambda line: lines.append(json.loads(line)))
     surrogates = [line["spans"][0]["surrogate"] for line in lines]
-    assert surrogates == [initials(rows_of(summary.out)[1]["text"]), " ".join(surrogates[1].split())]
+    assert surrogates == [initials(read_rows(summary.out)[1]["text"]), " ".join(surrogates[1].split())]

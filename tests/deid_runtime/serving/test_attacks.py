@@ -61,7 +61,7 @@ def test_a_server_that_a_request_ends_comes_back_and_answers(
 def test_a_name_that_is_too_long_is_refused(triton: Server, name: str) -> None:
     with (
         grpc.InferenceServerClient(triton.options.grpc) as client,
-        pytest.raises(grpc.InferenceServerException, match=f"the {name} has 1,025 bytes, at most 1,024"),
+        pytest.raises(grpc.InferenceServerException, match=f"the {name} has 1,025 bytes; expected at most 1,024"),
     ):
         client.infer("deidentify", note(**{name: "x" * 1025}))
 

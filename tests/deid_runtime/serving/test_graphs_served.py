@@ -131,4 +131,4 @@ def test_a_configuration_tells_what_a_client_must_check(client: Any) -> None:
 
     assert parameters["graph_sha256"].string_value == manifest.content["graphs"]["v1"]["sha256"]  # type: ignore[index]
     assert parameters["tokenizer_sha256"].string_value == manifest.content["tokenizer"]["sha256"]  # type: ignore[index]
-    assert parameters["contract_version"].string_value == "2"
+    assert parameters["interface_version"].string_value == "2"

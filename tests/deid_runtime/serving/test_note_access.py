@@ -51,7 +51,7 @@ def test_no_other_value_opens_anything(file: Path, value: object) -> None:
     if isinstance(value, str):
         value = given.get(value, value)
     for parameters in ({"authorization": value}, {}):
-        with pytest.raises(InputError, match="asks for a token"):
+        with pytest.raises(InputError, match="requires a token"):
             NoteAccess(file).check_key(parameters, b"study")
 
 

@@ -10,8 +10,8 @@ from deid_runtime.models.manifest import find_models, read_manifest
 from deid_runtime.pipeline import Deidentified, load_pipeline
 from deid_runtime.serving.graph_models import ServingOptions
 from deid_runtime.serving.note_model import (
+    GIVEN_DATE_SHIFTS_VARIABLE,
     KEYS_VARIABLE,
-    OFFSETS_VARIABLE,
     TRUST_MODELS_VARIABLE,
     load_note_service,
 )
@@ -65,10 +65,10 @@ TEXT = "Seen on March 4, 2014 by Dr. Lindqvist, 02139.\nThe clinic of Wexley is 
 
 
 def test_the_service_has_all_settings_of_a_run_and_the_lists_of_the_site(tmp_path: Path) -> None:
-    inclusion, templates, offsets = (tmp_path / name for name in ("inclusion.txt", "templates.txt", "offsets.csv"))
+    inclusion, templates, shifts = (tmp_path / name for name in ("inclusion.txt", "templates.txt", "shifts.csv"))
     inclusion.write_text("The clinic of Wexley is open today.\n")
     templates.write_text("Signed by {DOCTOR}.\n")
-    offsets.write_text("patient,days\np1,10\n")
+    shifts.write_text("patient,days\np1,10\n")
     (tmp_path / "keys").mkdir()
     write_key(tmp_path / "keys" / "site.key")
     key = load_key(tmp_path / "keys" / "site.key")
@@ -76,7 +76,7 @@ def test_the_service_has_all_settings_of_a_run_and_the_lists_of_the_site(tmp_pat
         Settings(**SITE, inclusion=inclusion, templates=templates),  # type: ignore[arg-type]
         Settings(dates="year"),
         Settings(operator="tag", recall="high"),
-        Settings(offsets=offsets, date_shift_days=30),
+        Settings(given_date_shifts=shifts, date_shift_days=30),
     ]
 
     answers = []
@@ -86,8 +86,8 @@ def test_the_service_has_all_settings_of_a_run_and_the_lists_of_the_site(tmp_pat
             read_manifest(find_models(None)).only("fast"), repository, ServingOptions(), NoteOptions(settings=settings)
         )
         environment = {KEYS_VARIABLE: str(tmp_path / "keys"), TRUST_MODELS_VARIABLE: "1"}
-        if settings.offsets:
-            environment[OFFSETS_VARIABLE] = str(settings.offsets)
+        if settings.given_date_shifts:
+            environment[GIVEN_DATE_SHIFTS_VARIABLE] = str(settings.given_date_shifts)
         config = parse_config(repository)
         service = load_note_service(config, repository, environment)
         answer = service.deidentify(TEXT.encode(), b"n1", b"p1", b"site")
@@ -105,7 +105,7 @@ def test_the_service_has_all_settings_of_a_run_and_the_lists_of_the_site(tmp_pat
     assert "The clinic of Wexley is open today." in answers[0]
     assert "Wexley" not in answers[2]
     assert "March 14, 2014" in answers[3]
-    assert not (tmp_path / "repository3" / "deidentify" / "1" / "offsets.csv").exists()
+    assert not (tmp_path / "repository3" / "deidentify" / "1" / "shifts.csv").exists()
 
 
 def parse_config(repository: Path) -> dict[str, str]:

@@ -75,7 +75,7 @@ def test_a_note_that_fails_over_http_tells_stage_and_reason(triton: Server) -> N
     status, answer = over_http(triton, {"text": "a\0b", "note_id": "n1", "patient": "p1", "key": KEY_NAME})
 
     assert status == http.client.BAD_REQUEST
-    assert "stage read: the text holds a null character at offset 1" in answer["error"]
+    assert "stage read: the text has a null character at offset 1" in answer["error"]
 
 
 def test_a_note_in_a_form_that_hides_text_is_refused(triton: Server) -> None:
@@ -138,6 +138,6 @@ def test_a_key_is_a_name_in_the_key_folder_and_nothing_else(triton: Server, name
 def test_a_note_over_the_limit_is_refused(triton: Server) -> None:
     with (
         grpc.InferenceServerClient(triton.options.grpc) as client,
-        pytest.raises(grpc.InferenceServerException, match="1,048,577 bytes, this server takes 1,048,576"),
+        pytest.raises(grpc.InferenceServerException, match="1,048,577 bytes, but this server takes at most 1,048,576"),
     ):
         client.infer("deidentify", request("x" * (2**20 + 1)))

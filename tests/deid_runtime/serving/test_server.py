@@ -140,7 +140,7 @@ def test_nor_does_the_library_start_one(small_folder: ServedFolder) -> None:
     [
         (["--operator", "tag"], "dates are not shifted"),
         (["--date-shift", "6"], "7 or more"),
-        (["--repository", "."], "has no effect; leave one of them out"),
+        (["--repository", "."], "have no effect; omit them, or omit --repository"),
     ],
 )
 def test_whole_weeks_that_cannot_be_had_are_told_before(arguments: list[str], message: str) -> None:
@@ -178,7 +178,7 @@ def test_a_killed_server_is_started_again_on_its_ports_and_a_stopped_one_leaves_
         assert not running(family)
         family = processes(second)
 
-    assert "was ended by signal 9; it is started again in 0.1 s" in caplog.text
+    assert "was ended by signal 9; restart in 0.1 s" in caplog.text
     assert second.exit_code() == 0
     assert not running(family)
     assert shared_memory(os.getpid()) == before
@@ -194,7 +194,7 @@ def test_a_server_that_lost_the_process_of_a_model_is_started_again(
         with grpc.InferenceServerClient(second.options.grpc) as client:
             assert client.infer("v0", token_inputs(tokens(windows()[:1], 128)))
 
-    assert "lost the process of a model; it is started again" in caplog.text
+    assert "lost the process of a model; restart in" in caplog.text
 
 
 def test_the_command_serves_until_it_is_told_to_stop(small_folder: ServedFolder) -> None:
@@ -265,7 +265,7 @@ def test_an_option_that_the_repository_settles_is_refused_beside_it(option: list
     result = CliRunner().invoke(main, ["serve", "--repository", str(tmp_path), *option])
 
     assert result.exit_code == 2
-    assert f"--repository settles {option[0]}" in result.stderr
+    assert f"--repository fixes {option[0]}" in result.stderr
 
 
 def test_serve_takes_what_run_takes_of_finding_surrogates_and_speed() -> None:
@@ -292,7 +292,7 @@ def test_serve_takes_what_run_takes_of_finding_surrogates_and_speed() -> None:
         pytest.param(["--repository", "{folder}"], "no manifest.json", id="repository"),
         pytest.param(["--keys", "{keys}"], "keys", id="keys"),
         pytest.param(["--patients", "{file}", "--grpc-port", "{port}"], "--grpc-port", id="port"),
-        pytest.param(["--offsets", "{file}"], "expected the columns patient and days", id="offsets"),
+        pytest.param(["--given-date-shifts", "{file}"], "expected the columns patient and days", id="date-shifts"),
         pytest.param(["--inclusion", "{short}"], "inclusion list", id="inclusion"),
         pytest.param(["--safe-harbor", "--allow-unreadable-forms"], "Safe Harbor does not allow", id="together"),
     ],

@@ -231,12 +231,24 @@ def test_wrong_use_is_refused_before_anything_runs(session: Session, tmp_path: P
         deidentify(table, key=new_key().hex())
     with pytest.raises(SettingsError, match="must have different names"):
         deidentify(table, key=KEY, keep=("text",))
-    with pytest.raises(SettingsError, match="takes a key and the options of deidentify"):
+    with pytest.raises(SettingsError, match="takes only a key and the options of deidentify"):
         to_batches("out", text="text")
     table.union(table).write.parquet(str(tmp_path / "in"))
     done = CliRunner().invoke(main, ["table", str(tmp_path / "in"), str(tmp_path / "out"), "--key", KEY, "--no-models"])
-    assert (done.exit_code, "2 note ids stand in several rows" in done.output) == (2, True), done.output
+    assert (done.exit_code, "2 note ids occur in several rows" in done.output) == (2, True), done.output
     assert repeated_ids(table) == 0
+
+
+def test_delta_tables_are_told_from_parquet(session: Session, tmp_path: Path) -> None:
+    session.table(2).write.parquet(str(tmp_path / "in"))
+    (tmp_path / "in" / "_delta_log").mkdir()
+    arguments = ["table", str(tmp_path / "in"), str(tmp_path / "out"), "--key", KEY, "--no-models"]
+
+    for more, message in (([], "IN is a Delta table"), (["--format", "delta"], "this Spark has no Delta Lake")):
+        done = CliRunner().invoke(main, [*arguments, *more])
+        assert (done.exit_code, message in done.output) == (2, True), done.output
+    gone = CliRunner().invoke(main, ["table", str(tmp_path / "gone"), str(tmp_path / "out"), "--key", KEY])
+    assert (gone.exit_code, "PATH_NOT_FOUND" in gone.output) == (2, True), gone.output
 
 
 def test_a_key_that_workers_lack_fails_the_job_with_the_reason(session: Session, tmp_path: Path) -> None:

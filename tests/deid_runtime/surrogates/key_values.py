@@ -14,7 +14,7 @@ from pathlib import Path
 from deid_runtime.spans import PatientRecord
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.key_versions import KEY_VERSIONS, Kind
-from deid_runtime.surrogates.patient import offset_of
+from deid_runtime.surrogates.patient import shift_of
 from tests.deid_runtime.surrogates.marked import KEY, read
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -75,8 +75,8 @@ def _date_shifts() -> Iterator[Row]:
         made = Surrogates(KEY, date_shift_days=days, date_shift_whole_weeks=is_weeks)
         for patient in PATIENTS:
             identity = ("patient", patient) if patient else ("note", "n1")
-            offset = offset_of(made._shifts.derive(*identity), days, whole_weeks=is_weeks)
-            yield f"{days} days{', whole weeks' if is_weeks else ''}", " ".join(identity), str(offset)
+            shift = shift_of(made._shifts.derive(*identity), days, whole_weeks=is_weeks)
+            yield f"{days} days{', whole weeks' if is_weeks else ''}", " ".join(identity), str(shift)
 
 
 def _surrogates() -> Iterator[Row]:

@@ -141,7 +141,7 @@ def test_only_the_age_of_the_patient_moves_the_date_of_birth_out_of_line(aside):
     assert first - second == date(2019, 3, 4) - date(1940, 2, 8)
 
 
-def test_no_offset_is_whole_weeks_or_years():
+def test_no_date_shift_is_whole_weeks_or_years():
     for patient in range(60):
         [moved] = surrogates_of("<DATE>2019-03-04</DATE>", patient=f"p{patient}", days=1100)
         days = (date.fromisoformat(moved) - date(2019, 3, 4)).days

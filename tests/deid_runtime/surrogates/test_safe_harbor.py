@@ -178,10 +178,10 @@ def test_no_part_of_a_date_more_than_its_year_is_left():
     "wrong",
     [
         {"dates": "month"},
-        {"offsets": {"p1": 5}, "safe_harbor": True},
-        {"offsets": {"p1": 5}, "dates": "year"},
-        {"offsets": {"p1": 5}, "operator": "tag"},
-        {"offsets": {"p1": 0}},
+        {"given_date_shifts": {"p1": 5}, "safe_harbor": True},
+        {"given_date_shifts": {"p1": 5}, "dates": "year"},
+        {"given_date_shifts": {"p1": 5}, "operator": "tag"},
+        {"given_date_shifts": {"p1": 0}},
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(wrong):
@@ -189,16 +189,18 @@ def test_settings_that_contradict_each_other_are_refused(wrong):
         Surrogates(KEY, **wrong)
 
 
-def test_offsets_from_elsewhere_move_the_dates():
-    assert replaced("<DATE>3/14/2017</DATE> <DATE>2017-03-20</DATE>", offsets={"p1": 10}) == ["3/24/2017", "2017-03-30"]
+def test_date_shifts_from_elsewhere_move_the_dates():
+    moved = replaced("<DATE>3/14/2017</DATE> <DATE>2017-03-20</DATE>", given_date_shifts={"p1": 10})
+
+    assert moved == ["3/24/2017", "2017-03-30"]
 
 
 @pytest.mark.parametrize(("patient", "message"), [("p2", "no row"), ("", "no patient id")])
-def test_a_patient_without_an_offset_is_not_served(patient, message):
+def test_a_patient_without_a_given_date_shift_is_not_served(patient, message):
     note, spans = read("<DATE>3/14/2017</DATE>", patient=patient)
 
     with pytest.raises(InputError, match=message) as caught:
-        Surrogates(KEY, offsets={"p1": 10}).replacements(note, spans, None)
+        Surrogates(KEY, given_date_shifts={"p1": 10}).replacements(note, spans, None)
 
     assert caught.value.stage == "surrogates"
     assert "p2" not in str(caught.value)

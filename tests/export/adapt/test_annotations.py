@@ -24,6 +24,7 @@ from deid_runtime.annotations.read import read_annotated
 from deid_runtime.errors import OutputError, SourceError
 from deid_runtime.labels import LABELS
 from deid_runtime.spans import Note, Span
+from tests.commands import read_rows, write_rows
 
 TEXT = 'Ms. Alma Orr-Quist\t(née "Löw" & <Co>) 😀 seen\r\nat Elko,\n  Nevada on 3/14.\r\n'
 
@@ -107,7 +108,7 @@ def test_a_note_that_xml_cannot_hold_is_refused_by_its_id(tmp_path: Path) -> Non
 
     [refused] = give_out(tmp_path / "out", "i2b2", notes)
     assert refused.id == "form feed"
-    assert "control character at offset 1; give out jsonl or brat" in refused.reason
+    assert "control character at offset 1; write jsonl or brat instead" in refused.reason
     assert [note.id for note in back(tmp_path / "out").notes] == ["fine"]
 
 
@@ -117,16 +118,16 @@ def test_the_folder_is_for_its_owner_and_never_written_over(tmp_path: Path) -> N
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
     assert "Alma" not in (tmp_path / "out" / "originals.json").read_text()
     assert "PATIENT\n" in (tmp_path / "out" / "annotation.conf").read_text()
-    with pytest.raises(OutputError, match="never written over"):
+    with pytest.raises(OutputError, match="never overwritten"):
         give_out(tmp_path / "out", "brat", NOTES)
 
 
 def edit_jsonl(folder: Path, change: Callable[[str], str]) -> None:
     path = folder / "notes.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(path)
     for row in rows:
         row["text"] = change(row["text"])
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
 
 
 def edit_files(suffix: str) -> Callable[[Path, Callable[[str], str]], None]:
@@ -145,7 +146,7 @@ EDITS = {"jsonl": edit_jsonl, "brat": edit_files(".txt"), "i2b2": edit_files(".x
     ("change", "reason"),
     [
         pytest.param(lambda t: t.replace("seen", "seem"), "or other characters", id="another letter"),
-        pytest.param(lambda t: t.replace("seen", "has been seen"), "has 21 code points where 12 were given", id="more"),
+        pytest.param(lambda t: t.replace("seen", "has been seen"), "has 21 code points instead of 12", id="more"),
         pytest.param(lambda t: t.replace("\r\n", "\n").replace("&#13;\n", "\n"), "line ends were changed", id="ends"),
     ],
 )
@@ -160,7 +161,7 @@ def test_a_changed_text_is_refused_with_the_notes_id(
     assert [note.id for note in found.notes] == ["same"]
     [refused] = found.refused
     assert refused.id == "changed"
-    assert "its text is not the one given out" in refused.reason
+    assert "its text was changed" in refused.reason
     assert reason in refused.reason
     assert "Elk" not in refused.reason
     assert found.missing == []
@@ -178,14 +179,14 @@ def span(start: object, end: object, label: object = "CITY") -> dict[str, object
     ("line", "reason"),
     [
         (edited([span(8, 11), span(10, 19)]), r"spans \[8, 11\) CITY and \[10, 19\) CITY overlap"),
-        (edited([span(15, 20)]), "ends behind a text of 19 code points"),
+        (edited([span(15, 20)]), "ends after a text of 19 code points"),
         (edited([span(4, 4)]), "empty or reversed"),
         (edited([span(4, "8")]), "whole numbers"),
         (edited([span(4, 8, "TOWN")]), "unknown label 'TOWN'"),
         (edited([{"start": 4}]), "whole numbers"),
         ('{"id": "n1", "spans": []}\n', "expected a string 'text'"),
-        (edited([]) * 2, "came back twice"),
-        (edited([], note_id="n7"), "was not given out"),
+        (edited([]) * 2, "it occurs twice"),
+        (edited([], note_id="n7"), "not one of the written notes"),
         ("{nonsense\n", "not valid JSON"),
     ],
 )
@@ -223,10 +224,10 @@ def test_no_annotations_and_no_originals_are_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no annotations"):
         read_corrections(tmp_path, [])
     (tmp_path / "originals.json").write_text("[]")
-    with pytest.raises(SourceError, match=r"not the originals\.json"):
+    with pytest.raises(SourceError, match=r"not a valid originals\.json"):
         read_originals(tmp_path / "originals.json")
     (tmp_path / "notes.doc").write_text("")
-    with pytest.raises(SourceError, match="annotations are read from"):
+    with pytest.raises(SourceError, match="annotations are read only from"):
         read_corrections(tmp_path / "notes.doc", [])
 
 

@@ -65,7 +65,7 @@ def test_what_rules_alone_get_wrong_is_counted_and_not_learnt() -> None:
 
 
 def test_a_note_that_cannot_be_processed_is_named_without_its_text() -> None:
-    with pytest.raises(InputError, match="note bad: the text holds a null character at offset 5"):
+    with pytest.raises(InputError, match="note bad: the text has a null character at offset 5"):
         errors_of(AnnotatedNote("bad", "", "", "quist\0", ()))
 
 

@@ -71,12 +71,12 @@ def test_reports_of_other_models_are_refused(manifest: Any, accuracy: dict[str, 
 def test_reports_with_other_thresholds_are_refused(manifest: Any, accuracy: dict[str, Any]) -> None:
     accuracy["fast"]["run"]["pipeline"]["models"]["thresholds"]["age"] = 0.9
 
-    with pytest.raises(InputError, match="'fast' was made with other thresholds"):
+    with pytest.raises(InputError, match="'fast' has other thresholds"):
         head_cards(manifest, TRAINED_ON, accuracy)
 
 
 def test_notes_that_the_models_did_not_learn_from_are_refused(manifest: Any, accuracy: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="give the notes of their training"):
+    with pytest.raises(InputError, match="give their training notes"):
         head_cards(manifest, TRAINED_ON[1:], accuracy)
 
 

@@ -76,7 +76,7 @@ def test_versions_and_rounds_take_the_place_of_their_like() -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda c: c.update(format=99), "no registry of format 1"),
+        (lambda c: c.update(format=99), "not a registry of format 1"),
         (lambda c: c.pop("chosen"), r"registry\.json has \["),
         (lambda c: c["versions"][1].update(round="one"), r"versions\[1\]: round is str; expected int"),
         (lambda c: c["versions"][0]["grade"].pop("merit"), r"versions\[0\]: grade has"),

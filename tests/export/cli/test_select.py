@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from deid_export.cli.main import main
 from deid_runtime.annotations.read import read_annotated
+from tests.commands import read_rows
 
 NOTES = {
     "n1": "Pt slept well. No fever. Denies pain.",
@@ -51,7 +52,7 @@ def test_notes_are_ranked_given_out_and_read_back(notes: Path, tmp_path: Path) -
     )
 
     assert result.exit_code == 0, result.output
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    rows = read_rows(out)
     assert [set(row) for row in rows] == [
         {"id", "score", "versions", "rules", "uncertainty", "words", "near_duplicates"}
     ] * len(rows)
@@ -87,8 +88,8 @@ def test_a_shifted_note_is_refused_by_its_id_and_a_missing_one_named(notes: Path
     result = run("adapt", "corrections", folder, "-o", tmp_path / "c.jsonl")
 
     assert result.exit_code == 1
-    assert "n1: its text is not the one given out" in result.output
-    assert "1 notes did not come back: n4" in result.output
+    assert "n1: its text was changed" in result.output
+    assert "1 notes are missing: n4" in result.output
     assert "slept" not in result.output
     assert len(read_annotated([tmp_path / "c.jsonl"])) == 1
 
@@ -110,7 +111,7 @@ def test_unreadable_notes_are_named_and_the_rest_is_ranked(tmp_path: Path) -> No
         (["adapt", "select", "{notes}", "-o", "{tmp}/l"], "no column 'id'"),
         (
             ["adapt", "select", "{notes}", "-o", "{tmp}/l", "--skip", "{notes}"],
-            "expected a list of `deid-export adapt select`",
+            "expected a list from `deid-export adapt select`",
         ),
         (["adapt", "select", "{notes}", "-o", "{tmp}/l", "--registry", "{tmp}"], "has no registry.json"),
         (["adapt", "corrections", "{notes}", "-o", "{tmp}/l"], "not the originals.json"),

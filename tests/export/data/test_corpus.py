@@ -16,15 +16,8 @@ from deid_runtime.detectors.clinical import without_clinical
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.errors import SourceError
 from deid_runtime.spans import Span
+from tests.deid_runtime.annotations.test_read import TAGGED
 from tests.export.lists import write_lists
-
-TAGGED = """%% patient id=P1 given=Alma family=Orr
-%% note id=P1-1 type="Phone note"
-<PATIENT>Alma Orris</PATIENT> (<AGE>67</AGE>) called <DATE>3/14/2019</DATE>, BP <140/90.
-Dr. <DOCTOR>ORRIS</DOCTOR>
-%% note id=P1-2 type=Letter
-Nothing here.
-"""
 
 
 @pytest.fixture(scope="module")

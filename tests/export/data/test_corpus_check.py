@@ -43,7 +43,7 @@ def test_notes_that_keep_the_rules_are_counted(tmp_path: Path) -> None:
         (" type=Letter", "", "X1-001.txt:5: header: no type"),
         ("%% note id=X1-001-2", "%% nota id=X1-001-2", "X1-001.txt:5: header: neither %% patient nor %% note"),
         ("%% note id=X1-001-2", "%% note id=Y1-001-2", "X1-001.txt:5: header: the note id does not begin with"),
-        ("%% note id=X1-001-2", "%% note id=X1-001-1", "id: this note id has occurred before"),
+        ("%% note id=X1-001-2", "%% note id=X1-001-1", "id: this note id occurs twice"),
         ('type="Phone note"', 'type="Phone note', "X1-001.txt:2: unbalanced quotes in a %% line; close"),
         ("Dear Dr. <DOCTOR>Quist</DOCTOR>,", " ", "X1-001.txt:6:1: empty: a note without text"),
         ("<AGE>67</AGE>", "<AGES>67</AGES>", "X1-001.txt:4:84: markup: unknown tag 'AGES'"),
@@ -53,8 +53,8 @@ def test_notes_that_keep_the_rules_are_counted(tmp_path: Path) -> None:
         ("<AGE>67</AGE>", "67</AGE>", "X1-001.txt:4:86: markup: AGE closes, and nothing is open"),
         ("<AGE>67</AGE>", "<AGE><DATE>67</DATE></AGE>", "X1-001.txt:4:89: markup: DATE opens inside AGE"),
         ("<AGE>67</AGE>", "<AGE></AGE>67", "X1-001.txt:4:89: markup: AGE covers nothing"),
-        ("<AGE>67</AGE>", "<AGE>67 </AGE>", "X1-001.txt:4:84: blank: AGE begins or ends with a blank"),
-        ("Dear", "MRN 0044178. Dear", "X1-001.txt:6:5: record: the patient's mrn stands unmarked"),
+        ("<AGE>67</AGE>", "<AGE>67 </AGE>", "X1-001.txt:4:84: blank: AGE begins or ends with white space"),
+        ("Dear", "MRN 0044178. Dear", "X1-001.txt:6:5: record: the patient's mrn is unmarked"),
         ("Dear", "Dear\r", "X1-001.txt:6: encoding: a byte order mark, or a line end that is not LF"),
         ("Dear", "Dear\u2028", "X1-001.txt:6: encoding"),
     ],
@@ -128,7 +128,7 @@ def test_notes_in_two_parts_are_found(tmp_path: Path) -> None:
 
     messages = [str(problem) for problem in check_corpus([tmp_path / "a", tmp_path / "b"]).problems]
 
-    assert messages[0] == ("X1-001.txt:1: id: this patient id has occurred before; one file holds all their notes")
+    assert messages[0] == ("X1-001.txt:1: id: this patient id occurs twice; put all notes of the patient into one file")
     assert len(messages) == 3
 
 
@@ -136,7 +136,7 @@ def test_a_text_that_occurs_twice_is_named(tmp_path: Path) -> None:
     copy = GOOD.replace("X1-001", "X1-002")
     (tmp_path / "X1-002.txt").write_text(copy, encoding="utf-8")
 
-    assert "X1-002.txt:4:1: id: the very text of note X1-001-1" in map(str, check(tmp_path, GOOD).problems)
+    assert "X1-002.txt:4:1: id: the same text as note X1-001-1" in map(str, check(tmp_path, GOOD).problems)
 
 
 def test_json_lines_are_checked_by_note_and_offset(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_json_lines_are_checked_by_note_and_offset(tmp_path: Path) -> None:
     overlapping = row | {"id": "n2", "spans": [*row["spans"], {"start": 9, "end": 12, "label": "AGE"}]}  # type: ignore[misc]
 
     assert [str(f) for f in check(tmp_path, json.dumps(row) + "\n", "a.jsonl").findings] == [
-        "n1 at 8: blank: DOCTOR begins or ends with a blank; keep blanks outside"
+        "n1 at 8: blank: DOCTOR begins or ends with white space; keep it outside"
     ]
     [problem] = check(tmp_path, json.dumps(overlapping) + "\n", "a.jsonl").problems
     assert problem.rule == "unreadable"
@@ -169,7 +169,7 @@ def test_the_command_fails_on_problems_and_shows_no_text(tmp_path: Path) -> None
     assert "X1-002.txt: unreadable: " in short.output
     assert "2 problems, 1 doubts\n  record: 1\n" in short.output
     assert "X1-001.txt:6:1: record:" not in short.output
-    assert "X1-001.txt:6:1: record: the patient's family stands unmarked\n" in long.output
+    assert "X1-001.txt:6:1: record: the patient's family is unmarked\n" in long.output
     assert not {"Orr", "zebra"} & set(long.output.replace(":", " ").split())
 
 

@@ -15,7 +15,7 @@ def test_a_table_goes_between_its_marks_alone() -> None:
 @pytest.mark.parametrize(
     ("card", "message"),
     [
-        ("nothing", "has places for no table; expected one place for each of size"),
+        ("nothing", "has places for no table; expected one for each of size"),
         ("<!-- size-card: seize -->", "has places for seize"),
         ("<!-- size-card: size -->" * 2, "has places for size, size"),
         ("<!-- size-card: size -->", "lacks <!-- /size-card: size -->"),

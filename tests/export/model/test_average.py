@@ -69,7 +69,7 @@ def test_what_is_no_model_is_refused_by_name(models: list[Path], tmp_path: Path)
     (tmp_path / "notes.pt").write_text("no weights")
     torch.save({"state": {}}, tmp_path / "part.pt")
 
-    for name, expected in (("notes.pt", "cannot be read as weights"), ("part.pt", "is no model")):
+    for name, expected in (("notes.pt", "cannot be read as weights"), ("part.pt", "is not a model")):
         result = CliRunner().invoke(
             main, ["models", "average", str(models[0]), str(tmp_path / name), "-o", str(tmp_path / "o.pt")]
         )

@@ -132,7 +132,7 @@ def test_codes_keep_what_is_often_met_closer() -> None:
 
 
 def test_embeddings_that_cannot_be_cut_are_refused() -> None:
-    with pytest.raises(InputError, match="30 values cannot be cut into stretches of 4"):
+    with pytest.raises(InputError, match="30 values cannot be divided into stretches of 4"):
         coded.code(nn.Embedding(10, 30), torch.ones(10))
 
 
@@ -246,7 +246,7 @@ def test_the_shape_of_a_base_is_settled_when_its_training_begins(tmp_path: Path)
         TrainSettings(base="", layers=2, start=tmp_path / "joint.pt"),
         TrainSettings(base="", coded_pieces=True, start=tmp_path / "joint.pt"),
     ):
-        with pytest.raises(InputError, match="when its training begins"):
+        with pytest.raises(InputError, match="only when training starts"):
             train(data, WordEncoder(small_tokenizer()), settings, StreamSettings(), tmp_path / "run")
 
 

@@ -72,9 +72,9 @@ def test_what_cannot_be_released_leaves_nothing_behind(tmp_path: Path, key: Path
     ours = find_models(None)
 
     for source, out, used_key, message in (
-        (ours, "taken", key, "exists; a release is never written over"),
+        (ours, "taken", key, "a release is never overwritten"),
         (tmp_path / "bare", "out", key, "has no MODEL_CARD.md"),
-        (ours, "out", Path(f"{key}.pub"), "holds a secret and is open"),
+        (ours, "out", Path(f"{key}.pub"), "contains a secret and is open"),
         (tmp_path / "taken", "out", key, "manifest.json"),
     ):
         result = release(source, "-o", tmp_path / out, "--key", used_key, "--release", "1")

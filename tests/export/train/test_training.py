@@ -13,8 +13,6 @@ pytest.importorskip("transformers", reason="training needs transformers, which t
 pytest.importorskip("nncf", reason="quantising needs nncf")
 
 import torch
-from tokenizers import Tokenizer
-from transformers import BertConfig, BertModel
 
 from deid_export.data.gazetteers import load_gazetteers
 from deid_export.model.tagger import BranchedTagger, Shape, load, load_base, tags_of
@@ -32,8 +30,10 @@ from deid_runtime.models.tagger import load_tagger, pad
 from deid_runtime.settings import Settings
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WordEncoder, make_windows
+from tests.commands import read_rows
 from tests.deid_runtime.text.test_windows import small_tokenizer
 from tests.export.lists import write_lists
+from tests.export.tiny_model import write_base
 
 LINES = (
     "pt <PATIENT>alma orr</PATIENT>, age <AGE>67</AGE>, seen <DATE>3/14/2019</DATE> by dr. <DOCTOR>quist</DOCTOR>.",
@@ -52,20 +52,7 @@ def gold_notes(count: int = 24) -> list[AnnotatedNote]:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a two-layer BERT with random weights and a letter tokenizer as a Hugging Face folder; return its path."""
-    folder = tmp_path_factory.mktemp("base")
-    tokenizer: Tokenizer = small_tokenizer()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=tokenizer.get_vocab_size(),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-    )
-    BertModel(config).save_pretrained(folder)
-    return folder
+    return write_base(tmp_path_factory.mktemp("base"))
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +133,7 @@ def test_only_the_first_piece_of_a_word_is_scored(base: Path, data: Data) -> Non
 
 
 def test_training_learns_and_freezes_what_the_heads_share(trained: Path) -> None:
-    log = [json.loads(line) for line in (trained.parent / "log.jsonl").read_text().splitlines()]
+    log = read_rows(trained.parent / "log.jsonl")
     joint, heads = load(trained.parent / "joint.pt"), load(trained)
 
     assert log[-1]["identifier"]["0.2"][1] > 0.5

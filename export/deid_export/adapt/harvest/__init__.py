@@ -6,8 +6,8 @@ line by line, and only accepted lines reach the files that ``deid run`` reads.
 
 ::
 
-    sources      notes with spans marked by a person or by the present ensemble; can be read several times
-    counting     frequent sentences, more than memory holds; distinct patients, exact up to a cap
+    sources      notes with spans marked by a person or by the current ensemble; can be read several times
+    counting     frequent sentences, more than fit into memory; distinct patients, exact up to a cap
     passages     the sentences of a note, each with its spans
     masks        the IOB2 mask and the syntax mask of a sentence
     terms        lists of diseases and drugs

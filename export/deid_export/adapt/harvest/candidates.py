@@ -1,6 +1,6 @@
 """Read and write review files: one candidate per line, with its counts, its evidence and the decision.
 
-The format is JSON Lines. ``status`` is ``pending``, ``accepted`` or ``rejected``. ``line`` goes word for word into the
+The format is JSON Lines. ``status`` is ``pending``, ``accepted`` or ``rejected``. ``line`` is copied unchanged into the
 inclusion list or the template file. The lines come from clinical notes, so only the owner can read the files.
 """
 
@@ -30,7 +30,7 @@ _INT_FIELDS: Final = ("patients", "notes", "occurrences")
 class Candidate:
     """One line that a person accepts or rejects.
 
-    ``patients`` is an estimate unless ``patients_exact``. ``decided`` says how it was decided: ``line`` by line, or in
+    ``patients`` is an estimate unless ``patients_exact``. ``decided`` is how it was decided: ``line`` by line, or in
     ``bulk``.
     """
 
@@ -53,7 +53,9 @@ def read_review(path: Path) -> list[Candidate]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"review file {path}: cannot be read ({type(error).__name__})") from None
+        raise SettingsError(
+            f"review file {path}: cannot be read ({type(error).__name__}); expected a review file in UTF-8"
+        ) from None
     candidates = [_candidate(f"review file {path}, line {i}", line) for i, line in enumerate(lines, 1) if line.strip()]
     if candidates:
         list_of(candidates)
@@ -65,7 +67,7 @@ def _candidate(where: str, line: str) -> Candidate:
     try:
         value = json.loads(line)
     except ValueError:
-        raise SettingsError(f"{where}: not JSON; expected one candidate a line") from None
+        raise SettingsError(f"{where}: not JSON; expected one candidate per line") from None
     if not isinstance(value, dict) or not names - {"evidence", "decided", "patients_exact"} <= value.keys() <= names:
         raise SettingsError(f"{where}: expected the fields {', '.join(sorted(names))}")
     if value["status"] not in get_args(Status):
@@ -85,7 +87,7 @@ def write_review(path: Path, candidates: Iterable[Candidate]) -> None:
 def with_decisions(candidates: Iterable[Candidate], earlier: Iterable[Candidate]) -> list[Candidate]:
     """Return ``candidates`` with their ``earlier`` decisions, then the earlier decided lines that did not recur.
 
-    These lines are kept because a harvest skips accepted lines: they are already on the present list.
+    These lines are kept because a harvest skips accepted lines: they are already on the current list.
     """
     known = {candidate.line: candidate for candidate in earlier if candidate.status != "pending"}
     united = []

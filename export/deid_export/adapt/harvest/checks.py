@@ -79,7 +79,7 @@ class MatchCheck:
         self.matched = [Tally() for _ in lines]
         #: Matches whose slots differ from the identifiers of the sentence or their labels.
         self.differing = [0] * len(lines)
-        #: Those of them that leave a character of an identifier uncovered.
+        #: The number of these that leave a character of an identifier uncovered.
         self.leaking = [0] * len(lines)
 
     def add(self, passage: Passage, note: int, patient: int) -> None:

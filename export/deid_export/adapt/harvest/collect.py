@@ -51,13 +51,13 @@ class HarvestSettings:
 
 @dataclass(slots=True)
 class Harvest:
-    """The candidates of both files, most frequent first, and the counts of the harvest; ``counts`` holds no text."""
+    """The candidates of both files, most frequent first, and the counts of the harvest; ``counts`` contains no text."""
 
     inclusion: list[Candidate] = field(default_factory=list)
     templates: list[Candidate] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
-    #: Lines with fewer patients than this may be missing because memory was short; 0: none is missing.
+    #: Lines with fewer patients than this may be missing because of the memory limit; 0: none is missing.
     complete_from_patients: int = 0
 
 
@@ -66,7 +66,7 @@ Screen = Callable[[Sequence[str]], list[bool]]
 
 
 def screen_with(pipeline: Pipeline) -> Screen:
-    """Return a screen that gives each line, as a note of its own, to all detectors.
+    """Return a screen that sends each line, as a separate note, to all detectors.
 
     A line that they cannot process counts as found.
     """
@@ -97,7 +97,7 @@ def harvest(
     sentences, skeletons = _count(notes, sentence_keys, skeleton_keys)
     lines = _template_lines(skeletons, settings, result)
     likely = [tally for tally in sentences if _is_prevalent(tally, settings, result)]
-    LOGGER.info("pass 2: %d sentences and %d templates are", len(likely), len(lines))
+    LOGGER.info("pass 2: %d sentences and %d templates are frequent", len(likely), len(lines))
     matches = MatchCheck(list(lines))
     masks = MaskCheck([tally.masks for tally in lines.values()])
     words = WordUse(frozenset().union(*(t.words for t in likely), *(t.words for t in lines.values())))
@@ -143,7 +143,9 @@ def _find_frequent(
             if parts is not None:
                 skeletons.add(key_of(parts), note.patient)
     if not patients:
-        raise SourceError("no note to harvest from; none could be read, or none was processed")
+        raise SourceError(
+            "there is no note to harvest from: none could be read, or none was processed; check the inputs"
+        )
     result.counts["patients"] = len(patients)
     kept, floors = zip(
         *(keys.most_frequent(settings.min_patients, settings.survivors) for keys in (plain, with_term, skeletons)),

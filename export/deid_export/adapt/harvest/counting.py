@@ -1,4 +1,4 @@
-"""Count more keys than memory holds: find the frequent keys and the number of distinct patients of each."""
+"""Count more keys than fit into memory: find the frequent keys and the number of distinct patients of each."""
 
 from array import array
 from bisect import bisect_left
@@ -15,7 +15,7 @@ def digest(text: str) -> int:
 
 
 class FrequentKeys:
-    """Find the keys that occur with many patients, while holding at most ``capacity`` keys.
+    """Find the keys that occur with many patients, with at most ``capacity`` keys in memory.
 
     The method is Space-Saving (Metwally et al. 2005), applied to changes of patient. Every key has an upper bound of
     its number of distinct patients. The bound is never too small. It is too large when patients alternate or when the

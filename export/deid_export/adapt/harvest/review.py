@@ -18,8 +18,8 @@ DECISIONS: Final[Mapping[str, Status]] = {"a": "accepted", "r": "rejected"}
 KEYS: Final = "a accept   r reject   s skip for now   b back, undo   q quit"
 
 _TITLES: Final = {
-    "frequent": "sentence said to hold no identifier",
-    "term": "sentence with a disease or drug, said to hold no identifier",
+    "frequent": "sentence that seems to have no identifier",
+    "term": "sentence with a disease or drug that seems to have no identifier",
     "template": "template",
 }
 #: Evidence against a candidate when it is not zero or empty.

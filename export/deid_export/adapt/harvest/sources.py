@@ -28,7 +28,7 @@ from deid_runtime.system.shown_ids import shown_id
 #: Starts one pass over all notes.
 Pass = Callable[[], Iterator[MarkedNote]]
 
-#: Maps an id to the reason why a note or record was skipped. Every pass adds the same entries. Holds no text.
+#: Maps an id to the reason why a note or record was skipped. Every pass adds the same entries. Contains no text.
 LeftOut = dict[str, str]
 
 _BATCH_NOTES: Final = 32
@@ -55,8 +55,8 @@ def plain_notes(
 def annotated(paths: Sequence[Path], options: ReadOptions, *, left_out: LeftOut | None = None) -> Pass:
     """Return a pass over annotated notes; records that cannot be read are added to ``left_out``.
 
-    Tables (``.jsonl``, ``.jsonl.gz``, ``.parquet``) hold the annotation in a column ``spans``. i2b2 2014 ``.xml`` and
-    brat ``.ann`` hold it in their own format. Other ``.txt`` files are tagged text, as training reads it. The pass
+    Tables (``.jsonl``, ``.jsonl.gz``, ``.parquet``) have the annotation in a column ``spans``. i2b2 2014 ``.xml`` and
+    brat ``.ann`` have it in their own format. Other ``.txt`` files are tagged text, as training reads it. The pass
     raises SourceError for a note without annotation.
     """
 
@@ -97,8 +97,8 @@ def found_before(notes: Callable[[], Iterator[Note]], found: Path, *, left_out: 
                 _leave_out(left_out, note.id, f"no row in {found.name}")
         if row is not None:
             raise SourceError(
-                f"{found}:{row[0]}: no note with this id comes behind those before; expected what `deid detect` wrote "
-                "for just these inputs"
+                f"{found}:{row[0]}: no note with this id follows in the inputs; expected the output of `deid detect` "
+                "for exactly these inputs"
             )
 
     return read
@@ -107,8 +107,8 @@ def found_before(notes: Callable[[], Iterator[Note]], found: Path, *, left_out: 
 class DetectedNotes:
     """A pass over notes with the spans of the ensemble. The first pass detects and stores the offsets in a file.
 
-    Notes in quarantine are added to ``left_out``. Use it as a context manager: leaving it deletes the file, which holds
-    no text.
+    Notes in quarantine are added to ``left_out``. Use it as a context manager: leaving it deletes the file, which
+    contains no text.
     """
 
     def __init__(
@@ -185,9 +185,9 @@ def _leave_out(left_out: LeftOut | None, note_id: str, reason: str) -> None:
 def _marked(note_id: str, patient: str, text: str, spans: Sequence[Span]) -> MarkedNote:
     ordered = sorted(spans)
     if any(left.end > right.start for left, right in pairwise(ordered)):
-        raise InputError(f"note {shown_id(note_id)}: spans overlap; expected disjoint ones, keep the wider span")
+        raise InputError(f"note {shown_id(note_id)}: spans overlap; expected disjoint spans; keep the wider one")
     if ordered and ordered[-1].end > len(text):
-        raise InputError(f"note {shown_id(note_id)}: a span ends behind the text; offsets must count code points")
-    # A note without a patient counts as a patient of its own, as in `deid run`.
+        raise InputError(f"note {shown_id(note_id)}: a span ends after the text; offsets must count code points")
+    # A note without a patient counts as a separate patient, as in `deid run`.
     person = digest(f"patient {patient}" if patient else f"note {note_id}")
     return MarkedNote(text, person, tuple(ordered), has_patient=bool(patient))

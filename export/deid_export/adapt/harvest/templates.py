@@ -4,12 +4,12 @@ A sentence with its spans has a *skeleton*. Every span becomes a slot of its lab
 name, a sex after its label and a short number become slots of their kind. **Every other word stays a word**. Sentences
 with the same skeleton make one template.
 
-There is no slot for "any word", because it would let names through, and a template is final for its sentence. So a
+There is no slot for "any word", because it would let names pass, and a template is final for its sentence. So a
 harvested template keeps only four things in a text: a word that many patients had at that place, a credential of a
 closed list, a clock time, or a number of at most three digits. Only the word could be an identifier; the checks of
 :mod:`deid_export.adapt.harvest.checks` cover this case.
 
-A number slot is as narrow as the numbers seen: the digits are counted, and a number that never changed stays as it is.
+A number slot is as narrow as the numbers seen: the digits are counted, and a number that never changed stays unchanged.
 Two numbers joined by a slash or dash (``120/80``) become slots only when they cannot be a month and a day.
 """
 
@@ -28,7 +28,7 @@ from deid_runtime.labels import HEADS
 #: Least number of letters in the words of a template, and largest number of its parts.
 MIN_LETTERS: Final = 3
 MAX_PARTS: Final = 60
-#: Longer numbers may be years or identifiers and stay as they are.
+#: Longer numbers may be years or identifiers and stay unchanged.
 MAX_DIGITS: Final = 3
 #: Most masks kept per template: a name may have one to five words, but rarely more forms.
 MAX_MASKS: Final = 64
@@ -107,7 +107,7 @@ def key_of(parts: Sequence[Part]) -> int:
 
 
 def _plain_parts(text: str, start: int, end: int, before: Sequence[Part]) -> Iterator[Part | None]:
-    """Yield the parts of ``text[start:end]``, which holds no span; None for a likely missed identifier."""
+    """Yield the parts of ``text[start:end]``, which has no span; None for a likely missed identifier."""
     if before and before[-1].text in HEADS["name"] and before[-1].kind == "slot":
         credential = _CREDENTIAL.match(text, start, end)
         if credential:
@@ -142,7 +142,7 @@ def _has_gap(text: str, at: int) -> bool:
 
 
 class TemplateTally:
-    """What the sentences of one skeleton have in common."""
+    """The common properties of the sentences of one skeleton."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self.tally = Tally()
@@ -191,7 +191,7 @@ class TemplateTally:
 
     @property
     def may_be_date(self) -> bool:
-        """Return whether slots would let a month and a day through: two joined numbers, both changing, both short."""
+        """Return whether slots would let a month and a day pass: two joined numbers, both changing, both short."""
         pairs = [i for i in self._lengths if self._parts[i].kind == "pair"]
         return any(
             all(self._constants[i] is None and self._lengths[i][0] < MAX_DIGITS for i in (first, second))

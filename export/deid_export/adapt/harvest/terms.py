@@ -48,7 +48,7 @@ def read_terms(paths: Sequence[Path]) -> TermList:
             text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
         except (OSError, EOFError, UnicodeDecodeError) as error:
             raise SourceError(
-                f"{path}: expected a list of terms in UTF-8, one a line ({type(error).__name__})"
+                f"{path}: expected a list of terms in UTF-8, one per line ({type(error).__name__})"
             ) from None
         terms += [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     return TermList(terms)

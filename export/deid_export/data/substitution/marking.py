@@ -17,7 +17,7 @@ _NOTES_AT_ONCE: Final = 32
 def mark(paths: Sequence[Path], out: Path, *, models: Path | None, half: Literal["train", "test"]) -> int:
     """Write one half of the texts of ``paths`` with the spans that the profile ``full`` finds; return their number.
 
-    Texts that the pipeline puts in quarantine are left out. Raises InputError when all are.
+    Texts that the pipeline quarantines are omitted. Raises InputError when all are.
     """
     texts = [text for text in read_texts(paths) if is_test_document(text) == (half == "test")]
     notes = [Note(str(number), text) for number, text in enumerate(texts)]

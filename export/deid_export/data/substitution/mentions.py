@@ -1,7 +1,7 @@
-"""Find where real prose mentions a person without a name, and what may replace the mention.
+"""Find mentions of a person without a name in real prose, and what may replace each mention.
 
-The rules read only the text. They need not find every mention, but everything they find must be one. The sentence must
-stay correct when a name replaces the mention.
+The rules read only the text. They need not find every mention, but everything that they find must be one. The sentence
+must stay correct when a name replaces the mention.
 """
 
 import re
@@ -41,7 +41,7 @@ _STAFF: Final = (
 _KIN: Final = alternation(kin("mention"))
 _PATIENT: Final = "patient|infant|child|baby|boy|girl|gentleman|lady|woman|man|pt|client|newborn"
 _NOT_BEHIND: Final = r"(?![\w-]|[ ](?:population|care|safety|education|history|control|information|portal|list|years))"
-#: A pronoun before one of these words is no possessive: `her was`.
+#: A pronoun before one of these words is not possessive: `her was`.
 _FUNCTION: Final = (
     "a an the and or but if of to in on at by for with from as is was are were be been has had have will would can "
     "could should may that this which who whom when while because so than then there here not no also just again now "

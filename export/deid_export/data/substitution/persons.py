@@ -1,4 +1,4 @@
-"""Draw people to set into prose: names of many cultures; common, rare and short names, and names that are words.
+"""Draw people to insert into prose: names of many cultures; common, rare and short names, and names that are words.
 
 The lists are those of surrogates (``deid_runtime/data/surrogates``), by culture and sex, the hand-written names of
 ``deid_runtime/data/lexicon``, and the public lists of :mod:`deid_export.data.gazetteers`. One given name in seven is
@@ -46,7 +46,7 @@ CULTURES: Final[Mapping[str, tuple[str, ...]]] = {
     "mediterranean": ("italian", "greek", "turkish", "hebrew", "armenian", "french", "hebrew yiddish"),
 }
 
-#: Maps a list without family names of its own to the list whose family names it uses.
+#: Maps a list without family names to the list whose family names it uses.
 _FAMILIES_OF: Final[Mapping[str, str]] = {"african american": "english"}
 
 Draw = Callable[[], str]
@@ -162,7 +162,7 @@ class PersonDrawer:
             name = draw()
             if _LATIN_NAME.fullmatch(name) and is_held_out(name) == self._held_out:
                 return name
-        raise AssertionError("no name of the lists may be drawn")
+        raise AssertionError("none of the listed names may be drawn")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Read real prose to set people into: its identifiers are already marked, and half of it is only for testing."""
+"""Read real prose in which people are inserted: its identifiers are marked, and half of it is for tests."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ def read_texts(paths: Sequence[Path]) -> list[str]:
 
 
 def make_document(text: str, found: Sequence[Span]) -> Document:
-    """Return a document with the spans that a detector ``found`` (sorted, disjoint) divided into sure and unsure."""
+    """Return a document with the spans that a detector ``found`` (sorted, disjoint) divided by certainty."""
     trimmed = [_trimmed(text, span) for span in found]
     sure = tuple(span for span in trimmed if _is_sure(span))
     unsure = tuple((span.start, span.end) for span in trimmed if not _is_sure(span))

@@ -1,4 +1,4 @@
-"""Set people into excerpts of real prose: annotated notes with as few names as in practice, new people each time.
+"""Insert people into excerpts of real prose: annotated notes with as few names as in practice, new people each time.
 
 The following varies: the person (:mod:`deid_export.data.substitution.persons`), the place (mentions in the prose, and
 frames between its sentences), the form and case of the name, the case of the note, line ends, missing spaces, and

@@ -136,6 +136,10 @@ def people(text: str) -> list[str]:
         ("Harold, a retired welder, is short of breath.", "Harold"),
         ("I examined Svetlana at bedside.", "Svetlana"),
         ("natalie denies chest pain.", "natalie"),
+        ("The team asked why Theresa cannot sleep.", "Theresa"),
+        # A family name, or a town of that name, that ends its phrase
+        ("He drafted plans for a firm in Stanfield, and then retired.", "Stanfield"),
+        ("It was discussed at length with Strickland.", "Strickland"),
     ],
 )
 def test_people(text: str, expected: str) -> None:
@@ -232,6 +236,8 @@ def test_people(text: str, expected: str) -> None:
         "Doctor: How're you feeling? Patient: We've been well.",
         "Patient: July was bad.",
         "de la de la van der",
+        "A curved Glover was placed around the bronchus.",
+        "The nodule was dissected with Richards essential shavers.",
     ],
 )
 def test_no_people(text: str) -> None:

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from deid_export.adapt.harvest.candidates import read_review
 from deid_export.cli.main import main
 from deid_runtime.cli.main import main as deid
+from tests.commands import read_rows
 from tests.export.adapt.harvest.marked import ward_rows, write_jsonl
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -148,7 +149,7 @@ def test_deid_uses_what_was_accepted(tmp_path, harvested):
 
 def test_harvest_from_what_deid_detect_found(tmp_path, notes):
     found = tmp_path / "found.jsonl"
-    rows = [json.loads(line) for line in notes.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(notes)
     found.write_text(
         "".join(json.dumps({"id": row["id"], "spans": row["spans"]}) + "\n" for row in rows), encoding="utf-8"
     )

@@ -8,6 +8,7 @@ from deid_runtime.errors import InputError, SourceError
 from deid_runtime.formats.records import ReadOptions
 from deid_runtime.pipeline import load_pipeline
 from deid_runtime.settings import Settings
+from tests.commands import write_rows
 from tests.export.adapt.harvest.marked import write_jsonl
 
 ROWS = [("p1", "Seen <DATE>3/4/2031</DATE>."), ("", "Well."), ("p1", "Call <PHONE>212-867-4410</PHONE>.")]
@@ -61,7 +62,7 @@ def test_patients_stay_together_and_a_note_without_one_stands_for_one(tmp_path):
         (
             {"id": "n", "text": "Well.", "spans": [{"start": 0, "end": 9, "label": "DATE"}]},
             InputError,
-            "behind the text",
+            "after the text",
         ),
         (
             {"id": "n", "text": "Well.", "spans": [{"start": 0, "end": 2, "label": "DATE"}] * 2},
@@ -88,7 +89,7 @@ def test_other_files_are_not_passed_over(tmp_path):
 
 
 def write_found(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 

@@ -1,7 +1,7 @@
 """Does the gateway keep to its own description, for requests that schemathesis draws from it?
 
     pip install schemathesis
-    python benchmarks/gateway/contract.py --examples 50
+    python benchmarks/gateway/conformance.py --examples 50
 
 Starts a server and a gateway, and lets schemathesis send right and wrong requests of every address. Ends with its exit
 code: not 0 when an answer has a status, a content type or a form that the description lacks, when a wrong request is
