@@ -19,7 +19,7 @@ from deid_runtime.surrogates.unlisted import nearest
 _ORDER: Final = 3  # letters that decide the next one
 _SAMPLE: Final = 3000  # names of a pool, the most frequent ones, from which the chain is made
 _LEAST_SAMPLE: Final = 200  # from fewer names, the chain would return the names themselves
-_TRIES: Final = 40
+_TRIES: Final = 80
 _CHOICE_BYTES: Final = 48  # more than the letters of any name use
 _START: Final = "^"
 _END: Final = "$"

@@ -120,7 +120,7 @@ def _candidate(patient: Patient, people: People, word: str, taken: frozenset[str
     else:
         made = choose(patient, people, form, attempt)
     has_mark = any(char in APOSTROPHES for char in made)
-    if mark and not has_mark and form[:mark] in _ELISIONS:
+    if mark and form[:mark] in _ELISIONS and apostrophe_of(made) != mark:
         # N'Diaye: no surrogate with an apostrophe is known, so replace the part after the apostrophe as a separate
         # name.
         rest = word[mark + 1 :]

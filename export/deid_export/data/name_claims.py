@@ -2,7 +2,9 @@
 
 The first list that gives the culture of a name decides it: hand-written lists, then Faker's, then popular names by
 country. Names of the census lists that no other list knows get the culture that the model of :mod:`name_cultures` finds
-most likely among those that the reported race of bearers allows.
+most likely among those that the reported race of bearers allows. ``further_names.tsv`` beside this module
+comes last: names by hand that no other list has. They are for surrogates alone, so that few names are in no list; the
+detectors do not read them.
 """
 
 import csv
@@ -15,6 +17,7 @@ from pathlib import Path
 
 from deid_export.data import surrogate_lists
 from deid_export.data.name_cultures import CultureModel
+from deid_export.data.name_lists import eponyms
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.name_pools import form_of_name
@@ -74,7 +77,12 @@ _AMONG_OF_HAND_LISTS = {
     "west european": {"german", "italian", "french", "dutch", "nordic", "portuguese"},
     "khmer lao thai burmese": {"khmer", "thai", "burmese"},
 }
-
+#: Lists of ``names_extra.csv.gz`` of one culture, and of one sex.
+_OF_EXTRA_LISTS = {
+    "norwayLastNames": "nordic", "norwayFirstNamesGirls": "nordic", "norwayFirstNamesBoys": "nordic",
+    "spanishFirstNames": "spanish", "spanishLastNames": "spanish",
+}  # fmt: skip
+_SEX_OF_EXTRA_LISTS = {"norwayFirstNamesGirls": "F", "norwayFirstNamesBoys": "M", "neutralNames": "U"}
 
 Row = tuple[str, str, str]  # name, culture, sex
 
@@ -148,6 +156,16 @@ def _hand_rows() -> Iterator[tuple[str, str, str]]:
             yield kind, name, culture
 
 
+def further_rows() -> Iterator[tuple[str, str, str, str]]:
+    """Yield (kind, name, culture, sex) of the names by hand that no other list has."""
+    text = files("deid_export.data").joinpath("further_names.tsv").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            kind, culture, sex, listed = line.split("\t")
+            for name in listed.split():
+                yield kind, name, culture, sex
+
+
 class Claims:
     """Collects the names: ``given`` and ``family`` map a normal form to (name, culture, sex)."""
 
@@ -201,6 +219,27 @@ class Claims:
         for name, culture in surrogate_lists.all_family_names().items():
             if _LATIN.fullmatch(normal_form(name)):
                 self._add("family", name, "english" if culture == "english rare" else culture, "")
+        for name, (culture, sex) in surrogate_lists.all_given_names().items():
+            if _LATIN.fullmatch(normal_form(name)):
+                self._add("given", name, "english" if culture == "english rare" else culture, sex)
+
+    def add_further(self) -> None:
+        """Add names that no list so far has: short lists, those by hand for surrogates alone, and eponyms."""
+        known = self.given.keys() | self.family.keys()
+        for row in _rows(self._folder / "names_extra.csv.gz"):
+            form = normal_form(row["name"])
+            if row["kind"] in ("given", "family") and form not in known and _LATIN.fullmatch(form):
+                culture = _OF_EXTRA_LISTS.get(row["list"]) or self._models[row["kind"]].likely(form)
+                sex = _SEX_OF_EXTRA_LISTS.get(row["list"]) or self._sex(form)
+                self._add(row["kind"], row["name"].strip(), culture, sex if row["kind"] == "given" else "")
+        for kind, name, culture, sex in further_rows():
+            if normal_form(name) not in known:
+                self._add(kind, name, culture, sex)
+        for word in eponyms(self._folder.parent):  # Dr. Karnofsky: recognised, never offered
+            form = normal_form(word)
+            if form not in self.given and form not in self.family and _LATIN.fullmatch(form):
+                self._add("family", word.capitalize(), self._models["family"].likely(form), "")
+                self._doubtful.add(form)
 
     def _family_culture(self, form: str) -> str:
         model, race = self._models["family"], self._races.get(form, {})
@@ -275,6 +314,7 @@ class Claims:
         sure_given, sure_family = set(self.given), set(self.family)
         self.add_lists()
         self.add_census()
+        self.add_further()
         of_given, of_family = given_shares(self._folder), family_shares(self._folder)
         found = {}
         for form in (*self.given, *(form for form in self.family if form not in self.given)):

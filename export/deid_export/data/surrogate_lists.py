@@ -178,6 +178,19 @@ def family_names() -> dict[str, str]:
     return rows
 
 
+def all_given_names() -> dict[str, tuple[str, str]]:
+    """Return every given name of Faker in Latin letters with (culture, sex), also those that the lists above cut."""
+    rows: dict[str, tuple[str, str]] = {}
+    for culture, locales in CULTURES.items():
+        for locale, _ in locales:
+            for sex, attributes in (("F", _FEMALE), ("M", _MALE)) if ":" not in locale else ():
+                for name in _clean(_provider_names(locale, attributes), native=False):
+                    told = rows.setdefault(name, (culture, sex))
+                    if told[0] == culture and told[1] != sex:
+                        rows[name] = culture, "U"
+    return rows
+
+
 def all_family_names() -> dict[str, str]:
     """Return every family name of Faker in Latin letters with its culture, including those that the lists above cut."""
     rows: dict[str, str] = {}

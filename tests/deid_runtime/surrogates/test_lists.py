@@ -4,6 +4,7 @@ from itertools import chain
 
 import pytest
 
+from deid_export.data.name_claims import further_rows
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.name_pools import form_of_name, names
@@ -85,3 +86,27 @@ def test_nicknames_stay_with_names_that_have_nicknames():
 
     for form in known.nicknames:
         assert all(normal_form(name) in known.nicknames for name in known.given[form].pool)
+
+
+def test_the_packed_list_has_the_further_names():
+    known = names()
+    given, family = known.given, known.family
+
+    for kind, name, _, _ in further_rows():
+        listed = normal_form(name) in (given if kind == "given" else family)
+        assert listed or known.listed(normal_form(name)), f"{name}: run python -m deid_export.data.surrogate_pools"
+
+
+def test_the_further_names_are_behind_the_frequent_ones():
+    known = names()
+
+    levels = known.levels({normal_form(name) for _, name, _, _ in further_rows()})
+    assert len(levels) > 20_000
+    assert set(levels.values()) == {0}
+
+
+@pytest.mark.parametrize(
+    "name", ["Venkatasubramanian", "Ogunlesi", "Chukwuemeka", "Mokgosi", "Stockbridge", "Keaweamahi"]
+)
+def test_a_name_of_a_culture_with_few_listed_names_is_known(name):
+    assert names().listed(normal_form(name)) is not None
