@@ -51,7 +51,7 @@ class Pipeline(Closing):
         packaged: KnownLines | None = None,
         hold_back_unreadable: bool = True,
         window_counts: Callable[[], Mapping[str, int]] = dict,
-        by_blocks: bool = False,
+        by_blocks: bool = True,
         cache_bytes: int = 0,
     ) -> None:
         """Keep the loaded stages.
