@@ -111,15 +111,15 @@ def us_towns(data: Path, cities: Path, unwanted: set[str]) -> dict[str, list[tup
     for row in _rows(data, "us_places_zip"):
         if len(row["city"]) <= _LONGEST_TOWN and _POSTAL_WORDS.isdisjoint(row["city"].lower().split()):
             listed[row["state_abbr"], row["city"]][row["zipcode"].zfill(5)[:3]] += 1
-    for (state, town), counts in listed.items():
-        zips[state][town] = min(counts, key=lambda zip3: (-counts[zip3], zip3))
+    for (state, city), counts in listed.items():
+        zips[state][city] = min(counts, key=lambda zip3: (-counts[zip3], zip3))
     places: dict[str, dict[str, tuple[int, float, float]]] = defaultdict(dict)
     for place in json.loads(cities.read_text(encoding="utf-8")).values():
         name = place["name"].translate(_APOSTROPHES)
         if place["countrycode"] == "US" and _ANY_TOWN.fullmatch(name) and not _NO_TOWN.search(name):
-            row = (place["population"], place["latitude"], place["longitude"])
+            facts = (place["population"], place["latitude"], place["longitude"])
             known = places[place["admin1code"]]
-            known[name] = max(known.get(name, row), row)
+            known[name] = max(known.get(name, facts), facts)
     found: dict[str, list[tuple[str, str]]] = {}
     for state, of_state in sorted(places.items()):
         located = [(of_state[town][1:], zip3) for town, zip3 in sorted(zips[state].items()) if town in of_state]
