@@ -105,7 +105,7 @@ class BertDetector:
         windows = [
             (number, window)
             for number, text in enumerate(texts)
-            for window in make_windows(text, split_sentences(text), self._encoder, end_at_blank_lines=False)
+            for window in make_windows(text, split_sentences(text), self._encoder)
         ]
         windows.sort(key=lambda pair: len(pair[1].ids))
         for first in range(0, len(windows), self._rows):
@@ -192,7 +192,7 @@ def _batches_of_pass(
     by_width: dict[int, list[tuple[Window, dict[str, list[int]]]]] = {}
     for note in notes:
         text, spans = resampler.note(note) if resampler is not None else (note.text, note.spans)
-        for window in make_windows(text, split_sentences(text), encoder, end_at_blank_lines=False):
+        for window in make_windows(text, split_sentences(text), encoder):
             tags = tag_words(Words(window.starts, window.ends), spans, "BIESO")
             width = next(width for width in WIDTHS if len(window.ids) <= width)
             by_width.setdefault(width, []).append((window, {_HEAD: [index[tag] for tag in tags]}))

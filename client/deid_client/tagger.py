@@ -48,7 +48,7 @@ class TritonTagger(Closing):
         *,
         owns_connection: bool = True,
         cache_bytes: int = 0,
-        end_at_blank_lines: bool = True,
+        end_at_blank_lines: bool = False,
     ) -> None:
         self._connection = connection
         self._owns_connection = owns_connection

@@ -65,7 +65,7 @@ class ModelTagger(Closing):
         content: Mapping[str, object],
         *,
         cache_bytes: int = 0,
-        end_at_blank_lines: bool = True,
+        end_at_blank_lines: bool = False,
     ) -> None:
         self._engines = engines
         self._decoder = SpanDecoder([graph for graph, _ in engines], profile, thresholds)
@@ -327,7 +327,7 @@ def make_batches(
     most_rows: Callable[[int], int],
     is_known: Callable[[int, Window], bool] = _no_window_is_known,
     *,
-    end_at_blank_lines: bool = True,
+    end_at_blank_lines: bool = False,
 ) -> Iterator[Batch]:
     """Yield the windows of the given sentences of each text in batches of one width, each as soon as it is full.
 

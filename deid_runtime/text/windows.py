@@ -82,13 +82,13 @@ def make_windows(
     encoder: WordEncoder,
     *,
     window_tokens: int = WINDOW_TOKENS,
-    end_at_blank_lines: bool = True,
+    end_at_blank_lines: bool = False,
 ) -> Iterator[Window]:
     """Yield the windows of the given sentences of one note, in order. Every word is in at least one window.
 
-    A window ends where a blank line follows; a line that is left out counts as one. So the windows of a block between
-    blank lines depend on this block alone: a copied block has the same windows in every note. Without
-    ``end_at_blank_lines`` a window ends when it is full.
+    A window ends when it is full. With ``end_at_blank_lines`` it also ends where a blank line follows; an omitted line
+    counts as one. Then the windows of a block between blank lines depend on this block alone: a copied block has the
+    same windows in every note.
 
     Context sentences (``is_known``) stay in the windows, so that the scores of the other sentences do not depend on
     which sentences are known-clean. Their words are not scored. A window of only context sentences is left out.

@@ -44,7 +44,7 @@ def _samples(notes: Sequence[AnnotatedNote], encoder: WordEncoder, batches: int)
         window
         for note in as_read(rng.sample(list(notes), min(len(notes), batches * 12)))
         # Full windows are in short supply between blank lines.
-        for window in make_windows(note.text, split_sentences(note.text), encoder, end_at_blank_lines=False)
+        for window in make_windows(note.text, split_sentences(note.text), encoder)
     ]
     full = [window for window in windows if len(window.ids) > 112]
     rng.shuffle(full)

@@ -83,7 +83,7 @@ def cut_windows(
     settings: StreamSettings,
     *,
     window_tokens: int = WINDOW_TOKENS,
-    end_at_blank_lines: bool = True,
+    end_at_blank_lines: bool = False,
 ) -> Iterator[Window]:
     """Yield the windows of one note for ``settings``; the defaults give the windows of serving."""
     groups = [[sentence] for sentence in sentences] if settings.lone_sentences else [sentences]
@@ -103,7 +103,7 @@ def _training_windows(
 
     A model that learnt from windows across blank lines also reads the shorter windows of serving.
     """
-    return cut_windows(text, sentences, encoder, settings, window_tokens=room, end_at_blank_lines=False)
+    return cut_windows(text, sentences, encoder, settings, window_tokens=room)
 
 
 def piece_counts(notes: Sequence[AnnotatedNote], encoder: WordEncoder) -> Tensor:

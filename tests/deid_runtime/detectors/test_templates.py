@@ -81,8 +81,8 @@ def test_matching(template, sentence, expected):
         ("Seen by {DOCTOR}]", "stray ']' at character 17"),
         ("Seen by {DOCTOR", "stray '{'"),
         ("a | b {DATE}", "stray '|'"),
-        ("{DOCTOR}", "too little"),
-        ("[Seen]", "too little"),
+        ("{DOCTOR}", "too general"),
+        ("[Seen]", "too general"),
     ],
 )
 def test_a_malformed_template_is_refused_with_its_line(tmp_path, template, message):

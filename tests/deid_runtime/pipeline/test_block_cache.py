@@ -33,7 +33,7 @@ texts = st.lists(st.tuples(st.sampled_from(BLOCKS), st.sampled_from(GAPS)), max_
 def pipelines(**options: object) -> tuple[Pipeline, Pipeline]:
     """Return a pipeline with a cache and one without."""
     cached, plain = (
-        load_pipeline(Settings(window_cache_bytes=size, **options), key=KEY, records=RECORDS)  # type: ignore[arg-type]
+        load_pipeline(Settings(window_cache_bytes=size, window_borders="blocks", **options), key=KEY, records=RECORDS)  # type: ignore[arg-type]
         for size in (2**22, 0)
     )
     return cached, plain

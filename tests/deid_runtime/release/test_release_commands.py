@@ -111,7 +111,7 @@ def test_another_key_or_list_is_refused_or_fails(run: Path, tmp_path: Path) -> N
     assert other_key.exit_code == 1
     assert "released notes that are not in the inputs" in other_key.output
     assert other_records.exit_code == no_key.exit_code == 2
-    assert "give the same --patients as then" in other_records.output
+    assert "give the same --patients as in the run" in other_records.output
 
 
 def test_a_bundle_is_signed_and_each_change_is_seen(run: Path, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_bundle_is_signed_and_each_change_is_seen(run: Path, tmp_path: Path) -
     assert "inputs: they differ from those of the run" in verified().output
     notes.write_bytes(before)
     (bundle / "bundle.json").write_text(json.dumps(content | {"key_id": "x"}))
-    assert "no signature" in verified().output
+    assert "not a signature of bundle.json" in verified().output
     assert verified().exit_code == 1
 
 

@@ -89,7 +89,7 @@ def test_a_stream_takes_a_limited_number_of_notes(triton: Server) -> None:
         client.stop_stream()
 
     assert len(said) == 1
-    assert "4,097 notes, at most 4,096 are taken" in said[0]
+    assert "4,097 notes, expected at most 4,096" in said[0]
 
 
 def test_a_text_over_the_shared_memory_is_refused_and_costs_nothing_else(triton: Server) -> None:

@@ -177,10 +177,10 @@ def check_metrics(it: Watched) -> None:
 
 
 def check_that_a_probe_passes_the_queue(it: Watched, client: Any) -> None:
-    text = "Mr. Halvorsen was seen on March 3, 2019.\n" * 200
-    note = note_inputs(text=[text], note_id=["n"], patient=["p"], key=[KEY_NAME])
     answered: list[float] = []
-    for _ in range(20):
+    for number in range(20):  # texts that differ, or the answers would come from the cache
+        text = "".join(f"{number}.{line} Mr. Halvorsen was seen on March 3, 2019.\n" for line in range(200))
+        note = note_inputs(text=[text], note_id=["n"], patient=["p"], key=[KEY_NAME])
         client.async_infer("deidentify", note, callback=lambda result, error: answered.append(time.monotonic()))
     done = it.probe()
     assert done.returncode == 0, done.stderr

@@ -99,7 +99,7 @@ def test_an_engine_that_fails_on_one_request_serves_the_others() -> None:
     ("arrays", "said"),
     [
         pytest.param([np.ones((1, 4, 3), np.float64)], "hidden is float64, expected float32", id="type"),
-        pytest.param([np.ones((1, 4, 2), np.float32)], "expected 3 values a token", id="size"),
+        pytest.param([np.ones((1, 4, 2), np.float32)], "expected 3 values per token", id="size"),
         pytest.param([np.ones((4, 3), np.float32)], "expected 3 dimensions", id="dimensions"),
     ],
 )

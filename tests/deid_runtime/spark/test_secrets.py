@@ -44,7 +44,7 @@ def test_a_key_comes_from_the_environment_of_the_worker(monkeypatch: pytest.Monk
 def test_a_wrong_key_in_the_environment_is_refused_and_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEID_SECRET_KEY", "s3cret" * 5)
 
-    with pytest.raises(SettingsError, match="DEID_SECRET_KEY holds 30 characters") as caught:
+    with pytest.raises(SettingsError, match="DEID_SECRET_KEY has 30 characters") as caught:
         KeyPlace.parse("env:DEID_SECRET_KEY").load()
 
     assert "s3cret" not in str(caught.value)

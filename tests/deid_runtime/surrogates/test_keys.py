@@ -40,8 +40,8 @@ def test_a_key_that_cannot_be_written_is_an_output_error(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        pytest.param(b"", "holds 0 characters", id="empty"),
-        pytest.param(b"ab" * 31, "holds 62 characters", id="too-short"),
+        pytest.param(b"", "has 0 characters", id="empty"),
+        pytest.param(b"ab" * 31, "has 62 characters", id="too-short"),
         pytest.param(b"ab" * 4000, "at least", id="too-long"),
         pytest.param(b"zz" * 32, "characters other than hexadecimal", id="not-hexadecimal"),
         pytest.param(b"\xff\xfe" * 32, "characters other than hexadecimal", id="not-text"),

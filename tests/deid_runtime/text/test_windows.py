@@ -30,7 +30,8 @@ ENCODER = WordEncoder(small_tokenizer())
 
 
 def windows_of(text: str, sentences: Sequence[Sentence] | None = None) -> list[Window]:
-    return list(make_windows(text, split_sentences(text) if sentences is None else sentences, ENCODER))
+    chosen = split_sentences(text) if sentences is None else sentences
+    return list(make_windows(text, chosen, ENCODER, end_at_blank_lines=True))
 
 
 def test_a_word_of_more_pieces_than_a_window_holds_is_read_by_its_first() -> None:
@@ -62,7 +63,7 @@ def test_every_word_is_in_a_window_that_fits(text: str) -> None:
 def test_neighbouring_lines_share_a_window_with_a_break_between_and_a_blank_line_ends_it() -> None:
     text = "ab\ncd\n\nef"
     first, second = windows_of(text)
-    [packed] = make_windows(text, split_sentences(text), ENCODER, end_at_blank_lines=False)
+    [packed] = make_windows(text, split_sentences(text), ENCODER)
 
     assert first.ids.count(ENCODER.line_break) == packed.ids.count(ENCODER.line_break) == 1
     assert packed.ids.count(ENCODER.blank_line) == 1

@@ -114,7 +114,7 @@ def test_unreadable_notes_are_named_and_the_rest_is_ranked(tmp_path: Path) -> No
             "expected a list from `deid-export adapt select`",
         ),
         (["adapt", "select", "{notes}", "-o", "{tmp}/l", "--registry", "{tmp}"], "has no registry.json"),
-        (["adapt", "corrections", "{notes}", "-o", "{tmp}/l"], "not the originals.json"),
+        (["adapt", "corrections", "{notes}", "-o", "{tmp}/l"], "not a valid originals.json"),
     ],
 )
 def test_wrong_use_is_told_in_one_line(notes: Path, tmp_path: Path, arguments: list[str], message: str) -> None:

@@ -56,7 +56,7 @@ def test_habits_are_shares_of_each_batch(tmp_path: Path) -> None:
 
 
 def test_two_parts_of_one_name_are_refused(parts: list[Path]) -> None:
-    with pytest.raises(InputError, match="one name"):
+    with pytest.raises(InputError, match="the same name"):
         card_tables([parts[0], parts[0]])
 
 

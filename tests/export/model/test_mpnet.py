@@ -234,9 +234,9 @@ def test_a_bert_keeps_its_lowest_layers_too(tmp_path: Path) -> None:
 
 
 def test_more_layers_than_the_base_has_are_refused(mpnet: Path, pieces: dict[str, int], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has 3 layers, 4 cannot be kept"):
+    with pytest.raises(InputError, match="has 3 layers, so 4 cannot be kept"):
         load_mpnet(str(mpnet), pieces, layers=4)
-    with pytest.raises(InputError, match="has 2 layers, 3 cannot be kept"):
+    with pytest.raises(InputError, match="has 2 layers, so 3 cannot be kept"):
         load_base(str(write_base(tmp_path)), layers=3)
 
 
