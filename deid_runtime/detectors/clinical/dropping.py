@@ -28,8 +28,8 @@ from deid_runtime.detectors.clinical.figures import (
     adjoins_fraction,
     is_no_day,
     is_other_number,
+    is_part_of_word,
     is_term_alone,
-    is_too_unsure,
     is_unsure,
 )
 from deid_runtime.detectors.clinical.forms import AGE_BEHIND
@@ -201,7 +201,7 @@ class _Judge:
         text = self._text
         if span.label in _TERM_LABELS and _is_no_name(text, span):
             return not self._is_beside_name(span)
-        if is_too_unsure(text, span):
+        if is_part_of_word(text, span):
             return True
         if span.label == "DATE" and self._is_form_alone(span):
             return True

@@ -22,25 +22,7 @@ _LEAST_SURE: Final = (
     ("AGE", re.compile(r"[^\W\d_]+(?:[ ,-]{1,2}[^\W\d_]+){0,3}"), 0.6),  # spelled: "slept from nine to five"
 )
 
-#: The same for finds that no cue beside them makes right: of finds below these scores in 1,774 training notes, 130 were
-#: wrong and 20 right. Codes of devices and plans have figures, names of states and countries are written out.
-_LEAST_EVEN_WITH_CUE: Final = (
-    ("DEVICE", re.compile(r".{1,16}"), 0.3),
-    ("IDNUM", re.compile(r"[^\d]{1,16}"), 0.35),
-    ("IDNUM", re.compile(r"\d{5}"), 0.15),
-    ("IDNUM", re.compile(r"[A-Z]\d{4}|\d{4}[A-Z]"), 0.2),
-    ("DATE", re.compile(r"[A-Za-z]"), 0.2),
-    ("DATE", re.compile(r"\d{5}|\d{7}|\d{9,}"), 0.5),
-    ("LICENSE", re.compile(r"[^\d]{1,16}"), 0.3),
-    ("HEALTHPLAN", re.compile(r".{1,16}"), 0.2),
-    ("STATE", re.compile(r"[A-Z]{2}"), 0.5),
-    ("LOCATION-OTHER", re.compile(r"[a-z][^A-Z\d]*"), 0.3),
-    ("ORGANIZATION", re.compile(r"[^\W\d_]+(?:[ ][^\W\d_]+){1,4}"), 0.3),
-)
-#: A number of weeks, months or years that is no age "old" or "of age": how long, or how far away.
-_AGO: Final = re.compile(r"[ -]?(?i:mos?|months?|mths?|wks?|weeks?|yrs?|years?)\b(?![ -](?:old|of age)|/?o\b)")
-_LEAST_OF_DURATION: Final = 0.35
-#: From this score on, letters cut out of a word are believed to be an identifier.
+#: From this score on, a part of a word or code is believed to be an identifier.
 _LEAST_OF_PART: Final = 0.5
 
 _MANY: Final = re.compile(r"\d{1,3}(?:/\d{1,3}){3,6}")
@@ -60,21 +42,14 @@ def is_unsure(text: str, span: Span) -> bool:
     return False
 
 
-def is_too_unsure(text: str, span: Span) -> bool:
-    """Say whether only models found ``span``, and their score is one at which finds of its form are mostly wrong."""
+def is_part_of_word(text: str, span: Span) -> bool:
+    """Return whether only models found ``span``, with a low score, and it is a part of a word or code."""
     if span.score >= _LEAST_OF_PART or any(not source.startswith("model:") for source in span.sources):
         return False
-    if span.label == "AGE" and span.score < _LEAST_OF_DURATION and _AGO.match(text, span.end) is not None:
-        return True
     value = text[span.start : span.end].strip()
     if span.label == "DATE" and value.isdigit() and text[span.end : span.end + 1].isupper():
-        return span.score < _LEAST_OF_PART  # a part of a code: the figures of "2022F"
-    if value.isalpha() and span.score < _LEAST_OF_PART and _is_within_word(text, span):
-        return True
-    return any(
-        span.label == label and span.score < least and form.fullmatch(value) is not None
-        for label, form, least in _LEAST_EVEN_WITH_CUE
-    )
+        return True  # the figures of "2022F"
+    return value.isalpha() and _is_within_word(text, span)
 
 
 def _is_within_word(text: str, span: Span) -> bool:
