@@ -3,14 +3,14 @@
     python benchmarks/gateway/rate.py --notes notes.jsonl --out benchmarks/results/gateway_rate.json
 
 One server, one gateway with the options that it has by default. Two clients of this process send the same notes in
-turn, many short rounds in one run, gRPC first and the gateway first by turns: unary gRPC calls of ``deidentify``, as
-many at once as the gateway has under way (16), and JSON batches over two connections to the gateway, of which each
-has 8 notes under way. Texts must be equal. The rate of a round is notes by wall-clock seconds, warm-up left out; the
-share is the median of the rounds' shares. Beside it stands the processor time a note of each way, over server,
-gateway and client together, which other work on the machine disturbs less; and what part of the processors other work
-has had (``others``). Above a few hundredths, rates say more about that work than about the gateway. ``at_server`` is
-how many notes were at the server on average, waiting or computed: near 0 the way starves it, well above 1 it is the
-server that limits the rate.
+turn, in many short rounds of one run, which begin with gRPC and with the gateway in turn. gRPC: unary calls of
+``deidentify``, 16 at the same time, as many as the gateway sends at the same time. Gateway: JSON batches over two
+connections, each with 8 notes in progress. The texts of both answers must be equal. The rate of a round is notes per
+second of wall-clock time, without the warm-up; the share is the median of the shares of all rounds. The result also has
+the processor time per note of server, gateway and client together, which other work on the machine changes less, and
+the part of the processors that other work used (``others``). If that is above a few hundredths, the rates describe the
+other work more than the gateway. ``at_server`` is the mean number of notes at the server, waiting or computed: near 0
+the server has too little to do, well above 1 the server limits the rate.
 """
 
 import argparse

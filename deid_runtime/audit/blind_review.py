@@ -7,8 +7,8 @@
 
 ``start`` and ``end`` are half-open code points of the *de-identified* text; a mark means that an identifier was left
 there. ``patient`` and ``type`` may be missing; otherwise they must match the sample. ``read_whole`` means that the
-reader read the note to its end; without marks, it is then clean. A note that nobody read whole proves nothing. ``mode``
-must be ``blind``, because readers who see what the machine found tend to agree with it.
+reader read the complete note; without marks, it is then clean. A note that no reader read completely proves nothing.
+``mode`` must be ``blind``, because readers who see what the machine found tend to agree with it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """An upper bound on the share of notes with a leak, from a blind review of a sample.
 
 A note *holds a leak* when a reader marked at least one identifier in it; for group A or B, an identifier of that group
-(:mod:`deid_runtime.labels`). A note that nobody read whole counts as one that holds a leak of every group, because
+(:mod:`deid_runtime.labels`). A note that no reader read completely counts as a note with a leak of every group, because
 an unread note proves nothing.
 
 The bound is Clopper and Pearson's (1934), one-sided: the share at which so few leaks would be seen with only a
@@ -192,7 +192,7 @@ def tell_bounds(found: LeakBounds) -> list[str]:
 
 def _groups(note: Note, read: ReadNote) -> frozenset[str]:
     """Return the groups for which a note holds a leak."""
-    # A note that nobody read whole may hold anything.
+    # A note that no reader read completely may hold anything.
     least = {_group(note, mark) for mark in read.marks} | (set() if read.read_by else {"A"})
     return frozenset(group for group in GROUPS if any(each <= group for each in least))
 

@@ -107,7 +107,7 @@ def sample(
 def bound(folder: Path, review: tuple[Path, ...], json: bool) -> None:
     """Compute an upper bound on the notes that hold a leak, by group and note type, from marks of readers in SAMPLE.
 
-    SAMPLE is the folder that `deid audit sample` wrote. Notes that nobody read whole count as leaks.
+    SAMPLE is the folder that `deid audit sample` wrote. Notes that no reader read completely count as leaks.
     """
     from dataclasses import asdict
     from json import dumps

@@ -56,8 +56,8 @@ def corpus() -> None:
         "--ordinary-words",
         type=cli_options.FILE,
         help="Words, one per line, that a person has reviewed: family names in this corpus that occur outside the "
-        "spans as something else (eponyms, abbreviations). A real name on this list is LEFT IN wherever nobody marked "
-        "it.",
+        "spans as something else (eponyms, abbreviations). A real name on this list stays in the text where no "
+        "annotator marked it.",
     ),
     click.option(
         "--review",

@@ -227,9 +227,9 @@ class SpanRows:
         kept = self._cache.find(key)
         if kept is None and key not in self._asked:
             self._asked[key] = []
-            self._cache.count(is_repeated=False)
+            self._cache.count(read=1, from_cache=0)
             return False
-        self._cache.count(is_repeated=True)
+        self._cache.count(read=1, from_cache=1)
         if kept is None:
             self._asked[key].append((number, window))
             return True

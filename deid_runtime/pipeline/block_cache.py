@@ -8,13 +8,13 @@ the pipeline. Pickling it is refused.
 """
 
 import sys
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NoReturn
+from typing import Final
 
 from deid_runtime.spans import Sentence, Span
+from deid_runtime.system.bounded_cache import BoundedCache
 
 #: A span as a plain tuple: start, end, label, score, sources. The garbage collector looks at no tuple of such values.
 _Row = tuple[int, int, str, float, tuple[str, ...]]
@@ -74,63 +74,12 @@ def moved(rows: Iterable[_Row], by: int) -> Iterator[Span]:
         yield Span(start + by, end + by, label, score, sources)
 
 
-class BlockCache:
-    """The findings of the blocks used last, at most ``limit_bytes`` of them. Not thread-safe: one per pipeline.
+class BlockCache(BoundedCache[str, Findings]):
+    """The findings of the most recently used blocks, with the text of the block as key. Use one per pipeline."""
 
-    With a limit of 0 nothing is kept.
-    """
+    kind = "blocks"
 
-    def __init__(self, limit_bytes: int) -> None:
-        self._limit_bytes = limit_bytes
-        self._kept: OrderedDict[str, Findings] = OrderedDict()
-        self.size_bytes = 0
-        self._counts = {"read": 0, "from_cache": 0}
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def __repr__(self) -> str:
-        return f"BlockCache({len(self._kept)} blocks, {self.size_bytes} of {self._limit_bytes} bytes)"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a cache of blocks holds text of notes and must stay in its process")
-
-    @property
-    def is_on(self) -> bool:
-        """Return whether the cache keeps anything."""
-        return self._limit_bytes > 0
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """Return how many blocks were counted (``read``), and how many of them had findings (``from_cache``)."""
-        return dict(self._counts)
-
-    def count(self, *, read: int, from_cache: int) -> None:
-        """Count blocks that were read, and how many of them had findings or are equal to another one of the call."""
-        self._counts["read"] += read
-        self._counts["from_cache"] += from_cache
-
-    def find(self, text: str) -> Findings | None:
-        """Return the kept findings of a block with this text, or None."""
-        kept = self._kept.get(text)
-        if kept is not None:
-            self._kept.move_to_end(text)
-        return kept
-
-    def keep(self, text: str, findings: Findings) -> None:
-        """Keep the findings of a block, in place of those of the blocks that were used least recently."""
-        if text in self._kept:
-            return
-        self._kept[text] = findings
-        self.size_bytes += _size(text, findings)
-        while self.size_bytes > self._limit_bytes:
-            self.size_bytes -= _size(*self._kept.popitem(last=False))
-
-    def clear(self) -> None:
-        """Forget all findings."""
-        self._kept.clear()
-        self.size_bytes = 0
-
-
-def _size(text: str, findings: Findings) -> int:
-    return sys.getsizeof(text) + findings.size_bytes + _ENTRY_BYTES
+    @staticmethod
+    def size_of(key: str, value: Findings) -> int:
+        """Return the bytes of memory of an entry."""
+        return sys.getsizeof(key) + value.size_bytes + _ENTRY_BYTES

@@ -57,7 +57,7 @@ class BlockSearch:
         new = [block for block, findings in known.items() if findings is None]
         found = dict(zip(new, self._found_in(new), strict=True)) if new else {}
         for block, findings in found.items():
-            self._cache.keep(block, findings)
+            self._cache.add(block, findings)
         self._cache.count(read=len(blocks), from_cache=len(blocks) - len(new))
         return [known[block] or found[block] for block in blocks]
 

@@ -1,8 +1,8 @@
 """Diseases, signs, operations and devices called after people: *Lachman +*, *Nissen, then Toupet*, *Child Pugh 9*.
 
 An eponym is a word with :data:`deid_runtime.lexicon.word_codes.EPONYM`, or one in ``data/lexicon/named_facts.tsv``. It
-names nobody where a word beside it says so: a result, a side, a grade, a further eponym or term. A pair of names that
-only ever stands for a score or a syndrome (*Osgood Schlatter*) needs no such word.
+is not the name of a person when the word beside it is a result, a side, a grade, another eponym or a clinical term. A
+pair of names that always means a score or a syndrome (*Osgood Schlatter*) needs no such word.
 """
 
 import re

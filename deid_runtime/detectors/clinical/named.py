@@ -230,7 +230,7 @@ def _is_in_capitals(text: str, start: int) -> bool:
 def is_part_of_symbol(text: str, span: Span) -> bool:
     """Return whether ``span`` is a character or two within a gene or a code of a drug: the ``7`` of ``MYH7``.
 
-    So is a letter alone of which the model is not sure: ``group E``.
+    This also holds for a single letter with a low score of the model: ``group E``.
     """
     length = span.end - span.start
     if length > 2 or span.label not in _CODES:

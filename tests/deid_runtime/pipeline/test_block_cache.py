@@ -98,7 +98,7 @@ def test_the_limit_holds_for_the_memory_that_is_really_used() -> None:
     try:
         before = tracemalloc.get_traced_memory()[0]
         for number in range(2_000):
-            cache.keep(f"{number} {'x' * 400}", findings(number))
+            cache.add(f"{number} {'x' * 400}", findings(number))
         gc.collect()
         used = tracemalloc.get_traced_memory()[0] - before
     finally:
@@ -113,7 +113,7 @@ def test_findings_come_back_as_they_were_and_those_used_last_stay() -> None:
     cache = BlockCache(2 * (findings(0).size_bytes + 700))
     for key in ("a", "b", "a", "c"):
         if cache.find(key) is None:
-            cache.keep(key, findings(ord(key)))
+            cache.add(key, findings(ord(key)))
 
     assert [cache.find(key) is not None for key in "abc"] == [True, False, True]
     kept = cache.find("c")
@@ -123,7 +123,7 @@ def test_findings_come_back_as_they_were_and_those_used_last_stay() -> None:
 
 def test_no_text_is_shown_or_pickled() -> None:
     cache = BlockCache(2**20)
-    cache.keep("Hartman", findings(0))
+    cache.add("Hartman", findings(0))
 
     assert repr(cache).startswith("BlockCache(1 blocks, ")
     with pytest.raises(TypeError, match="must stay in its process"):

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.commands import read_rows
 
 
-# For the session it would leave an event loop running in the thread of the tests of other folders.
+# Playwright keeps an event loop running in its thread; tests of other folders must not meet it.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     executable = shutil.which("chromium") or shutil.which("chromium-browser")
