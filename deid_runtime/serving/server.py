@@ -18,11 +18,12 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from deid_runtime.errors import ModelError
+from deid_runtime.serving.confined import confined_command
 from deid_runtime.serving.grpc_probe import answers_grpc
 from deid_runtime.serving.http_port import HttpPort
 from deid_runtime.serving.http_relay import SocketFileConnection, relay_to
 from deid_runtime.serving.installation import Installation, lay_out_backends, server_environment
-from deid_runtime.serving.processes import children, command, computed_s, confinement, is_stopped, limit_data, parent
+from deid_runtime.serving.processes import children, command, computed_s, is_stopped, limit_data, parent
 from deid_runtime.serving.server_options import (
     LOOPBACK,
     METRICS_SOCKET,
@@ -75,14 +76,17 @@ class Server:
         self._reason = ""  # the first line that says why a model is not loaded
         self._has_reason = threading.Event()
         self._models: tuple[int, ...] = ()
+        if not os.access(installation.server, os.X_OK):
+            self._folder.cleanup()
+            raise ModelError(f"the inference server cannot be started: {installation.server} is not a program")
         try:
             backends = lay_out_backends(installation, Path(self._folder.name))
             self._process = subprocess.Popen(
-                [
+                confined_command(
                     str(installation.server),
                     *arguments(options, backends, self._shared_prefix),
                     f"--exit-timeout-secs={int(_STOP_S)}",
-                ],
+                ),
                 env={**server_environment(installation), **options.environment},
                 cwd=self._folder.name,  # a private folder: the models' processes import from it first
                 stdin=subprocess.DEVNULL,
@@ -91,17 +95,10 @@ class Server:
                 text=True,
                 errors="replace",
                 start_new_session=True,  # Ctrl-C reaches only this process, which then stops the server cleanly
-                preexec_fn=confinement(),
             )
         except OSError as error:
             self._folder.cleanup()
             raise ModelError(f"the inference server cannot be started ({error.strerror})") from error
-        except subprocess.SubprocessError as error:
-            self._folder.cleanup()
-            raise ModelError(
-                "the inference server cannot be confined, and other users could read its memory: this system refuses "
-                "umask, rlimits or seccomp filters to a process; allow them, or serve on another system"
-            ) from error
         except BaseException:
             self._folder.cleanup()
             raise

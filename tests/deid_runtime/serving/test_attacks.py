@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from deid_runtime.errors import ModelError, SettingsError
+from deid_runtime.serving.confined import MAX_FILE_BYTES
 from deid_runtime.serving.installation import server_environment
-from deid_runtime.serving.processes import MAX_FILE_BYTES
 from deid_runtime.serving.server import Server
 from deid_runtime.serving.supervisor import RestartPolicy
 from deid_runtime.serving.triton_requests import VERSION_VARIABLE, check_version

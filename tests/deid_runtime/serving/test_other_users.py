@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from deid_runtime.serving.processes import confinement
+from deid_runtime.serving.confined import confined_command
 from deid_runtime.serving.server import Server
 from tests.deid_runtime.serving.raw_http2 import call
 from tests.deid_runtime.serving.requests import grpc, note_inputs
@@ -108,9 +108,9 @@ def test_a_user_who_may_not_raise_limits_can_serve() -> None:
         pytest.skip("setpriv is not installed")
     code = (
         "import resource, subprocess\n"
-        "from deid_runtime.serving.processes import confinement\n"
+        "from deid_runtime.serving.confined import confined_command\n"
         "resource.setrlimit(resource.RLIMIT_CORE, (0, 0)); resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))\n"
-        "subprocess.run(['cat', '/proc/self/limits'], preexec_fn=confinement(), check=True)\n"
+        "subprocess.run(confined_command('/bin/cat', '/proc/self/limits'), check=True)\n"
     )
 
     told = subprocess.run([*drop, sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
@@ -130,8 +130,7 @@ def test_a_confined_process_gives_others_no_right_to_its_files(tmp_path: Path) -
     )
 
     told = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "file")],
-        preexec_fn=confinement(),
+        confined_command(sys.executable, "-c", code, str(tmp_path / "file")),
         capture_output=True,
         text=True,
         check=True,
