@@ -233,11 +233,6 @@ def test_errors_leave_nothing_behind(mixed: Path, tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def _heed_signals() -> None:
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-
-
 class LongRun:
     """``deid run`` in its own process group, interrupted while it works."""
 
@@ -246,6 +241,9 @@ class LongRun:
         notes = ({"id": str(number), "text": TEXT * 200} for number in range(notes_count))
         write_rows(folder / "in.jsonl", list(notes))
         command = [
+            # The tests may run in the background or under nohup, where these signals are ignored; a run respects that.
+            "env",
+            "--default-signal=INT,QUIT,HUP,TERM",
             sys.executable,
             "-m",
             "deid_runtime",
@@ -259,8 +257,6 @@ class LongRun:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            # The tests may run in the background or under nohup, where these signals are ignored; a run respects that.
-            preexec_fn=_heed_signals,
         )
         deadline = time.monotonic() + 300
         while not any(path.stat().st_size for path in folder.glob(".out.jsonl.job/open/tables/0")):
