@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from deid_runtime.detectors.clinical.rows import ClinicalRow
+from deid_runtime.detectors.clinical.times import ORDINALS
 
 ROWS: Final = (
     ClinicalRow(
@@ -24,6 +25,20 @@ ROWS: Final = (
             r"(?i:ribs?|cranial nerves?|CNs?)[ ](?:#[ ]?)?\d{1,2}(?:[ ]?[-–,&][ ]?\d{1,2}){0,4}(?![\d/:])"
         ),
         words=frozenset("rib ribs cranial cn cns".split()),
+    ),
+    ClinicalRow(
+        name="ordinal-part",
+        kind="level",
+        # "the 4th and 5th fingers", "the 1st and 2nd dose": parts and steps that are counted, not days of a month
+        pattern=re.compile(
+            rf"(?i:the)[ ]{ORDINALS}[ ](?i:(?:left|right|distal|proximal|lower|upper)[ ])?(?i:fingers?|toes?|digits?|"
+            r"ribs?|metatarsals?|metacarpals?|phalan\w{2,4}|rays?|web ?spaces?|interspaces?|intercostal|knuckles?|"
+            r"mtps?|mcps?|vertebra\w{0,2}|teeth|molars?|premolars?|ventricles?|cranial|nerves?|branch\w{0,2}|"
+            r"portions?|trimesters?|percentiles?|centiles?|doses?|boosters?|injections?|infusions?|shots?|stages?|"
+            r"degrees?|generations?|lines?|attempts?|episodes?|admissions?|pregnan\w{2,4}|deliver\w{1,3}|cycles?)\b"
+        ),
+        words=frozenset({"the"}),
+        sure=True,
     ),
 )
 

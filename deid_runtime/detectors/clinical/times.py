@@ -22,6 +22,12 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 
 _BIRTH_BEFORE: Final = re.compile(r"(?i)\b(?:since|born|b\.?|dob|in|from)[ ]{1,2}$")
 
+#: An ordinal, or several: ``5th``, ``2nd and 3rd``, ``1st, 2nd or 4th``.
+ORDINALS: Final = (
+    r"\d{1,2}(?:st|nd|rd|th)"
+    r"(?:(?:,[ ]|[ ]?[-–][ ]?|,?[ ](?:and|or|to|through)[ ](?:the[ ])?)\d{1,2}(?:st|nd|rd|th)){0,4}"
+)
+
 ROWS: Final = (
     ClinicalRow(
         name="duration-weeks",
@@ -102,6 +108,18 @@ ROWS: Final = (
         ),
         excludes=_NOT_OF_INFANTS,
         check=lambda match: match[0][:3].lower() not in ("rtc", "tca") or match["value"].endswith(("12", "52")),
+    ),
+    ClinicalRow(
+        name="ordinal-day-of-stay",
+        kind="relative time",
+        # "the 5th postoperative day", "the 2nd and 3rd hospital days"
+        pattern=re.compile(
+            rf"(?i:the)[ ]{ORDINALS}[ ](?i:"
+            r"post[ -]?(?:op|operative|partum|natal|transplant|procedural?|injury|infusion|treatment)\b|"
+            r"(?:hospital|icu|inpatient|admission)[ ](?:day|night|week)s?\b|(?:gestational|menstrual)[ ])"
+        ),
+        words=frozenset({"the"}),
+        sure=True,
     ),
     ClinicalRow(
         name="day-of-stay",

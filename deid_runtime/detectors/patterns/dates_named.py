@@ -212,10 +212,23 @@ _AFTER_ORDINAL_DAY: Final = re.compile(
 )
 
 
+#: The next ordinal of a series, ``and 5th``: what follows the last one says what all of them are.
+_NEXT_ORDINAL: Final = re.compile(
+    r"(?i)(?:[ \t]?[,/&-][ \t]?|[ \t])(?:(?:and|or|to|through|&)[ \t](?:the[ \t])?)?\d{1,2}(?:st|nd|rd|th)\b"
+)
+_MOST_ORDINALS: Final = 5
+
+
 def _is_ordinal_day(match: re.Match[str]) -> bool:
     if not 1 <= int(match["n"]) <= 31:
         return False
-    return _AFTER_ORDINAL_DAY.match(context_of(match).after) is not None
+    after = context_of(match).after
+    for _ in range(_MOST_ORDINALS):
+        following = _NEXT_ORDINAL.match(after)
+        if following is None:
+            break
+        after = after[following.end() :]
+    return _AFTER_ORDINAL_DAY.match(after) is not None
 
 
 def _is_spelled_day(match: re.Match[str]) -> bool:

@@ -310,15 +310,25 @@ DATES: Cases = {
         ),
         ("O2 sat 95", "sun exposure", "Sunday School", "she sat up", "sats 93%", "Thus, no change", "on thus far"),
     ),
-    "date-weekday-letters": (("HD «M/W/F»", "«MWF» 9-12", "«T/Th» class"), ("CT/MRI", "M/Wx")),
+    "date-weekday-letters": (
+        ("HD «M/W/F»", "«MWF» 9-12", "«T/Th» class", "«TTS» via fistula"),
+        ("CT/MRI", "M/Wx", "TTS patch", "TTS 25 mcg"),
+    ),
     "date-holiday": (
         ("before «Thanksgiving»", "«New Year's Eve»", "at «Halloween 1948»", "on «Labor Day»", "«Cinco de Mayo»"),
         ("Christmas-tree rash", "memorial hospital", "her mother's care", "christmas disease", "labor pains"),
     ),
     "date-fourth-of-july": (("on «the Fourth of July»", "«4th of July 2014»"), ("July 4th", "fourth of May")),
     "date-ordinal": (
-        ("on «the 29th».", "by «the 3rd» if well"),
-        ("the 3rd rib", "the 45th", "the 90th percentile", "the 2nd floor"),
+        ("on «the 29th».", "by «the 3rd» if well", "on «the 3rd», 4th and 5th", "on «the 3rd» and 4th of the month"),
+        (
+            "the 3rd rib",
+            "the 4th and 5th fingers",
+            "the 1st, 2nd or 3rd dose",
+            "the 45th",
+            "the 90th percentile",
+            "the 2nd floor",
+        ),
     ),
     "date-ordinal-bare": (("due «16th».", "til «3rd», then"), ("on 3rd floor", "by 2nd dose", "from 5th rib")),
     "date-season-year": (("«fall 2013»", "the «spring of 2014»"), ("fall risk", "spring 12", "fall 20 ft")),
