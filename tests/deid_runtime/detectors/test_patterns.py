@@ -99,8 +99,8 @@ def test_a_hostile_line_of_100_kb_takes_a_moment(unit):
     started = time.process_time()
     find_patterns([text])
 
-    # A second on a slow, busy machine; minutes when a pattern backtracks.
-    assert time.process_time() - started < 4
+    # Some seconds on a slow, busy machine; minutes when a pattern backtracks.
+    assert time.process_time() - started < 20
 
 
 def test_time_grows_with_length_and_no_faster():
@@ -133,7 +133,7 @@ def test_time_grows_with_length_and_no_faster():
 def test_addresses_of_the_web_in_a_row_take_linear_time():
     started = time.process_time()
     [spans] = find_patterns(["www.quist.org/" * 20_000])
-    assert time.process_time() - started < 4
+    assert time.process_time() - started < 12
     assert [(span.start, span.end) for span in spans] == [(0, 20_000 * len("www.quist.org/"))]
 
 

@@ -324,7 +324,7 @@ def test_hostile_text_takes_linear_time(piece):
 
     find_record(text, PatientRecord("p1", QUIST))
 
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 15
 
 
 def test_a_mark_that_folds_to_nothing_is_no_word():

@@ -216,4 +216,4 @@ def test_hostile_text_takes_linear_time(piece):
     by_record("Bao", "Her", text)
     by_propagation("Bao", "Her", text)
 
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 15

@@ -177,5 +177,5 @@ def test_time_is_bounded_when_one_span_covers_many():
 
     fused = fuse_spans(text, found)
 
-    assert time.process_time() - started < 8
+    assert time.process_time() - started < 24
     assert covered(fused) == [(0, len(text))]

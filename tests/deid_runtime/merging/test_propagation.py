@@ -112,4 +112,4 @@ def test_time_is_linear_in_a_long_note_with_many_names():
     started = time.process_time()
 
     assert len(propagate(text, spans)) == 19 * 1000
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 15

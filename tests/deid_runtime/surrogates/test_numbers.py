@@ -234,7 +234,7 @@ def test_a_telephone_number_among_many_blanks_takes_linear_time():
     begun = time.process_time()
     surrogates_of(f"<PHONE>123{' ' * 50_000}z</PHONE>")
 
-    assert time.process_time() - begun < 2
+    assert time.process_time() - begun < 6
 
 
 def test_an_nhs_number_becomes_one_that_is_never_issued():

@@ -42,4 +42,4 @@ def test_a_long_run_of_line_ends_takes_no_longer_than_other_text() -> None:
 
     assert block_starts("a" + "\n " * 200_000) == [0]
     assert len(block_starts("a\n\n" * 100_000)) == 100_000
-    assert process_time() - begun < 5
+    assert process_time() - begun < 15

@@ -161,7 +161,7 @@ def test_time_grows_with_length_alone(piece: str) -> None:
 
     list(find_signs(text))
 
-    assert time.process_time() - begun < 10  # quadratic time takes many minutes
+    assert time.process_time() - begun < 30  # quadratic time takes many minutes
 
 
 #: The text that the view gives for each text of :data:`HIDDEN` that it can make plain.

@@ -211,4 +211,4 @@ def test_time_grows_with_length_alone(piece: str) -> None:
     if view.text:
         view.original(0, len(view.text))
 
-    assert time.process_time() - begun < 6  # quadratic time takes minutes
+    assert time.process_time() - begun < 18  # quadratic time takes minutes

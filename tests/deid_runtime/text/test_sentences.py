@@ -54,4 +54,4 @@ def test_hostile_lines_take_linear_time(line: str) -> None:
     split_sentences(line)
 
     # A second on a slow machine; hours in quadratic time.
-    assert time.process_time() - begun < 5
+    assert time.process_time() - begun < 15

@@ -65,5 +65,5 @@ def test_hostile_lines_are_cut_in_linear_time(line: str) -> None:
     begun = time.process_time()
     words = split_words(line)
 
-    assert time.process_time() - begun < 4
+    assert time.process_time() - begun < 12
     assert sum(end - start for start, end in words) == len(re.sub(r"\s", "", line))
