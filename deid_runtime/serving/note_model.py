@@ -10,6 +10,8 @@ else comes from environment variables of the server. Each of them corresponds to
 - ``DEID_SERVE_MODELS_KEY``: the public key of the models' signature
 - ``DEID_SERVE_OTLP_ENDPOINT``: the OpenTelemetry collector that gets traces
 - ``DEID_SERVE_ALLOW_SHARED_KEY=1`` and ``DEID_SERVE_TRUST_MODELS=1``: options without a value
+
+and ``DEID_SERVE_ANSWERS``, which ``deid serve`` sets for itself (:mod:`deid_runtime.serving.note_queue`).
 """
 
 import json
@@ -41,6 +43,7 @@ from deid_runtime.serving.note_models import (
     NOTES,
     SITE_LISTS,
 )
+from deid_runtime.serving.note_queue import ANSWERS_VARIABLE, NoteQueue
 from deid_runtime.serving.refusals import RefusedError
 from deid_runtime.serving.triton_requests import check_request, check_version, request_parameters
 from deid_runtime.settings import from_parameters
@@ -55,6 +58,8 @@ MODELS_KEY_VARIABLE: Final = "DEID_SERVE_MODELS_KEY"
 OTLP_VARIABLE: Final = "DEID_SERVE_OTLP_ENDPOINT"
 ALLOW_SHARED_KEY_VARIABLE: Final = "DEID_SERVE_ALLOW_SHARED_KEY"
 TRUST_MODELS_VARIABLE: Final = "DEID_SERVE_TRUST_MODELS"
+
+_PATIENCE_SECONDS: Final = 0.5  # of a client; a request that waited longer is asked whether it was cancelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +235,23 @@ def _decoded(name: str, value: bytes) -> str:
         ) from None
 
 
+@dataclass(frozen=True, slots=True)
+class _WaitingRequest:
+    """A request of Triton with the sender of its response."""
+
+    request: Any = field(repr=False)
+    sender: Any = field(repr=False)
+
+
+def _is_canary(request: Any) -> bool:
+    """Return whether this is a valid canary request."""
+    try:
+        check_request(request)
+        return bool(request_parameters(request).get(CANARY))
+    except RefusedError:
+        return False
+
+
 class TritonPythonModel:
     """The class that Triton calls. Requests and responses have the types of ``triton_python_backend_utils``."""
 
@@ -244,15 +266,32 @@ class TritonPythonModel:
         config = json.loads(args["model_config"])
         parameters = {name: entry["string_value"] for name, entry in config["parameters"].items()}
         self._service = load_note_service(parameters, Path(args["model_repository"]).parent, os.environ)
-        self._metrics = NoteMetrics(triton, self._service.describe())
+        answers = os.environ.get(ANSWERS_VARIABLE)
+        self._answer_mark = Path(answers, str(os.getpid())) if answers else None
+        self._queue = NoteQueue(self._answer)
+        self._metrics = NoteMetrics(triton, self._service.describe(), self._queue.__len__)
         collector = os.environ.get(OTLP_VARIABLE)
         self._traces: Any = export_traces(collector) if collector else None
 
-    def execute(self, requests: Sequence[Any]) -> list[Any]:
-        """Return one response per request, in order. An invalid request does not affect the others."""
-        responses = [self._respond(request) for request in requests]
+    def execute(self, requests: Sequence[Any]) -> list[None]:
+        """Take the requests; the thread of the queue answers each, alone. An invalid one does not affect the others."""
+        for request in requests:
+            waiting = _WaitingRequest(request, request.get_response_sender())
+            self._queue.put(waiting, is_urgent=_is_canary(request))
+        return [None for _ in requests]
+
+    def _answer(self, waiting: "_WaitingRequest", waited_seconds: float) -> None:
+        triton = self._triton
+        self._metrics.waited(waited_seconds)
+        if waited_seconds > _PATIENCE_SECONDS and waiting.sender.is_cancelled():
+            error = triton.TritonError("not de-identified: the client cancelled", triton.TritonError.CANCELLED)
+            response = triton.InferenceResponse(error=error)
+        else:
+            response = self._respond(waiting.request)
+        waiting.sender.send(response, flags=triton.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
         self._metrics.stages(self._service.stage_seconds)
-        return responses
+        if self._answer_mark is not None:
+            self._answer_mark.touch()
 
     def _respond(self, request: Any) -> Any:
         triton = self._triton
@@ -302,7 +341,8 @@ class TritonPythonModel:
         return answer
 
     def finalize(self) -> None:
-        """Free the pipeline when Triton unloads the model."""
+        """Answer what waits, and free the pipeline, when Triton unloads the model."""
+        self._queue.close()
         if self._traces is not None:
             self._traces.shutdown()
         self._metrics.close()

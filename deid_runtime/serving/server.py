@@ -23,6 +23,7 @@ from deid_runtime.serving.grpc_probe import answers_grpc
 from deid_runtime.serving.http_port import HttpPort
 from deid_runtime.serving.http_relay import SocketFileConnection, relay_to
 from deid_runtime.serving.installation import Installation, lay_out_backends, server_environment
+from deid_runtime.serving.note_queue import ANSWERS_VARIABLE
 from deid_runtime.serving.processes import children, command, computed_s, is_stopped, limit_data, parent
 from deid_runtime.serving.server_options import (
     LOOPBACK,
@@ -40,6 +41,7 @@ _STOP_S: Final = 15.0  # for requests in flight, and again for the models' proce
 LONGEST_STOP_S: Final = 2 * _STOP_S + 5.0
 _ASK_S: Final = 5.0
 _LOG_LINES: Final = 20
+_ANSWERS: Final = "answers"  # a folder with a file of each process of `deidentify`, written at each answer
 _LOG_END_S: Final = 10.0  # for the rest of the log of a server that has ended; more than a busy machine needs
 _REASON_S: Final = 2.0  # for the reason of a server that goes on, but does not become ready
 _REASON: Final = "failed to load"
@@ -80,6 +82,7 @@ class Server:
             self._folder.cleanup()
             raise ModelError(f"the inference server cannot be started: {installation.server} is not a program")
         try:
+            Path(self._folder.name, _ANSWERS).mkdir()
             backends = lay_out_backends(installation, Path(self._folder.name))
             self._process = subprocess.Popen(
                 confined_command(
@@ -87,7 +90,11 @@ class Server:
                     *arguments(options, backends, self._shared_prefix),
                     f"--exit-timeout-secs={int(_STOP_S)}",
                 ),
-                env={**server_environment(installation), **options.environment},
+                env={
+                    **server_environment(installation),
+                    **options.environment,
+                    ANSWERS_VARIABLE: str(Path(self._folder.name, _ANSWERS)),
+                },
                 cwd=self._folder.name,  # a private folder: the models' processes import from it first
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -196,6 +203,11 @@ class Server:
     def computed_s(self, model: str) -> float:
         """Return the processor seconds that the processes of a model have used."""
         return sum(computed_s(pid) for pid in self._models if f"/{model}/" in command(pid))
+
+    def last_answer_ns(self) -> int | None:
+        """Return when ``deidentify`` last answered a request, in nanoseconds of file times; None if it never did."""
+        marks = Path(self._folder.name, _ANSWERS).glob("*")
+        return max((mark.stat().st_mtime_ns for mark in marks), default=None)
 
     def has_stopped_process(self) -> bool:
         """Return whether the server or a model's process is stopped, for instance by SIGSTOP."""

@@ -157,6 +157,7 @@ def send_notes(client: Any) -> None:
 
 
 def check_metrics(it: Watched) -> None:
+    wait_for(lambda: it.metric('deid_server_refusals_total{reason="note_size"}') == 1, 5)  # the last; sent with a delay
     outcomes = {
         outcome: it.metric(f'deid_server_notes_total{{outcome="{outcome}"}}')
         for outcome in ("deidentified", "quarantined", "refused", "failed")

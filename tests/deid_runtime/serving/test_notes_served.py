@@ -124,6 +124,26 @@ def test_a_stream_that_is_left_costs_no_more_notes(triton: Server) -> None:
     assert 1 <= second < many
 
 
+def test_notes_that_clients_no_longer_want_cost_others_no_time(triton: Server) -> None:
+    def long_note(number: int) -> list[Any]:  # texts that differ, or the answers would come from the cache
+        return request("".join(f"{number}.{line} {LINES[line % len(LINES)]}\n" for line in range(150)))
+
+    def timed(number: int) -> float:
+        begun = time.monotonic()
+        client.infer("deidentify", long_note(number))
+        return time.monotonic() - begun
+
+    with grpc.InferenceServerClient(triton.options.grpc) as client:
+        alone = min(timed(number) for number in (1, 2))
+        calls = [
+            client.async_infer("deidentify", long_note(number), lambda result, error: None) for number in range(3, 27)
+        ]
+        for call in calls:
+            time.sleep(0.01)
+            call.cancel()
+        assert timed(27) < 12 * alone  # two dozen notes were sent before it
+
+
 @pytest.mark.parametrize("name", ["../" + KEY_NAME, f"{KEY_NAME}.key", "", "/etc/passwd", "other", "0" * 64])
 def test_a_key_is_a_name_in_the_key_folder_and_nothing_else(triton: Server, name: str) -> None:
     with (
