@@ -51,10 +51,10 @@ def installation() -> Installation:
     return find_installation()
 
 
-def write_served_folder(folder: Path) -> ServedFolder:
+def write_served_folder(folder: Path, notes: NoteOptions | None = None) -> ServedFolder:
     """Write the packaged models and a key into ``folder``."""
     served = ServedFolder(folder / "repository", folder / "keys")
-    write_repository(read_manifest(find_models(None)), served.repository, ServingOptions(), NoteOptions())
+    write_repository(read_manifest(find_models(None)), served.repository, ServingOptions(), notes or NoteOptions())
     served.keys.mkdir()
     write_key(served.keys / f"{KEY_NAME}.key")
     return served

@@ -3,14 +3,16 @@
     python benchmarks/gateway/rate.py --notes notes.jsonl --out benchmarks/results/gateway_rate.json
 
 One server, one gateway with the options that it has by default. Two clients of this process send the same notes in
-turn, in many short rounds of one run, which begin with gRPC and with the gateway in turn. gRPC: unary calls of
-``deidentify``, 16 at the same time, as many as the gateway sends at the same time. Gateway: JSON batches over two
-connections, each with 8 notes in progress. The texts of both answers must be equal. The rate of a round is notes per
+turn, in many short rounds of one run, which begin with gRPC and with the gateway in turn. All rounds have the same
+notes, so the server runs without its cache of windows, as if all were new to it; ``--repeated`` leaves the cache on:
+then no model runs, and the part of the gateway is as large as it can be. gRPC: unary calls of ``deidentify``, 16 at the
+same time, as many as the gateway sends at the same time. Gateway: JSON batches over two connections, each with 8 notes
+in progress. The texts of both answers must be equal. The rate of a round is notes per
 second of wall-clock time, without the warm-up; the share is the median of the shares of all rounds. The result also has
 the processor time per note of server, gateway and client together, which other work on the machine changes less, and
 the part of the processors that other work used (``others``). If that is above a few hundredths, the rates describe the
-other work more than the gateway. ``at_server`` is the mean number of notes at the server, waiting or computed: near 0
-the server has too little to do, well above 1 the server limits the rate.
+other work more than the gateway. ``at_server`` is the mean number of notes in the model ``deidentify``, waiting or
+computed: near 0 the server has too little to do, well above 1 the server limits the rate.
 """
 
 import argparse
@@ -36,7 +38,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from measuring import describe_machine
 
+from deid_runtime.serving.note_metrics import SEND_SECONDS
+from deid_runtime.serving.note_models import NoteOptions
 from deid_runtime.serving.server_options import ServerOptions
+from deid_runtime.settings import Settings
 from tests.deid_runtime.gateway.running_gateway import RunningGateway, gateway
 from tests.deid_runtime.serving.requests import note_inputs
 from tests.running_server import KEY_NAME, processes, started, write_served_folder
@@ -53,6 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--notes", type=Path, required=True)
     parser.add_argument("--count", type=int, default=200, help="notes of a round")
+    parser.add_argument("--repeated", action="store_true", help="keep the cache of windows")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--batch", type=int, default=50, help="notes of a request to the gateway")
     parser.add_argument("--out", type=Path)
@@ -63,8 +69,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "served").mkdir()
+        settings = Settings() if options.repeated else Settings(window_cache_bytes=0)
+        served = write_served_folder(folder / "served", NoteOptions(settings=settings))
         with (
-            started(write_served_folder(folder / "served").options()) as server,
+            started(served.options()) as server,
             gateway(folder, server.options.grpc, more=_MORE) as front,
         ):
             watched = [*processes(server), psutil.Process(front.process.pid), psutil.Process()]
@@ -108,6 +116,7 @@ def _measured(
         "machine": describe_machine(),
         "notes": len(notes),
         "characters": sum(len(note["text"]) for note in notes),
+        "repeated": options.repeated,
         "batch": options.batch,
         "at_once": _IN_FLIGHT,
         "others": round(max(0.0, busy_s - sum(computed.values())) / wall_s / (psutil.cpu_count() or 1), 3),
@@ -123,10 +132,12 @@ def _measured(
 
 def _at_server_s(server: ServerOptions) -> float:
     """Return the seconds that all notes so far have spent at the server, waiting and computed."""
+    time.sleep(2 * SEND_SECONDS)  # the model sends its figures with a delay
     with urllib.request.urlopen(f"http://{server.metrics}/metrics", timeout=10) as page:
         text = page.read().decode()
-    found = re.findall(r'^nv_inference_request_duration_us\{model="deidentify",[^}]*\} (\S+)$', text, re.MULTILINE)
-    return sum(map(float, found)) / 1e6
+    queued_us = re.findall(r'^nv_inference_queue_duration_us\{model="deidentify",[^}]*\} (\S+)$', text, re.MULTILINE)
+    seconds = re.findall(r"^deid_server_(?:waiting|stage)_seconds_total(?:\{[^}]*\})? (\S+)$", text, re.MULTILINE)
+    return sum(map(float, queued_us)) / 1e6 + sum(map(float, seconds))
 
 
 def _busy_s() -> float:
