@@ -110,6 +110,15 @@ ROWS: Final = (
         check=lambda match: match[0][:3].lower() not in ("rtc", "tca") or match["value"].endswith(("12", "52")),
     ),
     ClinicalRow(
+        name="times",
+        kind="count",
+        # "vomited x2", "called son x 3, no answer"; behind a figure it may be the extension of a telephone
+        pattern=re.compile(r"(?i:x)[ ]?(?P<value>[1-9])(?![\w/:+-]|[.,]\d|[ ]\d)"),
+        words=frozenset({"x"}),
+        sure=True,
+        check=lambda match: not match.string[max(0, match.start() - 4) : match.start()].rstrip()[-1:].isdigit(),
+    ),
+    ClinicalRow(
         name="ordinal-day-of-stay",
         kind="relative time",
         # "the 5th postoperative day", "the 2nd and 3rd hospital days"
