@@ -37,7 +37,8 @@ def canary_fault(text: str, spans: str) -> str:
     if found is None:
         return "text between the identifiers was changed"
     for identifier, replacement in zip(_IDENTIFIERS, found.groups(), strict=True):
-        if any(part in replacement for part in identifier.split()):
+        # Whole words: the surrogate of "Jane" may be "Janet" or "Janelle".
+        if any(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", replacement) for part in identifier.split()):
             return "an identifier was left in the text"
     try:
         covered = {

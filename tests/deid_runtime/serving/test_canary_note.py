@@ -18,6 +18,7 @@ RIGHT = spans((12, 20), (24, 34))
     "text",
     [
         "Seen by Dr. Mary Poole on 03/14/2003.",
+        "Seen by Dr. Janelle Doerr on 03/14/2003.",
         "Seen by Dr. [DOCTOR-1] on [DATE-1].",
         "Seen by Dr. ******** on 2003.",
     ],
@@ -34,6 +35,7 @@ def test_a_right_answer(text: str) -> None:
         ("", RIGHT),
         (CANARY_NOTE.text, RIGHT),
         ("Seen by Dr. Jane Poole on 03/14/2003.", RIGHT),
+        ("Seen by Dr. Mary Poole-Doe on 03/14/2003.", RIGHT),
         ("Seen by Dr. Mary Poole on 01/02/2003.", RIGHT),
         ("Seen by Dr. Mary Poole on 03/14/2003", RIGHT),
         ("seen by Dr. Mary Poole on 03/14/2003.", RIGHT),
