@@ -12,6 +12,17 @@ from deid_runtime.cli.main import main
 from deid_runtime.spans import Span
 from tests.deid_runtime.audit.notes import annotated, write_notes
 
+# Fixed, since what an attacker finds depends on the surrogates that a key draws.
+KEY = "3f1c9a07d5be62480e7f43a1c86d2b95f0a4e8137c5d96b2418fe03a7d9c5b61"
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "site.key"
+    path.touch(mode=0o600)
+    path.write_text(f"{KEY}\n")
+    return path
+
 
 def parrot(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["audit", "parrot", *map(str, arguments)])
@@ -22,10 +33,11 @@ def notes(tmp_path: Path) -> Path:
     return write_notes(tmp_path / "notes.jsonl", annotated(16))
 
 
-def test_each_share_of_leaks_is_planted_and_judged(notes: Path) -> None:
+def test_each_share_of_leaks_is_planted_and_judged(notes: Path, key: Path) -> None:
     pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
 
-    result = parrot(notes, "--leaks", 10, "--leaks", 10, "--leaks", 20, "--iterations", 2, "--draws", 2, "--json")
+    leaks = ("--leaks", 10, "--leaks", 10, "--leaks", 20)
+    result = parrot(notes, *leaks, "--iterations", 2, "--draws", 2, "--key", key, "--json")
 
     told = json.loads(result.stdout)
     assert [(row["attacker"], row["share"]) for row in told["gate"]] == [
@@ -38,7 +50,7 @@ def test_each_share_of_leaks_is_planted_and_judged(notes: Path) -> None:
     assert (told["verdict"] == "pass") == is_passed == (result.exit_code == 0)
 
 
-def test_a_release_whose_leaks_stand_out_does_not_pass(tmp_path: Path) -> None:
+def test_a_release_whose_leaks_stand_out_does_not_pass(tmp_path: Path, key: Path) -> None:
     pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
     spelt = [
         f"{'qwxzv'[number % 5]}{'vzxqj'[number // 5 % 5]}otx{'kzqxw'[number // 25]}".title() for number in range(80)
@@ -49,7 +61,8 @@ def test_a_release_whose_leaks_stand_out_does_not_pass(tmp_path: Path) -> None:
         for number, name in enumerate(spelt)
     ]
 
-    result = parrot(write_notes(tmp_path / "odd.jsonl", made), "--attacker", "list", "--leaks", 20)
+    release = write_notes(tmp_path / "odd.jsonl", made)
+    result = parrot(release, "--attacker", "list", "--leaks", 20, "--key", key)
 
     assert result.exit_code == 1
     assert "verdict: FAIL" in result.stdout
@@ -57,19 +70,19 @@ def test_a_release_whose_leaks_stand_out_does_not_pass(tmp_path: Path) -> None:
     assert spelt[0] not in result.output + result.stderr
 
 
-def test_a_gain_that_is_allowed_passes(notes: Path) -> None:
+def test_a_gain_that_is_allowed_passes(notes: Path, key: Path) -> None:
     pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
 
-    result = parrot(notes, "--attacker", "list", "--leaks", 20, "--draws", 8, "--max-gain", 5.5)
+    result = parrot(notes, "--attacker", "list", "--leaks", 20, "--draws", 8, "--max-gain", 5.5, "--key", key)
 
     assert result.exit_code == 0, result.output
     assert "verdict: PASS" in result.stdout
 
 
-def test_the_insider_is_no_part_of_the_gate(notes: Path) -> None:
+def test_the_insider_is_no_part_of_the_gate(notes: Path, key: Path) -> None:
     pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
 
-    result = parrot(notes, "--leaks", 10, "--attacker", "insider", "--iterations", 1)
+    result = parrot(notes, "--leaks", 10, "--attacker", "insider", "--iterations", 1, "--key", key)
 
     assert result.exit_code == 0, result.stderr
     assert "10.0% insider" in result.stdout
