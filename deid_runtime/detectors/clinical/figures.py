@@ -97,14 +97,16 @@ def adjoins_fraction(text: str, span: Span) -> bool:
     return "/" in text[span.start : span.end] and _FRACTION_AFTER.match(text, span.end) is not None
 
 
+#: A transdermal therapeutic system; elsewhere ``TTS`` is Tuesday, Thursday and Saturday.
+_PATCH: Final = re.compile(r"TTS(?=[ ](?i:patch(?:es)?|system)\b)")
+
+
 def is_term_alone(text: str, span: Span) -> bool:
-    """Return whether a date without digits is a clinical term: ``Yaz``, ``SAT``."""
+    """Return whether a date without digits is a clinical term: ``Yaz``, ``SAT``, ``TTS patch``."""
     value = text[span.start : span.end]
-    return (
-        not any(map(str.isdigit, value))
-        and value.lower() not in _MONTHS
-        and is_term(text, replace(span, label="DOCTOR"))
-    )
+    if any(map(str.isdigit, value)) or value.lower() in _MONTHS:
+        return False
+    return _PATCH.match(text, span.start) is not None or is_term(text, replace(span, label="DOCTOR"))
 
 
 def is_no_day(value: str) -> bool:

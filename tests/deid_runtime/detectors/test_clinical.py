@@ -74,6 +74,7 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("fracture of [the 4th] and 5th fingers", "DATE"),
         ("low on [the 3rd], 4th or 5th ribs", "DATE"),
         ("on [the 5th] postoperative day", "DATE"),
+        ("change [TTS] patch every 72 h", "DATE"),
         ("[African] [American] man", "COUNTRY"),
         ("speaks [Arabic] at home", "COUNTRY"),
         ("[Vietnamese] interpreter", "COUNTRY"),
