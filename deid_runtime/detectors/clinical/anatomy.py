@@ -11,7 +11,7 @@ ROWS: Final = (
         name="spine-level",
         kind="level",
         # "C5/6", "L4-5", "T11/12", "L5/S1". The letter must touch its number: "T 9/27" is "typed on 9/27".
-        pattern=re.compile(
+        pattern=(
             r"(?P<letter>[CTLS])(?P<first>\d{1,2})[ ]?[-–/][ ]?(?P<other>[CTLS]?)(?P<second>\d{1,2})(?:[ "
             r"]?[-–/][ ]?[CTLS]?\d{1,2})?(?![\d/\w])"
         ),
@@ -21,16 +21,14 @@ ROWS: Final = (
     ClinicalRow(
         name="rib-level",
         kind="level",
-        pattern=re.compile(
-            r"(?i:ribs?|cranial nerves?|CNs?)[ ](?:#[ ]?)?\d{1,2}(?:[ ]?[-–,&][ ]?\d{1,2}){0,4}(?![\d/:])"
-        ),
+        pattern=(r"(?i:ribs?|cranial nerves?|CNs?)[ ](?:#[ ]?)?\d{1,2}(?:[ ]?[-–,&][ ]?\d{1,2}){0,4}(?![\d/:])"),
         words=frozenset("rib ribs cranial cn cns".split()),
     ),
     ClinicalRow(
         name="ordinal-part",
         kind="level",
         # "the 4th and 5th fingers", "the 1st and 2nd dose": parts and steps that are counted, not days of a month
-        pattern=re.compile(
+        pattern=(
             rf"(?i:the)[ ]{ORDINALS}[ ](?i:(?:left|right|distal|proximal|lower|upper)[ ])?(?i:fingers?|toes?|digits?|"
             r"ribs?|metatarsals?|metacarpals?|phalan\w{2,4}|rays?|web ?spaces?|interspaces?|intercostal|knuckles?|"
             r"mtps?|mcps?|vertebra\w{0,2}|teeth|molars?|premolars?|ventricles?|cranial|nerves?|branch\w{0,2}|"

@@ -41,7 +41,7 @@ ROWS: Final = (
         name="code-billed",
         kind="code",
         # "Billing: 66984-LT, H25.12", "Panel 80053, 85025, dx R53.83", "coded 47562"
-        pattern=re.compile(
+        pattern=(
             r"(?i:bill(?:ed|ing|s)?|cod(?:e|ed|es|ing)|charge[ds]?|panels?|procedures?|dx|diagnos[ei]s|primary|"
             r"secondary|"
             r"OPCS|ICPC|registry)(?:[ ](?:codes?|as|is|to|under|for))?[ ]?[:#=]?[ ]"
@@ -61,7 +61,7 @@ ROWS: Final = (
         name="code-grouped",
         kind="code",
         # "HCC 85, 18, 22", "DRG 470", "POS 10", "Rev code 0450"
-        pattern=re.compile(
+        pattern=(
             r"(?:HCC(?=[ ]\d+,)|DRG|POS|GMLOS|(?i:(?:rev(?:enue)?|cond(?:ition)?|value|occurrence|status|type|"
             r"tariff|discharge|billing|fee|service|procedure|tooth|activity|benefit) codes?|mod(?:ifiers?)?|reason "
             r"code))s?[ :#]{1,2}"
@@ -77,7 +77,7 @@ ROWS: Final = (
         name="code-procedures",
         kind="code",
         # "99214-25", "20610-RT", "90837 telehealth": a modifier, or a word about the use of codes
-        pattern=re.compile(
+        pattern=(
             r"\d{5}(?:-(?:25|59|76|95|LT|RT|TC|GT)(?![\w-])|(?=[ ](?:billed|coded|charged|telehealth|mod|modifier|"
             r"AWV|ACP|CPT)\b))"
             rf"(?:{_NEXT}{_PROCEDURE}{_TIMES}){{0,9}}"
@@ -91,7 +91,7 @@ ROWS: Final = (
         name="code-hcpcs",
         kind="code",
         # "G0439 AWV", "J3301 x 4", "E0601, A7030"
-        pattern=re.compile(
+        pattern=(
             rf"[ACDEGHJ-MP-V]\d{{4}}(?=[ ]?(?:x[ ]?\d|[,;/][ ]?(?:[A-V]\d{{4}}|\d{{5}})(?!\d)|[ ](?:AWV|ACP|"
             rf"billed|coded|CPT|HCPCS)\b))"
             rf"{_TIMES}(?:{_NEXT}{_PROCEDURE}{_TIMES}){{0,9}}"
@@ -103,7 +103,7 @@ ROWS: Final = (
         name="code-diagnoses",
         kind="code",
         # "I10, E78.5, Z79.4": two or more codes of diagnoses, one of them with its subdivision
-        pattern=re.compile(rf"{_DIAGNOSIS}(?:(?:[ ]?[,;/&+]|[ ]and|->)?[ ]{_DIAGNOSIS}){{1,9}}"),
+        pattern=rf"{_DIAGNOSIS}(?:(?:[ ]?[,;/&+]|[ ]and|->)?[ ]{_DIAGNOSIS}){{1,9}}",
         words=frozenset("abcdefghijklmnopqrstvwxyz"),
         excludes=_ALL,
         check=lambda match: "." in match[0],
@@ -112,7 +112,7 @@ ROWS: Final = (
         name="code-morphology",
         kind="code",
         # "8500/3": the morphology of a tumour
-        pattern=re.compile(r"[89]\d{3}/[01236](?![\d/])"),
+        pattern=r"[89]\d{3}/[01236](?![\d/])",
         at_numbers=True,
         after="/",
         excludes=_ALL,
@@ -121,7 +121,7 @@ ROWS: Final = (
         name="code-loinc-form",
         kind="code",
         # "2160-0 creatinine", "LOINC 2345-7, 2951-2 and 2823-3": figures, a hyphen and the check digit
-        pattern=re.compile(r"\d{3,5}-\d(?!\d)"),
+        pattern=r"\d{3,5}-\d(?!\d)",
         at_numbers=True,
         after="-",
         excludes=_ALL,
@@ -131,7 +131,7 @@ ROWS: Final = (
         name="code-snomed-term",
         kind="code",
         # "38341003 |hypertensive disorder|"
-        pattern=re.compile(r"\d{6,18}[ ]?(?=\|[A-Za-z][^|\n]{2,60}\|)"),
+        pattern=r"\d{6,18}[ ]?(?=\|[A-Za-z][^|\n]{2,60}\|)",
         at_numbers=True,
         after=" |",
         excludes=_ALL,
@@ -139,7 +139,7 @@ ROWS: Final = (
     ClinicalRow(
         name="code-icd",
         kind="code",
-        pattern=re.compile(
+        pattern=(
             r"(?i:ICD)[ -]?(?:9|10|11|O)?(?:[ -]?(?:CM|PCS|O))?(?:[ ](?:codes?|dx))?[ ]?[:#=(]?[ ]{0,2}"
             r"(?:[A-TV-Z]\d[\dA-Z](?:\.[\dA-Z]{1,4})?|[VE]?\d{2,3}\.\d{1,2})(?!\w)"
             r"(?:(?:[,;/&]|[ ]and)?[ ]?[A-TV-Z]\d[\dA-Z](?:\.[\dA-Z]{1,4})?(?!\w)){0,8}"
@@ -151,7 +151,7 @@ ROWS: Final = (
         name="code-icd-form",
         kind="code",
         # The form alone is enough: a letter, two figures, a full stop ("E11.65", "S62.633B").
-        pattern=re.compile(r"[A-TV-Za-tv-z]\d[\dA-Za-z]\.[\dA-Za-z]{1,4}(?![\w.]|-\d)"),
+        pattern=r"[A-TV-Za-tv-z]\d[\dA-Za-z]\.[\dA-Za-z]{1,4}(?![\w.]|-\d)",
         words=frozenset("abcdefghijklmnopqrstvwxyz"),
         check=lambda match: (
             match.string[match.start() - 1 : match.start()] in ("", " ", "(", "[", "\n", "\t", ",", ":", "/")
@@ -160,7 +160,7 @@ ROWS: Final = (
     ClinicalRow(
         name="code-procedure",
         kind="code",
-        pattern=re.compile(
+        pattern=(
             r"(?i:CPT|HCPCS|E/M|modifier|MS-DRG|DRG|revenue code)(?:-4)?(?:[ ](?:codes?|level|is|billed))?[ "
             r"]?[:#=(]?[ ]{0,2}"
             r"(?:[A-Z]\d{4}|\d{4,5}[A-Z]?|\d{2,3}(?!\d))(?!\w|-\d)(?:[ ]?(?:[,;/&+x-]|and)?[ "
@@ -174,7 +174,7 @@ ROWS: Final = (
         kind="code",
         # "SNOMED 195967001 asthma, 84229001 fatigue", "MBS item 721 and 723", "Read v2 C10F., H33..":
         # behind the name of a system, each code with up to four words of its meaning
-        pattern=re.compile(
+        pattern=(
             rf"{_SYSTEM}(?![^\W\d_])(?:[ -]?(?:CT|CM|PCS|AM|CA|v[23]|\d{{1,2}}))?"
             r"(?:[ ](?i:codes?|items?|ids?|concepts?|nos?\.?|numbers?|claimed|is|for|v[23])){0,3}"
             rf"[ ]?[:#=(]{{0,2}}[ ]{{0,2}}{_LISTED}(?:{_MEANING}{_LISTED}){{0,7}}(?:[ ][A-Za-z][\w]{{0,14}})?"
@@ -189,7 +189,7 @@ ROWS: Final = (
     ClinicalRow(
         name="code-terminology",
         kind="code",
-        pattern=re.compile(
+        pattern=(
             r"(?i:SNOMED|SCTID|SCT|LOINC|RxNorm|RxCUI|RXCUI|UMLS|CUI|NDC|OPCS-?4?|OMIM|ORPHA|CVX|DSM)"
             r"(?:[ -]?(?:CT|IV|V|5|TR))?(?:[ ](?:codes?|ID|concept|no\.?|number))?[ ]?[:#=(]{0,2}[ ]{0,2}"
             r"(?:[A-Z]{1,3}[:.]?)?\d{2,18}(?:[-.]\d{1,5}){0,3}(?!\w)(?:(?:[,;/&]|[ ]and)[ ]?\d{3,"

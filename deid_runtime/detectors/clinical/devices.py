@@ -34,7 +34,7 @@ ROWS: Final = (
         name="ventilator-mode",
         kind="setting",
         # "AC 14/450/5/40", "SIMV 12, PS 10/5", "PRVC 16/400/8/50%"; but two numbers after CPAP are a date
-        pattern=re.compile(
+        pattern=(
             r"(?:(?:A/C|AC|CMV|ACVC|AC/?VC|AC/?PC|VC/?AC|PC/?AC|PC/?PS|SIMV|PRVC|PCV|VC\+|APRV|HFOV|NIPPV)[ "
             r":]{1,2}\d{1,4}(?:\.\d)?%?"
             r"(?:[ ]?[/x][ ]?\+?\d{1,4}(?:\.\d)?%?){0,5}|(?:PS|PSV|BiPAP|BIPAP|bipap|SIMV/PS)[ :]{1,"
@@ -47,14 +47,14 @@ ROWS: Final = (
         name="ventilator-numbers",
         kind="setting",
         # "14/450/5/40": four numbers separated by slashes are never a date.
-        pattern=re.compile(r"\d{1,3}[ ]?/[ ]?\d{2,4}[ ]?/[ ]?\+?\d{1,3}(?:\.\d)?[ ]?/[ ]?(?:0?\.)?\d{1,3}%?(?![\d/])"),
+        pattern=r"\d{1,3}[ ]?/[ ]?\d{2,4}[ ]?/[ ]?\+?\d{1,3}(?:\.\d)?[ ]?/[ ]?(?:0?\.)?\d{1,3}%?(?![\d/])",
         at_numbers=True,
         after="/ ",
     ),
     ClinicalRow(
         name="machine-setting",
         kind="setting",
-        pattern=re.compile(rf"{_SETTINGS}(?![^\W\d_]){FILL}(?:{NUMBER}|[+]\d)(?:[ ]?[/:@-][ ]?{SMALL}){{0,3}}"),
+        pattern=rf"{_SETTINGS}(?![^\W\d_]){FILL}(?:{NUMBER}|[+]\d)(?:[ ]?[/:@-][ ]?{SMALL}){{0,3}}",
         words=frozenset(
             "peep fio fi tidal tv vt minute pip pplat plateau peak driving ipap epap psv i nif rsbi ino "
             "hfnc backup lower upper lrl "
@@ -67,7 +67,7 @@ ROWS: Final = (
     ClinicalRow(
         name="pacing-range",
         kind="setting",
-        pattern=re.compile(
+        pattern=(
             r"(?i:DDDR?|VVIR?|AAIR?|DDIR?|VOO|AOO|DOO)[ ](?:at[ ]|mode[ ])?\d{2,3}(?:[ ]?[-–/][ ]?\d{2,"
             r"3}){0,2}(?![\d/])"
         ),
@@ -77,7 +77,7 @@ ROWS: Final = (
         name="tube-size",
         kind="size",
         # "20 Fr Foley", "14 G IV", "7.5 ETT at 23", "3-0 Vicryl"
-        pattern=re.compile(
+        pattern=(
             r"(?:#[ ]?\d{1,2}|\d{1,2}(?:\.[05]|-0)|\d{1,2}(?:\.5)?[ ]?(?:F|Fr|FR|fr|French|french|G|g|ga|gauge))\.?[ ]"
             rf"(?:(?i:cuffed|uncuffed|single|double|triple|three|two|lumen|way|silicone|latex|coude|long|"
             rf"short|R|L|right|left|large|small|oral|nasal|"
@@ -89,7 +89,7 @@ ROWS: Final = (
     ClinicalRow(
         name="tube-size-unit",
         kind="size",
-        pattern=re.compile(
+        pattern=(
             r"#?\d{1,2}(?:\.5)?[ -]?(?:Fr\b|FR\b|French\b|french\b|gauge\b|ga\b|[gG]\b(?=[ ](?:IV|PIV|"
             r"needle|angio|R\b|L\b|in\b|AC|FA|hand|x))|F\b(?=[ ](?:sheath|cath|guide|foley|Foley|chest|pigtail)))"
         ),
@@ -100,7 +100,7 @@ ROWS: Final = (
         name="tube-depth",
         kind="size",
         # "ETT at 23", "secured at 22 at the lip", "PICC 42 cm"
-        pattern=re.compile(
+        pattern=(
             r"(?i:ETT|OETT|tube|NGT?|OGT?|PICC|taped|secured|advanced|lip|teeth|gum|incisors|hubbed|"
             r"catheter)(?:[ ]\d(?:\.\d)?)?(?:[ ](?:is|was|size|now|secured|taped|"
             r"placed|in|to|size))?[ ](?i:at|to|@)[ ](?:the[ ])?\d{1,2}(?:\.\d)?(?:[ ]?cm)?(?![\d/:]|[ ]?(?:am|pm)\b)"
@@ -112,7 +112,7 @@ ROWS: Final = (
     ClinicalRow(
         name="tube-number",
         kind="size",
-        pattern=re.compile(
+        pattern=(
             r"(?:[Ss]hiley|[Bb]ivona|[Pp]ortex|LMA|ETT|OETT|[Mm]ac|MAC|[Mm]iller|[Bb]lade|[Ss]ize|iGel|"
             r"bougie)[ ](?:#|size[ ]|no\.?[ ])?[ ]?"
             r"\d(?!\d)(?:[.-]\d)?(?![\d/:]|[ ]?(?:am|pm|yo|y/o|F\b|M\b))"

@@ -43,7 +43,7 @@ ROWS: Final = (
         name="amount",
         kind="amount",
         # "25 mg", "10-12 beats", "5 x 3 cm". Fractions are excluded, because a unit may follow a date: "10/20 stairs"
-        pattern=re.compile(
+        pattern=(
             r"(?<![\d/.\-])(?:\d{1,4}(?:[.,]\d{1,4})?[ ]?(?:[-–x×]|to|by|or)[ ]?){0,2}\d{1,6}(?:[.,]\d{1,4})?"
             rf"(?:[ ]?{_UNITS}|-(?=[A-Za-z]{{2}}){_UNITS}){_TAIL}(?!-?[ ]?old\b)"
         ),
@@ -55,7 +55,7 @@ ROWS: Final = (
         name="amount-litres",
         kind="amount",
         # "L" alone can also mean left.
-        pattern=re.compile(
+        pattern=(
             r"(?<![\d/.\-])(?:\d{1,2}(?:\.\d)?[ ]?[-–][ ]?)?\d{1,2}(?:\.\d{1,2})?[ ]?L(?=/|[,;.)]|[ ]?$|[ "
             r"](?:NC|nc|O2|o2|via|of|HFNC|HF|fluids?|IVF|bolus|"
             r"LR|NS|nasal|mask|flow|oxygen|overnight|neg|pos|net|total|per|at|by|home|in|out|removed|"
@@ -69,7 +69,7 @@ ROWS: Final = (
         name="amount-ratio",
         kind="amount",
         # "2.5/325 mg", "160/4.5 mcg"; "1/2 tab" has its own row
-        pattern=re.compile(
+        pattern=(
             r"(?<![\d/.\-])\d{1,4}(?:\.\d{1,3})?[ ]?/[ ]?\d{1,4}(?:\.\d{1,3})?(?:[ ]?/[ ]?\d{1,3})?[ "
             r"]?(?:mg|mcg|mL|ml|units|%|g/mL|puffs)(?![\w])"
         ),
@@ -80,7 +80,7 @@ ROWS: Final = (
         name="distance",
         kind="amount",
         # "a 338 m walk"; elsewhere "m" alone can also mean male or month
-        pattern=re.compile(
+        pattern=(
             r"(?<![\d/.\-])(?:\d{3,4}|\d{2,4}(?=[ ]?m[ ](?:walk|without|with|sprint|dash|run|x|swim)))[ "
             r"]?m(?![\w/])(?![ ]?\.?\d)"
         ),
@@ -90,7 +90,7 @@ ROWS: Final = (
     ClinicalRow(
         name="walk-distance",
         kind="amount",
-        pattern=re.compile(
+        pattern=(
             r"(?:6[ -]?(?:MWT|MWD|minute walk)|(?i:walk(?:s|ed|ing)?|ambulat\w{2,4}|distance|covered|"
             r"completed))[^\n\d;]{0,24}?"
             r"(?P<value>\d{2,4}[ ]?(?:m|ft|feet|meters|metres|yards|yds)(?![\w/]))"
@@ -103,14 +103,14 @@ ROWS: Final = (
     ClinicalRow(
         name="walk-test",
         kind="amount",
-        pattern=re.compile(r"6[ -]?(?:MWT|MWD|min(?:ute)?[ -]walk)"),
+        pattern=r"6[ -]?(?:MWT|MWD|min(?:ute)?[ -]walk)",
         at_numbers=True,
         after=" -x",
     ),
     ClinicalRow(
         name="amount-percent",
         kind="amount",
-        pattern=re.compile(
+        pattern=(
             r"\d{1,3}(?:\.\d{1,3})?(?:[ ]?(?:[-–/]|to)[ ]?\d{1,3}(?:\.\d{1,2})?)?[ ]?%(?:[ ]?(?:predicted|"
             r"pred|of|ile))?"
         ),
@@ -120,7 +120,7 @@ ROWS: Final = (
     ClinicalRow(
         name="amount-half",
         kind="amount",
-        pattern=re.compile(
+        pattern=(
             r"(?:\d[ -])?(?:1/2|1/4|3/4|1/3|2/3)(?![\d/])[ ]?-?(?i:tab\w{0,4}|cup|pint|pack|ppd|bottle|"
             r"glass|can\b|mile|"
             r"block|inch|strength|NS\b|dose|(?:of )?(?:the|his|her) (?:way|dose|meal|time|tray|food)|meal|"
@@ -135,7 +135,7 @@ ROWS: Final = (
         kind="amount",
         # "12 qhs", "2 tabs": a bare number before a frequency. "95 units qhs" is an amount with a unit, and has another
         # row.
-        pattern=re.compile(
+        pattern=(
             r"\d{1,4}(?:\.\d{1,3})?(?:[ ]?[/-][ ]?\d{1,4}(?:\.\d{1,2})?)?[ ](?:(?i:po|iv|im|sq|subq|sc|sl|pr|inh)[ ])?"
             r"(?i:q\d{1,2}h|q[ ]?(?:am|pm|hs|day|d|od|wk|week|ac|\d{1,2}[ ]?h)|qhs|qd|qod|bid|tid|qid|"
             r"nightly|daily|prn|hs|"
@@ -149,7 +149,7 @@ ROWS: Final = (
         name="rate-of",
         kind="amount",
         # "gtt at 12", "levo at 8", "running at 75", "TF at 45"
-        pattern=re.compile(
+        pattern=(
             r"(?i:gtts?|drip|infusion|infusing|levo|levophed|norepi|norepinephrine|epi|vaso|vasopressin|neo|"
             r"phenylephrine|prop|"
             r"propofol|fentanyl|versed|midazolam|precedex|dexmedetomidine|heparin|insulin|dobutamine|"
@@ -175,7 +175,7 @@ ROWS: Final = (
         name="vaccine-series",
         kind="vaccine",
         # "Shingrix 2/2", "Hep B 2/3 today", "COVID 3/3", "Prevnar 13", "Pneumovax 23"
-        pattern=re.compile(
+        pattern=(
             r"(?i:[a-z]{2,14}(?:[ -](?:B|A|vaccine|vax|series|injection|inj|dose|shot|infusion|booster|\#)){0,3})[ ]?"
             r"(?:series[ ](?:incomplete|complete|started|done)[ ]?\(?|#|:|dose|\()?[ ]?(?P<value>[1-3][ ]?/[ "
             r"]?[23])(?![\d/])"
@@ -187,7 +187,7 @@ ROWS: Final = (
         name="vaccine-childhood",
         kind="vaccine",
         # "DTaP 4/5, IPV 3/4, Hib 4/4, PCV 4/4"
-        pattern=re.compile(
+        pattern=(
             r"(?:(?:DTaP|DTP|IPV|OPV|Hib|HIB|PCV|PCV13|PCV20|HepB|Hep B|HBV|RV|MenB|MMR|Var)[ "
             r"][0-5]/[2-5](?![\d/])(?:,?[ ]{1,2}|$)){2,8}"
         ),
@@ -196,7 +196,7 @@ ROWS: Final = (
     ClinicalRow(
         name="vaccine-valence",
         kind="vaccine",
-        pattern=re.compile(
+        pattern=(
             r"(?i:prevnar|pcv|ppsv|pneumovax|pneumo|capvaxive|gardasil|vaxneuvance|pneumococcal)[ "
             r"-]?(?P<value>7|9|13|15|20|21|23)(?![\d/])"
         ),

@@ -40,7 +40,7 @@ ROWS: Final = (
         kind="edition",
         sure=True,
         # "2013 ACC/AHA", "the 2021 updated KDIGO guideline"
-        pattern=re.compile(
+        pattern=(
             rf"(?P<value>(?:19[6-9]\d|20[0-4]\d)(?:[/-](?:\d\d|20\d\d))?)[ ](?:(?i:updated|revised|modified|joint|"
             rf"international|american|european|intl|"
             rf"british|new|current|focused|consensus|annual)[ ]){{0,2}}(?:{_BODY}(?![\w])|{_NOUN})"
@@ -55,7 +55,7 @@ ROWS: Final = (
         kind="edition",
         sure=True,
         # "2019 sepsis bundle guideline": the noun within a few words
-        pattern=re.compile(
+        pattern=(
             r"(?P<value>(?:19[6-9]\d|20[0-4]\d))(?:[ ][A-Za-z][\w/&-]{1,18}){1,3}?[ ](?i:guidelines?|"
             r"criteria|classification|consensus|recommendations|nomenclature|equations?|revision of)(?!\w)"
         ),
@@ -68,7 +68,7 @@ ROWS: Final = (
         kind="edition",
         sure=True,
         # "WHO 2016", "AJCC 8th edition 2017", "GOLD guidelines (2023)", "Chicago v4 2020"
-        pattern=re.compile(
+        pattern=(
             rf"{_BODY}(?![^\W\d_])(?:-\w{{1,4}}){{0,2}}{_BETWEEN}"
             rf"[ ,]{{0,2}}[(]?(?P<value>{_YEAR}(?:[/-](?:20)?\d\d(?!\d))?)"
         ),
@@ -80,9 +80,7 @@ ROWS: Final = (
         kind="edition",
         sure=True,
         # the body itself: "Bethesda 2023 category III", "Amsel (1983)"
-        pattern=re.compile(
-            rf"(?P<body>{_BODY})(?![^\W\d_])(?:-\w{{1,4}}){{0,2}}{_BETWEEN}[ ,]{{0,2}}[(]?(?P<value>{_YEAR})"
-        ),
+        pattern=(rf"(?P<body>{_BODY})(?![^\W\d_])(?:-\w{{1,4}}){{0,2}}{_BETWEEN}[ ,]{{0,2}}[(]?(?P<value>{_YEAR})"),
         words=anchors(_BODIES),
         excludes=NAMES | FIGURES,
         is_whole=True,
@@ -92,7 +90,7 @@ ROWS: Final = (
         name="year-updated",
         kind="edition",
         # "NICE NG28 2015, updated 2022"
-        pattern=re.compile(rf"(?i:updated|revised|amended|reaffirmed|was)[ ](?:in[ ])?(?P<value>{_YEAR})"),
+        pattern=rf"(?i:updated|revised|amended|reaffirmed|was)[ ](?:in[ ])?(?P<value>{_YEAR})",
         words=frozenset("updated revised amended reaffirmed was".split()),
         check=lambda match: _follows_edition(match),
     ),
@@ -101,7 +99,7 @@ ROWS: Final = (
         kind="edition",
         sure=True,
         # "8th edition (2017)", "revised criteria 2010", "guideline, 2021"
-        pattern=re.compile(rf"{_NOUN}(?:[ ](?:of|from|for|in))?[ ,]{{0,2}}[(]?(?P<value>{_YEAR})"),
+        pattern=rf"{_NOUN}(?:[ ](?:of|from|for|in))?[ ,]{{0,2}}[(]?(?P<value>{_YEAR})",
         words=frozenset(_GUIDE_WORDS),
         check=lambda match: match[0][:2].lower() != "ed" or match[0][:7].lower() == "edition",
     ),

@@ -64,7 +64,7 @@ ROWS: Final = (
         name="lab-value",
         kind="lab",
         # In a table row, the next value may follow after white space only.
-        pattern=re.compile(
+        pattern=(
             rf"{any_of(_SMALL_TESTS)}(?![^\W\d_]|['’]s){_QUALIFIER}{FILL}{chain(SMALL, 4)}(?:[ \t]{{1,"
             rf"4}}{SMALL}{NOT_AGE}(?=[ \t\n]|$)){{0,3}}"
         ),
@@ -74,7 +74,7 @@ ROWS: Final = (
     ClinicalRow(
         name="lab-large-value",
         kind="lab",
-        pattern=re.compile(
+        pattern=(
             rf"{any_of(_LARGE_TESTS)}(?![^\W\d_]|['’]s){_QUALIFIER}{FILL}{_LARGE}{NOT_AGE}(?:[ ]?{UNIT})?"
             rf"(?:{JOIN}{_LATER}{NOT_AGE}(?:[ ]?{UNIT})?){{0,5}}"
         ),
@@ -85,7 +85,7 @@ ROWS: Final = (
         name="lab-sequence",
         kind="sequence",
         # "glucose 388-291-204-168", "Cr 1.2/1.4/1.9": three or more values, none of them a year
-        pattern=re.compile(
+        pattern=(
             rf"{any_of(_SMALL_TESTS)}(?![^\W\d_]|['’]s){FILL}\d{{1,3}}(?:\.\d{{1,2}})?(?:(?P<by>[ ]?(?:[-/>]|"
             rf"->|→)[ ]?)\d{{1,3}}(?:\.\d{{1,2}})?(?![\d])){{2,9}}"
         ),
@@ -98,13 +98,13 @@ ROWS: Final = (
         name="lab-calcium",
         kind="lab",
         # "CA" and "ca" are omitted: they also mean cancer, California and calendar age.
-        pattern=re.compile(r"(?:Ca|iCa|Ca\+\+|corr(?:ected)? Ca)[ :=]{1,2}\d{1,2}\.\d{1,2}(?!\d)"),
+        pattern=r"(?:Ca|iCa|Ca\+\+|corr(?:ected)? Ca)[ :=]{1,2}\d{1,2}\.\d{1,2}(?!\d)",
         words=frozenset({"ca", "ica", "corr", "corrected"}),
     ),
     ClinicalRow(
         name="lab-blood-gas",
         kind="lab",
-        pattern=re.compile(
+        pattern=(
             r"[67]\.\d{1,2}[ ]?/[ ]?\d{1,3}(?:\.\d)?[ ]?/[ ]?\d{1,3}(?:\.\d)?(?:[ ]?/[ ]?[-+]?\d{1,"
             r"3}(?:\.\d)?){0,2}(?![\d/])"
         ),

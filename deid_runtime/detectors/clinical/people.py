@@ -129,7 +129,7 @@ ROWS: Final = (
     ClinicalRow(
         name="people-group",
         kind="people",
-        pattern=re.compile(
+        pattern=(
             rf"{any_of(_GROUPS)}s?(?![\w])(?:[ ]?/[ ]?{any_of(_GROUPS)}(?!\w))?(?:[ ](?:American|Indian|"
             rf"Native|or Latino|or Latina))?(?!\w)"
         ),
@@ -140,7 +140,7 @@ ROWS: Final = (
     ClinicalRow(
         name="people-faith",
         kind="people",
-        pattern=re.compile(
+        pattern=(
             rf"{any_of(_DEMONYMS)}[ -]{_FAITHS}(?!\w)(?![ ](?:Church|Hospital|School|Charities|University|"
             rf"Parish|Cathedral|Diocese|Medical|Health))"
         ),
@@ -150,7 +150,7 @@ ROWS: Final = (
     ClinicalRow(
         name="language-before",
         kind="people",
-        pattern=re.compile(
+        pattern=(
             rf"(?P<value>{any_of(_LANGUAGES)}(?:[ ]?(?:/|and|or|&)[ ]?{any_of(_LANGUAGES)})?)[ \-]{{1,"
             rf"2}}{_SPOKEN}(?!\w)"
         ),
@@ -160,7 +160,7 @@ ROWS: Final = (
     ClinicalRow(
         name="language-after",
         kind="people",
-        pattern=re.compile(
+        pattern=(
             rf"(?i:speaks?|spoke|speaking|spoken|understands?|reads?|language|languages|lang|tongue|"
             rf"interpreter|interpreters|fluent|translated|"
             rf"written|conversant|conducted|interpretation|video|english|limited|some|little|broken|"
@@ -184,7 +184,7 @@ ROWS: Final = (
         name="people-pair",
         kind="origin",
         # "Turkish Cypriot", "White Scottish", "Iraqi Kurd", "Mixed White and Black Caribbean": two peoples make one
-        pattern=re.compile(
+        pattern=(
             rf"(?P<value>(?:{any_of((*_PEOPLES, *_GROUPS))}|White|Black|Mixed)[ ](?:and[ "
             rf"])?{any_of((*_PEOPLES, *_GROUPS, 'white', 'Kurd', 'Arab'))})(?!\w)"
         ),
@@ -196,7 +196,7 @@ ROWS: Final = (
         name="language-preferred",
         kind="people",
         # "prefers Brazilian Portuguese", "interpreter x2, Tigrinya"
-        pattern=re.compile(
+        pattern=(
             rf"(?i:prefers?|preferred|native|mainly|mostly|only|fluent|leaflets?|subtitled|signed|interpreted|via|"
             rf"L1)[ :,]{{1,2}}"
             rf"(?P<value>{any_of(_LANGUAGES)})(?=[ ]?(?:[,.;)/]|$|[A-Za-z]{{2,12}}\b))(?![ ](?:Hospital|Church|"
@@ -212,7 +212,7 @@ ROWS: Final = (
         name="ethnicity",
         kind="origin",
         # "a Vietnamese man", "of Nigerian descent", "Indian diet": a people. A model that is very sure is believed.
-        pattern=re.compile(
+        pattern=(
             rf"(?P<value>{any_of(_PEOPLES)}(?:[ /-](?:American|{any_of(_PEOPLES)}))?)[ -](?:and[ ]\w{{3,14}}[ ])?"
             r"(?i:(?:man|woman|male|female|lady|gentleman|boy|girl|descent|origin|heritage|ancestry|ethnicity|"
             r"extraction|parentage|grandmother|grandfather|grandparents|grandma|elder|patient|pt|child|toddler|"
@@ -227,7 +227,7 @@ ROWS: Final = (
         name="ethnicity-label",
         kind="people",
         # "Ethnicity: Somali", "Race: White", "Religion: None"
-        pattern=re.compile(
+        pattern=(
             rf"(?i:ethnicity|ethnic group|race|religion|faith)[ ]?[:=-][ ]{{0,2}}(?P<value>(?:not "
             rf")?{any_of((*_PEOPLES, *_GROUPS))})(?!\w)"
         ),
@@ -238,7 +238,7 @@ ROWS: Final = (
         name="demonym-term",
         kind="people",
         # Medical terms that contain a country.
-        pattern=re.compile(
+        pattern=(
             r"(?i:german measles|spanish flu|japanese encephalitis|asian flu|african swine|french "
             r"(?:catheter|gauge|size|scale|press|tip|sheath)|"
             r"english bulldog|german shepherd|swiss cheese|dutch oven|brazil nuts?|turkey sandwich|turkish "

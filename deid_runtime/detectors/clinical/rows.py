@@ -1,7 +1,7 @@
 """Rows of the clinical grammar, and a search that tries all rows on a text in time linear in its length.
 
-As in the table of patterns, no row scans the whole text. Each row is tried with ``pattern.match`` only at its anchors:
-certain words, or the first digit of a number. All patterns have bounded repeats, so the work per anchor is bounded.
+As in the table of patterns, no row scans the whole text. Each row is tried only at its anchors: certain words, or the
+first digit of a number. All patterns have bounded repeats, so the work per anchor is bounded.
 """
 
 import re
@@ -9,6 +9,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from deid_runtime.text.regexes import compiled
 
 #: Labels whose values are figures; a clinical value has none of these labels.
 FIGURES: Final = frozenset(
@@ -40,7 +42,7 @@ class ClinicalRow:
 
     name: str
     kind: str
-    pattern: re.Pattern[str]
+    pattern: str
     words: frozenset[str] = frozenset()
     at_numbers: bool = False
     after: str = ""
@@ -115,9 +117,9 @@ class Grammar:
 
 def _tried(rows: Iterable[ClinicalRow], text: str, place: int) -> Iterable[Stretch]:
     for row in rows:
-        match = row.pattern.match(text, place)
+        match = compiled(row.pattern).match(text, place)
         if match is not None and (row.check is None or row.check(match)):
-            start, end = match.span("value" if "value" in row.pattern.groupindex and not row.is_whole else 0)
+            start, end = match.span("value" if "value" in match.re.groupindex and not row.is_whole else 0)
             if start < end:
                 yield Stretch(start, end, row.kind, row.name, row.excludes, row.sure)
 

@@ -219,7 +219,7 @@ ROWS: Final = (
         name="score-fraction",
         kind="score",
         # "Ranson 3/11", "GCS 14/15", "Nottingham grade 2 (6/9)", "pain was 7/10, now 3/10"
-        pattern=re.compile(_fractions()),
+        pattern=_fractions(),
         words=anchors(name for _, names in _OUT_OF for name in names),
         excludes=FIGURES | NAMES,
         check=lambda match: _is_name_of_score(match),
@@ -227,7 +227,7 @@ ROWS: Final = (
     ClinicalRow(
         name="apgar",
         kind="score",
-        pattern=re.compile(
+        pattern=(
             r"(?i:apgars?(?: scores?)?)(?:[ ]?[:=]|[ ](?:of|were|was|score)){0,2}[ ]?(?:\d|10)"
             r"(?:[ ]?(?:[/,&-]|and)[ ]?(?:\d|10)){1,2}(?![\d/])"
         ),
@@ -236,7 +236,7 @@ ROWS: Final = (
     ClinicalRow(
         name="score-value",
         kind="score",
-        pattern=re.compile(
+        pattern=(
             rf"{any_of(_SCORES)}(?![^\W\d_]|['’][a-rt-z]|-[A-Za-z])"
             r"(?:[ ](?i:grade|class|scores?|scale|criteria|index|stage|type|test|sum|total|risk)){0,2}"
             r"(?:[ ]{0,2}(?:[:=~]|\b(?i:now|was|is|of|today|remains|still|scored|currently|to|from|up|down)\b)){0,3}"
@@ -250,7 +250,7 @@ ROWS: Final = (
         name="score-of-total",
         kind="ratio",
         # "NEWS2 9/20", "FOUR 10/16": any score, unless its result stands after the date: "PHQ-9 3/14: 12"
-        pattern=re.compile(
+        pattern=(
             rf"{any_of(_SCORES)}(?![^\W\d_]|['’]|-[A-Za-z])(?:[ ](?i:scores?|scale|index|total|of|is|was|now|"
             rf"today)){{0,2}}[ :=]{{1,2}}"
             r"(?P<value>(?P<a>\d{1,3})[ ]?/[ ]?(?P<b>\d{1,3}))(?![\d/]|[ ]?[:=]|[ ]{1,2}\(?\d|[ ]?-)"
@@ -262,7 +262,7 @@ ROWS: Final = (
         name="fraction-counted",
         kind="score",
         # "3/14 axillary nodes", "2/4 SIRS criteria"
-        pattern=re.compile(rf"(?<![\d/.\-]){COUNTED.pattern}"),
+        pattern=rf"(?<![\d/.\-]){COUNTED.pattern}",
         at_numbers=True,
         after="/ ",
         check=is_counted,
@@ -271,7 +271,7 @@ ROWS: Final = (
         name="fraction-behind-count",
         kind="score",
         # "LN 7/31 with ENE", "cores 3/12", "portal tracts 11/14", "axilla 4/17"
-        pattern=re.compile(
+        pattern=(
             r"(?:LNs?|SLNs?|Gleason|(?i:nodes|nodal|axilla|cores|ROS|review of systems|glomeruli|tracts|oocytes|"
             r"embryos|"
             r"follicles))"
@@ -291,7 +291,7 @@ ROWS: Final = (
         name="fraction-graded",
         kind="score",
         # "2/6 systolic murmur", "5/5 strength throughout". A line may begin with a date: "7/10 pain better".
-        pattern=re.compile(rf"(?<![\d/.\-]){GRADED.pattern}"),
+        pattern=rf"(?<![\d/.\-]){GRADED.pattern}",
         at_numbers=True,
         after="/ .+-",
         check=lambda match: "10" not in match[0] or match.string[: match.start()].rpartition("\n")[2].strip() != "",
@@ -300,14 +300,14 @@ ROWS: Final = (
         name="fraction-words",
         kind="score",
         # "0 of 14 nodes", "3 out of 11"
-        pattern=re.compile(r"\d{1,2}[ ](?i:of|out of)[ ](?:the[ ])?\d{1,2}(?![\d/]|[ ](?:[A-Z][a-z]{2}))"),
+        pattern=r"\d{1,2}[ ](?i:of|out of)[ ](?:the[ ])?\d{1,2}(?![\d/]|[ ](?:[A-Z][a-z]{2}))",
         at_numbers=True,
         after=" ",
     ),
     ClinicalRow(
         name="gleason-sum",
         kind="score",
-        pattern=re.compile(r"[1-5][ ]?\+[ ]?[1-5](?:[ ]?=[ ]?(?:[2-9]|10))?(?:[ ]?/[ ]?10)?(?![\d/])"),
+        pattern=r"[1-5][ ]?\+[ ]?[1-5](?:[ ]?=[ ]?(?:[2-9]|10))?(?:[ ]?/[ ]?10)?(?![\d/])",
         at_numbers=True,
         after="+ ",
     ),
@@ -315,7 +315,7 @@ ROWS: Final = (
         name="acuity",
         kind="score",
         # From 20/15 on, no calendar has such a day.
-        pattern=re.compile(r"20[ ]?/[ ]?(?:1[56]|[2-9]\d|[1-8]00|1[256]\d)(?:[ ]?[+\-]\d)?(?![\d/]|-\d)"),
+        pattern=r"20[ ]?/[ ]?(?:1[56]|[2-9]\d|[1-8]00|1[256]\d)(?:[ ]?[+\-]\d)?(?![\d/]|-\d)",
         at_numbers=True,
         after="/ ",
     ),
@@ -323,7 +323,7 @@ ROWS: Final = (
         name="acuity-metric",
         kind="score",
         # "6/9 OD", "VA R 6/6 L 6/12", "6/18 ph 6/12"
-        pattern=re.compile(
+        pattern=(
             r"6[ ]?/[ ]?(?:[569]|12|18|24|36|60)(?:[ ]?[+\-]\d?)?(?![\d/])(?=[ ,;]{0,2}(?:OD|OS|OU|RE\b|"
             r"LE\b|ph\b|PH\b|in each eye|"
             r"unaided|aided|uncorrected|corrected|N\d|with pinhole|w/ pinhole))"
@@ -335,14 +335,14 @@ ROWS: Final = (
         name="acuity-pair",
         kind="score",
         # "6/9, 6/60": no month has a 36th or 60th day
-        pattern=re.compile(r"6/\d{1,2}[+\-]?\d?[ ]?[,;/][ ]?(?:(?:R|L|OD|OS)[ ])?6/(?:36|60)(?!\d)"),
+        pattern=r"6/\d{1,2}[+\-]?\d?[ ]?[,;/][ ]?(?:(?:R|L|OD|OS)[ ])?6/(?:36|60)(?!\d)",
         at_numbers=True,
         after="/",
     ),
     ClinicalRow(
         name="acuity-behind-name",
         kind="score",
-        pattern=re.compile(
+        pattern=(
             r"(?:VA|(?i:visual acuity|vision|acuity|near vision|snellen))(?:[ ]{0,2}(?:[:=,;]|\b(?:R|L|OD|"
             r"OS|OU|RE|LE|right|left|was|is|of|"
             r"and|cc|sc|ph|PH|eye|both|in the|with|correction|glasses|unaided|aided)\b)){0,5}[ ]{0,2}(?:6|"

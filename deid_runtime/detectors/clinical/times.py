@@ -33,7 +33,7 @@ ROWS: Final = (
         name="duration-weeks",
         kind="relative time",
         # 52 is neither a day nor a month.
-        pattern=re.compile(r"\d{1,2}(?:[ ]?[-–][ ]?\d{1,2})?/52(?![\d/])"),
+        pattern=r"\d{1,2}(?:[ ]?[-–][ ]?\d{1,2})?/52(?![\d/])",
         at_numbers=True,
         after="/- –",
         excludes=_NOT_OF_INFANTS,
@@ -42,7 +42,7 @@ ROWS: Final = (
         name="gestation-fortieths",
         kind="gestation",
         # "31/40", "36/40 uncomplicated", "40/40 + 3": weeks of forty, but "born 4/40"
-        pattern=re.compile(r"(?:[4-9]|[1-3]\d|4[0-4])(?:-\d\d)?/40(?:[ ]?\+[ ]?\d{1,2})?(?![\d/])"),
+        pattern=r"(?:[4-9]|[1-3]\d|4[0-4])(?:-\d\d)?/40(?:[ ]?\+[ ]?\d{1,2})?(?![\d/])",
         at_numbers=True,
         after="/-",
         check=lambda match: _BIRTH_BEFORE.search(match.string, max(0, match.start() - 12), match.start()) is None,
@@ -51,7 +51,7 @@ ROWS: Final = (
         name="duration-hours",
         kind="relative time",
         # "every 4/24", "x 18/24": hours as parts of a day
-        pattern=re.compile(
+        pattern=(
             r"(?i:for|over|past|last|within|every|max|x|q|sleeps|about|approx|at least|up to)[ ]{1,2}"
             r"(?P<value>(?:[1-9]|1\d|2[0-4])/24)(?![\d/])"
         ),
@@ -62,7 +62,7 @@ ROWS: Final = (
         name="duration-hours-named",
         kind="relative time",
         # "8/24 h"
-        pattern=re.compile(r"(?:[1-9]|1\d|2[0-4])/24[ ]?(?:h|hrs?|hours|hourly)(?!\w)"),
+        pattern=r"(?:[1-9]|1\d|2[0-4])/24[ ]?(?:h|hrs?|hours|hourly)(?!\w)",
         at_numbers=True,
         after="/",
         excludes=_NOT_OF_INFANTS,
@@ -71,7 +71,7 @@ ROWS: Final = (
         name="duration-before",
         kind="relative time",
         # "5/7 of trimethoprim", "6/12 ago", "3/7 hx", "2/12 history"
-        pattern=re.compile(
+        pattern=(
             rf"{_DURATION}[ ]{{1,2}}(?i:of\b(?![ ](?:this|last|next|the|19|20))|hx\b|h/o|history|ago\b|"
             rf"duration|previously|beforehand|prior|pre-admission|post[ -]?op|off\b|on\b(?=[ ](?:and|then|/)))"
         ),
@@ -84,7 +84,7 @@ ROWS: Final = (
         name="duration-series",
         kind="relative time",
         # "scan at 3/12, then 6/12, then yearly"
-        pattern=re.compile(
+        pattern=(
             r"(?:[1-9]|1[0-2])/12(?:,?[ ](?:and[ ])?then[ ](?:at[ ])?(?:(?:[1-9]|1[0-2]|18|24)/12|yearly|"
             r"annual\w{0,2}|6-monthly)){1,4}(?![\d/])"
         ),
@@ -96,7 +96,7 @@ ROWS: Final = (
         name="duration-after",
         kind="relative time",
         # "RTC 3/12", "review in 6/12", "for 5/7", "x 3/12"
-        pattern=re.compile(
+        pattern=(
             r"(?i:rtc|tca|review in|rv in|see in|seen in|back in|again in|repeat in|rpt in|recheck in|f/u "
             r"in|clinic in|opd in|in|for|over|past|"
             rf"x|every|within)[ ]{{1,2}}(?:(?:in|the|approx|about)[ ]){{0,2}}(?P<value>{_DURATION})(?!-|[ "
@@ -113,7 +113,7 @@ ROWS: Final = (
         name="times",
         kind="count",
         # "vomited x2", "called son x 3, no answer"; behind a figure it may be the extension of a telephone
-        pattern=re.compile(r"(?i:x)[ ]?(?P<value>[1-9])(?![\w/:+-]|[.,]\d|[ ]\d)"),
+        pattern=r"(?i:x)[ ]?(?P<value>[1-9])(?![\w/:+-]|[.,]\d|[ ]\d)",
         words=frozenset({"x"}),
         sure=True,
         check=lambda match: not match.string[max(0, match.start() - 4) : match.start()].rstrip()[-1:].isdigit(),
@@ -122,7 +122,7 @@ ROWS: Final = (
         name="ordinal-day-of-stay",
         kind="relative time",
         # "the 5th postoperative day", "the 2nd and 3rd hospital days"
-        pattern=re.compile(
+        pattern=(
             rf"(?i:the)[ ]{ORDINALS}[ ](?i:"
             r"post[ -]?(?:op|operative|partum|natal|transplant|procedural?|injury|infusion|treatment)\b|"
             r"(?:hospital|icu|inpatient|admission)[ ](?:day|night|week)s?\b|(?:gestational|menstrual)[ ])"
@@ -133,7 +133,7 @@ ROWS: Final = (
     ClinicalRow(
         name="day-of-stay",
         kind="relative time",
-        pattern=re.compile(
+        pattern=(
             r"(?i:pod|hd|ppd|dol|icu day|hospital day|post[ -]?op day|postoperative day|postop day|day of "
             r"life|vent day|cycle|"
             r"d|day|wk|week|visit|dose|no\.?)(?:[ ]{0,2}#|[ ]?:)?[ ]{0,2}(?P<value>\d{1,3}(?:[ ]?[-–+][ "
@@ -144,7 +144,7 @@ ROWS: Final = (
     ClinicalRow(
         name="gestation",
         kind="gestation",
-        pattern=re.compile(
+        pattern=(
             r"(?:(?:2|3)\d|4\d|5[0-5]|1\d|\d)[ ]?(?:\+[ ]?[0-6](?:/7)?|[ ]?w(?:ks?|eeks?)?[ ,]{0,2}[0-6](?:/7|[ "
             r"]?d(?:ays?)?)?|"
             r"[ ][0-6]/7|-?[ ]?(?:wk?s?|weeks?))(?!\w)(?:[ ,]{1,2}(?:GA\b|EGA\b|gestation\w{0,2}|G\d|IUP|"
@@ -158,7 +158,7 @@ ROWS: Final = (
     ClinicalRow(
         name="gestation-plus",
         kind="gestation",
-        pattern=re.compile(
+        pattern=(
             r"(?<![#\w/.])(?:(?:[1-3]\d|4[0-3]|[4-9])\+[ ]?[0-6](?:/7)?|(?:2\d|3\d|4[0-3])[ ][0-6]/7|"
             r"(?:[1-3]\d|4[0-3]|[4-9])(?:[ ]?w(?:k|ks|eeks)?[ ]?[0-6](?:/7|[ ]?d(?:ays?)?)?))(?![\w/])"
         ),
@@ -169,15 +169,13 @@ ROWS: Final = (
         name="gestation-over",
         kind="relative time",
         # "suspected at 27+": some days over 27 weeks
-        pattern=re.compile(
-            r"(?i:at|from|till|until|by|now|@)[ ](?P<value>(?:2\d|3\d|4[0-2])\+)(?=[\s,;.)]|$)(?![ ]?y)"
-        ),
+        pattern=(r"(?i:at|from|till|until|by|now|@)[ ](?P<value>(?:2\d|3\d|4[0-2])\+)(?=[\s,;.)]|$)(?![ ]?y)"),
         words=frozenset("at from till until by now".split()),
     ),
     ClinicalRow(
         name="gestation-label",
         kind="gestation",
-        pattern=re.compile(
+        pattern=(
             r"(?i:EGA|GA|gestation(?:al age)?|CGA|PMA|PCA|born at|delivered at|preterm at|pregnant|IUP(?: "
             r"at)?|gestation of|"
             r"corrected(?: age)?|dates)(?:[ ]?[:=@,]|[ ](?:of|at|is|was|now|about|approx|today)){0,2}[ "
@@ -192,7 +190,7 @@ ROWS: Final = (
         name="gestation-at",
         kind="relative time",
         # "delivered at 37 and 4", "SVD at 39": weeks, unless a word of age follows
-        pattern=re.compile(
+        pattern=(
             r"(?i:delivered|delivery|induced|induction|IOL|SVD|NVD|NSVD|FTND|PP?ROM|SROM|PTB|PTD|PTL|preterm|IUD|"
             r"IUFD|miscarriage|misc|loss|losses|"
             r"booked|scan|cerclage|steroids|sweep|version|ECV|VBAC|TOLAC)[ ](?:at|@)[ ]"
@@ -209,7 +207,7 @@ ROWS: Final = (
         name="age-of-bone",
         kind="gestation",
         # "bone age 9 y 6 m", "age equiv 15 mo", "functions at a 4-year level": nobody's age
-        pattern=re.compile(
+        pattern=(
             r"(?i:bone|mental|developmental|reading|spelling|skeletal|dental|height|language|motor|cognitive|"
             r"vascular|lung|heart|"
             r"metabolic|biological)[ -]age(?:[ ]?[:=~]|[ ](?:is|was|of|equiv\w{0,6}|approx|about|eq)){0,2}[ ]?"
@@ -225,7 +223,7 @@ ROWS: Final = (
     ClinicalRow(
         name="age-equivalent",
         kind="gestation",
-        pattern=re.compile(
+        pattern=(
             r"(?i:age)[ -](?i:equiv\w{0,6}|eq\b)\.?(?:[ ]?[:=~]|[ ](?:is|was|of|about)){0,2}[ ]?"
             r"(?P<value>\d{1,2}(?:[.:;-]\d{1,2})?(?:[ ]?(?:y|yrs?|years?|m|mo|mos|months?|/12)\b)?)"
         ),
@@ -235,7 +233,7 @@ ROWS: Final = (
         name="range-of-time",
         kind="relative time",
         # "6-8 mths", "4/8 wks"
-        pattern=re.compile(
+        pattern=(
             r"\d{1,2}[ ]?[-\u2013/][ ]?\d{1,2}[ -]?(?:mths?|mnths?|mos|wks|wkly|yrs|weekly|monthly|hrly|hourly|hrs|"
             r"mins)\b"
         ),
@@ -247,7 +245,7 @@ ROWS: Final = (
         name="clock-hour",
         kind="relative time",
         # "woke at 2, again at 4"
-        pattern=re.compile(
+        pattern=(
             r"(?i:woke|wakes|waking|awake|asleep|up|again|fed|feeds|voided|vomited|slept|sleeps|bed|meds|dose|snack|nap|"
             r"naps|nebs?|"
             r"breakfast|lunch|dinner|supper|tea|rounds|shift)[ ](?:at|by|@|from|until|till)[ ](?P<value>\d{1,"
@@ -265,7 +263,7 @@ ROWS: Final = (
         name="mixed-number",
         kind="relative time",
         # "6 1/2 months", "2 3/4 tabs"
-        pattern=re.compile(
+        pattern=(
             r"\d{1,2}[ -](?P<value>1/2|1/4|3/4|1/3|2/3)(?=[ -]?(?:months?|mo\b|mos\b|yrs?\b|years?|tabs?\b|"
             r"tablets?|weeks?|wks?\b|hours?|hrs?\b|packs?|ppd\b|cm\b|inch\w{0,2}|in\b|lbs?\b|days?\b|cups?|pints?|,"
             r"[ ][a-z]))"
@@ -276,7 +274,7 @@ ROWS: Final = (
     ClinicalRow(
         name="gravida",
         kind="gestation",
-        pattern=re.compile(
+        pattern=(
             r"[Gg]\d{1,2}[ ]?[Pp][ ]?\d{1,4}(?:-\d-\d-\d|\+\d)?(?:[ ]?[AaLl]\d){0,2}(?:[, ]{1,2}(?:at[ "
             r"])?\d{1,2}(?=[ ]?(?:\+|w|[0-6]/7)))?"
         ),

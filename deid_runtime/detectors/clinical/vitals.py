@@ -40,14 +40,14 @@ ROWS: Final = (
     ClinicalRow(
         name="saturation",
         kind="vital sign",
-        pattern=re.compile(rf"{any_of(_SATURATIONS)}(?![^\W\d_]){FILL}{chain(_SATURATION_VALUE, 5, _SATURATION_JOIN)}"),
+        pattern=rf"{any_of(_SATURATIONS)}(?![^\W\d_]){FILL}{chain(_SATURATION_VALUE, 5, _SATURATION_JOIN)}",
         words=anchors(_SATURATIONS),
     ),
     ClinicalRow(
         name="saturation-on",
         kind="vital sign",
         # "96 RA", "92 on room air", "94 on 2 L", "88-92% on 4L"
-        pattern=re.compile(
+        pattern=(
             r"(?:(?:100|[5-9]\d)[ ]?[-–][ ]?)?(?:100|[5-9]\d)[ ]?%?[ ]?(?:(?:on|w/|with|@)[ "
             r"])?(?:RA(?![\w/])|(?i:room air)|"
             r"(?<=on )\d{1,2}(?:\.\d)?[ ]?(?:L|lpm|LPM|l|liters?|litres?)(?![\w])|(?<=on )(?i:bipap|cpap|hfnc|nrb|vent|"
@@ -60,7 +60,7 @@ ROWS: Final = (
         name="course-to",
         kind="vital sign",
         # "dropped to 76", "recovered to 94", "weaned from 6 to 4": an age never does this
-        pattern=re.compile(
+        pattern=(
             r"(?i:drop(?:s|ped|ping)?|dip(?:s|ped|ping)?|fell|falls|rose|rises|bump(?:ed|s)?|increased?|"
             r"decreased?|improved|recover(?:s|ed)|"
             r"titrated|weaned|climb(?:s|ed)|peaked|desat\w{0,8}|spiked|uptitrated|downtitrated|rebounded|nadired)"
@@ -80,14 +80,14 @@ ROWS: Final = (
     ClinicalRow(
         name="vital-sign",
         kind="vital sign",
-        pattern=re.compile(rf"{any_of(_SIGNS)}(?![^\W\d_]|['’]){FILL}{chain(SMALL, 5)}"),
+        pattern=rf"{any_of(_SIGNS)}(?![^\W\d_]|['’]){FILL}{chain(SMALL, 5)}",
         words=anchors(_SIGNS),
         check=lambda match: _is_sign(match),
     ),
     ClinicalRow(
         name="temperature",
         kind="vital sign",
-        pattern=re.compile(r"(?:T|Tm|Tc|TM)[ :=]{1,2}(?:(?:9[4-9]|10[0-6])(?:\.\d)?|3[4-9]\.\d|4[01]\.\d)(?![\d/])"),
+        pattern=r"(?:T|Tm|Tc|TM)[ :=]{1,2}(?:(?:9[4-9]|10[0-6])(?:\.\d)?|3[4-9]\.\d|4[01]\.\d)(?![\d/])",
         words=frozenset({"t", "tm", "tc"}),
         check=lambda match: "." in match[0] or match[0][1:2] in ("m", "c", "M", ":"),
     ),
@@ -95,7 +95,7 @@ ROWS: Final = (
         name="vital-signs-in-a-row",
         kind="vital sign",
         # "BP 132/78 P 94 R 18 T 98.6 Wt 80": single letters count only beside other vital signs.
-        pattern=re.compile(
+        pattern=(
             r"(?i:BP|B/P)[ :]{1,2}\d{2,3}/\d{2,3}(?:[,;|]?[ ]{1,3}(?:P|R|T|HR|RR|Sat|SpO2|SaO2|O2|Sats|Wt|"
             r"Ht|BMI|Pulse|Resp|Temp|MAP)"
             r"[ :=]{1,2}\d{1,3}(?:\.\d{1,2})?%?(?![\d/])){1,8}"
@@ -105,7 +105,7 @@ ROWS: Final = (
     ClinicalRow(
         name="fluid-balance",
         kind="vital sign",
-        pattern=re.compile(
+        pattern=(
             r"(?i:I/Os?|I&Os?|in/out|UOP?|urine output|EBL|net|output|intake|PVR|bladder scan|tidal volume|residuals?)"
             rf"(?![^\W\d_]){FILL}{NUMBER}(?:[ ]?/[ ]?\d{{1,5}})?(?:[ ]?(?:ml|mL|cc|L|l))?(?!\w)"
         ),
@@ -117,7 +117,7 @@ ROWS: Final = (
     ClinicalRow(
         name="blood-pressure",
         kind="vital sign",
-        pattern=re.compile(
+        pattern=(
             rf"(?i:BPs?|B/P|blood pressures?|ABP|NIBP|art line|A-line|orthostatics?|pressures?)(?![^\W\d_]){FILL}"
             rf"\d{{2,3}}s?[ ]?/[ ]?(?:\d{{2,3}}s?|P|palp)(?![\d/])(?:(?:{JOIN}|,[ ])\d{{2,3}}s?[ ]?/[ "
             rf"]?\d{{2,3}}s?(?![\d/])){{0,5}}"
@@ -127,7 +127,7 @@ ROWS: Final = (
     ClinicalRow(
         name="pressure-decade",
         kind="vital sign",
-        pattern=re.compile(
+        pattern=(
             r"(?i:sbps?|systolics?|maps?|sats?|hrs?|heart rate|rate|sugars?|glucoses?|bgs?|bs|fsbg|"
             r"pressures?|pulse|rr|ef|"
             r"saturat\w{1,5}|temps?|fs|fingersticks?|readings?|numbers?|diastolics?|o2|spo2|bps?)"

@@ -40,12 +40,18 @@ class _NoSetError(Exception):
     """Raised when a pattern has no finite set of words from this position on."""
 
 
-def anchor_words(pattern: re.Pattern[str]) -> Mapping[str, Offsets]:
+def group_names(pattern: str) -> tuple[str, ...]:
+    """Return the names of the groups of a pattern, in their order. Raises re.error, as all functions for patterns."""
+    return tuple(_parsed(pattern).state.groupdict)
+
+
+def anchor_words(pattern: str) -> Mapping[str, Offsets]:
     """Return lower-case words, at least one of which is in every match; empty when there is no such set.
 
     A set at the very beginning of the matches is preferred, then the set whose shortest word is longest.
     """
-    nodes = _resolved(_parsed(pattern), bool(pattern.flags & re.IGNORECASE))
+    parsed = _parsed(pattern)
+    nodes = _resolved(parsed, bool(parsed.state.flags & re.IGNORECASE))
     best = _words_from(nodes)
     if best and all(offsets.most == 0 for offsets in best.values()):
         return best
@@ -85,17 +91,18 @@ def characters(char_class: str) -> str:
     return "".join(chars)
 
 
-def has_unbounded_repeat(pattern: re.Pattern[str]) -> bool:
+def has_unbounded_repeat(pattern: str) -> bool:
     """Return whether a pattern has a repeat without an upper bound (``*``, ``+``, ``{2,}``)."""
     return any(op in _REPEATS and argument[1] == _ops.MAXREPEAT for op, argument in _all_nodes(_parsed(pattern)))
 
 
-def may_cross_blank_line(pattern: re.Pattern[str]) -> bool:
+def may_cross_blank_line(pattern: str) -> bool:
     """Return whether a match may have a blank line in it: two line ends, among the characters that it can consist of.
 
     A pattern of an unknown operation counts as one that may.
     """
-    return _line_ends(_parsed(pattern), {}, bool(pattern.flags & re.DOTALL)) >= _TWO
+    parsed = _parsed(pattern)
+    return _line_ends(parsed, {}, bool(parsed.state.flags & re.DOTALL)) >= _TWO
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
@@ -253,9 +260,9 @@ def _has_every_letter(items: Sequence[Any]) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _parsed(pattern: re.Pattern[str]) -> Sequence[_Node]:
-    nodes: Sequence[_Node] = _parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
-    return nodes
+def _parsed(pattern: str) -> Any:
+    """Return the nodes of a pattern, with its flags and groups in ``state``, without compiling it."""
+    return _parser.parse(pattern)
 
 
 def _resolved(nodes: Sequence[_Node], ignores_case: bool) -> list[_Node]:

@@ -4,8 +4,9 @@ No row scans a whole note. Each row has anchors of one type: words (``MRN``, ``M
 (capitals, then a digit), or single characters (``@``). Runs of digits need a certain length and certain characters
 after them. One pass over each type finds all anchors and tries only the rows that belong to them.
 
-A row is tried with ``pattern.match`` at its anchor, or with ``search`` in a short stretch before it. Every pattern has
-bounded repeats, so the work per anchor is bounded too. A note that still takes very long raises an error.
+A row is tried with ``match`` at its anchor, or with ``search`` in a short stretch before it. Every pattern has bounded
+repeats, so the work per anchor is bounded too. A note that still takes very long raises an error. A pattern is compiled
+when its anchor first occurs.
 """
 
 import enum
@@ -15,9 +16,10 @@ from dataclasses import dataclass, field, replace
 from time import thread_time
 from typing import Final
 
-from deid_runtime.detectors.patterns.anchors import WORD, Offsets, anchor_words
+from deid_runtime.detectors.patterns.anchors import WORD, Offsets, anchor_words, group_names
 from deid_runtime.errors import InputError
 from deid_runtime.spans import Span
+from deid_runtime.text.regexes import compiled
 
 
 class Grade(enum.IntEnum):
@@ -58,12 +60,12 @@ class Row:
     ``weak`` rows report as ``"pattern:weak"``. ``labelled`` rows win over rows that match by form. Repeats in
     ``pattern`` are bounded, which may cut off a long hit; such a hit is extended over the match of ``rest`` after it.
 
-    Raises ValueError for a row without a place to try it.
+    Raises ValueError for a row without a place to try it, and re.error for a wrong pattern.
     """
 
     name: str
     label: str
-    pattern: re.Pattern[str]
+    pattern: str
     digits: frozenset[int] = frozenset()
     first: str = ""
     next: re.Pattern[str] | None = None
@@ -80,7 +82,7 @@ class Row:
     groups: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        groups = tuple(name for name in self.pattern.groupindex if name.startswith("value"))
+        groups = tuple(name for name in group_names(self.pattern) if name.startswith("value"))
         if not groups:
             raise ValueError("the pattern has no group for what it finds; write it as (?P<value>...)")
         places = bool(self.digits) + bool(self.chars) + self.codes
@@ -136,8 +138,9 @@ def _try_of(row: Row, offsets: Offsets) -> _Try:
 
     For most rows this is the ``match`` of the pattern itself, which saves a function call for each place.
     """
+    pattern = compiled(row.pattern)
     if not (row.before or row.probe or offsets.most):
-        return row.pattern.match
+        return pattern.match
 
     before, probe, most, is_fixed = row.before, row.probe, offsets.most, offsets.least == offsets.most
 
@@ -147,10 +150,10 @@ def _try_of(row: Row, offsets: Offsets) -> _Try:
         if probe is not None and probe.match(text, place) is None:
             return None
         if is_fixed:
-            return row.pattern.match(text, place - most) if place >= most else None
-        match = row.pattern.search(text, max(0, place - most), place + _REACH)
+            return pattern.match(text, place - most) if place >= most else None
+        match = pattern.search(text, max(0, place - most), place + _REACH)
         while match is not None and match.end() <= place:  # ends before the place; the next may reach it
-            match = row.pattern.search(text, match.end(), place + _REACH)
+            match = pattern.search(text, match.end(), place + _REACH)
         return match
 
     return attempt
@@ -170,16 +173,19 @@ class Table:
             raise ValueError(f"row names must differ: {sorted({name for name in names if names.count(name) > 1})}")
         self.rows = tuple(rows)
         self._rank = {row.name: rank for rank, row in enumerate(rows)}
-        self._words: dict[str, _Tries] = {}
+        self._rows_at: dict[str, list[tuple[Row, Offsets]]] = {}
         for row in rows:
             for word, offsets in row.words.items():
-                self._words[word] = (*self._words.get(word, ()), (_try_of(row, offsets), row))
-        tries = [(_try_of(row, Offsets(0, row.lookback)), row) for row in rows]
-        self._digit_tries = tuple((attempt, row) for attempt, row in tries if row.digits)
+                self._rows_at.setdefault(word, []).append((row, offsets))
+        #: The tries at each anchor word; None until the word first occurs.
+        self._words: dict[str, _Tries | None] = dict.fromkeys(self._rows_at)
+        self._digit_rows = tuple(row for row in rows if row.digits)
         self._run_kinds: dict[tuple[int, str, str], _Tries] = {}
-        self._code_tries = tuple((attempt, row) for attempt, row in tries if row.codes)
-        chars = sorted({char for row in rows for char in row.chars})
-        self._chars = tuple((char, tuple(each for each in tries if char in each[1].chars)) for char in chars)
+        self._code_rows = tuple(row for row in rows if row.codes)
+        self._chars = tuple(
+            (char, tuple(row for row in rows if char in row.chars))
+            for char in sorted({char for row in rows for char in row.chars})
+        )
 
     def find(self, text: str) -> list[Span]:
         """Return the spans of one note, sorted and disjoint."""
@@ -230,9 +236,8 @@ class Table:
         for word in WORD.finditer(text):
             letters = word.group()
             lower = letters.lower()
-            tries = words.get(lower)
-            if tries is not None:
-                yield tries, word.start()
+            if lower in words:
+                yield words[lower] or self._tries_at(lower), word.start()
             if (
                 lower != letters
                 and lower[1:] != letters[1:]
@@ -240,9 +245,9 @@ class Table:
                 and len(letters) <= _LONGEST_MIXED_WORD
             ):
                 for part in _PART.finditer(letters):
-                    tries = words.get(part.group().lower())
-                    if tries is not None:
-                        yield tries, word.start() + part.start()
+                    key = part.group().lower()
+                    if key in words:
+                        yield words[key] or self._tries_at(key), word.start() + part.start()
         kinds = self._run_kinds
         for run in _DIGITS.finditer(text):
             start, end = run.span()
@@ -254,22 +259,33 @@ class Table:
                 tries = kinds[kind] = self._tries_for_run(*kind)
             if tries:
                 yield tries, start
+        code_tries: _Tries = ()
         for code in _CODE.finditer(text):
-            yield self._code_tries, code.start()
-        for char, tries in self._chars:
+            code_tries = code_tries or _tries_of(self._code_rows)
+            yield code_tries, code.start()
+        for char, rows in self._chars:
             place = text.find(char)
+            tries = _tries_of(rows) if place >= 0 else ()
             while place >= 0:
                 yield tries, place
                 place = text.find(char, place + 1)
 
+    def _tries_at(self, word: str) -> _Tries:
+        tries = self._words[word] = tuple((_try_of(row, offsets), row) for row, offsets in self._rows_at[word])
+        return tries
+
     def _tries_for_run(self, length: int, first: str, following: str) -> _Tries:
-        return tuple(
-            (attempt, row)
-            for attempt, row in self._digit_tries
+        return _tries_of(
+            row
+            for row in self._digit_rows
             if min(length, _LONGEST_RUN) in row.digits
             and (not row.first or first in row.first)
             and (row.next is None or row.next.match(following) is not None)
         )
+
+
+def _tries_of(rows: Iterable[Row]) -> _Tries:
+    return tuple((_try_of(row, Offsets(0, row.lookback)), row) for row in rows)
 
 
 def _with_rest(text: str, hits: Sequence[Hit]) -> list[Hit]:

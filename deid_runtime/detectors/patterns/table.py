@@ -76,14 +76,12 @@ def read_rows(name: str, text: str, checks: Checks, parts: Mapping[str, str]) ->
                 raise SettingsError(
                     f"{where}: unknown {column} {cells[column]!r}; expected one of {', '.join(allowed)}"
                 )
-        pattern = _compiled(cells["pattern"], parts, where)
-        if has_unbounded_repeat(pattern):
-            raise SettingsError(f"{where}: the pattern has an unbounded repeat; write {{0,20}} for *, {{1,20}} for +")
-        if may_cross_blank_line(pattern):
-            raise SettingsError(
-                f"{where}: the pattern matches blank lines, but rows search the text between them; write [ \\t]"
-            )
+        pattern = expand(cells["pattern"], parts, where)
         try:
+            if has_unbounded_repeat(pattern):
+                raise ValueError("the pattern has an unbounded repeat; write {0,20} for *, {1,20} for +")
+            if may_cross_blank_line(pattern):
+                raise ValueError("the pattern matches blank lines, but rows search the text between them; write [ \\t]")
             yield Row(
                 name=cells["name"],
                 label=cells["label"],
@@ -93,6 +91,8 @@ def read_rows(name: str, text: str, checks: Checks, parts: Mapping[str, str]) ->
                 check=_check(cells["check"], checks, where),
                 **_place(cells["at"], parts, where),
             )
+        except re.error as error:
+            raise _no_pattern(cells["pattern"], where, error) from None
         except ValueError as error:
             raise SettingsError(f"{where}: {error}") from None
 
@@ -101,9 +101,11 @@ def _compiled(pattern: str, parts: Mapping[str, str], where: str) -> re.Pattern[
     try:
         return re.compile(expand(pattern, parts, where))
     except re.error as error:
-        raise SettingsError(
-            f"{where}: {pattern!r} is not a pattern ({error}); correct it there or in its parts"
-        ) from None
+        raise _no_pattern(pattern, where, error) from None
+
+
+def _no_pattern(pattern: str, where: str, error: re.error) -> SettingsError:
+    return SettingsError(f"{where}: {pattern!r} is not a pattern ({error}); correct it there or in its parts")
 
 
 def _check(cell: str, checks: Checks, where: str) -> Check | None:

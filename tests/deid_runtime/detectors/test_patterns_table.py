@@ -4,10 +4,12 @@ import re
 
 import pytest
 
+from deid_runtime.detectors.clinical.grammar import GRAMMAR
 from deid_runtime.detectors.patterns.parts import expand, load_parts, read_parts, word_parts
 from deid_runtime.detectors.patterns.rows import Row, Table
 from deid_runtime.detectors.patterns.table import COLUMNS, FAMILIES, load_table, read_rows
 from deid_runtime.errors import InputError, SettingsError
+from deid_runtime.text.regexes import compiled
 
 HEAD = "\t".join(COLUMNS)
 PATTERN = r"tag (?P<value>\d{1,4})\b"
@@ -30,7 +32,7 @@ def test_a_row_is_read_with_all_that_it_says() -> None:
     assert row.rest is not None
     assert row.words == {}
     assert row.check is not None
-    verdicts = [row.check(match) for match in map(row.pattern.match, ("1234", "123")) if match is not None]
+    verdicts = [row.check(match) for match in map(compiled(row.pattern).match, ("1234", "123")) if match is not None]
     assert verdicts == [True, False]
 
 
@@ -128,6 +130,13 @@ def test_every_check_and_part_is_named_by_some_row() -> None:
     assert [name for name in load_parts() if f"{{{name}}}" not in everything] == []
 
 
+def test_every_pattern_compiles() -> None:
+    for row in load_table().rows:
+        assert compiled(row.pattern).groupindex.keys() >= set(row.groups), row.name
+    for each in GRAMMAR.rows:
+        assert compiled(each.pattern).match("") is None, each.name
+
+
 def test_names_of_rows_differ() -> None:
     row = load_table().rows[0]
 
@@ -139,7 +148,7 @@ def test_a_text_that_takes_too_long_is_stopped_without_a_word_of_it() -> None:
     slow = Row(
         name="slow",
         label="IDNUM",
-        pattern=re.compile(r"tag (?:a{1,5}){1,30}(?P<value>b)"),
+        pattern=r"tag (?:a{1,5}){1,30}(?P<value>b)",
     )
     table = Table([slow], seconds_least=0.05, seconds_per_char=0.0)
     text = "tag aaaaaaaaaaaaaaaa " * 2_000
