@@ -172,7 +172,7 @@ class Finder:
                 read = [Sentence(start + a, start + b) for start, each in findings for a, b in each.read]
                 rows = settle_doubts(rows, answers, read)
         with self.clock.measure("clinical"):
-            return without_clinical(text, rows)
+            return without_clinical(text, rows, has_models=self._has_models)
 
     def _fused(self, note: Note, view: View, found: list[Span]) -> Found | Quarantined:
         """Return the found spans of a note, sorted and disjoint, with offsets of the view and of the note."""

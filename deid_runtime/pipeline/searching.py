@@ -89,7 +89,10 @@ class BlockSearch:
                 answers = self._tagger(blocks, asked)
                 settled = [settle_doubts(*each) for each in zip(rows, answers, unexplained, strict=True)]
         with clock.measure("clinical"):
-            kept = [without_clinical(*each) for each in zip(blocks, settled, strict=True)]
+            kept = [
+                without_clinical(*each, has_models=self._tagger is not None)
+                for each in zip(blocks, settled, strict=True)
+            ]
         if not self._has_records:
             return [Findings.of((), (), (), spans) for spans in kept]
         return [Findings.of(*each) for each in zip(rows, answers, unexplained, kept, strict=True)]

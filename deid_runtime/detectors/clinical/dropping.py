@@ -118,11 +118,11 @@ _LEAST_TOTAL: Final = 4
 _CLAUSE_END: Final = re.compile(r"[.!?][ ]|[ ]{3}|\||\b(?i:on|to|until|since|seen|stop|due)[ ]$|^[ ]?[-–]")
 
 
-def without_clinical(text: str, spans: Sequence[Span]) -> list[Span]:
+def without_clinical(text: str, spans: Sequence[Span], *, has_models: bool = True) -> list[Span]:
     """Return ``spans``, in their order, without those that only mistake a clinical fact of ``text`` for an identifier.
 
-    ``spans`` are those of all detectors and may overlap. The same text and spans give the same result; a span that
-    stays is not changed.
+    ``spans`` are those of all detectors and may overlap. ``has_models`` says whether models read the text, found they
+    anything or not. The same arguments give the same result; a span that stays is not changed.
     """
     weak = [span for span in spans if _is_doubtful(span) or _is_short_date(text, span)]
     if not weak:
@@ -132,7 +132,7 @@ def without_clinical(text: str, spans: Sequence[Span]) -> list[Span]:
     if not doubtful:
         return list(spans)
     asked = set(doubtful)
-    judge = _Judge(text, doubtful, [span for span in spans if span not in asked])
+    judge = _Judge(text, doubtful, [span for span in spans if span not in asked], has_models=has_models)
     dropped = {span for span in doubtful if judge.drops(span)}
     return [span for span in spans if span not in dropped]
 
@@ -168,7 +168,7 @@ def _touches(stretches: Sequence[tuple[int, int]], span: Span) -> bool:
 class _Judge:
     """Decides which doubtful spans of one text are clinical facts, by the grammar around them."""
 
-    def __init__(self, text: str, spans: Sequence[Span], others: Sequence[Span]) -> None:
+    def __init__(self, text: str, spans: Sequence[Span], others: Sequence[Span], *, has_models: bool) -> None:
         """``spans`` are the doubtful ones, ``others`` all other spans found in ``text``."""
         self._text = text
         asked = [span for span in spans if self._may_be_fact(span)]
@@ -182,7 +182,7 @@ class _Judge:
             span for span in (*spans, *others) if span.label == "DATE" and not is_relative(text[span.start : span.end])
         )
         self._all = (*spans, *others)
-        self._has_models = any(source.startswith("model:") for span in self._all for source in span.sources)
+        self._has_models = has_models
         self._by_label: dict[str, Covered] = {}
         self._found = found
         self._sure = [each for each in found if each.sure]

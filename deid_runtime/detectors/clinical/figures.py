@@ -8,6 +8,7 @@ from deid_runtime.detectors.clinical.terms import is_term
 from deid_runtime.detectors.patterns.validators import is_day_of_year
 from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, either
 from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
+from deid_runtime.lexicon.numbers import ONES, TEENS
 from deid_runtime.spans import Span
 
 _CALENDAR: Final = rf"(?i:[^\d]*\b(?:{either([*MONTHS, *WEEKDAYS, *SEASONS])})\b)"
@@ -18,6 +19,7 @@ _LEAST_SURE: Final = (
     ("DATE", re.compile(r"/?\d{1,2}/?"), 0.5),
     ("DATE", re.compile(r"(?!(?:19|20)\d\d$)[^A-Z]*\d[^A-Z]*"), 0.3),
     ("DATE", re.compile(rf"(?!{_CALENDAR})[a-z][^\d]*"), 0.2),  # "on the first evening", "for a time"
+    ("DATE", re.compile(r"[A-Z]{1,5}"), 0.3),
     ("AGE", re.compile(r"\d{1,2}"), 0.25),
     ("AGE", re.compile(r"[^\W\d_]+(?:[ ,-]{1,2}[^\W\d_]+){0,3}"), 0.6),  # spelled: "slept from nine to five"
 )
@@ -25,6 +27,8 @@ _LEAST_SURE: Final = (
 #: From this score on, a part of a word or code is believed to be an identifier.
 _LEAST_OF_PART: Final = 0.5
 
+#: The rest of a contraction: ``Haven`` in ``Haven't``.
+_NOT: Final = re.compile(r"(?<=n)['’]t(?!\w)")
 _MANY: Final = re.compile(r"\d{1,3}(?:/\d{1,3}){3,6}")
 _MONTHS: Final = frozenset(SHORT_MONTHS)
 _FRACTION_AFTER: Final = re.compile(r"/\d{1,2}(?:\.\d)?(?![\d/])")
@@ -49,7 +53,7 @@ def is_part_of_word(text: str, span: Span) -> bool:
     value = text[span.start : span.end].strip()
     if span.label == "DATE" and value.isdigit() and text[span.end : span.end + 1].isupper():
         return True  # the figures of "2022F"
-    return value.isalpha() and _is_within_word(text, span)
+    return value.isalpha() and (_is_within_word(text, span) or _NOT.match(text, span.end) is not None)
 
 
 def _is_within_word(text: str, span: Span) -> bool:
@@ -78,12 +82,16 @@ _NO_AGE_BEFORE: Final = re.compile(
 )
 
 
+#: "half two", "quarter to six": a time of day
+_CLOCK: Final = re.compile(rf"(?i:half|half past|quarter past|quarter to) (?i:{'|'.join((*ONES, *TEENS[:3]))})")
 _FEW: Final = frozenset("one two three four five six seven eight nine ten twins triplets".split())
 
 
 def is_other_number(text: str, span: Span) -> bool:
     """Return whether the words beside a number that only models found say that it is no age of a person."""
     value = text[span.start : span.end].strip(" s")
+    if span.label == "AGE" and _CLOCK.fullmatch(value) is not None:
+        return True
     if not (value.isdigit() or value.lower() in _FEW) or any(source == "pattern" for source in span.sources):
         return False
     return (

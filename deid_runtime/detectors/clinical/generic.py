@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from deid_runtime.detectors.clinical.terms import is_introduced
+from deid_runtime.detectors.clinical.terms import begins_sentence, is_introduced
 from deid_runtime.labels import HEADS
-from deid_runtime.lexicon.name_cues import fold
+from deid_runtime.lexicon.name_cues import fold, is_listed_name
 from deid_runtime.lexicon.tables import table, words_for
 from deid_runtime.spans import Span
 
@@ -29,7 +29,8 @@ _COMMON_IN_NAMES: Final = frozenset("community family public health medical hosp
 _LEAST_LETTERS: Final = 4
 #: In lower case, a shorter word is no initials: *reg*.
 _LEAST_IN_LOWER: Final = 3
-#: From this score on, a model is believed that an abbreviation of a role or a place is a name all the same.
+#: From this score on, a model is believed that an abbreviation of a role or a place, or a role that begins a sentence,
+#: is a name all the same.
 _SURE_OF_CODE: Final = 0.9
 _ROLE_ACTS: Final = re.compile(
     r"[ ](?:consult(?:ed)?|eval(?:uation)?|recs|involved|referral|to (?:assess|eval\w{0,6}|arrange))\b"
@@ -37,6 +38,7 @@ _ROLE_ACTS: Final = re.compile(
 #: A capitalised word that adjoins the span, with at most a preposition between: it may be the name of the place.
 _NAME_BEFORE: Final = re.compile(r"([^\W\d_]+(?:['’][^\W\d_]+)?)[ ]{1,2}$")
 _NAME_AFTER: Final = re.compile(r"[ ]{1,2}(?:(?:of|at|for|in)[ ](?:the[ ])?)?([^\W\d_]+)|[ ]?#?\d")
+_SPECIALTY: Final = re.compile(r"(?<![^\W_])([a-z]{3,14})[ ]$")
 _BEFORE_CHARS: Final = 24
 
 
@@ -54,7 +56,9 @@ def is_generic(text: str, span: Span) -> bool:
     if _is_role_of_list(text, span):
         return True
     least = _LEAST_IN_LOWER if written[0].islower() else _LEAST_LETTERS
-    if max(map(len, words)) < least or (len(words) == 1 and not written[0].islower()):
+    if max(map(len, words)) < least or (
+        len(words) == 1 and not written[0].islower() and not _is_role_at_beginning(text, span, words[0])
+    ):
         return False  # "SW" may be initials, "Coach" a nickname
     if (
         words[-1] not in heads
@@ -62,7 +66,20 @@ def is_generic(text: str, span: Span) -> bool:
         or not all(word in heads or word in rest for word in words)
     ):
         return False
-    return not (_adjoins_name(text, span) or is_introduced(text, span))
+    is_word = all(map(str.islower, written)) and not any(map(is_listed_name, words))  # "per reg", "by cons"
+    return not (_adjoins_name(text, span) or (is_introduced(text, span) and not is_word))
+
+
+def _is_role_at_beginning(text: str, span: Span, word: str) -> bool:
+    """Return whether a role that is in no list of names has its capital from its place: *Aide reports a tear*."""
+    return (
+        span.label in _PEOPLE
+        and span.score < _SURE_OF_CODE
+        and len(word) >= _LEAST_LETTERS
+        and not text[span.start + 1].isupper()
+        and not is_listed_name(word)
+        and begins_sentence(text, span.start)
+    )
 
 
 def _is_abbreviation(text: str, span: Span) -> bool:
@@ -82,6 +99,9 @@ def _is_role_of_list(text: str, span: Span) -> bool:
         return False
     if _ROLE_ACTS.match(text, span.end) is not None and not is_introduced(text, span):
         return True
+    specialty = _SPECIALTY.search(text, max(0, span.start - _BEFORE_CHARS), span.start)
+    if specialty is not None and fold(specialty[1]) in _before_role():
+        return True  # "cards NP", "ortho PA"
     behind = _role_behind().match(text, span.end)
     before = _role_before().search(text, max(0, span.start - _BEFORE_CHARS), span.start)
     return any(other is not None and other["role"] != value for other in (behind, before))

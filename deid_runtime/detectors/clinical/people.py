@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Final
 
 from deid_runtime.detectors.clinical.forms import anchors, any_of, words_of
-from deid_runtime.detectors.clinical.rows import ORIGINS, ClinicalRow
+from deid_runtime.detectors.clinical.rows import NAMES, ORIGINS, ClinicalRow
 
 _COUNTRY: Final = frozenset({"COUNTRY", "STATE", "CITY", "LOCATION-OTHER"})
 #: Peoples without a country of the same name.
@@ -98,6 +98,13 @@ _DEMONYMS: Final = words_of(
     "Palestinian,Gazan,Yemenite,Keralite,Bihari,Assamese,Manipuri,Naga,Mizo,Khasi,Odia,Sikkimese,Ladakhi,Bhutanese,"
     "Lhotshampa"
 )
+#: Faiths whose names are hardly names of people.
+_BELIEVERS: Final = words_of(
+    "Catholic,Roman Catholic,Quaker,Mormon,Methodist,Presbyterian,Anglican,Episcopalian,Lutheran,Protestant,"
+    "Pentecostal,Mennonite,Buddhist,Hindu,Muslim,Sikh,Rastafarian,Zoroastrian,Jehovah's Witness,Unitarian,"
+    "Seventh-day Adventist,Adventist,Wiccan,Atheist,Agnostic,Evangelical,Sabbath,Shabbat,Eucharist,Eucharistic,Halal,"
+    "Kosher"
+)
 _FAITHS: Final = (
     r"(?i:Catholics?|Orthodox(?: Christian)?|Protestants?|Presbyterians?|Baptists?|Methodists?|Reformed|"
     r"Lutherans?|Jewish|Jews?|Muslims?|"
@@ -136,6 +143,17 @@ ROWS: Final = (
         words=anchors(_GROUPS),
         excludes=_COUNTRY,
         check=lambda match: _is_no_place(match),
+    ),
+    ClinicalRow(
+        name="people-believers",
+        kind="people",
+        # "Pt Quaker, prefers silence", "a Catholic Mass"
+        pattern=(
+            rf"(?P<value>{any_of(_BELIEVERS)})s?(?!\w)(?=[ ](?:Mass|Bible|Sabbath|Eid|Diwali)\b|[ ]?[^\w\s]|[ ][a-z]|"
+            r"[ ]?$)"
+        ),
+        words=anchors(_BELIEVERS),
+        excludes=NAMES,
     ),
     ClinicalRow(
         name="people-faith",

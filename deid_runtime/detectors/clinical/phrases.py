@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from deid_runtime.detectors.clinical.terms import is_introduced
+from deid_runtime.detectors.clinical.terms import begins_sentence, is_introduced
 from deid_runtime.labels import HEADS
 from deid_runtime.lexicon.name_cues import fold
 from deid_runtime.lexicon.tables import table
@@ -19,8 +19,6 @@ _LABELS: Final = frozenset((*HEADS["name"], *HEADS["location"], *HEADS["organiza
 _PEOPLE: Final = frozenset(HEADS["name"])
 _NEXT: Final = re.compile(r"[ ]([^\W\d_]+(?:[-'’][^\W\d_]+)?)")
 _DETERMINER: Final = re.compile(r"(?<![^\W_])(?:a|an|the|any|some|each|every)[ ]$")
-#: A capital within a sentence is evidence of a name.
-_BEGINNING: Final = re.compile(r"(?:\A|[.!?:;\n\u2022*-])[\s\"'(]*\Z")
 _BEFORE_CHARS: Final = 8
 
 
@@ -30,7 +28,7 @@ def is_phrase(text: str, span: Span) -> bool:
     if span.label not in _LABELS or not value.isalpha() or is_introduced(text, span):
         return False
     after = _NEXT.match(text, span.end)
-    begins = value[0].islower() or _BEGINNING.search(text, max(0, span.start - _BEFORE_CHARS), span.start) is not None
+    begins = value[0].islower() or begins_sentence(text, span.start)  # else a capital is evidence of a name
     if begins and after is not None and not after[1][0].isupper() and fold(after[1]) in _behind().get(fold(value), ()):
         return True
     return (

@@ -75,7 +75,7 @@ _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
     (
         (3, 5),
         words_of(
-            "recall,delayed recall,registration,word recall,mini-cog,Waddell,Waddell's,Centor,McIsaac,"
+            "recall,recalled,recalls,delayed recall,registration,word recall,mini-cog,Waddell,Waddell's,Centor,McIsaac,"
             "CURB-65,CURB65,monofilament"
         ),
     ),
@@ -225,6 +225,14 @@ ROWS: Final = (
         check=lambda match: _is_name_of_score(match),
     ),
     ClinicalRow(
+        name="serial-sevens",
+        kind="sequence",
+        # a test of attention, and no serial number
+        pattern=r"(?i:serial)[ ](?:subtractions?[ ](?:of|by)[ ])?(?P<value>[37]['’]?s)(?!\w)",
+        words=frozenset({"serial"}),
+        sure=True,
+    ),
+    ClinicalRow(
         name="apgar",
         kind="score",
         pattern=(
@@ -343,7 +351,8 @@ ROWS: Final = (
         name="acuity-behind-name",
         kind="score",
         pattern=(
-            r"(?:VA|(?i:visual acuity|vision|acuity|near vision|snellen))(?:[ ]{0,2}(?:[:=,;]|\b(?:R|L|OD|"
+            r"(?:VA|BCVA|UCVA|DVA|(?i:visual acuity|vision|acuity|near vision|snellen)|(?i:right|left) "
+            r"eye(?=[ :,=]{1,3}6/(?:[569]|7\.5|12|15|18|24|36|48|60)(?!\d)))(?:[ ]{0,2}(?:[:=,;]|\b(?:R|L|OD|"
             r"OS|OU|RE|LE|right|left|was|is|of|"
             r"and|cc|sc|ph|PH|eye|both|in the|with|correction|glasses|unaided|aided)\b)){0,5}[ ]{0,2}(?:6|"
             r"20)[ ]?/[ ]?\d{1,3}[+\-]?\d?(?![\d/])"
@@ -351,7 +360,7 @@ ROWS: Final = (
             r"4}[ ]{0,2}(?:6|20)[ ]?/[ ]?"
             r"\d{1,3}[+\-]?\d?(?![\d/])){0,3}"
         ),
-        words=frozenset("va visual vision acuity near snellen".split()),
+        words=frozenset("va bcva ucva dva visual vision acuity near snellen right left".split()),
     ),
 )
 

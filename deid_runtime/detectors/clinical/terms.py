@@ -21,14 +21,16 @@ _CUE_BEFORE: Final = re.compile(
     r"per|dictated|cosigned|"
     r"resident|fellow|nurse|midwife|therapist|caregiver|guardian|contact|poa|hcp|proxy|neighbor|"
     r"neighbour|friend|pastor|rabbi|"
-    rf"{alternation(kin('term'))}|grand\w{{2,8}}|fianc\w{{1,3}}|"
     r"lives? (?:in|at|on|with)|from|moved to|"
     r"born in|works? (?:at|for)|"
     r"employed (?:at|by)|attends|resides (?:in|at))\b[^\w\n]{0,3}|/s/[ ]?|[@][ ]?)$"
 )
+_KIN_BEFORE: Final = re.compile(rf"(?i)\b(?:{alternation(kin('term'))}|grand\w{{2,8}}|fianc\w{{1,3}})\b[^\w\n]{{0,3}}$")
 #: Text after initials and usernames: ``EBL/ww``, ``AML:dz``.
 _SIGNED_AFTER: Final = re.compile(r"[@_/-]|:\w")
 _BEFORE_CHARS: Final = 28
+_BEGINNING: Final = re.compile(r"(?:\A|[.!?:;\n\u2022*-])[\s\"'(]*\Z")
+_BEGINNING_CHARS: Final = 8
 #: From this score on, a model is trusted that a listed abbreviation is a name, or any term a place or employer.
 SURE_OF_NAME: Final = 0.5
 #: The same for abbreviations of three letters or more that the list does not mark as initials, too.
@@ -71,7 +73,8 @@ def is_term(text: str, span: Span) -> bool:
         if other is not None and words[0] != words[0].upper() and is_term_word(other[1]):
             return True
     is_long = all(_is_short(word) and len(word) >= _LONG and word not in _initials() for word in words)
-    least = SURE_OF_LONG if is_long else SURE_OF_NAME
+    is_town = span.label in HEADS["location"]
+    least = SURE_OF_LONG if is_long or (is_town and not any(map(_is_short, words))) else SURE_OF_NAME
     if span.score >= least and (span.label not in HEADS["name"] or any(_is_short(word) for word in words)):
         return False  # an abbreviation may be initials or a hospital; a brand may be its maker or its shop
     return not is_introduced(text, span)
@@ -84,14 +87,32 @@ def is_term_word(word: str) -> bool:
 
 def is_introduced(text: str, span: Span) -> bool:
     """Return whether a title, a credential, a label, a word for kin or a signature mark is beside ``span``."""
-    before = text[max(0, span.start - _BEFORE_CHARS) : span.start].rpartition("\n")[2]
+    return is_behind_kin(text, span) or is_named_by_cue(text, span)
+
+
+def is_behind_kin(text: str, span: Span) -> bool:
+    """Return whether a word for kin is before ``span``: *wife Marge*, but also *wife angry*."""
+    return _KIN_BEFORE.search(_line_before(text, span)) is not None
+
+
+def is_named_by_cue(text: str, span: Span) -> bool:
+    """Return whether a title, a credential, a label or a signature mark is beside ``span``."""
     return (
-        _CUE_BEFORE.search(before) is not None
+        _CUE_BEFORE.search(_line_before(text, span)) is not None
         or follows_title(text, span.start)
         or is_staff(text, span.start, span.end)
         or _SIGNED_AFTER.match(text, span.end) is not None
         or text[span.start - 1 : span.start] in ("@", "_", "/", "-")
     )
+
+
+def _line_before(text: str, span: Span) -> str:
+    return text[max(0, span.start - _BEFORE_CHARS) : span.start].rpartition("\n")[2]
+
+
+def begins_sentence(text: str, start: int) -> bool:
+    """Return whether a sentence, a line or an item of a list begins at ``start``: a capital there is no evidence."""
+    return _BEGINNING.search(text, max(0, start - _BEGINNING_CHARS), start) is not None
 
 
 def _is_short(word: str) -> bool:

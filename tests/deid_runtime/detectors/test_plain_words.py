@@ -21,6 +21,9 @@ def person(text: str, value: str, score: float = 0.5) -> Span:
         ("she noted swelling in both hands", "swelling"),
         ("Pericardiocentesis was unremarkable.", "Pericardiocentesis"),  # in no list, of clinical form
         ("degenerative tears of the glenoid labrum", "labrum"),  # a rare family name
+        ("Brother angry re wait for bed", "angry"),  # what a relative is or does
+        ("wife cues him to swallow", "cues"),
+        ("NPO incl meds, SLP eval am", "am"),
     ],
 )
 def test_a_word_that_is_no_name_is_nobody(text: str, value: str) -> None:
@@ -33,7 +36,8 @@ def test_a_word_that_is_no_name_is_nobody(text: str, value: str) -> None:
         ("per kowalczyk no findings", "kowalczyk", 0.3),
         ("hope is doing well today", "hope", 0.5),  # a word that is also a name
         ("Labrum is doing well today", "Labrum", 0.5),  # a rare one, with a capital
-        ("her sister jejunum was present", "jejunum", 0.5),  # a cue outweighs the vocabulary
+        ("her sister kowalczyk was present", "kowalczyk", 0.5),
+        ("seen by jejunum", "jejunum", 0.5),  # a cue outweighs the vocabulary
         ("Dr. Oozing will follow", "Oozing", 0.5),
         ("resection of jejunum today", "jejunum", 0.97),  # the score of the model is very high
         ("seen with Oozing in clinic", "Oozing", 0.7),  # capitalised inside a sentence
@@ -43,6 +47,14 @@ def test_what_may_be_a_name_stays(text: str, value: str, score: float) -> None:
     span = person(text, value, score)
 
     assert without_clinical(text, [span]) == [span]
+
+
+def test_one_plain_word_in_lower_case_is_rarely_a_place() -> None:
+    text = "Girlfriend brought in takeaway; works at takeaway"
+    places = [Span(at, at + len("takeaway"), "CITY", 0.5, ("model:location",)) for at in (22, 41)]
+    assert [text[span.start : span.end] for span in places] == ["takeaway"] * 2
+
+    assert without_clinical(text, places) == places[1:]
 
 
 def test_capitals_throughout_count_as_lower_case() -> None:
