@@ -47,6 +47,7 @@ from deid_runtime.lexicon.name_cues import fold, is_listed_name, is_ordinary
 from deid_runtime.lexicon.vocabulary import alternation, dotted_credentials, kin, with_stops
 from deid_runtime.spans import Span
 from deid_runtime.system.installed_files import missing_file
+from deid_runtime.text.regexes import compiled
 
 #: Longer sentences are never matched, because a template describes one line.
 MAX_SENTENCE_CHARS: Final = 400
@@ -127,9 +128,9 @@ _NUMBER: Final = re.compile(r"number:([1-9])(?:-([1-9]))?")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One compiled template. ``labels`` has the label of each group of ``pattern``; ``first`` the first words."""
+    """One template. ``labels`` has the label of each group of ``pattern``; ``first`` the first words."""
 
-    pattern: re.Pattern[str]
+    pattern: str
     labels: tuple[str, ...]
     first: frozenset[str] | None  # folded; None: any word
     anchor: str = ""  # folded word in every match, used when ``first`` is None; empty: none
@@ -137,7 +138,7 @@ class Template:
 
 
 class Templates:
-    """Compiled templates. ``sha256`` is the digest of the file, ``len()`` the number of templates."""
+    """The templates of a file. ``sha256`` is the digest of the file, ``len()`` the number of templates."""
 
     def __init__(self, templates: Sequence[Template], sha256: str = "") -> None:
         self.sha256 = sha256
@@ -176,7 +177,7 @@ class Templates:
         end = len(sentence.rstrip())
         for number in self._candidates(sentence, start):
             template = self._templates[number]
-            match = template.pattern.fullmatch(sentence, start, end)
+            match = compiled(template.pattern).fullmatch(sentence, start, end)
             if match is not None and not (template.needs_listed_name and not _holds_listed_name(match[1])):
                 yield (
                     number,
@@ -252,7 +253,7 @@ def compile_template(source: str) -> Template:
     opening = nodes[0]
     needs_listed_name = isinstance(opening, _Slot) and opening.name in _NAMES and "{credential}" not in source
     anchor = "" if first else _anchor(nodes)
-    return Template(re.compile(pattern + r"\.?"), tuple(labels), first, anchor, needs_listed_name)
+    return Template(pattern + r"\.?", tuple(labels), first, anchor, needs_listed_name)
 
 
 def escape(text: str) -> str:
