@@ -54,9 +54,7 @@ _PERSON_AFTER: Final = re.compile(r"[ ](?:said|says|states|reports?|called|notif
 
 def is_eponym_alone(text: str, span: Span) -> bool:
     """Return whether ``span`` is an eponym, beside a word that shows that it names a finding or a device."""
-    if span.label not in _LABELS:
-        return False
-    if span.score >= _SURE_OF_PHRASE:
+    if span.label not in _LABELS or span.score >= _SURE_OF_PHRASE:
         return False
     if is_eponym_phrase(text, span.start, span.end):
         return not is_introduced(text, span)

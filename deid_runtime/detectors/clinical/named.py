@@ -138,10 +138,8 @@ _LEAST_ALONE: Final = 5
 _SURE_OF_NAME: Final = 0.95
 _LINE_CHARS: Final = 80
 _IN_SYMBOL: Final = re.compile(r"[A-Z]{2,6}\d{0,2}[A-Z]?\d|[A-V]\d\d[A-Z]{2}\d\d")
-#: A variant of a protein (``L265P``), and the score of a biopsy of the kidney (``M1E0S1T1C0``).
-_VARIANT_CODE: Final = re.compile(
-    r"[ACDEFGHIKLMNPQRSTVWY]\d{2,4}[ACDEFGHIKLMNPQRSTVWY*]|M[01]E[01]S[01]T[012](?:-?C[012])?"
-)
+#: A variant of a protein, by its amino acids: ``L265P``. From this score on, a model is believed that it is a code.
+_VARIANT_CODE: Final = re.compile(r"[ACDEFGHIKLMNPQRSTVWY]\d{2,4}[ACDEFGHIKLMNPQRSTVWY*]")
 _SURE_OF_CODE: Final = 0.3
 #: Below this score, one letter that only a model found is the name of a group, a type or an arm: ``group E``.
 _LEAST_OF_LETTER: Final = 0.35
@@ -239,14 +237,14 @@ def is_part_of_symbol(text: str, span: Span) -> bool:
     (``group E``).
     """
     length = span.end - span.start
-    if span.label not in _CODES or (length > 2 and span.score > _SURE_OF_CODE):
+    if span.label not in _CODES or (length > 2 and span.score >= _SURE_OF_CODE):
         return False
     start, end = span.start, span.end
     while start > 0 and span.start - start < _LONGEST and text[start - 1].isalnum():
         start -= 1
     while end < len(text) and end - span.end < _LONGEST and text[end].isalnum():
         end += 1
-    if span.score <= _SURE_OF_CODE and _VARIANT_CODE.fullmatch(text, start, end) is not None:
+    if span.score < _SURE_OF_CODE and _VARIANT_CODE.fullmatch(text, start, end) is not None:
         return True
     if length > 2:
         return False

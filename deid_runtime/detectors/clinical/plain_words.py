@@ -31,12 +31,12 @@ _PLACES: Final = frozenset((*HEADS["location"], *HEADS["organization"])) - {"ZIP
 _NAME: Final = GIVEN | FAMILY | PLACE
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _LEAST_LETTERS: Final = 4  # shorter words may be initials or abbreviations, which can be names
-#: A model with at least this score is trusted; the second applies to a capital within a sentence, which suggests a
-#: name.
+#: A model with at least this score is trusted: on a word in lower case, a capital within a sentence, which suggests a
+#: name, one word for a place, and a function word.
 _SURE_OF_LOWER: Final = 0.95
+_SURE_OF_CAPITAL: Final = 0.6
 _SURE_OF_PLACE: Final = 0.6
 _SURE_OF_FUNCTION_WORD: Final = 0.6
-_SURE_OF_CAPITAL: Final = 0.6
 
 
 def is_plain(text: str, span: Span) -> bool:
