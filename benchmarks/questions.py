@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tritonclient.grpc import service_pb2
 
+from deid_runtime.models.batching import pad, width_of
 from deid_runtime.models.engines import Ids
 from deid_runtime.models.manifest import INPUTS, Graph
-from deid_runtime.models.tagger import pad, width_of
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import Window, WordEncoder, make_windows
 

@@ -8,10 +8,11 @@ from gpu_graphs import GpuEngine, engine_of, models_for, provider_of
 from gpu_state import State
 
 from deid_runtime.annotations.read import read_annotated
+from deid_runtime.models.batching import pad
 from deid_runtime.models.doubts import TRACE
 from deid_runtime.models.engines import Engine
 from deid_runtime.models.manifest import Graph, Manifest
-from deid_runtime.models.tagger import ModelTagger, pad
+from deid_runtime.models.tagger import ModelTagger
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import Window, WordEncoder, make_windows
 

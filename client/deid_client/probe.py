@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from deid_client.tensors import Array
+from deid_runtime.models.batching import pad
 from deid_runtime.models.manifest import INPUTS, Manifest
-from deid_runtime.models.tagger import pad
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WordEncoder, make_windows
 

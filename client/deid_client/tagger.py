@@ -9,16 +9,9 @@ from deid_client.connection import Connection
 from deid_client.metrics import ClientMetrics
 from deid_client.routes import Votes
 from deid_client.settings import ServerSettings
+from deid_runtime.models.batching import Batch, make_batches, pad
 from deid_runtime.models.manifest import Manifest, Profile
-from deid_runtime.models.tagger import (
-    Batch,
-    SpanDecoder,
-    SpanRows,
-    choose_profile,
-    combined,
-    make_batches,
-    pad,
-)
+from deid_runtime.models.tagger import SpanDecoder, SpanRows, choose_profile, combined
 from deid_runtime.models.window_cache import WindowCache
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span

@@ -1,12 +1,12 @@
 """Test inference engines against a known answer, when they are loaded and at intervals.
 
 An engine may load and still compute wrongly: short of memory, on an unsupported processor, or with damaged weights.
-Its wrong answer can look like a valid one. So a loaded engine is first run once at every shape that it will get, and
-must give the answer in the model manifest. This run also allocates the memory that the shapes need. Later the engine is
-run on the same window again, before answers leave the process, and must give the same bytes.
+Its wrong answer can look like a valid one. So an engine must give the answer in the model manifest when it is loaded,
+and again at every other shape before it is first used at that shape: engines have code of their own for each. Later the
+engine is run on the same window again, before answers leave the process, and must give the same bytes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -27,31 +27,47 @@ _LEAST_SCORE: Final = 0.01  # lower scores are not in the manifest and count as 
 
 
 class SelfTestingEngine:
-    """An :class:`~deid_runtime.models.engines.Engine` that is tested at every shape when created, then between calls.
+    """An :class:`~deid_runtime.models.engines.Engine` that is tested when created, at new shapes, and between calls.
 
-    ``shapes`` are ``(rows, tokens)``, the narrowest first. Shapes too narrow for the window of the known answer
-    are skipped. The window is longer with the vocabulary of another tokenizer.
+    ``shapes`` are the ``(rows, tokens)`` to test at once, the narrowest first. The test of the largest allocates the
+    memory that it needs. Shapes too narrow for the window of the known answer are skipped; with the vocabulary of
+    another tokenizer, the window is longer.
     """
 
     def __init__(
         self, engine: Engine, graph: Graph, known: KnownAnswer, encoder: WordEncoder, shapes: Sequence[tuple[int, int]]
     ) -> None:
-        """Test ``engine`` at all ``shapes``. Raises EngineError when an answer differs from the known answer."""
+        """Test ``engine`` at ``shapes``. Raises EngineError when an answer differs from the known answer."""
         self.name = engine.name
         self.precision = engine.precision
         self._engine = engine
-        [window] = make_windows(known.text, split_sentences(known.text), encoder)
-        shapes = [shape for shape in shapes if shape[1] >= len(window.ids)]
-        for shape in shapes:
-            self._check(engine(*_tiled(window, encoder.pad, shape)), graph, known, window)
-        self._question = _tiled(window, encoder.pad, shapes[0])
+        self._graph = graph
+        self._known = known
+        self._pad_id = encoder.pad
+        [self._window] = make_windows(known.text, split_sentences(known.text), encoder)
+        self._tested: set[tuple[int, int]] = set()
+        wide_enough = [shape for shape in shapes if shape[1] >= len(self._window.ids)]
+        self._most_rows = max(rows for rows, _ in shapes)  # larger batches are not tested: a test would take seconds
+        for shape in wide_enough:
+            self._test_at(shape)
+        self._question = _tiled(self._window, self._pad_id, wide_enough[0])
         self._answer = engine(*self._question)
         self._calls = 0
 
     def __call__(self, ids: Ids, types: Ids, mask: Ids) -> list[TokenScores]:
-        """Run the engine; see :class:`~deid_runtime.models.engines.Engine`."""
+        """Run the engine; see :class:`~deid_runtime.models.engines.Engine`.
+
+        Raises EngineError when the shape is new and the engine does not give the known answer at it.
+        """
+        rows, tokens = ids.shape
+        if rows <= self._most_rows and tokens >= len(self._window.ids) and (rows, tokens) not in self._tested:
+            self._test_at((rows, tokens))
         self._calls += 1
         return self._engine(ids, types, mask)
+
+    def _test_at(self, shape: tuple[int, int]) -> None:
+        self._check(self._engine(*_tiled(self._window, self._pad_id, shape)))
+        self._tested.add(shape)
 
     def test_if_due(self) -> None:
         """Call :meth:`test` when :data:`CALLS_BETWEEN_TESTS` calls were made since the last test."""
@@ -68,17 +84,18 @@ class SelfTestingEngine:
                     "new process"
                 )
 
-    def _check(self, answers: Sequence[TokenScores], graph: Graph, known: KnownAnswer, window: Window) -> None:
-        for version, answer in zip(graph.heads, answers, strict=True):
-            scores = answer.scores[:, window.positions]
-            expected = np.zeros(len(window.positions), np.float32)
-            for word, score in known.scores[version.output].items():
+    def _check(self, answers: Sequence[TokenScores]) -> None:
+        positions = self._window.positions
+        for version, answer in zip(self._graph.heads, answers, strict=True):
+            scores = answer.scores[:, positions]
+            expected = np.zeros(len(positions), np.float32)
+            for word, score in self._known.scores[version.output].items():
                 expected[word] = score
             if not (np.abs(scores - expected) <= TOLERANCE).all():
                 raise EngineError(
                     f"the engine {self.name} does not give the known answer of head {version.output} in graph "
-                    f"{graph.name} for {len(scores)} rows; so it cannot run these models here; try another --engine, "
-                    "or give it more memory"
+                    f"{self._graph.name} for {len(scores)} rows; so it cannot run these models here; try another "
+                    "--engine, or give it more memory"
                 )
             if not (scores == scores[0]).all():
                 raise EngineError(f"the engine {self.name} gives equal rows of a batch different scores")
@@ -119,10 +136,3 @@ def _tiled(window: Window, pad_id: int, shape: tuple[int, int]) -> tuple[Array, 
     types[:, :length] = window.types
     mask[:, :length] = 1
     return ids, types, mask
-
-
-def shapes_to_test(widths: Sequence[int], most_rows: int) -> Iterator[tuple[int, int]]:
-    """Yield every ``(rows, tokens)`` that batches can have: for each width, the powers of two up to ``most_rows``."""
-    for width in widths:
-        for power in range(most_rows.bit_length()):
-            yield 1 << power, width

@@ -12,28 +12,22 @@ import numpy as np
 
 from deid_runtime.errors import DeidError, EngineError, ModelError, SettingsError
 from deid_runtime.labels import HEADS
+from deid_runtime.models.batching import WIDTHS, Batch, make_batches, no_window_is_known, pad, row_counts, width_of
 from deid_runtime.models.decoding import decode_traces, decode_words
 from deid_runtime.models.doubts import DENIED_BELOW
-from deid_runtime.models.engines import Engine, Ids, TokenScores, instruction_set, load_engine
+from deid_runtime.models.engines import Engine, TokenScores, instruction_set, load_engine
 from deid_runtime.models.manifest import Graph, HeadVersion, Manifest, Profile, Vote
-from deid_runtime.models.self_test import SelfTestingEngine, shapes_to_test
+from deid_runtime.models.self_test import SelfTestingEngine
 from deid_runtime.models.trust import read_trusted
 from deid_runtime.models.window_cache import KeptAnswer, WindowCache, key_of
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.system.closing import Closing
-from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows
+from deid_runtime.text.windows import Window, WordEncoder
 
-#: Rows are padded to one of these widths. The width depends on the row alone, so the answer does too. Batches have
-#: 1, 2, 4 ... rows. The widths are few because engines compile and keep kernels for every shape. A width of 112 is
-#: useful because most windows are nearly full. More widths would cost more in small batches than they save in padding.
-_WIDTHS: Final = (32, 64, 96, 112, WINDOW_TOKENS)
 _TESTED_ROWS: Final = 8  # largest batch in the test of a loaded engine; larger ones take seconds
 _MOST_KNOWN: Final = 64  # windows with a kept answer that are decoded together; it limits memory
 _LEAST_SCORE: Final = np.float32(2**-12)  # scores come as float16, which has no value between 1 - 2**-12 and 1
-
-#: Windows of one padded width, each with the number of the text it comes from.
-Batch = list[tuple[int, Window]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,10 +40,6 @@ class ScoredBatch:
     batch: Batch = field(repr=False)
     votes: Sequence[tuple[HeadVersion, TokenScores]] = field(repr=False)
     answers: Mapping[str, TokenScores] = field(repr=False)
-
-
-def _no_window_is_known(number: int, window: Window) -> bool:
-    return False
 
 
 class ModelTagger(Closing):
@@ -122,7 +112,7 @@ class ModelTagger(Closing):
         self,
         texts: Sequence[str],
         sentences: Sequence[Sequence[Sentence]],
-        is_known: Callable[[int, Window], bool] = _no_window_is_known,
+        is_known: Callable[[int, Window], bool] = no_window_is_known,
     ) -> Iterator[ScoredBatch]:
         """Yield the windows of the given sentences of each text, with what the models say about their words.
 
@@ -294,9 +284,8 @@ def _tested_engine(graph: Graph, encoder: WordEncoder, settings: Settings) -> En
     engine = load_engine(settings.engine, graph.file, outputs, settings.engine_threads, settings.precision)
     if graph.known_answer is None:
         return engine
-    shapes = list(shapes_to_test(_WIDTHS, min(settings.batch_windows, _TESTED_ROWS)))
-    if engine.name == "onnxruntime":  # it has no kernels per shape; the largest shape needs the most memory
-        shapes = [shapes[0], shapes[-1]]
+    most_rows = next(row_counts(min(settings.batch_windows, _TESTED_ROWS)))
+    shapes = ((1, WIDTHS[0]), (1, WIDTHS[-1]), (most_rows, WIDTHS[-1]))
     return SelfTestingEngine(engine, graph, graph.known_answer, encoder, shapes)
 
 
@@ -318,34 +307,6 @@ def choose_profile(settings: Settings) -> tuple[Manifest, Profile]:
     if settings.batch_windows < 1:
         raise SettingsError(f"batch_windows is {settings.batch_windows}; expected 1 or more")
     return manifest, replace(profile, thresholds=profile.thresholds_for(settings.recall))
-
-
-def make_batches(
-    texts: Sequence[str],
-    sentences: Sequence[Sequence[Sentence]],
-    encoder: WordEncoder,
-    most_rows: Callable[[int], int],
-    is_known: Callable[[int, Window], bool] = _no_window_is_known,
-    *,
-    end_at_blank_lines: bool = False,
-) -> Iterator[Batch]:
-    """Yield the windows of the given sentences of each text in batches of one width, each as soon as it is full.
-
-    ``most_rows`` returns the maximum number of windows in a batch of a width. At most one batch of each width waits.
-    Windows of which ``is_known`` returns True, given the number of the text and the window, are skipped. For
-    ``end_at_blank_lines`` see :func:`~deid_runtime.text.windows.make_windows`.
-    """
-    filling: dict[int, Batch] = {}
-    for number, (text, chosen) in enumerate(zip(texts, sentences, strict=True)):
-        for window in make_windows(text, chosen, encoder, end_at_blank_lines=end_at_blank_lines):
-            if is_known(number, window):
-                continue
-            width = width_of(len(window.ids))
-            batch = filling.setdefault(width, [])
-            batch.append((number, window))
-            if len(batch) >= most_rows(width):
-                yield filling.pop(width)
-    yield from filling.values()
 
 
 def combined(votes: Iterable[tuple[HeadVersion, TokenScores]], vote: Vote) -> dict[str, TokenScores]:
@@ -376,33 +337,3 @@ def combine(answers: Sequence[TokenScores], weights: Sequence[float] | None = No
     counted = None if weights is None else np.asarray(weights, dtype=scores.dtype)
     odds = np.average(np.log(bounded / (1 - bounded)), axis=0, weights=counted)
     return TokenScores(np.take_along_axis(tags, surest[None], axis=0)[0], 1 / (1 + np.exp(-odds)))
-
-
-def pad(windows: Sequence[Window], pad_id: int) -> tuple[Ids, Ids, Ids]:
-    """Return ids, types and mask, int32 ``(rows, width)``, of windows that share one padded width.
-
-    ``rows`` is the next power of two. Rows after the last window are masked padding.
-    """
-    width = width_of(max(len(window.ids) for window in windows))
-    shape = 1 << (len(windows) - 1).bit_length(), width
-    ids = np.full(shape, pad_id, dtype=np.int32)
-    types = np.zeros(shape, dtype=np.int32)
-    mask = np.zeros(shape, dtype=np.int32)
-    for row, window in enumerate(windows):
-        length = len(window.ids)
-        ids[row, :length] = window.ids
-        types[row, :length] = window.types
-        mask[row, :length] = 1
-    return ids, types, mask
-
-
-def row_counts(rows: int) -> Iterator[int]:
-    """Yield the powers of two that add up to ``rows``, the largest first: batch sizes that need no padding rows."""
-    for power in reversed(range(rows.bit_length())):
-        if rows >> power & 1:
-            yield 1 << power
-
-
-def width_of(length: int) -> int:
-    """Return the padded width of a window of ``length`` tokens."""
-    return next(width for width in _WIDTHS if length <= width)

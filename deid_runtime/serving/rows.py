@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deid_runtime.errors import InputError
+from deid_runtime.models.batching import row_counts, width_of
 from deid_runtime.models.engines import Array
 from deid_runtime.models.manifest import HIDDEN
-from deid_runtime.models.tagger import row_counts, width_of
 from deid_runtime.text.windows import WINDOW_TOKENS
 
 #: All padded widths in tokens, in ascending order.

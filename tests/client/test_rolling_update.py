@@ -9,8 +9,8 @@ import pytest
 
 from deid_client.server import TritonServer
 from deid_client.tagger import TritonTagger
+from deid_runtime.models.batching import width_of
 from deid_runtime.models.manifest import Manifest, find_models, read_manifest, served_version, sha256_of
-from deid_runtime.models.tagger import width_of
 from deid_runtime.serving.graph_models import GraphModels, ServingOptions
 from deid_runtime.serving.repository import repository_folder, write_graph_model
 from deid_runtime.serving.server import Server

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from deid_runtime.labels import HEADS
+from deid_runtime.models.batching import pad
 from deid_runtime.models.doubts import TRACE
 from deid_runtime.models.engines import Engine, load_engine
 from deid_runtime.models.manifest import Graph, find_models, read_manifest
-from deid_runtime.models.tagger import ModelTagger, load_tagger, pad
+from deid_runtime.models.tagger import ModelTagger, load_tagger
 from deid_runtime.settings import Settings
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import Window, WordEncoder, make_windows

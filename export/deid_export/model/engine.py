@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from deid_export.model.precision import autocast
 from deid_export.model.tagger import BranchedTagger
+from deid_runtime.models.batching import pad
 from deid_runtime.models.engines import Engine, Ids, TokenScores
-from deid_runtime.models.tagger import pad
 from deid_runtime.settings import Precision
 from deid_runtime.text.windows import Window
 

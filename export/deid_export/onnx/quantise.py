@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from deid_export.data.corpus import as_read
 from deid_export.onnx.simplify import simplify
 from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.models.batching import pad
 from deid_runtime.models.manifest import INPUTS
-from deid_runtime.models.tagger import pad
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WordEncoder, make_windows
 

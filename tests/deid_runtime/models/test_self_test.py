@@ -10,7 +10,7 @@ import pytest
 from deid_runtime.errors import EngineError
 from deid_runtime.models.engines import Engine, Ids, TokenScores, load_engine
 from deid_runtime.models.manifest import Graph, KnownAnswer, find_models, read_manifest
-from deid_runtime.models.self_test import CALLS_BETWEEN_TESTS, SelfTestingEngine, shapes_to_test
+from deid_runtime.models.self_test import CALLS_BETWEEN_TESTS, SelfTestingEngine
 from deid_runtime.models.tagger import ModelTagger, load_tagger
 from deid_runtime.settings import Precision, Settings
 from deid_runtime.text.sentences import split_sentences
@@ -118,6 +118,16 @@ def test_models_that_say_something_else_than_their_manifest_are_refused(
         load_tagger(Settings())
 
 
-def test_all_shapes_of_batches_are_tested() -> None:
-    assert list(shapes_to_test((32, 64), 8)) == [(1, 32), (2, 32), (4, 32), (8, 32), (1, 64), (2, 64), (4, 64), (8, 64)]
-    assert list(shapes_to_test((32,), 5)) == [(1, 32), (2, 32), (4, 32)]
+def test_a_shape_is_tested_before_it_is_first_used(engine: Engine, encoder: WordEncoder) -> None:
+    failing = Failing(engine)
+    tested = SelfTestingEngine(failing, GRAPH, known(GRAPH), encoder, SHAPES)
+    failing.is_damaged = True
+
+    def ask(rows: int, tokens: int) -> None:
+        ids = np.full((rows, tokens), 1012, np.int32)
+        tested(ids, np.zeros_like(ids), np.ones_like(ids))
+
+    ask(2, 32)  # was tested when created
+    ask(8, 64)  # too many rows for a test
+    with pytest.raises(EngineError, match="does not give the known answer of head name in graph v0 for 4 rows"):
+        ask(4, 32)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from deid_runtime.models.batching import width_of
 from deid_runtime.models.engines import Array
 from deid_runtime.models.manifest import INPUTS, find_models, read_manifest
-from deid_runtime.models.tagger import width_of
 from deid_runtime.serving.note_models import NOTE_INPUTS
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import Window, WordEncoder, make_windows

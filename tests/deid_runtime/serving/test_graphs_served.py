@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from deid_runtime.models.batching import pad, width_of
 from deid_runtime.models.engines import Array, load_engine
 from deid_runtime.models.manifest import find_models, read_manifest
-from deid_runtime.models.tagger import pad, width_of
 from deid_runtime.serving.server import Server
 from deid_runtime.text.windows import Window
 from tests.deid_runtime.serving.requests import grpc, statistics, token_inputs, tokens, windows

@@ -16,7 +16,7 @@ from deid_export.model.engine import TorchEngine
 from deid_export.model.tagger import load
 from deid_runtime.errors import ModelError
 from deid_runtime.labels import HEADS
-from deid_runtime.models.tagger import pad
+from deid_runtime.models.batching import pad
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WordEncoder, make_windows
 from tests.export.tiny_model import write_base, write_trained

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from deid_runtime.models.batching import pad, width_of
 from deid_runtime.models.engines import EngineKind, load_session
 from deid_runtime.models.manifest import INPUTS, Graph, find_models, read_manifest
-from deid_runtime.models.tagger import pad, width_of
 from deid_runtime.text.windows import Window
 from tests.deid_runtime.serving.requests import windows
 

@@ -13,8 +13,9 @@ from click.testing import CliRunner
 
 from deid_client.server import TritonServer
 from deid_client.settings import Route
+from deid_runtime.models.batching import width_of
 from deid_runtime.models.manifest import find_models, read_manifest, served_version
-from deid_runtime.models.tagger import load_tagger, width_of
+from deid_runtime.models.tagger import load_tagger
 from deid_runtime.serving.graph_models import ServingOptions
 from deid_runtime.serving.note_models import NoteOptions
 from deid_runtime.serving.server import Server

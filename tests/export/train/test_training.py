@@ -24,9 +24,10 @@ from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.tagged import parse_tagged
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEADS
+from deid_runtime.models.batching import pad
 from deid_runtime.models.engines import load_engine
 from deid_runtime.models.manifest import read_manifest
-from deid_runtime.models.tagger import load_tagger, pad
+from deid_runtime.models.tagger import load_tagger
 from deid_runtime.settings import Settings
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WordEncoder, make_windows
