@@ -75,6 +75,13 @@ class ClientMetrics:
             "deid_client_model_info", "The graphs that servers must run, by digest. Always 1.", ["graph", "sha256"],
             registry=self.registry, multiprocess_mode="livemax",
         )  # fmt: skip
+        self._add_notes()
+        self._begin()
+
+    def _add_notes(self) -> None:
+        """Create the metrics of notes, which only DeidClient counts."""
+        from prometheus_client import Counter, Histogram
+
         self.notes = Counter("deid_client_notes", "Notes of DeidClient.", ["outcome"], registry=self.registry)
         self.characters = Counter(
             "deid_client_characters", "Characters (code points) of the notes of DeidClient that succeeded.",
@@ -92,7 +99,6 @@ class ClientMetrics:
             "deid_client_note_seconds", "Seconds from reading a note of DeidClient to its outcome.",
             buckets=_NOTE_SECONDS, registry=self.registry,
         )  # fmt: skip
-        self._begin()
 
     def _begin(self) -> None:
         """Create all counters with known labels at 0: a missing counter would look as if nothing was measured."""

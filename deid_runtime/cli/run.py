@@ -209,29 +209,17 @@ def run(
     continues the run; `deid jobs status OUT` shows them. The next run removes all other files of a killed run.
     """
     from deid_runtime.run.job import deidentify_files
-    from deid_runtime.surrogates import load_key, new_key
 
-    if key is None:
-        click.echo(
-            "deid: no --key: a random key is used and not stored, so no other run will give the same surrogates",
-            err=True,
-        )
-    check_safe_harbor(
-        safe_harbor=options["safe_harbor"],
-        keep_ids=keep_ids,
-        keep_column_unchecked=keep_column_unchecked,
-        allow_unreadable_forms=options["allow_unreadable_forms"],
-    )
+    secret = _secret(key, allow_shared=options["allow_shared_key"])
+    check_safe_harbor(keep_ids=keep_ids, keep_column_unchecked=keep_column_unchecked, **options)
     settings = _settings(
         operator=operator, date_shift_days=date_shift, date_shift_whole_weeks=date_shift_weeks, **options
     )
-    to_crosswalk = crosswalk_options(crosswalk, crosswalk_key)
     check_bundle(options["bundle"], options["signing_key"])
-    secret = load_key(key, allow_shared=options["allow_shared_key"]) if key else new_key()
     run_options = replace(
         _run_options(keep_ids=keep_ids, keep_column_unchecked=keep_column_unchecked, **options),
         can_resume=key is not None,  # a random key is lost when this process ends
-        **to_crosswalk,
+        **crosswalk_options(crosswalk, crosswalk_key),
     )
     records = _records(patients)
     summary = watched(
@@ -244,6 +232,18 @@ def run(
     if options["whole_patients"]:
         warn_of_patients(summary.counts)
     conclude(summary, "written", has_records=patients is not None, quiet=options["quiet"])
+
+
+def _secret(key: Path | None, *, allow_shared: bool) -> bytes:
+    """Return the key in the file ``key``; without one, warn and return a random key."""
+    from deid_runtime.surrogates import load_key, new_key
+
+    if key is not None:
+        return load_key(key, allow_shared=allow_shared)
+    click.echo(
+        "deid: no --key: a random key is used and not stored, so no other run will give the same surrogates", err=True
+    )
+    return new_key()
 
 
 @cloup.command()

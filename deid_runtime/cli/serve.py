@@ -174,32 +174,23 @@ def serve(
     model `deidentify` takes whole notes and processes them like `deid run` with the same options. A crashed or
     hung server is restarted. No request is logged or stored. The exit code is 0 when it was stopped.
     """
-    from deid_runtime.pipeline.tracing import check_collector
     from deid_runtime.serving.installation import find_installation
     from deid_runtime.serving.monitor import Monitor
     from deid_runtime.serving.server_options import ServerOptions, check_host, check_ipv4
     from deid_runtime.serving.server_state import ServerState
     from deid_runtime.serving.supervisor import supervise
 
-    # The supervisor starts the server by fork and exec. The fork handlers of gRPC would only log warnings about it.
-    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
-    level = logging.INFO if verbose else logging.WARNING
-    if log_format == "text":
-        logging.basicConfig(format="deid: %(message)s")
-    logging.getLogger().setLevel(level)
+    _prepare_process(log_format, verbose=verbose)
     stop = _stop_event()
     check_ipv4("--metrics-host", metrics_host)
     tls = _tls(tls_cert, tls_key, tls_client_ca)
-    if repository is not None:
-        _check_settled(click.get_current_context())
+    _check_settled(repository, click.get_current_context())
     settings = _settings(**options)
     check_host(host, tls)
     _check_secrets(keys, tls_key, access, allow_shared=allow_shared_key)
+    environment = _traced(otlp_endpoint)
+    environment |= _environment(settings, repository, keys, patients, access, allow_shared_key=allow_shared_key)
     installation = find_installation()
-    environment = _environment(settings, repository, keys, patients, access, allow_shared_key=allow_shared_key)
-    if otlp_endpoint is not None:
-        check_collector(otlp_endpoint)
-        environment["DEID_SERVE_OTLP_ENDPOINT"] = otlp_endpoint
     with _repository(settings, repository, instances) as served:
         server = ServerOptions(
             repository=served,
@@ -215,6 +206,14 @@ def serve(
         with Monitor(state, metrics_host, metrics_port, health_port):
             supervise(installation, server, stop, _announcer(f"{metrics_host}:{metrics_port}"), state=state)
     _say("server_stopped", "the server is stopped")
+
+
+def _prepare_process(log_format: LogFormat, *, verbose: bool) -> None:
+    # The supervisor starts the server by fork and exec. The fork handlers of gRPC would only log warnings about it.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
+    if log_format == "text":
+        logging.basicConfig(format="deid: %(message)s")
+    logging.getLogger().setLevel(logging.INFO if verbose else logging.WARNING)
 
 
 @contextmanager
@@ -267,6 +266,16 @@ def _environment(
     }
 
 
+def _traced(otlp_endpoint: str | None) -> dict[str, str]:
+    """Return the environment variable of the collector for traces, checked; empty without one."""
+    from deid_runtime.pipeline.tracing import check_collector
+
+    if otlp_endpoint is None:
+        return {}
+    check_collector(otlp_endpoint)
+    return {"DEID_SERVE_OTLP_ENDPOINT": otlp_endpoint}
+
+
 def _check_secrets(keys: Path | None, tls_key: Path | None, access: Path | None, *, allow_shared: bool) -> None:
     """Raise SettingsError for files of secrets that are wrong, or that others can read unless that is allowed."""
     from deid_runtime.access.projects import read_access
@@ -289,8 +298,10 @@ def _tls(certificate: Path | None, key: Path | None, client_authority: Path | No
     return Tls(certificate, key, client_authority) if certificate and key else None
 
 
-def _check_settled(context: click.Context) -> None:
-    """Raise SettingsError when an option was given whose value is fixed in the repository."""
+def _check_settled(repository: Path | None, context: click.Context) -> None:
+    """Raise SettingsError when an option was given whose value is fixed in the given repository, if there is one."""
+    if repository is None:
+        return
     given = [
         f"--{name.replace('_', '-')}"
         for name in _SETTLED

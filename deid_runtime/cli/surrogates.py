@@ -85,6 +85,7 @@ def check_safe_harbor(
     allow_unreadable_forms: bool,
     keep_ids: bool = False,
     keep_column_unchecked: tuple[str, ...] = (),
+    **_: object,
 ) -> None:
     """Raise SettingsError for options that Safe Harbor forbids: they leave identifiers in the text or beside it."""
     if safe_harbor and allow_unreadable_forms:

@@ -2,7 +2,8 @@
 
 import re
 from calendar import monthrange
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Final
 
@@ -119,21 +120,14 @@ def read_style(
         for word in words:
             if month and len(words) > 3 and word.isdecimal() and len(word) == 4:
                 years[int(word)] = years.get(int(word), 0) + 1
-    newer = [number for number in short_years if all(number != year % 100 for year in years)]
-    if newer and years and max(years) < _EARLIEST_NOTE:  # full years belong to births or history, short ones to visits
-        years, short_years = {}, newer
-    if not years:
-        for number in short_years:
-            full = full_year(number, _NEWEST_SHORT_YEAR)
-            years[full] = years.get(full, 0) + 1
-    year = max(years, key=lambda y: (years[y], y)) if years else default_year
+    year = _year_of_most(years, short_years)
     is_day_first = balance > 0
     if not balance and in_figures:
-        told = told_order(values, days, year if years and 1 < year < 9999 else None)
+        told = told_order(values, days, year)
         told = usual if told is None else told
         is_day_first = locale in DAY_FIRST_LOCALES if told is None else told
     return DateStyle(
-        year if 1 < year < 9999 else default_year,
+        year or default_year,
         day_first=is_day_first,
         padded=padded > bare,
         short_months=short > long,
@@ -141,6 +135,18 @@ def read_style(
         in_figures=in_figures >= max(in_words, 1),
         locale=locale,
     )
+
+
+def _year_of_most(years: Mapping[int, int], short_years: Sequence[int]) -> int | None:
+    """Return the most frequent year that a date can have, or None.
+
+    ``years`` counts the years of four digits, ``short_years`` are those of two.
+    """
+    newer = [number for number in short_years if all(number != year % 100 for year in years)]
+    if not years or (newer and max(years) < _EARLIEST_NOTE):  # full years belong to births or history, short to visits
+        years = Counter(full_year(number, _NEWEST_SHORT_YEAR) for number in newer)
+    year = max(years, key=lambda each: (years[each], each), default=0)
+    return year if 1 < year < 9999 else None
 
 
 def read_order(values: Sequence[str]) -> bool | None:

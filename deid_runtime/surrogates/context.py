@@ -75,18 +75,16 @@ class Context:
 def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     """Return the context of ``notes``, all of one patient. The spans of each note are sorted and disjoint."""
     notes = list(notes)
-    names: dict[str, None] = {}
-    handles: dict[str, None] = {}
+    names, handles = dict[str, None](), dict[str, None]()
     mentions: dict[tuple[str, str], None] = {}
     towns: dict[str, tuple[str, str, str]] = {}
     zips: dict[str, tuple[str, str]] = {}
     locales: dict[str, str] = {}
-    facilities: dict[str, None] = {}
-    phones: dict[str, None] = {}
-    originals: set[str] = set()
+    facilities, phones = dict[str, None](), dict[str, None]()
+    plain = {"HOSPITAL": facilities, "ORGANIZATION": facilities, "PHONE": phones, "FAX": phones}
+    originals, staying = set[str](), set[str]()
     read: list[tuple[Note, Sequence[Span], list[str]]] = []
     dated: list[str] = []
-    staying: set[str] = set()
     evidence: dict[str, float] = dict.fromkeys(LOCALES, 0.0)
     for note, spans in notes:
         values = [note.text[span.start : span.end] for span in spans]
@@ -106,19 +104,15 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
                     names[whole] = None
             elif span.label in _HANDLE_LABELS:
                 handles[value.partition("@")[0][:_LONGEST_HANDLE_CHARS]] = None
-            elif span.label in ("HOSPITAL", "ORGANIZATION"):
-                facilities[value] = None
-            elif span.label in ("PHONE", "FAX"):
-                phones[value] = None
+            elif span.label in plain:
+                plain[span.label][value] = None
             elif span.label == "CITY":
                 _add_town(towns, staying, note.text, spans, values, index)
             elif span.label == "STATE":
-                if told := _locale_of_state(note.text, spans, values, index):
-                    locales.setdefault(normal_form(value), told)
+                _add_state(locales, note.text, spans, values, index)
             elif span.label == "ZIP":
                 _add_zip(zips, note.text, spans, values, index)
-    day_first = read_order(dated) if read else None
-    locale = locale_of(evidence, {}) if read else "US"
+    day_first, locale = (read_order(dated), locale_of(evidence, {})) if read else (None, "US")
     return Context(
         names=tuple(names),
         handles=tuple(handles),
@@ -187,13 +181,14 @@ def _add_zip(
     zips[form] = max(zips.get(form, ("", "")), (city, state), key=lambda pair: sum(map(bool, pair)))
 
 
-def _locale_of_state(text: str, spans: Sequence[Span], values: Sequence[str], index: int) -> str:
-    """Return the locale of a state by the country or the postal code after it, empty if they do not tell."""
+def _add_state(locales: dict[str, str], text: str, spans: Sequence[Span], values: Sequence[str], index: int) -> None:
+    """Add the locale of a state to ``locales`` if the country or the postal code after it tells it."""
     code = beside(text, spans, values, index, "ZIP", 1)
     country = beside(text, spans, values, index + 1 if code else index, "COUNTRY", 1)
     told = [own_locale(country)] if country else [locale for locale, _ in locales_of_postcode(code)] if code else []
     own = {area.locale for area, _ in known_areas(values[index])}
-    return next((locale for locale in told if locale in own), "")
+    if locale := next((locale for locale in told if locale in own), ""):
+        locales.setdefault(normal_form(values[index]), locale)
 
 
 def _around_town(text: str, spans: Sequence[Span], values: Sequence[str], index: int) -> tuple[str, str]:
