@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from deid_runtime.detectors.clinical.eponyms import is_eponym_pair
+from deid_runtime.detectors.clinical.eponyms import is_eponym_pair, is_eponym_phrase
 from deid_runtime.detectors.clinical.named import names_drug
 from deid_runtime.detectors.people import cues
 from deid_runtime.detectors.people.typos import is_like_a_word
@@ -157,6 +157,19 @@ class Run:
         gap = self.text[self.words[self.first].end : behind.start]
         return gap == "-" or (gap == " " and behind.facts.case is not Case.LOWER)
 
+    def precedes_lower_case(self) -> bool:
+        """Return whether a word in lower case follows the first word directly."""
+        if self.first + 1 >= len(self.words):
+            return False
+        behind = self.words[self.first + 1]
+        return self.text[self.words[self.first].end : behind.start] == " " and behind.facts.case is Case.LOWER
+
+    def is_among_capitals(self) -> bool:
+        """Return whether the words beside the first one are in capitals too; single letters do not count."""
+        beside = (self.words[at] for at in (self.first - 1, self.first + 1) if 0 <= at < len(self.words))
+        written = [self.text[word.start : word.end] for word in beside if word.end - word.start > 1]
+        return bool(written) and all(map(str.isupper, written))
+
     def is_thing(self, first: int, last: int) -> bool:
         """Return whether the name is part of a disease, device, scale, place or firm, or a brand of a drug."""
         end = self.words[last].end
@@ -164,6 +177,7 @@ class Run:
         if (
             is_eponym(self.text, start, end)
             or is_eponym_pair(self.text, start, end)
+            or is_eponym_phrase(self.text, start, end)
             or (first == last and names_drug(self.text, start, end))
         ):
             return True

@@ -12,10 +12,10 @@ import gzip
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 
 from deid_export.data import surrogate_lists
+from deid_export.data.hand_lists import further_rows, hand_rows
 from deid_export.data.name_cultures import CultureModel
 from deid_export.data.name_lists import eponyms
 from deid_runtime.surrogates.forms import normal_form
@@ -68,9 +68,22 @@ _OF_HAND_LISTS = {
     "somali": "somali", "ethiopian": "ethiopian", "greek": "greek", "vietnamese": "vietnamese", "haitian": "haitian",
     "japanese": "japanese", "hispanic": "spanish", "turkish": "turkish", "hmong": "hmong", "armenian": "armenian",
     "polynesian": "pacific", "native american": "native", "hebrew yiddish": "hebrew",
-    "african american": "african american",
+    "african american": "african american", "polish": "polish", "czech": "czech", "hungarian": "hungarian",
+    "romanian": "romanian", "balkan": "croatian", "russian": "russian", "baltic": "baltic", "finnish": "finnish",
+    "nordic": "nordic", "dutch": "dutch", "german": "german", "french": "french", "italian": "italian",
+    "portuguese": "portuguese", "english": "english", "malay": "indonesian", "tamil": "south indian",
+    "telugu": "south indian", "malayali": "south indian", "bengali": "bengali", "marathi": "indian",
+    "punjabi": "punjabi", "nepali": "nepali", "pakistani": "pakistani", "yoruba": "yoruba", "igbo": "igbo",
+    "hausa": "hausa", "ghanaian": "ghanaian", "east african": "east african", "congolese": "central african",
 }  # fmt: skip
 _AMONG_OF_HAND_LISTS = {
+    "albanian": {"croatian", "turkish", "italian"},
+    "celtic": {"irish", "scottish", "welsh"},
+    "caribbean": {"english", "haitian", "african american"},
+    "southeast asian": {"vietnamese", "khmer", "thai", "burmese", "hmong"},
+    "east asian": {"korean", "japanese"},
+    "sinhala": {"indian", "south indian"},
+    "southern african": {"zulu", "sotho", "shona"},
     "south asian": {"indian", "punjabi", "bengali", "pakistani", "nepali"},
     "slavic": {"russian", "polish", "czech", "croatian"},
     "west african": {"yoruba", "igbo", "hausa", "ghanaian"},
@@ -148,24 +161,6 @@ def _listed_rows() -> Iterator[tuple[str, str, str, str]]:
         yield "family", name, "english" if culture == "english rare" else culture, ""
 
 
-def _hand_rows() -> Iterator[tuple[str, str, str]]:
-    text = files("deid_runtime").joinpath("data/lexicon/hand_names.tsv").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            name, kind, culture = line.split("\t")
-            yield kind, name, culture
-
-
-def further_rows() -> Iterator[tuple[str, str, str, str]]:
-    """Yield (kind, name, culture, sex) of the names by hand that no other list has."""
-    text = files("deid_export.data").joinpath("further_names.tsv").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            kind, culture, sex, listed = line.split("\t")
-            for name in listed.split():
-                yield kind, name, culture, sex
-
-
 class Claims:
     """Collects the names: ``given`` and ``family`` map a normal form to (name, culture, sex)."""
 
@@ -205,7 +200,7 @@ class Claims:
 
     def add_lists(self) -> None:
         """Add the hand-written lists for detection, popular names by country and all of Faker's family names."""
-        for kind, name, told in _hand_rows():
+        for kind, name, told in hand_rows():
             among = _AMONG_OF_HAND_LISTS.get(told, ())
             culture = _OF_HAND_LISTS.get(told) or self._models[kind].likely(normal_form(name), among)
             self._add(kind, name, culture, self._sex(normal_form(name)) if kind == "given" else "")

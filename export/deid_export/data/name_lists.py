@@ -24,6 +24,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from deid_export.data.corpus import batch_of
+from deid_export.data.hand_lists import further_rows, hand_rows
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
 from deid_runtime.lexicon.states import us_states
@@ -100,7 +101,7 @@ def given_names(data: Path) -> dict[str, int]:
     pairs += [(row["name"], 1) for row in _rows(folder / "names_extra.csv.gz") if row["kind"] == "given"]
     pairs += [(row[0], 1 if row[1] == "english rare" else 2) for row in _own_rows("surrogates", "given_names.tsv")]
     pairs += [(row[1], 2) for row in _own_rows("surrogates", "own_names.tsv") if row[0] == "given"]
-    pairs += [(row[0], 2) for row in _own_rows("lexicon", "hand_names.tsv") if row[1] == "given"]
+    pairs += [(name, 2) for kind, name, *_ in (*hand_rows(), *further_rows()) if kind == "given"]
     return _most(pairs)
 
 
@@ -116,7 +117,7 @@ def family_names(data: Path) -> dict[str, int]:
     pairs += [(row["name"], 1) for row in _rows(folder / "names_extra.csv.gz") if row["kind"] == "family"]
     pairs += [(row[0], 1 if row[1] == "english rare" else 2) for row in _own_rows("surrogates", "family_names.tsv")]
     pairs += [(row[1], 2) for row in _own_rows("surrogates", "own_names.tsv") if row[0] == "family"]
-    pairs += [(row[0], 2) for row in _own_rows("lexicon", "hand_names.tsv") if row[1] == "family"]
+    pairs += [(name, 2) for kind, name, *_ in (*hand_rows(), *further_rows()) if kind == "family"]
     return _most(pairs)
 
 
@@ -190,6 +191,8 @@ def vocabulary(data: Path, corpus: Path, scowl: Path) -> dict[str, int]:
     classes = _most([*_scowl_words(scowl), *used.items(), *((word, 2) for word in medical)])
     codes = {key: level << WORD_SHIFT for key, level in classes.items()}
     for key in _own_words("vocabulary_name_first.txt") & codes.keys():
+        codes[key] = 1 << WORD_SHIFT
+    for key in _own_words("vocabulary_rare_words.txt") - codes.keys():
         codes[key] = 1 << WORD_SHIFT
     for key in [key for word in (*brands, *eponyms(data)) for key in _keys(word)]:
         codes[key] = codes.get(key, 0) | EPONYM

@@ -4,7 +4,7 @@ from itertools import chain
 
 import pytest
 
-from deid_export.data.name_claims import further_rows
+from deid_export.data.hand_lists import further_rows
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.name_pools import form_of_name, names

@@ -322,3 +322,37 @@ def test_time_is_linear(piece: str) -> None:
 )
 def test_an_unlisted_brand_or_eponym_is_no_person(text: str) -> None:
     assert people(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Catheter care given, george complaining of bladder spasm.", "george"),
+        ("Fluid balance positive 1.8 L, hannelore to be weighed daily.", "hannelore"),
+        ("Pressure area care with gosia, heels clear.", "gosia"),
+        ("Overnight kowalczyk pulled the tube out twice.", "kowalczyk"),
+        ("SIDE ROOM, LOUISE INFECTION CONTROL AWARE", "LOUISE"),
+        ("LEVEL BEFORE THE DOSE PLEASE, PHAM", "PHAM"),
+        ("Oluwaseun weighed and measured.", "Oluwaseun"),
+    ],
+)
+def test_a_usual_name_that_is_no_word_needs_no_evidence(text: str, expected: str) -> None:
+    assert people(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The linea alba was identified.",  # a word of anatomy
+        "Says mama and dada.",
+        "Do not remove the kara.",
+        "Bed to chair with sara stedy.",  # a product
+        "Ordered LISA and SARA scores for him.",  # acronyms among words in lower case
+        "Lauren diffuse type, CPS 10.",  # an eponym before one of its words
+        "Wagner 3 heel ulcer.",  # a family name that begins a sentence
+        "Hope to go home.",
+        "bub took the bottle well, bo x1, ana negative",  # short words
+    ],
+)
+def test_a_name_that_may_be_a_word_a_thing_or_an_acronym_needs_evidence(text: str) -> None:
+    assert people(text) == []
