@@ -7,9 +7,9 @@ source scripts/environment.sh
 make_environment .venv
 echo "== installing"
 pip() { .venv/bin/python -m pip --disable-pip-version-check "$@"; }
-pip install --quiet --require-hashes -r requirements/runtime.txt
-pip install --quiet --require-hashes -r requirements/build.txt
-pip install --quiet --no-deps --no-build-isolation --force-reinstall .
+# What is not compiled now is compiled when it is first imported, and most of it never is.
+pip install --quiet --no-compile --require-hashes -r requirements/runtime.txt -r requirements/build.txt
+pip install --quiet --no-compile --no-deps --no-build-isolation --force-reinstall .
 
 echo "== de-identifying examples/notes.jsonl into out/notes.jsonl"
 mkdir -p out

@@ -13,8 +13,30 @@ from tests.running_server import ServedFolder, installation, started, write_serv
 
 ROOT = Path(__file__).resolve().parents[1]
 
+#: Files whose tests take minutes. They come first, so that no process has to wait for one of them at the end.
+LONGEST = (
+    "test_docs.py",
+    "client/test_triton.py",
+    "deid_runtime/review/test_loop.py",
+    "deid_runtime/run/test_workers.py",
+    "deid_runtime/serving/test_hangs.py",
+    "deid_runtime/spark/test_dataframe.py",
+    "deid_runtime/serving/test_attacks.py",
+    "test_platform_page.py",
+    "deid_runtime/spark/test_cluster.py",
+    "deid_runtime/release/test_release_commands.py",
+    "deid_runtime/serving/test_monitor.py",
+    "deid_runtime/review/test_pages.py",
+)
+
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Move the files of ``LONGEST`` to the front, in that order."""
+    first = {ROOT / "tests" / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: first.get(item.path, len(first)))
 
 
 @pytest.fixture(scope="session")
