@@ -51,6 +51,7 @@ _ASIAN = frozenset(
 _AFRICAN = frozenset({*"yoruba igbo hausa ghanaian ethiopian somali haitian zulu".split(), "east african"})
 #: Cultures of few listed names, whose pools a wrong guess would spoil.
 _FAR = frozenset({*_ASIAN, *_AFRICAN, *_NEAR_EAST, "native", "armenian", "hebrew", "icelandic"})
+_KINDS = ("given", "family")
 _LEAST_LEAD = 3.0  # nats: the best culture is 20 times as likely as the next
 _OF_COUNTRIES = {
     "spanish": "AR BO CL CO CR CU DO EC ES GT MX PA PE PR PY SV UY VE", "english": "AU CA GB NZ US GG IM JE",
@@ -307,6 +308,7 @@ class Claims:
         Smith is not a given name although some people have it, and Maria is not a family name.
         """
         sure_given, sure_family = set(self.given), set(self.family)
+        by_hand = {kind: {normal_form(name) for each, name, _ in hand_rows() if each == kind} for kind in _KINDS}
         self.add_lists()
         self.add_census()
         self.add_further()
@@ -315,6 +317,8 @@ class Claims:
         for form in (*self.given, *(form for form in self.family if form not in self.given)):
             given, family = self.given.get(form), self.family.get(form)
             shares = of_given.get(form, ("", "", 0.0))[2], of_family.get(form, ("", 0.0))[1]
+            if given and family and form in by_hand["given"] - by_hand["family"] - sure_family:
+                family = (family[0], given[1], "")  # the census lists tell no culture: Mele is a Tongan name
             if given and family:
                 given, family = self._likely_claims(form, given, family, shares, (sure_given, sure_family))
             spellings = [each[0] for each in (given, family) if each]
