@@ -113,6 +113,7 @@ _PAIRS: Final = re.compile(r"(?<![\d/.])(\d{1,2})/(\d{1,2})(?![\d/])")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 #: Courses of treatment in days of a week: "28/7".
 _DAYS: Final = frozenset({"10", "14", "21", "28"})
+_SURE_OF_COURSE: Final = 0.3  # from this score on, a model is believed that one of these is a date
 _CLAUSE_CHARS: Final = 48
 _LEAST_TOTAL: Final = 4
 _CLAUSE_END: Final = re.compile(r"[.!?][ ]|[ ]{3}|\||\b(?i:on|to|until|since|seen|stop|due)[ ]$|^[ ]?[-–]")
@@ -246,18 +247,23 @@ class _Judge:
         """
         if not self._has_models:
             return False
-        if span.sources != ("pattern:weak",) or self._has_cue(span) or self._is_of_model(span):
+        if span.sources != ("pattern:weak",) or self._has_cue(span):
             return False
         pair = _PAIR.fullmatch(self._text, span.start, span.end)
+        if pair is not None and pair[2] == "7" and pair[1] in _DAYS:
+            return not self._is_of_model(span, _SURE_OF_COURSE)
+        if self._is_of_model(span):
+            return False
         if pair is not None:
-            return int(pair[1]) <= int(pair[2]) or (pair[2] == "7" and pair[1] in _DAYS)
+            return int(pair[1]) <= int(pair[2])
         return _YEAR.fullmatch(self._text, span.start, span.end) is not None
 
-    def _is_of_model(self, span: Span) -> bool:
-        """Say whether a model found something that ``span`` overlaps."""
+    def _is_of_model(self, span: Span, least: float = 0.0) -> bool:
+        """Say whether a model found something with at least the score ``least`` that ``span`` overlaps."""
         return any(
             other.start < span.end
             and span.start < other.end
+            and other.score >= least
             and any(source.startswith("model:") for source in other.sources)
             for other in self._all
         )
