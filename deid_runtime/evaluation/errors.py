@@ -191,6 +191,18 @@ def _most_frequent_first(counts: Counter[_Key]) -> list[tuple[_Key, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))
 
 
+def _values_of(words: Sequence[str], owners: Sequence[int]) -> list[str]:
+    """Return the value of each token in its span, whose index is in ``owners``; empty for tokens without a span."""
+    wholes: defaultdict[int, list[str]] = defaultdict(list)
+    for word, owner in zip(words, owners, strict=True):
+        if owner >= 0:
+            wholes[owner].append(word)
+    return [
+        "" if owner < 0 else word if is_telling(word) else " ".join(wholes[owner])
+        for word, owner in zip(words, owners, strict=True)
+    ]
+
+
 class _Note:
     """The tokens, lines and values of one note."""
 
@@ -203,9 +215,11 @@ class _Note:
         # For each token: the index of its span, -1 for none.
         self._gold_of: list[int] = label_tokens(offsets, note.spans, range(len(note.spans))).tolist()
         self._found_of: list[int] = label_tokens(offsets, found, range(len(found))).tolist()
-        self._gold_values, self._found_values = self._values_of(self._gold_of), self._values_of(self._found_of)
+        words = [self._text[start:end].casefold() for start, end in self._offsets]
+        self._gold_values, self._found_values = _values_of(words, self._gold_of), _values_of(words, self._found_of)
         self._lines = [match.span() for match in _LINE.finditer(note.text) if not match[0].isspace()]
         self._is_table: dict[int, bool] = {}  # line -> whether it is a table, computed on demand
+        self._places: dict[tuple[int, int, int], str] = {}  # line, start and end of a span -> its place in the line
         self._line_starts = [start for start, _ in self._lines]
         self.values: Counter[_Value] = Counter()
         for gold_value, found_value in zip(self._gold_values, self._found_values, strict=True):
@@ -214,17 +228,6 @@ class _Note:
                 self.values["hit", gold_value] += bool(found_value)
             if found_value:
                 self.values["found", found_value] += 1
-
-    def _values_of(self, owners: Sequence[int]) -> list[str]:
-        """Return the value of each token in its span, whose index is in ``owners``; empty for tokens without a span."""
-        words = [self._text[start:end].casefold() for start, end in self._offsets]
-        wholes: defaultdict[int, list[str]] = defaultdict(list)
-        for word, owner in zip(words, owners, strict=True):
-            wholes[owner].append(word)
-        return [
-            "" if owner < 0 else word if is_telling(word) else " ".join(wholes[owner])
-            for word, owner in zip(words, owners, strict=True)
-        ]
 
     def judge_gold(self, number: int, seen: Counter[_Value]) -> Iterator[Judged]:
         """Yield the gold tokens, in order. ``seen`` counts the values of all notes of the patient."""
@@ -286,11 +289,18 @@ class _Note:
             shape=_shape(self._text, start, end, span),
             span=extent,
             elsewhere=elsewhere,
-            line=self._place_in_line(row, span),
+            line=self._place_of(row, span),
             part=_part_of_note(row, len(self._lines)),
             length=next((name for most, name in _LENGTHS if line_end - line_start <= most), "over 200"),
         )
         return Judged(number, start, end, span, is_error, kind)
+
+    def _place_of(self, row: int, span: Span) -> str:
+        key = row, span.start, span.end
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = self._place_in_line(row, span)
+        return place
 
     def _place_in_line(self, row: int, span: Span) -> str:
         line_start, line_end = self._lines[row]

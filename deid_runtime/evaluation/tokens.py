@@ -43,7 +43,8 @@ IntArray = npt.NDArray[np.int64]
 
 TOKEN: Final = re.compile(r"\d+|[^\W\d_]+")
 CHARACTER: Final = re.compile(r"\S")
-_WHITE_SPACE: Final = np.array([code for code in range(0x3100) if chr(code).isspace()], np.uint32)
+#: Whether each code point is white space; the last element stands for all higher ones, none of which is.
+_IS_WHITE_SPACE: Final = np.array([chr(code).isspace() for code in range(0x3100)], np.bool_)
 
 #: The classes of gold tokens: the labels, and ages over 89, which are the only ages in group A.
 OVER_89: Final = "AGE over 89"
@@ -165,7 +166,8 @@ def token_offsets(text: str, token: re.Pattern[str] = TOKEN) -> IntArray:
 
 def is_visible(text: str) -> npt.NDArray[np.bool_]:
     """Return bool (code points,): whether each code point of a text is not white space."""
-    return ~np.isin(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4"), _WHITE_SPACE)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    return ~_IS_WHITE_SPACE[np.minimum(codes, len(_IS_WHITE_SPACE) - 1)]
 
 
 def label_tokens(offsets: IntArray, spans: Sequence[Span], values: Sequence[int]) -> IntArray:
