@@ -167,7 +167,8 @@ def token_offsets(text: str, token: re.Pattern[str] = TOKEN) -> IntArray:
 def is_visible(text: str) -> npt.NDArray[np.bool_]:
     """Return bool (code points,): whether each code point of a text is not white space."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    return ~_IS_WHITE_SPACE[np.minimum(codes, len(_IS_WHITE_SPACE) - 1)]
+    is_white_space: npt.NDArray[np.bool_] = _IS_WHITE_SPACE[np.minimum(codes, len(_IS_WHITE_SPACE) - 1)]
+    return ~is_white_space
 
 
 def label_tokens(offsets: IntArray, spans: Sequence[Span], values: Sequence[int]) -> IntArray:
