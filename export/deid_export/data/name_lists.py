@@ -19,7 +19,7 @@ import lzma
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from importlib.resources import files
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from deid_export.data.hand_lists import further_rows, hand_rows
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
 from deid_runtime.lexicon.states import us_states
-from deid_runtime.lexicon.word_codes import EPONYM, FAMILY_SHIFT, PLACE, WORD_SHIFT, word_key
+from deid_runtime.lexicon.word_codes import EPONYM, FAMILY_SHIFT, PLACE, WORD, WORD_SHIFT, word_key
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _LATIN = re.compile(r"[a-zß-ɏḀ-ỿ]{2,24}")
@@ -44,6 +44,8 @@ _SCOWL_SIZES = {3: (10,), 2: (20, 35, 40, 50), 1: (55, 60)}
 _BATCHES = (2, 30)
 #: Least number of corpus batches with the capitalised word outside identifiers, never in a name, to be a brand.
 _BRAND_BATCHES = 2
+
+_LEAST_WORD = 4  # letters of a usual word that is no name just because it is in a list of names by hand
 
 _MEDICAL_LISTS = (
     "drug_brand_names_fda", "drug_ingredients_fda", "drugs_nlm_portal", "diseases_symptoms", "hand_abbreviations",
@@ -91,7 +93,19 @@ def _above(value: float, bounds: tuple[float, float]) -> int:
     return 1 + (value >= bounds[0]) + (value >= bounds[1])
 
 
-def given_names(data: Path) -> dict[str, int]:
+def _with_hand_names(classes: Mapping[str, int], kind: str, usual_words: Set[str]) -> dict[str, int]:
+    """Return ``classes`` with the names by hand, without those that are ``usual_words`` and in no other list.
+
+    English has surnames such as Nurse and Coffee. Shorter words are kept: An, Go and My are frequent names elsewhere.
+    """
+    by_hand = _most((name, 2) for each, name, *_ in (*hand_rows(), *further_rows()) if each == kind)
+    return {
+        **{key: level for key, level in by_hand.items() if len(key) < _LEAST_WORD or key not in usual_words},
+        **{key: max(level, by_hand.get(key, 0)) for key, level in classes.items()},
+    }
+
+
+def given_names(data: Path, usual_words: Set[str]) -> dict[str, int]:
     """Return key to class of every given name in the public lists below ``data`` and in our lists."""
     folder = data / "gazetteers"
     pairs = [
@@ -101,11 +115,10 @@ def given_names(data: Path) -> dict[str, int]:
     pairs += [(row["name"], 1) for row in _rows(folder / "names_extra.csv.gz") if row["kind"] == "given"]
     pairs += [(row[0], 1 if row[1] == "english rare" else 2) for row in _own_rows("surrogates", "given_names.tsv")]
     pairs += [(row[1], 2) for row in _own_rows("surrogates", "own_names.tsv") if row[0] == "given"]
-    pairs += [(name, 2) for kind, name, *_ in (*hand_rows(), *further_rows()) if kind == "given"]
-    return _most(pairs)
+    return _with_hand_names(_most(pairs), "given", usual_words)
 
 
-def family_names(data: Path) -> dict[str, int]:
+def family_names(data: Path, usual_words: Set[str]) -> dict[str, int]:
     """Return key to class of every family name in the public lists below ``data`` and in our lists."""
     folder = data / "gazetteers"
     bounds = (-_FAMILY_RANKS[0], -_FAMILY_RANKS[1])
@@ -117,8 +130,7 @@ def family_names(data: Path) -> dict[str, int]:
     pairs += [(row["name"], 1) for row in _rows(folder / "names_extra.csv.gz") if row["kind"] == "family"]
     pairs += [(row[0], 1 if row[1] == "english rare" else 2) for row in _own_rows("surrogates", "family_names.tsv")]
     pairs += [(row[1], 2) for row in _own_rows("surrogates", "own_names.tsv") if row[0] == "family"]
-    pairs += [(name, 2) for kind, name, *_ in (*hand_rows(), *further_rows()) if kind == "family"]
-    return _most(pairs)
+    return _with_hand_names(_most(pairs), "family", usual_words)
 
 
 def places() -> set[str]:
@@ -199,10 +211,11 @@ def vocabulary(data: Path, corpus: Path, scowl: Path) -> dict[str, int]:
     return codes
 
 
-def names(data: Path) -> dict[str, int]:
-    """Return key to the file code of every name and every place."""
-    codes = dict(given_names(data))
-    for key, level in family_names(data).items():
+def names(data: Path, words: Mapping[str, int]) -> dict[str, int]:
+    """Return key to the file code of every name and every place; ``words`` is the :func:`vocabulary`."""
+    usual_words = {key for key, code in words.items() if code & WORD >= 2 << WORD_SHIFT}
+    codes = dict(given_names(data, usual_words))
+    for key, level in family_names(data, usual_words).items():
         codes[key] = codes.get(key, 0) | level << FAMILY_SHIFT
     for key in places():
         codes[key] = codes.get(key, 0) | PLACE
@@ -220,8 +233,9 @@ def pack(codes: Mapping[str, int]) -> bytes:
 
 def write_lists(data: Path, corpus: Path, scowl: Path, folder: Path) -> None:
     """Write both files into ``folder``; the same input gives the same bytes."""
-    (folder / "names.txt.xz").write_bytes(pack(names(data)))
-    (folder / "vocabulary.txt.xz").write_bytes(pack(vocabulary(data, corpus, scowl)))
+    words = vocabulary(data, corpus, scowl)
+    (folder / "names.txt.xz").write_bytes(pack(names(data, words)))
+    (folder / "vocabulary.txt.xz").write_bytes(pack(words))
 
 
 if __name__ == "__main__":

@@ -32,12 +32,21 @@ def _data(folder: Path) -> Path:
 
 def test_names_have_a_class_by_frequency(tmp_path: Path) -> None:
     data = _data(tmp_path)
-    given, family = given_names(data), family_names(data)
+    given, family = given_names(data, set()), family_names(data, set())
 
     assert [given.get(key) for key in ("zxaria", "zxbeth", "zxcora", "zxdel", "zxero")] == [3, 2, 1, 2, 1]
     assert [family.get(key) for key in ("zxsmith", "zxbrook", "zxrare", "zxnone", "ozx")] == [3, 3, 1, 1, 2]
     assert "zxtwo" not in given
     assert given["fadumo"] == 2  # from our own lists
+
+
+def test_a_usual_word_is_no_name_because_it_is_in_a_list_by_hand_alone(tmp_path: Path) -> None:
+    data = _data(tmp_path)
+    family = family_names(data, {"zxsmith", "amenyo", "abdi"})
+
+    assert "amenyo" in family_names(data, set())
+    assert "amenyo" not in family
+    assert family["zxsmith"] == 3  # in a public list too
 
 
 def test_words_of_the_corpus_stand_outside_of_identifiers_in_two_batches(tmp_path: Path) -> None:
