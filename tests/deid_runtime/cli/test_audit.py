@@ -73,7 +73,7 @@ def test_a_release_whose_leaks_stand_out_does_not_pass(tmp_path: Path, key: Path
 def test_a_gain_that_is_allowed_passes(notes: Path, key: Path) -> None:
     pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
 
-    result = parrot(notes, "--attacker", "list", "--leaks", 20, "--draws", 8, "--max-gain", 5.5, "--key", key)
+    result = parrot(notes, "--attacker", "list", "--leaks", 20, "--draws", 8, "--max-gain", 12, "--key", key)
 
     assert result.exit_code == 0, result.output
     assert "verdict: PASS" in result.stdout

@@ -20,15 +20,15 @@ def score(text: str, letters: Letters, threshold: float = 0.5) -> Scored:
 
 
 def test_a_note_that_all_agree_on_has_no_score() -> None:
-    found = score(f"quist said {CALM}", {"name@v0": {"q": 0.999}, "name@v1": {"q": 0.999}})
+    found = score(f"quorl said {CALM}", {"name@v0": {"q": 0.999}, "name@v1": {"q": 0.999}})
 
     assert found.words == 10
     assert found.score == pytest.approx(0, abs=0.05)
 
 
 def test_versions_disagree_where_one_finds_and_one_does_not() -> None:
-    found = score(f"quist said {CALM}", {"name@v0": {"q": 0.95}, "name@v1": {"q": 0.05}})
-    both = score(f"quist said {CALM}", {"name@v0": {"q": 0.99}, "name@v1": {"q": 0.7}})
+    found = score(f"quorl said {CALM}", {"name@v0": {"q": 0.95}, "name@v1": {"q": 0.05}})
+    both = score(f"quorl said {CALM}", {"name@v0": {"q": 0.99}, "name@v1": {"q": 0.7}})
 
     assert found.versions == pytest.approx(0.9, abs=1e-3), "one word in a short note, taken for 100 words"
     assert both.versions == 0
@@ -40,27 +40,27 @@ def test_rules_disagree_with_heads_in_both_directions() -> None:
 
     assert score(date, {}).rules == 5, "the rules find five words that no head does"
     assert score(date, everywhere).rules == 0
-    assert score(f"quist {CALM}", {"identifier@v0": {"q": 0.999}}).rules == 1, "rules are to find identifiers"
-    assert score(f"quist {CALM}", {"name@v0": {"q": 0.999}}).rules == 0, "names are for heads"
+    assert score(f"quorl {CALM}", {"identifier@v0": {"q": 0.999}}).rules == 1, "rules are to find identifiers"
+    assert score(f"quorl {CALM}", {"name@v0": {"q": 0.999}}).rules == 0, "names are for heads"
 
 
 def test_the_closest_vote_is_the_most_uncertain() -> None:
-    at, near, far = (score(f"quist {CALM}", {"name@v0": {"q": value}}).uncertainty for value in (0.5, 0.7, 0.99))
+    at, near, far = (score(f"quorl {CALM}", {"name@v0": {"q": value}}).uncertainty for value in (0.5, 0.7, 0.99))
 
     assert at == pytest.approx(1, abs=1e-3)
     assert at > near > far == 0
-    low = score(f"quist {CALM}", {"name@v0": {"q": 0.1}}, threshold=0.1)
+    low = score(f"quorl {CALM}", {"name@v0": {"q": 0.1}}, threshold=0.1)
     assert low.uncertainty > 0.99, "what is close is told from the threshold, not from one half"
 
 
 def test_a_sure_head_makes_up_for_an_unsure_one() -> None:
-    found = score(f"quist {CALM}", {"name@v0": {"q": 0.5}, "location@v0": {"q": 0.999}})
+    found = score(f"quorl {CALM}", {"name@v0": {"q": 0.5}, "location@v0": {"q": 0.999}})
 
     assert found.uncertainty == 0
 
 
 def test_long_notes_are_not_better_for_being_long() -> None:
-    once = " ".join([CALM] * 12) + " quist"
+    once = " ".join([CALM] * 12) + " quorl"
     letters = {"name@v0": {"q": 0.95}, "name@v1": {"q": 0.05}}
 
     assert score(" ".join([once] * 3), letters).versions == pytest.approx(score(once, letters).versions, rel=0.05)
@@ -72,14 +72,14 @@ def test_a_note_without_words_has_no_score() -> None:
 
 
 def test_words_of_a_note_that_is_read_through_stand_at_its_own_offsets() -> None:
-    text = f"seen&nbsp;by quist, {CALM}"
+    text = f"seen&nbsp;by quorl, {CALM}"
     with letter_ensemble({"name@v0": {"q": 0.999}}) as ensemble:
         [seen] = ensemble.run([Note("n1", text)])
 
     assert isinstance(seen, Seen)
     words = [text[start:end] for start, end in seen.words.offsets]
-    assert words[words.index("by") :][:2] == ["by", "quist"]
-    assert seen.words.scores["name"][words.index("quist")] > 0.9
+    assert words[words.index("by") :][:2] == ["by", "quorl"]
+    assert seen.words.scores["name"][words.index("quorl")] > 0.9
 
 
 def test_a_bad_note_costs_only_itself() -> None:
