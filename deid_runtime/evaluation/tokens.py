@@ -43,7 +43,7 @@ IntArray = npt.NDArray[np.int64]
 
 TOKEN: Final = re.compile(r"\d+|[^\W\d_]+")
 CHARACTER: Final = re.compile(r"\S")
-#: Whether each code point is white space; the last element stands for all higher ones, none of which is.
+#: For each code point, whether it is white space. The last element stands for all higher ones: none is white space.
 _IS_WHITE_SPACE: Final = np.array([chr(code).isspace() for code in range(0x3100)], np.bool_)
 
 #: The classes of gold tokens: the labels, and ages over 89, which are the only ages in group A.

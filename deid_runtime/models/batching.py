@@ -31,10 +31,10 @@ def make_batches(
     *,
     end_at_blank_lines: bool = False,
 ) -> Iterator[Batch]:
-    """Yield the windows of the given sentences of each text in batches of one width, each as soon as it is full.
+    """Yield the windows of the given sentences of each text, in batches of one width; a full batch at once.
 
     ``most_rows`` returns the maximum number of windows in a batch of a width. At most one batch of each width waits.
-    Windows of which ``is_known`` returns True, given the number of the text and the window, are skipped. For
+    ``is_known`` gets the number of a text and a window, and returns whether to skip this window. For
     ``end_at_blank_lines`` see :func:`~deid_runtime.text.windows.make_windows`.
     """
     filling: dict[int, Batch] = {}
