@@ -56,5 +56,6 @@ SOURCE_RANK: Final[dict[str, int]] = {
     "model:identifier": 8,
     "rule:people:weak": 9,
     "propagation": 10,
-    "pattern:weak": 11,
+    "rule:people:alone": 11,
+    "pattern:weak": 12,
 }

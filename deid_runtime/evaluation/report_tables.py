@@ -28,6 +28,7 @@ SOURCE_NAMES: Final = {
     "record": "The patient's record",
     "rule:people": "Rules for people",
     "rule:people:weak": "Rules for people, not sure",
+    "rule:people:alone": "Rules for people, by the name alone",
     "propagation": "The same name elsewhere in the note",
     "model:name": "Model head for names",
     "model:location": "Model head for places",

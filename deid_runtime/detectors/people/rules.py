@@ -16,9 +16,8 @@ from deid_runtime.lexicon.clinical_forms import has_clinical_form
 from deid_runtime.lexicon.word_codes import PLACE
 from deid_runtime.spans import Span
 
-#: Minimum score of the source ``rule:people``. A weaker person ranks below the models and is not propagated.
+#: Minimum score of a person that the rules are sure of. A weaker person ranks below the models and is not propagated.
 _SURE: Final = 0.7
-_SOURCES: Final = {True: ("rule:people",), False: ("rule:people:weak",)}
 
 _SHORTEST_ALONE: Final = 4  # characters of a name that needs no evidence beside it: Ana is also a test, Lor a loss
 #: Endings of drugs: such an unlisted word is not a name.
@@ -44,11 +43,15 @@ def find_in(text: str) -> list[Span]:
             continue
         label = "DOCTOR" if person.is_staff else "PATIENT"
         last = _without_credentials(text, words, person)
-        found.append(
-            Span(words[person.first].start, words[last].end, label, person.score, _SOURCES[person.score >= _SURE])
-        )
+        found.append(Span(words[person.first].start, words[last].end, label, person.score, (_source(person),)))
         at = person.last + 1
     return found
+
+
+def _source(person: Person) -> str:
+    if person.score < _SURE:
+        return "rule:people:weak"
+    return "rule:people:alone" if person.is_by_name else "rule:people"
 
 
 def _without_credentials(text: str, words: Sequence[Word], person: Person) -> int:
@@ -196,7 +199,7 @@ def _only_name(run: Run) -> Person | None:
     if run.case is Case.CAPS and not run.is_among_capitals():
         return None  # an acronym
     if run.case is not Case.TITLE:
-        return Person(run.first, run.first, _SURE, False)
+        return Person(run.first, run.first, _SURE, is_staff=False, is_by_name=True)
     if facts.given < 2 or facts.code & PLACE or run.first != run.last or not run.precedes_lower_case():
         return None
     return Person(run.first, run.first, 0.6, False)

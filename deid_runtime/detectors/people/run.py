@@ -16,12 +16,16 @@ _FULL_LINE: Final = 35
 
 
 class Person(NamedTuple):
-    """The words ``[first, last]`` (inclusive) of a person, and the score."""
+    """The words ``[first, last]`` (inclusive) of a person, and the score.
+
+    ``is_by_name`` says that nothing but the word itself tells of a person, so that the role is not known.
+    """
 
     first: int
     last: int
     score: float
     is_staff: bool
+    is_by_name: bool = False
 
 
 class Run:

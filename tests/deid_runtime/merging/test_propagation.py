@@ -3,6 +3,7 @@ import time
 import pytest
 from hypothesis import given, settings
 
+from deid_runtime.merging.fusion import fuse_spans
 from deid_runtime.merging.propagation import MIN_SCORE, propagate
 from deid_runtime.spans import Span
 from tests.strategies import texts_with_spans
@@ -74,6 +75,28 @@ def test_what_is_found_already_is_not_found_again():
     spans = [Span(0, 7, "PATIENT", 1.0, ("model:name",)), Span(12, 19, "PATIENT", 1.0, ("model:name",))]
 
     assert propagate(text, spans) == []
+
+
+def test_a_person_whose_role_is_not_known_takes_it_from_another_mention():
+    text = "Dr. Quist saw her. Then quist left."
+    spans = [Span(4, 9, "DOCTOR", 0.9, ("rule:people",)), Span(24, 29, "PATIENT", 0.7, ("rule:people:alone",))]
+
+    found = propagate(text, spans)
+
+    assert [(span.start, span.end, span.label) for span in found] == [(24, 29, "DOCTOR")]
+    assert [(span.start, span.label) for span in fuse_spans(text, [*spans, *found])] == [
+        (4, "DOCTOR"),
+        (24, "DOCTOR"),
+    ]
+
+
+def test_a_person_whose_role_is_not_known_is_repeated_in_other_cases():
+    text = "Then quist left. QUIST is back."
+
+    assert [
+        (span.start, span.end, span.label)
+        for span in propagate(text, [Span(5, 10, "PATIENT", 0.7, ("rule:people:alone",))])
+    ] == [(17, 22, "PATIENT")]
 
 
 def test_the_source_is_propagation_and_the_score_that_of_the_origin():

@@ -265,10 +265,13 @@ def test_labels(text: str, label: str) -> None:
 
 
 def test_sources_say_how_sure_a_rule_is() -> None:
-    [sure], [unsure] = find_people(["Rosalind Okafor was seen.", "The plan is fine with Rosalind."])
+    [sure], [unsure], [alone] = find_people(
+        ["Rosalind Okafor was seen.", "The plan is fine with Rosalind.", "the plan is fine with quist today"]
+    )
 
     assert (sure.score >= 0.7, sure.sources) == (True, ("rule:people",))
     assert (unsure.score < 0.7, unsure.sources) == (True, ("rule:people:weak",))
+    assert (alone.score >= 0.7, alone.sources) == (True, ("rule:people:alone",))
 
 
 _PIECES = st.sampled_from(
