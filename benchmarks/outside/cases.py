@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from deid_export.data.substitution.mentions import Mention, find_mentions
 from deid_export.data.substitution.persons import CULTURES, Person, PersonDrawer
+from deid_runtime.detectors.people.cues import CREDENTIALS, TITLES
 from deid_runtime.text.legibility import illegible
 from deid_runtime.text.reading.view import read_view
 
@@ -20,6 +21,8 @@ _MOST_WORDS: Final = 120
 _OTHER_PEOPLE: Final = re.compile(
     r"\b(?:Mr|Mrs|Ms|Miss|Drs?|Doctor|Prof)\b\.?|\b[A-Z]{3}(?:YZ|D)?\b, M\.?D|\bXYZ|\bABC"
 )
+
+_WORD: Final = re.compile(r"[^\s,]+")
 
 #: Frames with a cue, for prose without one: set before or behind the excerpt, on a line of their own.
 _CUED: Final = (
@@ -134,14 +137,17 @@ FORMS: Final[dict[str, Any]] = {
 
 
 def read_name_set(path: Path) -> list[Case]:
-    """Return a case for each person in the sentences of a public set (``full_text``, spans with ``PERSON``)."""
+    """Return a case for each person in the sentences of a public set (``full_text``, spans with ``PERSON``).
+
+    Titles before a name and credentials behind it tell of nobody and are no part of the name, as in the guidelines.
+    """
     cases: list[Case] = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines):
             row = json.loads(line)
             text = row["full_text"]
             for each in row["spans"]:
-                start, end = each["start_position"], each["end_position"]
+                start, end = _without_titles(text, each["start_position"], each["end_position"])
                 if each["entity_type"] != "PERSON" or not text[start:end].strip():
                     continue
                 for form, change in (("unchanged", str), ("lower case", str.lower), ("capitals", str.upper)):
@@ -151,3 +157,17 @@ def read_name_set(path: Path) -> list[Case]:
                         note_id = f"{path.stem}-{number}-{start}-{form}".replace(" ", "_")
                         cases.append(Case(note_id, text[:start] + value + text[end:], start, end, form, "", path.stem))
     return cases
+
+
+def _without_titles(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return ``[start, end)`` of ``text`` without titles at its start and credentials at its end."""
+    words = [match.span() for match in _WORD.finditer(text, start, end)]
+    while len(words) > 1 and _key(text, words[0]) in TITLES:
+        words.pop(0)
+    while len(words) > 1 and _key(text, words[-1]) in CREDENTIALS:
+        words.pop()
+    return (words[0][0], words[-1][1]) if words else (start, end)
+
+
+def _key(text: str, word: tuple[int, int]) -> str:
+    return text[slice(*word)].replace(".", "").lower()

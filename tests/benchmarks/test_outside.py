@@ -1,6 +1,9 @@
 """Test the outside check: its cases, and which spans count as found."""
 
+import gzip
+import json
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -67,3 +70,18 @@ def test_rates_and_other_words_are_counted(outside: ModuleType, made: list[objec
     assert 0.5 < row["low"] < 1
     assert outside.other_words(cases, {case.id: [] for case in cases})["all"] == 0
     assert outside.other_words(cases, found)["DATE"] == outside.other_words(cases, found)["all"] > 200
+
+
+def test_titles_and_credentials_are_no_part_of_a_name(outside: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl.gz"
+    text = "Ask Mrs. Ann Holm MD, or Dr. Bo."
+    spans = [
+        {"entity_type": "PERSON", "start_position": text.index("Mrs"), "end_position": text.index(",")},
+        {"entity_type": "PERSON", "start_position": text.index("Dr"), "end_position": len(text) - 1},
+    ]
+    with gzip.open(path, "wt", encoding="utf-8") as lines:
+        lines.write(json.dumps({"full_text": text, "spans": spans}) + "\n")
+
+    cases = [case for case in outside.read_name_set(path) if case.form == "unchanged"]
+
+    assert [case.text[case.start : case.end] for case in cases] == ["Ann Holm", "Bo"]

@@ -11,9 +11,9 @@ from deid_runtime.detectors.people.cue_before import cue_before
 from deid_runtime.detectors.people.cued import by_credential, by_cue
 from deid_runtime.detectors.people.pairs import inverted, pair
 from deid_runtime.detectors.people.run import Person, Run, is_new
-from deid_runtime.detectors.people.words import Case, Grade, Word, read_words
+from deid_runtime.detectors.people.words import Case, Facts, Grade, Word, read_words
 from deid_runtime.lexicon.clinical_forms import has_clinical_form
-from deid_runtime.lexicon.word_codes import PLACE
+from deid_runtime.lexicon.word_codes import EPONYM, PLACE
 from deid_runtime.spans import Span
 
 #: Minimum score of a person that the rules are sure of. A weaker person ranks below the models and is not propagated.
@@ -48,10 +48,20 @@ def find_in(text: str) -> list[Span]:
     return found
 
 
+def _is_place_first(facts: Facts) -> bool:
+    """Return whether a place is meant more often than a person: *Paris*, but not *David*, a town in Panama."""
+    return bool(facts.code & PLACE) and facts.given < 3
+
+
+def _is_given_name(facts: Facts) -> bool:
+    """Return whether a capitalised word is a person also where the models deny it: *Why is David so tired*."""
+    return facts.given >= max(facts.family, 2) and not _is_place_first(facts)
+
+
 def _source(person: Person) -> str:
-    if person.score < _SURE:
-        return "rule:people:weak"
-    return "rule:people:alone" if person.is_by_name else "rule:people"
+    if person.is_by_name:
+        return "rule:people:alone"
+    return "rule:people" if person.score >= _SURE else "rule:people:weak"
 
 
 def _without_credentials(text: str, words: Sequence[Word], person: Person) -> int:
@@ -100,6 +110,7 @@ def _person(run: Run) -> Person | None:
         or _by_weak_cue(run)
         or _bare(run)
         or _only_name(run)
+        or _in_list(run)
     )
 
 
@@ -112,7 +123,7 @@ def _alone(run: Run) -> Person | None:
         facts.given < 2 or facts.given < facts.family or facts.word or len(facts.key) < 4
     ):
         return None
-    if facts.grade is not Grade.STRONG or facts.code & PLACE or max(facts.given, facts.family) < 2:
+    if facts.grade is not Grade.STRONG or _is_place_first(facts) or max(facts.given, facts.family) < 2:
         return None
     word = run.words[run.first]
     is_owner = word.is_possessive and facts.family <= 1  # "Thuy's drain" is a drain of the person Thuy
@@ -133,7 +144,7 @@ def _unlisted(run: Run) -> Person | None:
     if run.last != run.first or run.case is not Case.TITLE:
         return None
     facts = run.facts(run.first)
-    is_name = facts.grade is Grade.STRONG and not facts.word and not facts.code & PLACE
+    is_name = facts.grade is Grade.STRONG and not facts.word and not _is_place_first(facts)
     if not is_name and (facts.grade is not Grade.UNKNOWN or not is_new(facts)):
         return None
     if facts.key.endswith(_DRUG_ENDS) or has_clinical_form(facts.key):
@@ -152,7 +163,7 @@ def _by_weak_cue(run: Run) -> Person | None:
     if before.facts.key not in cues.WEAK or run.text[before.end : run.words[run.first].start] != " ":
         return None
     facts = run.facts(run.first)
-    if facts.grade is not Grade.STRONG or facts.code & PLACE or max(facts.given, facts.family) < 2:
+    if facts.grade is not Grade.STRONG or _is_place_first(facts) or max(facts.given, facts.family) < 2:
         return None
     if (
         run.is_thing(run.first, run.first)
@@ -169,7 +180,7 @@ def _bare(run: Run) -> Person | None:
     if run.case is not Case.TITLE or run.last != run.first or not run.first:
         return None
     facts = run.facts(run.first)
-    if facts.grade is not Grade.STRONG or facts.code & PLACE or facts.word or max(facts.given, facts.family) < 2:
+    if facts.grade is not Grade.STRONG or facts.word or max(facts.given, facts.family) < 2:
         return None
     word, before = run.words[run.first], run.words[run.first - 1]
     if run.text[before.end : word.start] != " " or before.facts.case is not Case.LOWER:
@@ -180,7 +191,7 @@ def _bare(run: Run) -> Person | None:
         return None
     if facts.given < max(facts.family, 2) and not (before.facts.key in _BEFORE_FAMILY and run.ends_phrase(run.first)):
         return None  # "a Glover was placed" is an instrument
-    return Person(run.first, run.first, 0.6, False)
+    return Person(run.first, run.first, 0.6, is_staff=False, is_by_name=_is_given_name(facts))
 
 
 def _only_name(run: Run) -> Person | None:
@@ -200,6 +211,34 @@ def _only_name(run: Run) -> Person | None:
         return None  # an acronym
     if run.case is not Case.TITLE:
         return Person(run.first, run.first, _SURE, is_staff=False, is_by_name=True)
-    if facts.given < 2 or facts.code & PLACE or run.first != run.last or not run.precedes_lower_case():
+    if facts.given < 2 or run.first != run.last or not run.precedes_lower_case():
         return None
-    return Person(run.first, run.first, 0.6, False)
+    return Person(run.first, run.first, 0.6, is_staff=False, is_by_name=_is_given_name(facts))
+
+
+def _in_list(run: Run) -> Person | None:
+    """Return a capitalised word that no list of words has, in a list with a usual given name, or None.
+
+    *Viliam, Robert and Ann*: lists of diseases and drugs have no given names that are nothing else.
+    """
+    facts = run.facts(run.first)
+    if run.last != run.first or run.case is not Case.TITLE or facts.word or facts.code & (PLACE | EPONYM):
+        return None
+    if facts.grade is not Grade.STRONG and (facts.grade is not Grade.UNKNOWN or not is_new(facts)):
+        return None
+    if facts.key.endswith(_DRUG_ENDS) or has_clinical_form(facts.key) or run.is_thing(run.first, run.first):
+        return None
+    is_person = any(_is_person_in_list(run, at) for at in (*run.listed_before(), *run.listed_behind()))
+    return Person(run.first, run.first, _SURE, False) if is_person else None
+
+
+def _is_person_in_list(run: Run, at: int) -> bool:
+    facts = run.facts(at)
+    return (
+        facts.grade is Grade.STRONG
+        and facts.case is Case.TITLE
+        and _is_given_name(facts)
+        and not facts.word
+        and not facts.code & EPONYM
+        and not run.is_thing(at, at)
+    )

@@ -1,6 +1,6 @@
 """The words that may be one name, and their surroundings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from deid_runtime.detectors.clinical.eponyms import is_eponym_pair, is_eponym_phrase
@@ -13,6 +13,10 @@ from deid_runtime.lexicon.name_cues import is_eponym, is_function_word
 _LONGEST_RUN: Final = 6
 #: Minimum characters of a line before the break when a name continues on the next line.
 _FULL_LINE: Final = 35
+
+
+#: Words between the last two words of a list.
+_BETWEEN: Final = frozenset({"and", "or"})
 
 
 class Person(NamedTuple):
@@ -167,6 +171,31 @@ class Run:
             return False
         behind = self.words[self.first + 1]
         return self.text[self.words[self.first].end : behind.start] == " " and behind.facts.case is Case.LOWER
+
+    def listed_before(self) -> Iterator[int]:
+        """Yield the index of the word before the first one in a list: ``Ann, Bo``, ``Ann and Bo``, ``Ann, and Bo``."""
+        at = self.first - 1
+        if at >= 0 and self.words[at].facts.key in _BETWEEN and self._is_gap(at, " "):
+            at -= 1
+            if at >= 0 and self._is_gap(at, " ", ", "):
+                yield at
+        elif at >= 0 and self._is_gap(at, ", "):
+            yield at
+
+    def listed_behind(self) -> Iterator[int]:
+        """Yield the index of the word behind the first one in a list."""
+        at = self.first + 1
+        if at >= len(self.words):
+            return
+        if self._is_gap(self.first, ", ", " ") and self.words[at].facts.key in _BETWEEN:
+            if at + 1 < len(self.words) and self._is_gap(at, " "):
+                yield at + 1
+        elif self._is_gap(self.first, ", "):
+            yield at
+
+    def _is_gap(self, at: int, *gaps: str) -> bool:
+        """Return whether one of ``gaps`` stands between the word ``at`` and the next one."""
+        return self.text[self.words[at].end : self.words[at + 1].start] in gaps
 
     def is_among_capitals(self) -> bool:
         """Return whether the words beside the first one are in capitals too; single letters do not count."""
