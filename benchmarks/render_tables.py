@@ -29,6 +29,7 @@ def tables() -> dict[str, str]:
         "TEST": accuracy_table("test"),
         "LONG": accuracy_table("long"),
         "OUTSIDE": outside_table({profile: _read(f"outside_{profile}")["report"] for profile in PROFILES}),
+        "NAME SETS": name_sets_table({profile: _read(f"outside_{profile}")["report"] for profile in PROFILES}),
         "FACTS": facts_table(_read("clinical_facts")["profiles"]),
     }
 
@@ -64,6 +65,17 @@ def outside_table(reports: dict[str, Any]) -> str:
     ]
     rows.append(f"| other words per 1,000 | {others[0]} | | {others[1]} | |")
     rows.append(f"| of them taken for people | {people[0]} | | {people[1]} | |")
+    return "\n".join(rows)
+
+
+def name_sets_table(reports: dict[str, Any]) -> str:
+    """Return the share of people found in each public set and form, with its interval, for both profiles."""
+    rows = ["| set | form | people | `fast` | `full` |", "| --- | --- | --- | --- | --- |"]
+    for name, row in reports["fast"]["name_sets"].items():
+        file, _, form = name.partition(" / ")
+        cells = [reports[profile]["name_sets"][name] for profile in PROFILES]
+        shares = " | ".join(f"{cell['share']:.3f} ({cell['low']:.3f} to {cell['high']:.3f})" for cell in cells)
+        rows.append(f"| `{file.removesuffix('.jsonl')}` | {form} | {row['notes']} | {shares} |")
     return "\n".join(rows)
 
 
