@@ -4,7 +4,7 @@
 
 Method: the annotated notes (files or folders as training reads them, tagged, JSON Lines, i2b2 XML or brat) get
 surrogates for their *gold* spans, so that no error of the finders counts, under ``--keys`` keys. Every measure is a
-share of what it applies to, and its checker is in ``surrogate_forms.py``, which shares no code with what makes the
+share of what it applies to, and its checkers are in ``surrogate_*forms.py``, which share no code with what makes the
 surrogates:
 
 *names*: ``form``: words, punctuation, particles, suffixes, initials and letter case as in the original. ``gender`` and
@@ -44,27 +44,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from measuring import RESULTS, describe_machine, write_results
-from surrogate_forms import (
+from surrogate_code_forms import (
     COUNTY,
     Gazetteer,
-    NameLists,
     acronym,
     area_code,
-    bare,
     check_kinds,
-    cut,
-    form_faults,
-    full_dates,
     kind_word,
     neighbours,
     passes_luhn,
     read_gazetteer,
-    read_name_lists,
-    roles,
-    same_date_form,
     shape,
-    stays,
 )
+from surrogate_date_forms import full_dates, same_date_form
+from surrogate_forms import NameLists, bare, cut, form_faults, read_name_lists, roles, stays
 
 from deid_export.data.corpus import corpus_digest
 from deid_runtime.annotations.note import AnnotatedNote

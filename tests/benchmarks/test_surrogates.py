@@ -31,6 +31,16 @@ def forms():
 
 
 @pytest.fixture(scope="module")
+def date_forms():
+    return load("surrogate_date_forms")
+
+
+@pytest.fixture(scope="module")
+def code_forms():
+    return load("surrogate_code_forms")
+
+
+@pytest.fixture(scope="module")
 def lists(forms):
     return forms.read_name_lists()
 
@@ -100,8 +110,8 @@ def test_roles_that_are_plain(forms, lists, name, roles):
         ("O4-20-22", "9-06-22", False),
     ],
 )
-def test_the_form_of_a_date(forms, original, made, is_same):
-    assert forms.same_date_form(original, made) is is_same
+def test_the_form_of_a_date(date_forms, original, made, is_same):
+    assert date_forms.same_date_form(original, made) is is_same
 
 
 @pytest.mark.parametrize(
@@ -114,15 +124,15 @@ def test_the_form_of_a_date(forms, original, made, is_same):
         ("54-1x", "94-7q", True),
     ],
 )
-def test_the_shape_of_a_number(forms, original, made, is_same):
-    assert (forms.shape(original) == forms.shape(made)) is is_same
+def test_the_shape_of_a_number(code_forms, original, made, is_same):
+    assert (code_forms.shape(original) == code_forms.shape(made)) is is_same
 
 
-def test_the_days_a_date_may_mean(forms):
-    assert forms.full_dates("03-05-2014") == {date(2014, 3, 5), date(2014, 5, 3)}
-    assert forms.full_dates("March 5th, 2014") == {date(2014, 3, 5)}
-    assert forms.full_dates("2/30/2014") == set()
-    assert forms.full_dates("3/14") == set()
+def test_the_days_a_date_may_mean(date_forms):
+    assert date_forms.full_dates("03-05-2014") == {date(2014, 3, 5), date(2014, 5, 3)}
+    assert date_forms.full_dates("March 5th, 2014") == {date(2014, 3, 5)}
+    assert date_forms.full_dates("2/30/2014") == set()
+    assert date_forms.full_dates("3/14") == set()
 
 
 @pytest.mark.parametrize(
@@ -136,14 +146,14 @@ def test_the_days_a_date_may_mean(forms):
         ("1234567890", set()),
     ],
 )
-def test_check_digits(forms, value, kinds):
-    assert forms.check_kinds(value) == kinds
+def test_check_digits(code_forms, value, kinds):
+    assert code_forms.check_kinds(value) == kinds
 
 
-def test_the_kind_of_a_place_is_its_last_word_of_kind(forms):
-    assert forms.kind_word("King Road Clinic", is_facility=True) == "clinic"
-    assert forms.kind_word("Clinic", is_facility=True) == ""
-    assert forms.kind_word("14 Quarry Hill Ct", is_facility=False) == "ct"
+def test_the_kind_of_a_place_is_its_last_word_of_kind(code_forms):
+    assert code_forms.kind_word("King Road Clinic", is_facility=True) == "clinic"
+    assert code_forms.kind_word("Clinic", is_facility=True) == ""
+    assert code_forms.kind_word("14 Quarry Hill Ct", is_facility=False) == "ct"
 
 
 @pytest.fixture(scope="module")

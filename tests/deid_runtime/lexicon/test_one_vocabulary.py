@@ -31,11 +31,15 @@ WORDS = {
 _FEASTS = "names of holidays (Ash Wednesday, Good Friday), none of which is a weekday of its own"
 EXCEPTIONS = {
     ("benchmarks/date_shift_attack.py", "_HOLIDAYS", "weekdays"): _FEASTS,
-    ("benchmarks/surrogate_forms.py", "_MONTHS", "months"): "a measure that shares nothing with what it measures",
-    ("benchmarks/surrogate_forms.py", "_WEEKDAY", "weekdays"): "a measure that shares nothing with what it measures",
-    ("benchmarks/surrogate_forms.py", "length", "months"): "months without a short form, of the same measure",
+    ("benchmarks/surrogate_date_forms.py", "_MONTHS", "months"): "a measure that shares no code with what it measures",
+    (
+        "benchmarks/surrogate_date_forms.py",
+        "_WEEKDAY",
+        "weekdays",
+    ): "a measure that shares no code with what it measures",
+    ("benchmarks/surrogate_date_forms.py", "length", "months"): "months without a short form, of the same measure",
     **{
-        ("benchmarks/surrogate_time_reader.py", name, kind): "a measure that shares nothing with what it measures"
+        ("benchmarks/surrogate_time_reader.py", name, kind): "a measure that shares no code with what it measures"
         for name, kind in (
             ("_MONTH", "months"),
             ("_MONTHS", "months"),
