@@ -15,6 +15,8 @@ _MARK = "\u0300-\u036f"
 APOSTROPHES: Final = "'’ʻʼ`"
 WORD: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_MARK}]|[{APOSTROPHES}](?=[^\W_]))*")
 _HYPHENATED: Final = re.compile(rf"{WORD.pattern}(?:[-‐‑]{WORD.pattern})+")
+#: An initial or a name and a name, without a space: JSmith, JohnSmith.
+_GLUED: Final = re.compile(r"([A-Z]|[A-Z][a-z]+)([A-Z][a-z]+)")
 _POSSESSIVE: Final = re.compile(rf"(?<=[^\W_]{{2}})[{APOSTROPHES}][sS]$")
 _KINSHIP: Final = re.compile(r"(?<![^\W\d_])[sdwac]/[olp](?![^\W\d_])", re.I)  # s/o, d/o, w/o, a/l, a/p: son of
 _SUFFIXES: Final = frozenset(particles("surrogate-suffix"))
@@ -58,7 +60,8 @@ def _words(value: str) -> Iterator[tuple[int, int]]:
     """Yield the half-open offsets of the words of a name.
 
     A listed hyphenated given name (Mei-Ling) is one word. So are the two syllables of a given name beside a family name
-    of the same culture (Park Soo Jin).
+    of the same culture (Park Soo Jin). A listed name that an initial or a listed name is attached to (JSmith) is a word
+    by itself.
     """
     words: list[tuple[int, int]] = []
     place = 0
@@ -66,10 +69,22 @@ def _words(value: str) -> Iterator[tuple[int, int]]:
         whole = _HYPHENATED.match(value, found.start())
         if whole and _is_one_name(whole[0]):
             found = whole
-        words.append((found.start(), found.end()))
+        words.extend(_unglued(found))
         place = found.end()
     at = _syllables_at(value, words) if len(words) == _SYLLABIC_WORDS else None
     yield from words if at is None else [*words[:at], (words[at][0], words[at + 1][1]), *words[at + 2 :]]
+
+
+def _unglued(found: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield the offsets of one word, or of the two words that were written as one."""
+    start, end = found.span()
+    glued = _GLUED.fullmatch(_POSSESSIVE.sub("", found[0]))
+    if glued and not is_listed(normal_form(glued[0])):
+        first, second = glued.groups()
+        if is_listed(normal_form(second)) and (len(first) == 1 or is_listed(normal_form(first))):
+            yield start, start + len(first)
+            start += len(first)
+    yield start, end
 
 
 def _syllables_at(value: str, words: Sequence[tuple[int, int]]) -> int | None:

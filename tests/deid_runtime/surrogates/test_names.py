@@ -36,6 +36,28 @@ def test_every_way_of_writing_a_patient_leads_to_the_same_other_person():
     assert possessive == f"{family_part}'s"
 
 
+@pytest.mark.parametrize("key", range(6))
+def test_names_written_as_one_word_follow_their_person(key):
+    full, glued, both, possessive = surrogates_of(
+        "<DOCTOR>John Smith</DOCTOR> <DOCTOR>JSmith</DOCTOR> <DOCTOR>JohnSmith</DOCTOR> <DOCTOR>JSmith's</DOCTOR>",
+        key=bytes([key] * 32),
+    )
+
+    given_part, family_part = full.split()
+    assert (glued, both, possessive) == (
+        given_part[0] + family_part,
+        given_part + family_part,
+        f"{given_part[0]}{family_part}'s",
+    )
+
+
+@pytest.mark.parametrize("name", ["McDonald", "LaToya", "DeShawn"])
+def test_a_listed_name_with_a_capital_inside_stays_one_name(name):
+    [made] = surrogates_of(f"<DOCTOR>{name}</DOCTOR>")
+
+    assert re.fullmatch(r"(Ma?c|O'|La|De)?[A-Z][a-z]+", made)
+
+
 def test_the_record_makes_notes_agree():
     [in_one] = surrogates_of("<PATIENT>JS</PATIENT>", RECORD)
     full, _ = surrogates_of("<PATIENT>John Smith</PATIENT> and <DOCTOR>Lee Ann Ortiz</DOCTOR>", RECORD)
