@@ -41,11 +41,19 @@ def find_in(text: str) -> list[Span]:
         if person is None:
             at += 1
             continue
-        label = "DOCTOR" if person.is_staff else "PATIENT"
+        label = "DOCTOR" if person.is_staff else "HOSPITAL" if _is_visited(text, words, person) else "PATIENT"
         last = _without_credentials(text, words, person)
         found.append(Span(words[person.first].start, words[last].end, label, person.score, (_source(person),)))
         at = person.last + 1
     return found
+
+
+def _is_visited(text: str, words: Sequence[Word], person: Person) -> bool:
+    """Return whether names stand where a place does, so that a facility is called so: *seen at Kaiser San Rafael*."""
+    if not 0 < person.first < person.last:
+        return False
+    before, first = words[person.first - 1], words[person.first]
+    return before.facts.key == "at" and text[before.end : first.start] == " " and first.facts.case is Case.TITLE
 
 
 def _is_place_first(facts: Facts) -> bool:

@@ -255,6 +255,8 @@ def test_no_people(text: str) -> None:
         ("Patient: Okafor", "PATIENT"),
         ("cardiologist Rosalind Okafor", "DOCTOR"),
         ("Mr. Okafor", "PATIENT"),
+        ("seen at Kaiser San Rafael", "HOSPITAL"),
+        ("seen at home by Rosalind Okafor", "PATIENT"),
     ],
 )
 def test_labels(text: str, label: str) -> None:
