@@ -139,7 +139,8 @@ FORMS: Final[dict[str, Any]] = {
 def read_name_set(path: Path) -> list[Case]:
     """Return a case for each person in the sentences of a public set (``full_text``, spans with ``PERSON``).
 
-    Titles before a name and credentials behind it tell of nobody and are no part of the name, as in the guidelines.
+    Titles (``Dr.``) before a name and credentials (``MD``) after it do not identify anyone. As in the annotation
+    guidelines, they are not part of the name.
     """
     cases: list[Case] = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:

@@ -35,8 +35,8 @@ MIN_SCORE: Final = 0.7
 _MIN_SCORE_OF_WORDS: Final = 0.9
 _MOST_WORDS: Final = 16  # in one mention of a name
 _UNSURE: Final = frozenset({"propagation", "pattern:weak", "rule:people:weak"})
-#: Source of a person whose role is not known: a mention elsewhere in the note knows it better.
-_WITHOUT_ROLE: Final = frozenset({"rule:people:alone"})
+#: Sources of a person whose role is not known. Another mention in the note may tell the role.
+_WITHOUT_ROLE: Final = ("rule:people:alone",)
 
 _NAMES: Final = frozenset({"PATIENT", "DOCTOR"})
 #: Labels whose values are looked up as a whole, in the same case or in another (see :class:`_Wholes`).
@@ -76,8 +76,8 @@ def propagate(text: str, spans: Sequence[Span]) -> list[Span]:
         return []
     words = [match.span() for match in _WORD.finditer(text)]
     found = {*names.find(words), *wholes.find(words), *UsernameFinder(text, persons).find(words)}
-    without_role = {(span.start, span.end, span.label) for span in spans if _WITHOUT_ROLE.issuperset(span.sources)}
-    with_role = [span for span in spans if not _WITHOUT_ROLE.issuperset(span.sources)]
+    without_role = {(span.start, span.end, span.label) for span in spans if span.sources == _WITHOUT_ROLE}
+    with_role = [span for span in spans if span.sources != _WITHOUT_ROLE]
     other = [span for span in found if (span.start, span.end, span.label) not in without_role]
     return sorted(_outside(other, with_role))
 
@@ -141,14 +141,14 @@ class _Names:
         self._words: dict[str, _NameWord] = {}
         self._initials: dict[str, _NameWord] = {}
         names: dict[tuple[str, ...], int] = {}
-        for span in sorted(spans, key=lambda span: (_WITHOUT_ROLE.issuperset(span.sources), span)):
+        for span in sorted(spans, key=lambda span: (span.sources == _WITHOUT_ROLE, span)):
             words = _in_order(text[span.start : span.end])
             name = names.setdefault(tuple(words), len(names))
             joined = _joined_words(text[span.start : span.end])
             for place, word in chain(enumerate(words), ((len(words), word) for word in joined)):
                 known = self._words.setdefault(word, _NameWord())
                 known.places[name] = place
-                if not (known.labels and _WITHOUT_ROLE.issuperset(span.sources)):
+                if not known.labels or span.sources != _WITHOUT_ROLE:
                     known.labels[span.label] += 1
                 known.score = max(known.score, span.score)
                 # A word that begins a name of two words is not a particle (Le Ha, Al Young). Lower case is: de Souza.

@@ -60,8 +60,8 @@ def _words(value: str) -> Iterator[tuple[int, int]]:
     """Yield the half-open offsets of the words of a name.
 
     A listed hyphenated given name (Mei-Ling) is one word. So are the two syllables of a given name beside a family name
-    of the same culture (Park Soo Jin). A listed name that an initial or a listed name is attached to (JSmith) is a word
-    by itself.
+    of the same culture (Park Soo Jin). Two words written as one are two: an initial or a listed name, and then a listed
+    name (JSmith, JohnSmith).
     """
     words: list[tuple[int, int]] = []
     place = 0

@@ -49,7 +49,7 @@ def find_in(text: str) -> list[Span]:
 
 
 def _is_visited(text: str, words: Sequence[Word], person: Person) -> bool:
-    """Return whether names stand where a place does, so that a facility is called so: *seen at Kaiser San Rafael*."""
+    """Return whether two or more names after *at* are the name of a facility: *seen at Kaiser San Rafael*."""
     if not 0 < person.first < person.last:
         return False
     before, first = words[person.first - 1], words[person.first]
@@ -225,9 +225,9 @@ def _only_name(run: Run) -> Person | None:
 
 
 def _in_list(run: Run) -> Person | None:
-    """Return a capitalised word that no list of words has, in a list with a usual given name, or None.
+    """Return a capitalised word that is not in the vocabulary and stands in a list with a given name, or None.
 
-    *Viliam, Robert and Ann*: lists of diseases and drugs have no given names that are nothing else.
+    *Viliam, Robert and Ann*. Lists of diseases and drugs do not hold words that are only given names.
     """
     facts = run.facts(run.first)
     if run.last != run.first or run.case is not Case.TITLE or facts.word or facts.code & (PLACE | EPONYM):

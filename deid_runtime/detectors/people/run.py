@@ -22,7 +22,8 @@ _BETWEEN: Final = frozenset({"and", "or"})
 class Person(NamedTuple):
     """The words ``[first, last]`` (inclusive) of a person, and the score.
 
-    ``is_by_name`` says that nothing but the word itself tells of a person, so that the role is not known.
+    ``is_by_name`` is True when the only evidence is that the word is a name. Then it is not known whether the person
+    is a patient or a member of staff.
     """
 
     first: int
