@@ -130,12 +130,12 @@ _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
             "dizziness,spasms,tremor,bother,soreness,stiffness,burning,back pain,chest pain,pelvic pain,EDSS,BPP,DAST"
         ),
     ),
-    ((11,), words_of("Ranson score,Ranson,Ranson's,Rockall")),
+    ((11,), words_of("Hazelbaker,Ranson score,Ranson,Ranson's,Rockall")),
     ((12,), words_of("GHQ-12,GHQ,BIMS score,SOMS,4AT,AUDIT-C,AIR score,Mayo,SPPB")),
-    ((13,), words_of("Bishop,Bishop score,Bishops,Bishop's,modified Bishop")),
+    ((13,), words_of("MDQ,TFC,total functional capacity,Bishop,Bishop score,Bishops,Bishop's,modified Bishop")),
     ((16,), words_of("FOUR score,SCIM")),
     ((17,), words_of("Westley score,Westley,croup,croup score")),
-    ((18,), words_of("CDR,CDR-SB")),
+    ((18,), words_of("CDR,CDR-SB,Ishak,Knodell,necroinflam,necroinflammation")),
     ((20,), words_of("M-CHAT,M-CHAT-R,MCHAT,MCHAT-R,BARS,EAT,SADPERSONS,Barthel index,Barthel,Lund-Kennedy")),
     ((15,), words_of("GCS,Glasgow,Glasgow coma scale,Glasgow coma score,GDS,Child-Pugh,Child Pugh,CTP")),
     ((21,), words_of("FABQ,DASS-21,GAD 7,BAI,GAD-7,GAD7,GAD,HADS,HADS-A,HADS-D,DASS")),
@@ -280,18 +280,18 @@ ROWS: Final = (
         kind="score",
         # "LN 7/31 with ENE", "cores 3/12", "portal tracts 11/14", "axilla 4/17"
         pattern=(
-            r"(?:LNs?|SLNs?|Gleason|(?i:nodes|nodal|axilla|cores|ROS|review of systems|glomeruli|tracts|oocytes|"
+            r"(?:LNs?|SLNs?|Gleason|[yr]?p?N[123][abc]?(?=[ ]\()|(?i:nodes|nodal|axilla|cores|ROS|review of systems|glomeruli|tracts|oocytes|"
             r"embryos|"
             r"follicles))"
             r"(?:[ ]?:|[ ](?:R|L|left|right|pos|positive|neg|negative|sampled|involved|were|was|dissection|"
-            r"incl|of)){0,3}[ ]?"
+            r"incl|of)){0,3}[ ]?\(?"
             r"(?:(?<=Gleason )[3-5]\+[3-5](?:=\d{1,2})?,?[ ](?:in[ ])?)?"
             r"(?P<value>(?P<a>\d{1,2})[ ]?/[ ]?(?P<b>\d{1,2})(?:[ ]?,[ ](?:R|L|left|right)?[ ]?\d{1,2}/\d{1,"
             r"2}){0,2})(?![\d/])"
         ),
         words=frozenset(
             "gleason ros review ln lns sln slns nodes nodal axilla cores glomeruli tracts oocytes embryos "
-            "follicles".split()
+            "follicles n pn ypn rpn rn".split()
         ),
         check=is_counted,
     ),

@@ -52,20 +52,30 @@ ROWS: Final = (
         kind="relative time",
         # "every 4/24", "x 18/24": hours as parts of a day
         pattern=(
-            r"(?i:for|over|past|last|within|every|max|x|q|sleeps|about|approx|at least|up to)[ ]{1,2}"
+            r"(?i:for|over|past|last|within|every|max|x|q|sleeps|about|approx|at least|up to|dwell)[ ]{1,2}"
             r"(?P<value>(?:[1-9]|1\d|2[0-4])/24)(?![\d/])"
         ),
-        words=frozenset("for over past last within every max x q sleeps about approx at up".split()),
+        words=frozenset("for over past last within every max x q sleeps about approx at up dwell".split()),
         excludes=_NOT_OF_INFANTS,
     ),
     ClinicalRow(
         name="duration-hours-named",
         kind="relative time",
-        # "8/24 h"
-        pattern=r"(?:[1-9]|1\d|2[0-4])/24[ ]?(?:h|hrs?|hours|hourly)(?!\w)",
+        # "8/24 h", "home 2/24 later"
+        pattern=r"(?:[1-9]|1\d|2[0-4])/24(?:[ ]?(?:h|hrs?|hours|hourly)|[ ](?:later|apart|ago))(?!\w)",
         at_numbers=True,
         after="/",
         excludes=_NOT_OF_INFANTS,
+    ),
+    ClinicalRow(
+        name="interval-of-volume",
+        kind="relative time",
+        # "feeds 60 ml 3/24": a volume every three hours
+        pattern=r"\d{1,4}[ ]?(?i:mls?)[ ]{1,2}(?P<value>(?:[1-4]|6|8|12)/24)(?![\d/])",
+        at_numbers=True,
+        after=" x",
+        excludes=_NOT_OF_INFANTS,
+        sure=True,
     ),
     ClinicalRow(
         name="duration-before",

@@ -34,7 +34,7 @@ COUNTED: Final = re.compile(
     r"V[RC]D|KRd|DRd|"
     r"red flags|items|sextants|quarters|Amsel|Ranson|Centor|Beighton|"
     r"biopsy|fields|seconds|meals|feeds|days (?:a|per) week|follicles|genes|markers|exons|loci|stools|cultures|"
-    r"contained)\b)"
+    r"contained|(?:globally|segmentally)(?:[ ]sclerosed)?)\b)"
 )
 #: A grade of a finding, each with its own maximum as the denominator.
 GRADED: Final = re.compile(
