@@ -52,8 +52,10 @@ def _written(piece: Piece, parts: DateParts) -> str:
             return padded_like(month, piece.text, piece.is_padded)
         case Role.MONTH_WORD:
             return case_like(MONTHS[piece.writing][month - 1], piece.text)
+        case Role.DAY if piece.text.isdecimal():
+            return padded_like(day, piece.text, piece.is_padded)
         case Role.DAY:
-            return _day_like(day, piece)
+            return _ordinal_like(day, piece.text)
         case Role.DAY_WORD:
             return _word_like(ordinal(day), piece.text)
         case Role.SEASON:
@@ -93,14 +95,10 @@ def year_like(year: int, original: str) -> str:
     return f"{year:04}" if len(original) == 4 else f"{year % 100:02}"
 
 
-def _day_like(day: int, piece: Piece) -> str:
-    original = piece.text
+def _ordinal_like(day: int, original: str) -> str:
     ending = original.lstrip("".join(filter(str.isdecimal, original)))
     digits = original[: len(original) - len(ending)]
-    text = padded_like(day, digits, piece.is_padded and not ending)
-    if ending:
-        text += case_like(ordinal_ending(day), ending)
-    return text
+    return padded_like(day, digits, padded=False) + case_like(ordinal_ending(day), ending)
 
 
 def _word_like(word: str, original: str) -> str:
