@@ -1,4 +1,4 @@
-"""Read the lists of names by hand: those for detection, and those that no other list has."""
+"""Read the lists of names by hand: those for detection, those that no other list has, and corrected cultures."""
 
 from collections.abc import Iterator
 from importlib.resources import files
@@ -21,3 +21,13 @@ def further_rows() -> Iterator[tuple[str, str, str, str]]:
             kind, culture, sex, listed = line.split("\t")
             for name in listed.split():
                 yield kind, name, culture, sex
+
+
+def corrected_rows() -> Iterator[tuple[str, str, str]]:
+    """Yield (kind, name, culture) of the names whose culture other lists give wrong."""
+    text = files("deid_export.data").joinpath("corrected_cultures.tsv").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            kind, culture, listed = line.split("\t")
+            for name in listed.split():
+                yield kind, name, culture

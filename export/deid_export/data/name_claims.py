@@ -1,10 +1,10 @@
 """Gather names with culture, sex and frequency from all lists, for :mod:`deid_export.data.surrogate_pools`.
 
-The first list that gives the culture of a name decides it: hand-written lists, then Faker's, then popular names by
-country. Names of the census lists that no other list knows get the culture that the model of :mod:`name_cultures` finds
-most likely among those that the reported race of bearers allows. ``further_names.tsv`` beside this module
-comes last: names by hand that no other list has. They are for surrogates alone, so that few names are in no list; the
-detectors do not read them.
+The first list that gives the culture of a name decides it: ``corrected_cultures.tsv`` beside this module, hand-written
+lists, then Faker's, then popular names by country. Names of the census lists that no other list knows get the culture
+that the model of :mod:`name_cultures` finds most likely among those that the reported race of bearers allows.
+``further_names.tsv`` beside this module comes last: names by hand that no other list has. They are for surrogates
+alone, so that few names are in no list; the detectors do not read them.
 """
 
 import csv
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deid_export.data import surrogate_lists
-from deid_export.data.hand_lists import further_rows, hand_rows
+from deid_export.data.hand_lists import corrected_rows, further_rows, hand_rows
 from deid_export.data.name_cultures import CultureModel
 from deid_export.data.name_lists import eponyms
 from deid_runtime.surrogates.forms import normal_form
@@ -169,6 +169,7 @@ class Claims:
         """``folder`` has the public lists, ``races`` the share of the bearers of a family name in each race."""
         self._folder, self._races = folder, races
         self._doubtful: set[str] = set()
+        self._corrected = {(kind, normal_form(name)): culture for kind, name, culture in corrected_rows()}
         self.given: dict[str, tuple[str, str, str]] = {}
         self.family: dict[str, tuple[str, str, str]] = {}
         for kind, name, culture, sex in _listed_rows():
@@ -193,8 +194,8 @@ class Claims:
         self._sexes = CultureModel(sexes, {})
 
     def _add(self, kind: str, name: str, culture: str, sex: str) -> None:
-        known = self.given if kind == "given" else self.family
-        known.setdefault(normal_form(name), (name, culture, sex))
+        known, form = self.given if kind == "given" else self.family, normal_form(name)
+        known.setdefault(form, (name, self._corrected.get((kind, form), culture), sex))
 
     def _sex(self, form: str) -> str:
         return self._sexes.likely(form) if form.isascii() else "U"

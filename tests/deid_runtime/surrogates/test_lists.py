@@ -4,7 +4,7 @@ from itertools import chain
 
 import pytest
 
-from deid_export.data.hand_lists import further_rows
+from deid_export.data.hand_lists import corrected_rows, further_rows
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.name_pools import form_of_name, names
@@ -95,6 +95,30 @@ def test_the_packed_list_has_the_further_names():
     for kind, name, _, _ in further_rows():
         listed = normal_form(name) in (given if kind == "given" else family)
         assert listed or known.listed(normal_form(name)), f"{name}: run python -m deid_export.data.surrogate_pools"
+
+
+def test_the_packed_list_has_the_corrected_cultures():
+    known = names()
+
+    for kind, name, culture in corrected_rows():
+        listed = (known.given if kind == "given" else known.family).get(normal_form(name))
+        assert listed is None or listed.culture == culture, f"{name}: run python -m deid_export.data.surrogate_pools"
+
+
+@pytest.mark.parametrize(
+    ("name", "culture"),
+    [
+        ("Agnieszka", "polish"),
+        ("Fatma", "turkish"),
+        ("Giovanni", "italian"),
+        ("Ingrid", "nordic"),
+        ("Konstantinos", "greek"),
+        ("Sergei", "russian"),
+        ("Zoran", "croatian"),
+    ],
+)
+def test_a_name_has_the_culture_of_its_language(name, culture):
+    assert names().given[normal_form(name)].culture == culture
 
 
 def test_the_further_names_are_behind_the_frequent_ones():
