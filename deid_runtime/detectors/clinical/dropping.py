@@ -40,7 +40,7 @@ from deid_runtime.detectors.clinical.phrases import is_phrase
 from deid_runtime.detectors.clinical.plain_words import is_plain
 from deid_runtime.detectors.clinical.rows import FIGURES, NAMES, Covered, Stretch
 from deid_runtime.detectors.clinical.terms import is_term
-from deid_runtime.detectors.clinical.times import is_relative
+from deid_runtime.detectors.clinical.times import is_half_of_day, is_relative
 from deid_runtime.detectors.patterns.words import WEEKDAYS, either
 from deid_runtime.labels import HEADS
 from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
@@ -349,7 +349,17 @@ def _widened(span: Span) -> Span:
 def _is_no_name(text: str, span: Span) -> bool:
     return any(
         is_no_name(text, span)
-        for is_no_name in (is_term, is_plain, is_generic, is_brand, is_gene, is_trial, is_phrase, is_eponym_alone)
+        for is_no_name in (
+            is_term,
+            is_plain,
+            is_generic,
+            is_brand,
+            is_gene,
+            is_trial,
+            is_phrase,
+            is_eponym_alone,
+            is_half_of_day,
+        )
     )
 
 

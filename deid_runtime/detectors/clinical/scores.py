@@ -280,8 +280,8 @@ ROWS: Final = (
         kind="score",
         # "LN 7/31 with ENE", "cores 3/12", "portal tracts 11/14", "axilla 4/17"
         pattern=(
-            r"(?:LNs?|SLNs?|Gleason|[yr]?p?N[123][abc]?(?=[ ]\()|(?i:nodes|nodal|axilla|cores|ROS|review of systems|glomeruli|tracts|oocytes|"
-            r"embryos|"
+            r"(?:LNs?|SLNs?|Gleason|[yr]?p?N[123][abc]?(?=[ ]\()|"
+            r"(?i:nodes|nodal|axilla|cores|ROS|review of systems|glomeruli|tracts|oocytes|embryos|"
             r"follicles))"
             r"(?:[ ]?:|[ ](?:R|L|left|right|pos|positive|neg|negative|sampled|involved|were|was|dissection|"
             r"incl|of)){0,3}[ ]?\(?"

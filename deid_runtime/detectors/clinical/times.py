@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from deid_runtime.detectors.clinical.rows import FIGURES, ClinicalRow
+from deid_runtime.spans import Span
 
 #: Days of a week, weeks of a year or months of a year, as notes in Britain and Ireland write durations.
 _DURATION: Final = r"(?:\d{1,2}(?:[-–]\d{1,2})?/52|(?:[1-9]|1[0-4])/7|(?:[1-9]|1[0-2]|15|18|24)/12)(?![\d/])"
@@ -27,6 +28,9 @@ ORDINALS: Final = (
     r"\d{1,2}(?:st|nd|rd|th)"
     r"(?:(?:,[ ]|[ ]?[-–][ ]?|,?[ ](?:and|or|to|through)[ ](?:the[ ])?)\d{1,2}(?:st|nd|rd|th)){0,4}"
 )
+
+_HALF_OF_DAY: Final = re.compile(r"[AaPp]\.[ ]?[Mm]\.?")
+_BEFORE_HALF: Final = re.compile(r"(?i)\b(?:tomorrow|today|yesterday|tonight|in the|this|every|each|next)[ ]{1,2}$")
 
 ROWS: Final = (
     ClinicalRow(
@@ -291,6 +295,14 @@ ROWS: Final = (
         words=frozenset({"g"}),
     ),
 )
+
+
+def is_half_of_day(text: str, span: Span) -> bool:
+    """Return whether ``span`` is the A.M. of ``tomorrow A.M.``, not the initials of ``signed by A.M.``"""
+    return (
+        _HALF_OF_DAY.fullmatch(text, span.start, span.end) is not None
+        and _BEFORE_HALF.search(text, max(0, span.start - 16), span.start) is not None
+    )
 
 
 def is_relative(value: str) -> bool:

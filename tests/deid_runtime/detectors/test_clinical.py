@@ -54,6 +54,7 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("VA R [6/9] L [6/12]", "DATE"),
         ("RTC [3/12] with bloods", "DATE"),
         ("Feeds 60 ml [3/24] via NGT", "DATE"),
+        ("NPO, TRANSPORT SET FOR TOMORROW [A.M.], BLS", "DOCTOR"),
         ("passed at the day unit, home [2/24] later", "DATE"),
         ("Hazelbaker [7/11], necroinflam [7/18]", "DATE"),
         ("pT3 pN1b ([3/22]) V1 L1", "DATE"),
@@ -185,6 +186,7 @@ def test_no_model_outvotes_a_form_that_only_facts_have(text: str, label: str) ->
         ("son Bill [68], in Iowa", "AGE"),
         ("dates 2/24, [6/24], 9/24", "DATE"),
         ("500 ml given on [3/24]", "DATE"),
+        ("signed by [A.M.]", "DOCTOR"),
         ("quiz 19/20. Limit 10 lb to [8/20]", "DATE"),
     ],
 )
