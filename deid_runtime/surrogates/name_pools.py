@@ -169,6 +169,15 @@ class _Line:
     sex: str
     family_culture: str
     names: tuple[str, ...] = field(repr=False)
+    forms: Sequence[str] = field(repr=False)  # the normal form of each name
+
+
+def _forms(listed: str) -> list[str]:
+    """Return the normal forms of names joined by commas. Nearly all names are plain ASCII, which is cheap."""
+    lower = listed.lower().split(",")
+    if listed.isascii() and listed.replace(",", "").isalpha():
+        return lower
+    return [form if form.isascii() and form.isalpha() else normal_form(form) for form in lower]
 
 
 def _lines() -> list[_Line]:
@@ -186,6 +195,7 @@ def _lines() -> list[_Line]:
                 sex,
                 family_culture,
                 tuple(listed.split(",")),
+                _forms(listed),
             )
         )
     return lines
@@ -213,9 +223,7 @@ def names() -> Names:
         first = (len(rows) << _PLACE_BITS) + (starts[line.key] if line.is_offered else 0)
         starts[line.key] += len(line.names) if line.is_offered else 0
         rows.append(_row(line, every_pool, bands))
-        # Nearly all names are plain ASCII, whose normal form is cheap: this loop is most of the time to load.
-        forms = (name.lower() if name.isascii() and name.isalpha() else normal_form(name) for name in line.names)
-        places.update(zip(forms, count(first)))
+        places.update(zip(line.forms, count(first)))
     pools = {key: tuple(name for band in of_key for name in band.names) for key, of_key in bands.items()}
     formals, nicknames = _read_nicknames()
     return Names(
@@ -230,7 +238,7 @@ def names() -> Names:
         {normal_form(short): normal_form(name) for name, short in read_rows("name_abbreviations.tsv")},
         lambda form: form in places and rows[places[form] >> _PLACE_BITS].is_rather_family,
         lambda forms: _levels(places, rows, forms),
-        {normal_form(name): line.level for line in _frequent(lines) for name in line.names},
+        {form: line.level for line in _frequent(lines) for form in line.forms},
     )
 
 

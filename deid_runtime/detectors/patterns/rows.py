@@ -16,7 +16,8 @@ from dataclasses import dataclass, field, replace
 from time import thread_time
 from typing import Final
 
-from deid_runtime.detectors.patterns.anchors import WORD, Offsets, anchor_words, group_names
+from deid_runtime.detectors.patterns.anchors import WORD, Offsets
+from deid_runtime.detectors.patterns.derived import derive
 from deid_runtime.errors import InputError
 from deid_runtime.spans import Span
 from deid_runtime.text.regexes import compiled
@@ -82,19 +83,24 @@ class Row:
     groups: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        groups = tuple(name for name in group_names(self.pattern) if name.startswith("value"))
+        places = bool(self.digits) + bool(self.chars) + self.codes
+        one = derive(self.pattern, has_place=places > 0)
+        groups, words = tuple(name for name in one.groups if name.startswith("value")), one.words
         if not groups:
             raise ValueError("the pattern has no group for what it finds; write it as (?P<value>...)")
-        places = bool(self.digits) + bool(self.chars) + self.codes
         if places > 1:
             raise ValueError("a row is tried at digits, codes or characters; choose only one")
-        words = {} if places else anchor_words(self.pattern)
         if not places and self.lookback:
             raise ValueError("the pattern shows how far before a word a match begins; omit `back`")
         if not places and not words:
             raise ValueError("no word is in every match; give the digits, codes or characters at which to try it")
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "words", words)
+
+    @property
+    def has_place(self) -> bool:
+        """Whether the row says where it is tried; otherwise it is tried at words."""
+        return bool(self.digits or self.chars or self.codes)
 
 
 @dataclass(frozen=True, slots=True)

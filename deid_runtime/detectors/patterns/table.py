@@ -27,7 +27,8 @@ from importlib.resources import files
 from typing import Any, Final
 
 from deid_runtime.detectors.patterns import ages, contacts, dates_named, dates_numeric, numbers, places, usernames
-from deid_runtime.detectors.patterns.anchors import characters, has_unbounded_repeat, may_cross_blank_line
+from deid_runtime.detectors.patterns.anchors import characters
+from deid_runtime.detectors.patterns.derived import check_bounds
 from deid_runtime.detectors.patterns.parts import expand, load_parts, table_rows
 from deid_runtime.detectors.patterns.rows import Check, Row, Table
 from deid_runtime.errors import SettingsError
@@ -78,10 +79,7 @@ def read_rows(name: str, text: str, checks: Checks, parts: Mapping[str, str]) ->
                 )
         pattern = expand(cells["pattern"], parts, where)
         try:
-            if has_unbounded_repeat(pattern):
-                raise ValueError("the pattern has an unbounded repeat; write {0,20} for *, {1,20} for +")
-            if may_cross_blank_line(pattern):
-                raise ValueError("the pattern matches blank lines, but rows search the text between them; write [ \\t]")
+            check_bounds(pattern)
             yield Row(
                 name=cells["name"],
                 label=cells["label"],

@@ -32,7 +32,10 @@ def either(words: Iterable[str]) -> str:
             branches.setdefault(word[0], []).append(word[1:])
         else:
             ends_here = True
-    parts = [re.escape(char) + either(rests) for char, rests in sorted(branches.items())]
+    parts = [
+        re.escape(char + rests[0]) if len(rests) == 1 else re.escape(char) + either(rests)
+        for char, rests in sorted(branches.items())
+    ]
     if not parts:
         return ""
     if len(parts) == 1 and not ends_here:
