@@ -202,7 +202,7 @@ class _Judge:
         text = self._text
         if span.label in _TERM_LABELS and _is_no_name(text, span):
             return not self._is_beside_name(span)
-        if is_part_of_word(text, span):
+        if is_part_of_word(text, span) or (span.label in NAMES and is_half_of_day(text, span)):
             return True
         if span.label == "DATE" and self._is_form_alone(span):
             return True
@@ -349,17 +349,7 @@ def _widened(span: Span) -> Span:
 def _is_no_name(text: str, span: Span) -> bool:
     return any(
         is_no_name(text, span)
-        for is_no_name in (
-            is_term,
-            is_plain,
-            is_generic,
-            is_brand,
-            is_gene,
-            is_trial,
-            is_phrase,
-            is_eponym_alone,
-            is_half_of_day,
-        )
+        for is_no_name in (is_term, is_plain, is_generic, is_brand, is_gene, is_trial, is_phrase, is_eponym_alone)
     )
 
 

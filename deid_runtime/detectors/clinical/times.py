@@ -72,6 +72,17 @@ ROWS: Final = (
         excludes=_NOT_OF_INFANTS,
     ),
     ClinicalRow(
+        name="hours-of-age",
+        kind="relative time",
+        # "SBR at 6/24": a date has no "at", but a visit on it has
+        pattern=(
+            r"(?i:at)[ ](?P<value>(?:[1-9]|1\d|2[0-4])/24)(?![\d/]|[ ](?i:visits?|app\w{1,10}|clinic|ov|ed|er|"
+            r"f/u|follow|admission|surgery|procedure|mtg|meeting|session|note|hosp\w{0,6}))"
+        ),
+        words=frozenset({"at"}),
+        excludes=_NOT_OF_INFANTS,
+    ),
+    ClinicalRow(
         name="interval-of-volume",
         kind="relative time",
         # "feeds 60 ml 3/24": a volume every three hours

@@ -54,6 +54,7 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("VA R [6/9] L [6/12]", "DATE"),
         ("RTC [3/12] with bloods", "DATE"),
         ("Feeds 60 ml [3/24] via NGT", "DATE"),
+        ("SBR at [6/24], ring NICU if over 250", "DATE"),
         ("NPO, TRANSPORT SET FOR TOMORROW [A.M.], BLS", "DOCTOR"),
         ("passed at the day unit, home [2/24] later", "DATE"),
         ("Hazelbaker [7/11], necroinflam [7/18]", "DATE"),
@@ -186,6 +187,7 @@ def test_no_model_outvotes_a_form_that_only_facts_have(text: str, label: str) ->
         ("son Bill [68], in Iowa", "AGE"),
         ("dates 2/24, [6/24], 9/24", "DATE"),
         ("500 ml given on [3/24]", "DATE"),
+        ("as discussed at [3/24] visit", "DATE"),
         ("signed by [A.M.]", "DOCTOR"),
         ("quiz 19/20. Limit 10 lb to [8/20]", "DATE"),
     ],
@@ -493,3 +495,10 @@ def test_a_count_that_only_a_weak_form_took_for_a_date_is_none() -> None:
     assert not kept("in isolation [14/7], FFP3 worn")
     assert kept("review on [12/14]")
     assert kept("Prolia [10/2]")
+
+
+def test_half_of_a_day_before_a_name_on_the_next_line_is_no_person() -> None:
+    text = "Ready tomorrow A.M.\nHADLEY reviewed"
+    half, name = Span(15, 19, "DOCTOR", 0.93, ("model:name",)), Span(20, 26, "DOCTOR", 0.99, ("model:name",))
+
+    assert without_clinical(text, [half, name]) == [name]
