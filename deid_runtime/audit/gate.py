@@ -1,10 +1,14 @@
 """The gate of a release: attackers look for planted leaks, and none may do much better than chance.
 
+Each draw of leaks has surrogates of another key, and its attacker another key of their own: what an attacker finds
+under one key says little about the next.
+
 ``parrot``, ``list``, ``code`` and ``frequency`` have only the text, with marks on what looks like an identifier: see
 :mod:`~deid_runtime.audit.attack` and :mod:`~deid_runtime.audit.knowing`. The insider is not part of the gate, because
 nobody outside knows the surrogates.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
@@ -71,7 +75,9 @@ def judge(
     *,
     key: bytes,
 ) -> list[Judged]:
-    """Plant each share of leaks in annotated notes, attack them, and return the verdicts. ``key`` makes the surrogates.
+    """Plant each share of leaks in annotated notes, attack them, and return the verdicts.
+
+    ``key`` makes the surrogates of the first draw of leaks; the others have keys derived from it.
 
     Raises SourceError when there are too few patients, or nothing to withhold or to learn from.
     """
@@ -79,7 +85,10 @@ def judge(
     for attacker in settings.attackers:
         for share in shares:
             draws = 1 if attacker == "parrot" else settings.draws
-            releases = [_plant(notes, records, attacker, share, settings.seed + draw, key) for draw in range(draws)]
+            releases = [
+                _plant(notes, records, attacker, share, settings.seed + draw, key_of_draw(key, draw))
+                for draw in range(draws)
+            ]
             guesses = _attack(attacker, releases, notes, records, settings)
             pairs = list(zip(releases, guesses, strict=True))
             gain = measure_gain(pairs, seed=settings.seed)
@@ -92,6 +101,11 @@ def judge(
             leaks_found = score(*pairs[0], seed=settings.seed) if attacker == "parrot" else None
             judged.append(Judged(attacker, share, gain, gain.verdict(settings.max_gain), parts, leaks_found))
     return judged
+
+
+def key_of_draw(key: bytes, draw: int) -> bytes:
+    """Return the key of 32 bytes that makes the surrogates of a draw of leaks: ``key`` itself for the first one."""
+    return hashlib.blake2b(draw.to_bytes(8, "big"), key=key, digest_size=32, person=b"gate").digest() if draw else key
 
 
 def is_passed(judged: Sequence[Judged]) -> bool:
@@ -114,11 +128,11 @@ def _attack(
         return [attack(released, wanted) for released in releases]
     if attacker == "list":
         return [mark_unlisted(released) for released in releases]
-    informed = gather_knowledge(attacker, notes, records, seed=settings.seed) if settings.is_informed else None
     made = []
-    for released in releases:
-        known = informed or gather_knowledge(attacker, as_marked(released), {}, seed=settings.seed)
-        made.append(attack_knowing(released, known, folds=settings.folds, seed=settings.seed))
+    for seed, released in enumerate(releases, start=settings.seed):
+        learnt = (notes, records) if settings.is_informed else (as_marked(released), {})
+        known = gather_knowledge(attacker, *learnt, seed=seed)
+        made.append(attack_knowing(released, known, folds=settings.folds, seed=seed))
     return made
 
 

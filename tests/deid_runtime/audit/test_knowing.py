@@ -8,7 +8,7 @@ pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.audit.gain import Gain, measure_gain
-from deid_runtime.audit.gate import ATTACKERS, GateSettings, judge
+from deid_runtime.audit.gate import ATTACKERS, GateSettings, judge, key_of_draw
 from deid_runtime.audit.knowing import KnowingAttacker, as_marked, attack_knowing, gather_knowledge, mark_unlisted
 from deid_runtime.audit.marked_words import MarkedNote, marked_words
 from deid_runtime.audit.our_lists import is_near, listed_forms, lists_with
@@ -198,6 +198,15 @@ def test_the_gate_judges_each_attacker_at_each_share() -> None:
     assert [(each.attacker, each.share) for each in judged] == [(a, s) for a in ATTACKERS for s in (0.1, 0.2)]
     assert [each.score is not None for each in judged] == [True, True] + [False] * 6
     assert all(each.gain.words > 0 for each in judged)
+
+
+def test_each_draw_has_surrogates_of_another_key() -> None:
+    keys = [key_of_draw(KEY, draw) for draw in range(4)]
+
+    assert keys[0] == KEY
+    assert len(set(keys)) == 4
+    assert {len(key) for key in keys} == {32}
+    assert keys == [key_of_draw(KEY, draw) for draw in range(4)]
 
 
 def test_what_cannot_be_attacked_is_said() -> None:
