@@ -105,9 +105,8 @@ def resynthesize(
         date_shift_days=date_shift,
         date_shift_whole_weeks=date_shift_weeks,
     )
-    made = resynthesize_files(
-        notes, out, options, key=load_key(key, allow_shared=allow_shared_key) if key else new_key()
-    )
+    corpus_key = load_key(key, allow_shared=allow_shared_key) if key else new_key()
+    made = resynthesize_files(notes, out, options, key=corpus_key)
     if review is not None:
         count = write_violations(review, made)
         click.secho(

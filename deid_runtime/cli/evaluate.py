@@ -129,8 +129,7 @@ def _evaluate(
 
         require_libraries()
     annotated, detected = evaluation.read_gold(gold), evaluation.read_found(found)
-    held = _held_back(found, quarantine)
-    second = _second(annotated, detected, against) if against else None
+    held, second = _held_back(found, quarantine), _second(annotated, detected, against) if against else None
     if report is None:
         scores = evaluation.evaluate(annotated, detected, quarantined=held)
     else:

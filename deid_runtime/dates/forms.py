@@ -120,8 +120,7 @@ def read_style(
         for word in words:
             if month and len(words) > 3 and word.isdecimal() and len(word) == 4:
                 years[int(word)] = years.get(int(word), 0) + 1
-    year = _year_of_most(years, short_years)
-    is_day_first = balance > 0
+    year, is_day_first = _year_of_most(years, short_years), balance > 0
     if not balance and in_figures:
         told = told_order(values, days, year)
         told = usual if told is None else told

@@ -100,8 +100,7 @@ def make_windows(
         types: list[int] = []
         starts: list[int] = []
         ends: list[int] = []
-        previous = -1
-        size = 0
+        previous, size = -1, 0
         part = text[sentence.start : sentence.end]
         for start, end in split_words(part):
             pieces, shape = encoder.encode(part[start:end])
