@@ -74,9 +74,11 @@ ROWS: Final = (
     ClinicalRow(
         name="hours-of-age",
         kind="relative time",
-        # "SBR at 6/24": a date has no "at", but a visit on it has
+        # "SBR at 6/24, then 12/24": a date has no "at", but a visit on it has
         pattern=(
-            r"(?i:at)[ ](?P<value>(?:[1-9]|1\d|2[0-4])/24)(?![\d/]|[ ](?i:visits?|app\w{1,10}|clinic|ov|ed|er|"
+            r"(?i:at)[ ](?P<value>(?:[1-9]|1\d|2[0-4])/24"
+            r"(?:,?[ ](?:and[ ])?then[ ](?:at[ ])?(?:[1-9]|1\d|[2-7]\d)/24){0,4})"
+            r"(?![\d/]|[ ](?i:visits?|app\w{1,10}|clinic|ov|ed|er|"
             r"f/u|follow|admission|surgery|procedure|mtg|meeting|session|note|hosp\w{0,6}))"
         ),
         words=frozenset({"at"}),

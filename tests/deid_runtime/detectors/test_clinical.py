@@ -55,6 +55,7 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("RTC [3/12] with bloods", "DATE"),
         ("Feeds 60 ml [3/24] via NGT", "DATE"),
         ("SBR at [6/24], ring NICU if over 250", "DATE"),
+        ("SBR at [6/24] then [12/24], feeds as tolerated", "DATE"),
         ("NPO, TRANSPORT SET FOR TOMORROW [A.M.], BLS", "DOCTOR"),
         ("passed at the day unit, home [2/24] later", "DATE"),
         ("Hazelbaker [7/11], necroinflam [7/18]", "DATE"),
