@@ -72,16 +72,14 @@ ROWS: Final = (
         excludes=_NOT_OF_INFANTS,
     ),
     ClinicalRow(
-        name="hours-of-age",
+        name="hours-of-test",
         kind="relative time",
-        # "SBR at 6/24, then 12/24": a date has no "at", but a visit on it has
+        # "SBR at 6/24, then 12/24": tests named as where hours are written so; "A1c at 6/24" may be June 2024
         pattern=(
-            r"(?i:at)[ ](?P<value>(?:[1-9]|1\d|2[0-4])/24"
-            r"(?:,?[ ](?:and[ ])?then[ ](?:at[ ])?(?:[1-9]|1\d|[2-7]\d)/24){0,4})"
-            r"(?![\d/]|[ ](?i:visits?|app\w{1,10}|clinic|ov|ed|er|"
-            r"f/u|follow|admission|surgery|procedure|mtg|meeting|session|note|hosp\w{0,6}))"
+            r"(?:SBRs?|BGLs?|BSLs?|(?i:trops?|gas(?:es)?))[ ]at[ ](?P<value>(?:[1-9]|1\d|2[0-4])/24"
+            r"(?:,?[ ](?:and[ ])?then[ ](?:at[ ])?(?:[1-9]|1\d|[2-7]\d)/24){0,4})(?![\d/])"
         ),
-        words=frozenset({"at"}),
+        words=frozenset("sbr sbrs bgl bgls bsl bsls trop trops gas gases".split()),
         excludes=_NOT_OF_INFANTS,
     ),
     ClinicalRow(
@@ -92,7 +90,6 @@ ROWS: Final = (
         at_numbers=True,
         after=" x",
         excludes=_NOT_OF_INFANTS,
-        sure=True,
     ),
     ClinicalRow(
         name="duration-before",

@@ -189,6 +189,7 @@ def test_no_model_outvotes_a_form_that_only_facts_have(text: str, label: str) ->
         ("dates 2/24, [6/24], 9/24", "DATE"),
         ("500 ml given on [3/24]", "DATE"),
         ("as discussed at [3/24] visit", "DATE"),
+        ("A1c at [3/24] was 7.2", "DATE"),
         ("signed by [A.M.]", "DOCTOR"),
         ("quiz 19/20. Limit 10 lb to [8/20]", "DATE"),
     ],
@@ -503,3 +504,8 @@ def test_half_of_a_day_before_a_name_on_the_next_line_is_no_person() -> None:
     half, name = Span(15, 19, "DOCTOR", 0.93, ("model:name",)), Span(20, 26, "DOCTOR", 0.99, ("model:name",))
 
     assert without_clinical(text, [half, name]) == [name]
+
+
+def test_a_sure_model_is_believed_that_a_date_stands_behind_a_volume() -> None:
+    assert stays("received 500 ml [3/24]", "DATE", score=0.99)
+    assert not stays("feeds 60 ml [3/24]", "DATE", score=0.6)
