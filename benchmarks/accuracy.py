@@ -15,7 +15,10 @@ from typing import Any
 
 from measuring import RESULTS, describe_file, describe_machine, describe_run, run_deid, write_results
 
-from deid_runtime.evaluation import evaluate, read_found, read_gold, render
+from deid_runtime.annotations.found import read_found
+from deid_runtime.annotations.read import read_gold
+from deid_runtime.evaluation.report import evaluate
+from deid_runtime.evaluation.tables import render
 
 
 def main() -> None:

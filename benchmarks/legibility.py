@@ -34,7 +34,9 @@ from measuring import RESULTS, describe_machine, write_results
 from deid_export.data.corpus import corpus_digest
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
-from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Quarantined
+from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Span
 from deid_runtime.text.legibility import SIGNS, find_signs, illegible

@@ -34,7 +34,8 @@ from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.evaluation.tokens import label_tokens, token_offsets
 from deid_runtime.labels import LABELS
-from deid_runtime.pipeline import Quarantined, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Quarantined
 from deid_runtime.resynthesis.notes import replace_spans
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Span

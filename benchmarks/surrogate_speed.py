@@ -22,7 +22,8 @@ from deid_export.data.corpus import corpus_digest
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.errors import SettingsError
-from deid_runtime.pipeline import Quarantined, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Quarantined
 from deid_runtime.records.patients import checked_records
 from deid_runtime.settings import Settings
 from deid_runtime.spans import PatientRecord

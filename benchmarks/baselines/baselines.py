@@ -44,14 +44,14 @@ from deid_export.data.corpus import corpus_digest
 from deid_export.model.tagger import packaged_base
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
-from deid_runtime.evaluation import compare, token_binary
-from deid_runtime.evaluation.significance import bootstrap
-from deid_runtime.evaluation.tokens import count_tokens
+from deid_runtime.evaluation.significance import bootstrap, compare
+from deid_runtime.evaluation.tokens import count_tokens, token_binary
 from deid_runtime.merging.fusion import fuse_spans
 from deid_runtime.models.doubts import TRACE
 from deid_runtime.models.manifest import find_models
 from deid_runtime.models.tagger import load_tagger
-from deid_runtime.pipeline import Quarantined, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Quarantined
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Detector, Note, Span
 from deid_runtime.text.sentences import split_sentences

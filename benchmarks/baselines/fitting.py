@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import SourceError
-from deid_runtime.evaluation import Score, token_binary
+from deid_runtime.evaluation.tokens import Score, token_binary
 from deid_runtime.spans import Detector
 
 _log = logging.getLogger(__name__)

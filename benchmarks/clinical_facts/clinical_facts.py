@@ -28,7 +28,9 @@ sys.path.insert(0, str(FOLDER.parent))
 from measuring import RESULTS, describe_file, describe_machine, write_results  # noqa: E402
 
 from deid_runtime.evaluation.tokens import TOKEN  # noqa: E402
-from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline  # noqa: E402
+from deid_runtime.pipeline.loading import load_pipeline  # noqa: E402
+from deid_runtime.pipeline.outcomes import Quarantined  # noqa: E402
+from deid_runtime.pipeline.processing import Pipeline  # noqa: E402
 from deid_runtime.settings import Settings  # noqa: E402
 from deid_runtime.spans import Note, Span  # noqa: E402
 

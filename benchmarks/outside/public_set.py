@@ -24,9 +24,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from measuring import RESULTS, describe_file, describe_machine, describe_run, run_deid, write_results
 
+from deid_runtime.annotations.found import read_found
 from deid_runtime.annotations.jsonl import render_jsonl
 from deid_runtime.annotations.note import AnnotatedNote
-from deid_runtime.evaluation import read_found
 from deid_runtime.evaluation.characters import count_characters
 from deid_runtime.spans import Span
 from deid_runtime.text.legibility import illegible

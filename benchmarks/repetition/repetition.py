@@ -24,7 +24,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from measuring import RESULTS, describe_machine, keep_to_cores, write_results
 from repeated_notes import blocks_of, repeated_notes, share_of
 
-from deid_runtime.pipeline import Deidentified, Pipeline, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Deidentified
+from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.settings import Profile, Settings, WindowBorders
 from deid_runtime.spans import Note
 from deid_runtime.surrogates import new_key

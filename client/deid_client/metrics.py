@@ -14,7 +14,7 @@ from typing import Final
 from deid_client.refusals import REFUSALS
 from deid_runtime.errors import SettingsError
 from deid_runtime.labels import LABELS
-from deid_runtime.pipeline import Outcome, Quarantined
+from deid_runtime.pipeline.outcomes import Outcome, Quarantined
 from deid_runtime.spans import Note
 from deid_runtime.stages import PIPELINE_STAGES
 from deid_runtime.system.extras import install_extra

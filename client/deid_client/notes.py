@@ -37,7 +37,9 @@ from deid_client.tagger import TritonTagger
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.models.manifest import Manifest, Profile
 from deid_runtime.models.tagger import choose_profile
-from deid_runtime.pipeline import Deidentified, Detected, Outcome, Pipeline, Quarantined, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Deidentified, Detected, Outcome, Quarantined
+from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.pipeline.tracing import more_seconds, record_batch
 from deid_runtime.settings import Settings
 from deid_runtime.spans import LoadedTagger, Note, PatientRecord

@@ -121,20 +121,24 @@ def _evaluate(
 ) -> None:
     from json import dumps
 
-    from deid_runtime import evaluation
+    from deid_runtime.annotations.found import read_found
+    from deid_runtime.annotations.read import read_gold
     from deid_runtime.evaluation.full_report import full_report
+    from deid_runtime.evaluation.report import evaluate
+    from deid_runtime.evaluation.review import errors_in_context
+    from deid_runtime.evaluation.tables import render, render_differences
 
     if report is not None:
         from deid_runtime.evaluation.report_page import require_libraries
 
         require_libraries()
-    annotated, detected = evaluation.read_gold(gold), evaluation.read_found(found)
+    annotated, detected = read_gold(gold), read_found(found)
     held, second = _held_back(found, quarantine), _second(annotated, detected, against) if against else None
     if report is None:
-        scores = evaluation.evaluate(annotated, detected, quarantined=held)
+        scores = evaluate(annotated, detected, quarantined=held)
     else:
         shown = (
-            list(evaluation.errors_in_context(annotated, detected, context_words=context_words, shows_wrong=True))
+            list(errors_in_context(annotated, detected, context_words=context_words, shows_wrong=True))
             if show_text
             else None
         )
@@ -161,9 +165,9 @@ def _evaluate(
     elif report is not None:
         click.echo("\n".join(whole.sentences))
     else:
-        click.echo(evaluation.render(scores), nl=False)
+        click.echo(render(scores), nl=False)
         if second is not None:
-            click.echo("\n" + evaluation.render_differences(second.differences, second.shuffles), nl=False)
+            click.echo("\n" + render_differences(second.differences, second.shuffles), nl=False)
 
 
 def _as_json(scores: Any, second: "Against | None") -> dict[str, object]:
@@ -183,7 +187,7 @@ def _held_back(found: Path, quarantine: Path | None) -> frozenset[str]:
 
 
 def _second(annotated: "Sequence[AnnotatedNote]", detected: "Mapping[str, Sequence[Span]]", against: Path) -> "Against":
-    from deid_runtime.evaluation import read_found
+    from deid_runtime.annotations.found import read_found
     from deid_runtime.evaluation.full_report import compare_with
 
     return compare_with(annotated, detected, read_found(against), quarantined=_held_back(against, None))
@@ -192,8 +196,9 @@ def _second(annotated: "Sequence[AnnotatedNote]", detected: "Mapping[str, Sequen
 def _altered_forms(
     annotated: "Sequence[AnnotatedNote]", detected: "Mapping[str, Sequence[Span]]", folder: Path
 ) -> list[Any]:
+    from deid_runtime.annotations.found import read_found
+    from deid_runtime.annotations.read import read_gold
     from deid_runtime.errors import InputError
-    from deid_runtime.evaluation import read_found, read_gold
     from deid_runtime.evaluation.forms import FOUND_SUFFIX, compare_form
 
     found = sorted(folder.glob(f"*{FOUND_SUFFIX}"))
@@ -235,10 +240,10 @@ def _write(path: Path, report: Any, inputs: Mapping[str, Path | None], *, overwr
 def _write_errors(
     path: Path, annotated: "Sequence[AnnotatedNote]", detected: "Mapping[str, Sequence[Span]]", context_words: int
 ) -> None:
-    from deid_runtime import evaluation
+    from deid_runtime.evaluation.review import errors_in_context, write_errors
 
-    in_context = evaluation.errors_in_context(annotated, detected, context_words=context_words)
-    count = evaluation.write_errors(path, in_context)
+    in_context = errors_in_context(annotated, detected, context_words=context_words)
+    count = write_errors(path, in_context)
     click.secho(
         f"deid: NOTICE: {path} has {count:,} errors with WORDS OF THE NOTES around them, masked only where gold or "
         "found has an identifier. Keep it inside the secure zone and delete it after review.",

@@ -22,16 +22,18 @@ def agreement(first: Path, second: Path, json: bool) -> None:
     """
     from json import dumps
 
-    from deid_runtime import evaluation
+    from deid_runtime.annotations.read import read_gold
+    from deid_runtime.evaluation.agreement import agreement
     from deid_runtime.evaluation.report import plain
+    from deid_runtime.evaluation.tables import render_agreement
 
-    found = evaluation.agreement(evaluation.read_gold(first), evaluation.read_gold(second))
+    found = agreement(read_gold(first), read_gold(second))
     if found.first_alone or found.second_alone:
         click.echo(
             f"deid: WARNING: {found.first_alone + found.second_alone:,} notes are on one side only and were omitted",
             err=True,
         )
-    click.echo(dumps(plain(found), indent=2) if json else evaluation.render_agreement(found), nl=json)
+    click.echo(dumps(plain(found), indent=2) if json else render_agreement(found), nl=json)
 
 
 @cloup.command()
@@ -54,8 +56,8 @@ def forms(gold: Path, out: Path) -> None:
     the folder to `deid evaluate --altered`.
     """
     from deid_runtime.annotations.jsonl import render_jsonl
+    from deid_runtime.annotations.read import read_gold
     from deid_runtime.errors import OutputError
-    from deid_runtime.evaluation import read_gold
     from deid_runtime.evaluation.forms import ALTERATIONS, rewritten
     from deid_runtime.system.owner_only import write_owner_only
 

@@ -92,7 +92,7 @@ def tune(gold: Path, out: Path | None, overwrite: bool, **options: Any) -> None:
     Searches the notes with low thresholds, chooses thresholds, and searches again with these. The figures of the second
     search are the actual result of the thresholds on these notes. Exit code 1 when the wanted recall is not reached.
     """
-    from deid_runtime.evaluation import read_gold
+    from deid_runtime.annotations.read import read_gold
     from deid_runtime.evaluation.breakdown import patients_of
     from deid_runtime.evaluation.report_files import require_free, write_whole
     from deid_runtime.evaluation.token_table import tabulate
@@ -141,7 +141,8 @@ def _search(
     """Return the found spans of every note by id; none for a note that the pipeline holds back."""
     from dataclasses import replace
 
-    from deid_runtime.pipeline import Quarantined, load_pipeline
+    from deid_runtime.pipeline.loading import load_pipeline
+    from deid_runtime.pipeline.outcomes import Quarantined
     from deid_runtime.spans import Note
 
     found: dict[str, list[Span]] = {}

@@ -16,7 +16,7 @@ from deid_runtime.system.extras import install_extra
 
 if TYPE_CHECKING:
     from deid_runtime.formats.records import ReadOptions
-    from deid_runtime.pipeline import Pipeline
+    from deid_runtime.pipeline.processing import Pipeline
     from deid_runtime.review.schema import Reviewable
     from deid_runtime.spans import Note, Span
 
@@ -205,7 +205,7 @@ def _require_pages() -> None:
 def _pipeline(
     key: Path | None, *, allow_shared_key: bool, models: Path | None, models_key: Path | None, **options: Any
 ) -> "Pipeline":
-    from deid_runtime.pipeline import load_pipeline
+    from deid_runtime.pipeline.loading import load_pipeline
     from deid_runtime.settings import Settings
     from deid_runtime.surrogates import load_key, new_key
 
@@ -248,7 +248,7 @@ def _reviewables(
 
 
 def _searched(pipeline: "Pipeline", notes: "list[Note]", refused: list[tuple[str, str]]) -> "Iterator[Reviewable]":
-    from deid_runtime.pipeline import Quarantined
+    from deid_runtime.pipeline.outcomes import Quarantined
     from deid_runtime.review.schema import Reviewable
 
     for note, outcome in zip(notes, pipeline.deidentify(notes), strict=True):

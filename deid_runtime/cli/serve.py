@@ -327,7 +327,7 @@ def _settings(
     **same: Any,
 ) -> Settings:
     """Return the settings, after all checks that do not need the models."""
-    from deid_runtime.pipeline import surrogate_maker
+    from deid_runtime.pipeline.loading import surrogate_maker
     from deid_runtime.surrogates import new_key
 
     check_safe_harbor(safe_harbor=safe_harbor, allow_unreadable_forms=allow_unreadable_forms)

@@ -11,8 +11,9 @@ from typing import Any, Final
 from deid_runtime.errors import SettingsError
 from deid_runtime.formats.records import Meter, ReadOptions
 from deid_runtime.formats.sources import find_inputs
-from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline
-from deid_runtime.pipeline.outcomes import Deidentified
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Deidentified, Quarantined
+from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.run.batches import make_batches
 from deid_runtime.run.second_look import Looked, Reason, Verdict, look_again, second_settings
 from deid_runtime.run.verify import read_manifest

@@ -11,7 +11,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from deid_runtime.errors import InputError
-from deid_runtime.pipeline import Pipeline, Quarantined
+from deid_runtime.pipeline.outcomes import Quarantined
+from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.review.access import Door
 from deid_runtime.review.serve import application, body_of
 from deid_runtime.spans import Note

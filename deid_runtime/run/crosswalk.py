@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Final, Self
 
 from deid_runtime.errors import OutputError, SettingsError, SourceError
-from deid_runtime.pipeline import Deidentified
+from deid_runtime.pipeline.outcomes import Deidentified
 from deid_runtime.spans import Note
 from deid_runtime.system.digests import FileDigest, create_file
 from deid_runtime.system.extras import install_extra

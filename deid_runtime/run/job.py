@@ -16,7 +16,7 @@ from deid_runtime.errors import SettingsError, SourceError
 from deid_runtime.formats import FORMATS, format_of
 from deid_runtime.formats.records import ReadOptions, Source
 from deid_runtime.formats.sources import FileCount, Inputs, find_inputs, plan_tables
-from deid_runtime.pipeline import Outcome, Quarantined
+from deid_runtime.pipeline.outcomes import Outcome, Quarantined
 from deid_runtime.run.batches import DEFAULT_SHARD_CHARS
 from deid_runtime.run.crosswalk import derived_private_key
 from deid_runtime.run.identity import describe_inputs, describe_read_options, digest_identity, make_identity
@@ -38,8 +38,8 @@ class RunOptions:
     """Options of reading, processing and writing. None of them changes which spans are found in a note.
 
     With ``whole_patients`` the surrogates of a note agree with all notes of its patient; see
-    :meth:`~deid_runtime.pipeline.Pipeline.deidentify`. :mod:`deid_runtime.run.batches` explains which notes are
-    then held back. The option applies to de-identification only: detection does not depend on other notes.
+    :meth:`~deid_runtime.pipeline.processing.Pipeline.deidentify`. :mod:`deid_runtime.run.batches` explains which notes
+    are then held back. The option applies to de-identification only: detection does not depend on other notes.
     """
 
     read: ReadOptions = field(default_factory=ReadOptions)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 
-from deid_runtime.pipeline import Fault, Outcome, Pipeline, Quarantined, load_pipeline
-from deid_runtime.pipeline.outcomes import Deidentified
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Deidentified, Fault, Outcome, Quarantined
+from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.run.outcomes import Gate, Work
 from deid_runtime.run.second_look import Verdict, look_again, second_settings
 from deid_runtime.spans import Note

@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 
 from deid_runtime.errors import InputError
 from deid_runtime.formats.records import Unreadable
-from deid_runtime.pipeline import Deidentified, Outcome, Quarantined
+from deid_runtime.pipeline.outcomes import Deidentified, Outcome, Quarantined
 from deid_runtime.run.batches import Batch, Border
 from deid_runtime.run.crosswalk import CrosswalkWriter, crosswalk_line
 from deid_runtime.run.quarantine import Quarantine

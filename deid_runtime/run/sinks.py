@@ -12,7 +12,7 @@ from typing import BinaryIO, Final, Protocol
 
 from deid_runtime.formats import FORMATS
 from deid_runtime.formats.records import Place, ReadOptions, Source, Writer
-from deid_runtime.pipeline import Deidentified, Detected, Outcome
+from deid_runtime.pipeline.outcomes import Deidentified, Detected, Outcome
 from deid_runtime.run.outcomes import span_rows
 from deid_runtime.spans import Note
 from deid_runtime.system.digests import DigestSum, FileDigest, create_file

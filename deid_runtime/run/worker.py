@@ -14,10 +14,9 @@ from multiprocessing.context import SpawnContext
 from typing import BinaryIO, Final, Generic, TypeVar, cast
 
 from deid_runtime.errors import DeidError, InstallationError, ModelError
-from deid_runtime.pipeline import Outcome
+from deid_runtime.pipeline.outcomes import Outcome
 from deid_runtime.run.mailbox import Mailbox, receive, send
 from deid_runtime.run.outcomes import Work
-from deid_runtime.run.processor import Processor
 from deid_runtime.run.watchdog import Stopwatch
 from deid_runtime.spans import Note
 from deid_runtime.system.installed_files import missing_file
@@ -112,6 +111,8 @@ def _serve(connection: socket.socket) -> None:
         parent = cast(BinaryIO, stream)
         work = cast(Work, receive(parent))
         try:
+            from deid_runtime.run.processor import Processor  # slow to import; the parent does not need it
+
             processor = Processor(work)
         except DeidError as error:
             send(parent, NotLoaded(error))

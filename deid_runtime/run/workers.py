@@ -18,11 +18,10 @@ from types import TracebackType
 from typing import Final, Self
 
 from deid_runtime.errors import EngineError, ModelError, SettingsError
-from deid_runtime.pipeline import Fault, Outcome, Quarantined
+from deid_runtime.pipeline.outcomes import Fault, Outcome, Quarantined
 from deid_runtime.pipeline.tracing import more_seconds, record_batch
 from deid_runtime.run.batches import Batch
 from deid_runtime.run.outcomes import Work, units
-from deid_runtime.run.processor import Processor
 from deid_runtime.run.watchdog import STEP_S, Patience, Watchdog, resident_bytes
 from deid_runtime.run.worker import Answer, NotLoaded, Ready, Worker
 from deid_runtime.spans import Note
@@ -82,6 +81,9 @@ class InProcess:
         return dict(self._past_counts + Counter(self._processor.cache_counts))
 
     def _load(self) -> None:
+        # The lists and patterns take a second to import, and a parent of workers needs none of them.
+        from deid_runtime.run.processor import Processor
+
         self._processor = Processor(self._work)
 
     def _process(self, notes: list[Note]) -> list[Outcome]:

@@ -26,7 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deid_runtime.errors import DeidError, InputError, ModelError, SettingsError
-from deid_runtime.pipeline import Pipeline, Quarantined, load_pipeline, surrogate_maker
+from deid_runtime.pipeline.loading import load_pipeline, surrogate_maker
+from deid_runtime.pipeline.outcomes import Quarantined
+from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.pipeline.tracing import export_traces, more_seconds, record_batch
 from deid_runtime.records.patients import read_patients
 from deid_runtime.run.outcomes import span_rows

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deid_runtime.errors import InputError
 from deid_runtime.formats.records import RECORD_LIMIT_BYTES, Unreadable, check_text
-from deid_runtime.pipeline import Deidentified, Outcome, Quarantined
+from deid_runtime.pipeline.outcomes import Deidentified, Outcome, Quarantined
 from deid_runtime.run.batches import Batch
 from deid_runtime.spans import Note
 from deid_runtime.spark.rows import NOWHERE, QUARANTINE, Row, held_back, quarantine_type

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deid_runtime.errors import SettingsError
 from deid_runtime.formats.records import Item, ReadOptions, Source, Unreadable, note_from_fields
-from deid_runtime.pipeline import Deidentified, Outcome, Quarantined
+from deid_runtime.pipeline.outcomes import Deidentified, Outcome, Quarantined
 from deid_runtime.run.batches import BATCH_CHARS, Batch
 from deid_runtime.run.outcomes import span_rows
 from deid_runtime.spans import Note

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deid_runtime.pipeline import Outcome
+from deid_runtime.pipeline.outcomes import Outcome
 from deid_runtime.records.patients import read_patients
 from deid_runtime.run.batches import Batch
 from deid_runtime.run.outcomes import Work

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from deid_runtime.annotations.note import AnnotatedNote
-from deid_runtime.evaluation import evaluate
+from deid_runtime.evaluation.report import evaluate
 from deid_runtime.spans import Span
 from tests.benchmarks.scripts import FOLDER, load_script
 

@@ -10,7 +10,8 @@ import pytest
 
 from deid_client.notes import DeidClient, SyncDeidClient, _each
 from deid_runtime.errors import ModelError, SettingsError
-from deid_runtime.pipeline import Fault, Quarantined, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Fault, Quarantined
 from deid_runtime.settings import Settings
 from tests.client import fault_server as faults
 from tests.client.conftest import ROOT, embedded

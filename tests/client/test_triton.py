@@ -16,7 +16,7 @@ from deid_client.notes import DeidClient, SyncDeidClient
 from deid_client.server import TritonServer
 from deid_client.tagger import load_tagger
 from deid_runtime.errors import ModelError
-from deid_runtime.pipeline import Deidentified
+from deid_runtime.pipeline.outcomes import Deidentified
 from deid_runtime.serving.graph_models import GraphModels, ServingOptions
 from deid_runtime.serving.repository import repository_folder, write_graph_model
 from deid_runtime.serving.supervisor import RestartPolicy

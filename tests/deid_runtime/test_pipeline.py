@@ -9,7 +9,9 @@ from deid_runtime.detectors.inclusion import load_inclusion
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import load_templates
 from deid_runtime.errors import EngineError, ModelError, SettingsError
-from deid_runtime.pipeline import Deidentified, Detected, Fault, Pipeline, Quarantined, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Deidentified, Detected, Fault, Quarantined
+from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Span
 from deid_runtime.stages import PIPELINE_STAGES

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from deid_runtime.pipeline import load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
 from deid_runtime.settings import Settings
 from deid_runtime.stages import PIPELINE_STAGES, STAGES
 

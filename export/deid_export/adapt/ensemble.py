@@ -1,6 +1,6 @@
 """Run the served ensemble and keep the scores of every version for every word; used by error search and selection.
 
-The stages are those of :class:`deid_runtime.pipeline.Pipeline`. The models are those of
+The stages are those of :class:`deid_runtime.pipeline.processing.Pipeline`. The models are those of
 :class:`deid_runtime.models.tagger.ModelTagger`. They come from a repository of `deid-export models onnx`, or from a
 registry whose models are not exported yet.
 """
@@ -19,7 +19,8 @@ from deid_runtime.errors import ModelError
 from deid_runtime.models.manifest import Graph, HeadVersion, Profile
 from deid_runtime.models.tagger import ModelTagger, load_tagger
 from deid_runtime.models.words import WordCollector, Words, joined_words, read_words
-from deid_runtime.pipeline import Pipeline, Quarantined
+from deid_runtime.pipeline.outcomes import Quarantined
+from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Sentence, Span
 from deid_runtime.system.closing import Closing

@@ -37,7 +37,7 @@ from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.evaluation.tokens import label_tokens, token_offsets
 from deid_runtime.labels import HEAD_OF, HEADS
-from deid_runtime.pipeline import Quarantined
+from deid_runtime.pipeline.outcomes import Quarantined
 from deid_runtime.spans import Note, Sentence, Span
 from deid_runtime.text.sentences import split_sentences
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from deid_export.adapt.ensemble import Ensemble, Seen
 from deid_runtime.evaluation.tokens import label_tokens
-from deid_runtime.pipeline import Quarantined
+from deid_runtime.pipeline.outcomes import Quarantined
 from deid_runtime.spans import Note
 
 #: Heads whose classes have a form that rules find.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deid_export.adapt.harvest.candidates import Candidate
     from deid_export.adapt.harvest.collect import Harvest, HarvestSettings
     from deid_export.adapt.harvest.sources import Pass
-    from deid_runtime.pipeline import Pipeline
+    from deid_runtime.pipeline.processing import Pipeline
     from deid_runtime.settings import Settings
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -138,7 +138,7 @@ def _harvest(inputs: Sequence[Path], out: Path, *, update: bool, **options: Any)
     from deid_runtime.detectors.inclusion import load_inclusion
     from deid_runtime.detectors.patterns import find_patterns
     from deid_runtime.detectors.templates import load_templates
-    from deid_runtime.pipeline import load_pipeline
+    from deid_runtime.pipeline.loading import load_pipeline
     from deid_runtime.records.patients import read_patients
 
     earlier = {name: _earlier(out / name, is_update=update) for name in (INCLUSION_FILE, TEMPLATES_FILE)}

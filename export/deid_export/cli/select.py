@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deid_export.adapt.selection import Scored, Selected
     from deid_runtime.formats.records import ReadOptions
     from deid_runtime.formats.sources import Inputs
-    from deid_runtime.pipeline import Quarantined
+    from deid_runtime.pipeline.outcomes import Quarantined
     from deid_runtime.spans import Note, Span
 
 _EXISTING = click.Path(exists=True, path_type=Path)
@@ -106,7 +106,7 @@ def _select(inputs: tuple[Path, ...], out: Path, **options: Any) -> int:
     from deid_runtime.formats.jsonl import dump_line
     from deid_runtime.formats.records import ReadOptions
     from deid_runtime.formats.sources import find_inputs
-    from deid_runtime.pipeline import Quarantined
+    from deid_runtime.pipeline.outcomes import Quarantined
     from deid_runtime.settings import Settings
 
     if options["out_notes"] is not None and os.path.lexists(options["out_notes"]):  # fail before hours of work
@@ -167,7 +167,7 @@ def _scored(
 ) -> "Iterator[Scored | Quarantined]":
     from deid_export.adapt.selection import is_in_share, score_notes
     from deid_runtime.formats.records import Meter, Unreadable
-    from deid_runtime.pipeline import Quarantined
+    from deid_runtime.pipeline.outcomes import Quarantined
     from deid_runtime.run.batches import make_batches
 
     for batch in make_batches(found, read, Meter(), _BATCH_NOTES):
@@ -197,7 +197,7 @@ def _give_out(
 
 
 def _annotated(notes: "Sequence[Note]", ensemble: "Ensemble") -> "Iterator[tuple[Note, tuple[Span, ...]]]":
-    from deid_runtime.pipeline import Quarantined
+    from deid_runtime.pipeline.outcomes import Quarantined
 
     for first in range(0, len(notes), _BATCH_NOTES):
         batch = notes[first : first + _BATCH_NOTES]

@@ -26,7 +26,8 @@ from deid_runtime.models.decoding import decode_traces
 from deid_runtime.models.doubts import settle_doubts
 from deid_runtime.models.tagger import load_tagger
 from deid_runtime.models.words import read_words
-from deid_runtime.pipeline import Quarantined, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Quarantined
 from deid_runtime.settings import Profile, Settings
 from deid_runtime.spans import Note, Span
 from deid_runtime.text.sentences import split_sentences

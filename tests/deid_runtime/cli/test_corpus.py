@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from deid_runtime.annotations.read import read_annotated
+from deid_runtime.annotations.read import read_annotated, read_gold
 from deid_runtime.cli.main import main
-from deid_runtime.evaluation import read_gold
 from tests.commands import read_rows
 from tests.deid_runtime.resynthesis.notes import write_notes
 

@@ -5,8 +5,9 @@ from hypothesis import given
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError
-from deid_runtime.evaluation import evaluate, render
 from deid_runtime.evaluation.errors import NO_SOURCE, Tally, count_errors, judge_tokens
+from deid_runtime.evaluation.report import evaluate
+from deid_runtime.evaluation.tables import render
 from deid_runtime.evaluation.tokens import count_tokens
 from deid_runtime.spans import Span
 from tests.strategies import texts_with_spans

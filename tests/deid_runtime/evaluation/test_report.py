@@ -5,7 +5,8 @@ import pytest
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError
-from deid_runtime.evaluation import evaluate, render
+from deid_runtime.evaluation.report import evaluate
+from deid_runtime.evaluation.tables import render
 from deid_runtime.spans import Span
 from deid_runtime.system.shown_ids import shown_id
 from tests.deid_runtime.evaluation.invented import GOLD

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import OutputError
-from deid_runtime.evaluation import errors_in_context, write_errors
 from deid_runtime.evaluation.errors import judge_tokens
-from deid_runtime.evaluation.review import mask
+from deid_runtime.evaluation.review import errors_in_context, mask, write_errors
 from deid_runtime.evaluation.tokens import TOKEN
 from deid_runtime.spans import Span
 from tests.commands import read_rows

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from deid_runtime.pipeline import Deidentified, Detected, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Deidentified, Detected
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note
 from deid_runtime.surrogates import load_key

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deid_runtime.pipeline import Deidentified, Pipeline, load_pipeline
 from deid_runtime.pipeline.block_cache import BlockCache, Findings, moved
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Deidentified
+from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, PatientRecord, Sentence, Span
 

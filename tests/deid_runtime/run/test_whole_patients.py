@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deid_runtime.pipeline import Deidentified, Quarantined, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Deidentified, Quarantined
 from deid_runtime.run.crosswalk import read_crosswalk, write_key_pair
 from deid_runtime.run.job import RunOptions, Summary, deidentify_files
 from deid_runtime.settings import Settings

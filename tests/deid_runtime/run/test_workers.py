@@ -17,7 +17,7 @@ import pytest
 
 from deid_runtime.errors import EngineError, ModelError, SettingsError
 from deid_runtime.formats.records import Source
-from deid_runtime.pipeline import Detected, Quarantined
+from deid_runtime.pipeline.outcomes import Detected, Quarantined
 from deid_runtime.run.batches import Batch
 from deid_runtime.run.outcomes import Work
 from deid_runtime.run.watchdog import Patience, resident_bytes

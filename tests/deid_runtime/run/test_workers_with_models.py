@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from deid_runtime.formats.records import Source
-from deid_runtime.pipeline import Outcome
+from deid_runtime.pipeline.outcomes import Outcome
 from deid_runtime.run.batches import Batch
 from deid_runtime.run.outcomes import Work
 from deid_runtime.run.watchdog import Patience

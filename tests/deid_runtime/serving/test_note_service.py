@@ -7,7 +7,8 @@ import pytest
 
 from deid_runtime.errors import SettingsError
 from deid_runtime.models.manifest import find_models, read_manifest
-from deid_runtime.pipeline import Deidentified, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Deidentified
 from deid_runtime.serving.graph_models import ServingOptions
 from deid_runtime.serving.note_model import (
     GIVEN_DATE_SHIFTS_VARIABLE,

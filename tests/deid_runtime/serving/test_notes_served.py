@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from deid_runtime.pipeline import Deidentified, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Deidentified
 from deid_runtime.serving.server import Server
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note

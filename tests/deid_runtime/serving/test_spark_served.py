@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
 
-from deid_runtime.pipeline import load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
 from deid_runtime.pipeline.outcomes import Deidentified
 from deid_runtime.serving.server import Server
 from deid_runtime.settings import Settings

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from deid_runtime.errors import InputError
-from deid_runtime.pipeline import Deidentified
+from deid_runtime.pipeline.outcomes import Deidentified
 from deid_runtime.spark.fhir import read_resource
 
 CODE = {"coding": [{"system": "http://loinc.org", "code": "11506-3", "display": "Note of Dr. Quist"}], "text": "Quist"}

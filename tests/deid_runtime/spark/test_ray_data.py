@@ -10,7 +10,8 @@ import pytest
 ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
 
 from deid_runtime.errors import SettingsError  # noqa: E402
-from deid_runtime.pipeline import Deidentified, load_pipeline  # noqa: E402
+from deid_runtime.pipeline.loading import load_pipeline  # noqa: E402
+from deid_runtime.pipeline.outcomes import Deidentified  # noqa: E402
 from deid_runtime.settings import Settings  # noqa: E402
 from deid_runtime.spans import Note  # noqa: E402
 from deid_runtime.spark.ray_data import deidentify_dataset  # noqa: E402

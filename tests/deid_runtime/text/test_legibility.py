@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from deid_runtime.annotations.tagged import read_tagged
 from deid_runtime.cli.main import main
-from deid_runtime.pipeline import Deidentified, Quarantined, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Deidentified, Quarantined
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note
 from deid_runtime.text.legibility import SIGNS, find_signs, illegible

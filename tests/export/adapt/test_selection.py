@@ -5,7 +5,7 @@ import pytest
 
 from deid_export.adapt.ensemble import Seen
 from deid_export.adapt.selection import Scored, is_in_share, score_notes, select, signature
-from deid_runtime.pipeline import Quarantined
+from deid_runtime.pipeline.outcomes import Quarantined
 from deid_runtime.spans import Note
 from tests.export.letters import Letters, letter_ensemble
 

@@ -25,7 +25,8 @@ from deid_export.adapt.harvest.terms import TermList
 from deid_runtime.detectors.inclusion import InclusionList
 from deid_runtime.detectors.templates import Templates, compile_template
 from deid_runtime.errors import SettingsError, SourceError
-from deid_runtime.pipeline import Pipeline, Quarantined
+from deid_runtime.pipeline.outcomes import Quarantined
+from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.spans import Note
 
 LOGGER: Final = logging.getLogger(__name__)

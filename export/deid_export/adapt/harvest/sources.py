@@ -21,7 +21,8 @@ from deid_runtime.formats import format_of, read_notes
 from deid_runtime.formats.jsonl import read_objects
 from deid_runtime.formats.records import Item, Meter, ReadOptions, Source, Unreadable
 from deid_runtime.formats.sources import find_inputs
-from deid_runtime.pipeline import Pipeline, Quarantined
+from deid_runtime.pipeline.outcomes import Quarantined
+from deid_runtime.pipeline.processing import Pipeline
 from deid_runtime.spans import Note, Span
 from deid_runtime.system.shown_ids import shown_id
 

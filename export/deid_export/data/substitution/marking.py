@@ -7,7 +7,8 @@ from typing import Final, Literal
 
 from deid_export.data.substitution.prose import is_test_document, read_texts
 from deid_runtime.errors import InputError
-from deid_runtime.pipeline import Quarantined, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Quarantined
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note
 

@@ -10,7 +10,7 @@ from deid_runtime.detectors.inclusion import InclusionList, load_inclusion
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import Templates, compile_template
 from deid_runtime.errors import SourceError
-from deid_runtime.pipeline import load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
 from deid_runtime.settings import Settings
 from tests.export.adapt.harvest.marked import NAMES, note, notes_of, ward_rows
 

@@ -6,7 +6,7 @@ from deid_export.adapt.harvest.counting import digest
 from deid_export.adapt.harvest.sources import DetectedNotes, annotated, found_before, plain_notes
 from deid_runtime.errors import InputError, SourceError
 from deid_runtime.formats.records import ReadOptions
-from deid_runtime.pipeline import load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
 from deid_runtime.settings import Settings
 from tests.commands import write_rows
 from tests.export.adapt.harvest.marked import write_jsonl
