@@ -63,7 +63,8 @@ class InclusionList:
 def load_inclusion(path: Path | None, *, screen: Detector) -> InclusionList:
     """Read the list at ``path``; None reads the list of the package.
 
-    ``screen`` runs on every entry. Raises SettingsError, with file and line, for:
+    ``screen`` runs on every entry of a file; a test runs it on the list of the package, for which a process would have
+    to compile the patterns before its first note. Raises SettingsError, with file and line, for:
 
     - a file that cannot be read;
     - an entry in which ``screen`` finds an identifier;
@@ -82,7 +83,8 @@ def load_inclusion(path: Path | None, *, screen: Detector) -> InclusionList:
             f"inclusion list {name}: bad bytes at offset {error.start}; expected a UTF-8 text file"
         ) from None
     numbered = [(i, line.strip()) for i, line in enumerate(lines, 1) if line.strip() and line.lstrip()[0] != "#"]
-    for (number, line), found in zip(numbered, screen([line for _, line in numbered]), strict=True):
+    screened = [[] for _ in numbered] if path is None else screen([line for _, line in numbered])
+    for (number, line), found in zip(numbered, screened, strict=True):
         if found:
             labels = ", ".join(sorted({span.label for span in found}))
             raise SettingsError(

@@ -128,13 +128,18 @@ _NUMBER: Final = re.compile(r"number:([1-9])(?:-([1-9]))?")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One template. ``labels`` has the label of each group of ``pattern``; ``first`` the first words."""
+    """One template. ``labels`` has the label of each group of ``pattern``; ``first`` the first words.
+
+    ``parts`` are folded words and marks that a match contains: all of one set from each group of sets. To look for
+    them is cheaper than to compile the pattern.
+    """
 
     pattern: str
     labels: tuple[str, ...]
     first: frozenset[str] | None  # folded; None: any word
     anchor: str = ""  # folded word in every match, used when ``first`` is None; empty: none
     needs_listed_name: bool = False  # begins with a name slot, without other evidence for a name
+    parts: tuple[tuple[frozenset[str], ...], ...] = ()
 
 
 class Templates:
@@ -175,8 +180,11 @@ class Templates:
             return
         start = len(sentence) - len(sentence.lstrip())
         end = len(sentence.rstrip())
+        folded = sentence.casefold()
         for number in self._candidates(sentence, start):
             template = self._templates[number]
+            if not all(any(all(part in folded for part in parts) for parts in group) for group in template.parts):
+                continue
             match = compiled(template.pattern).fullmatch(sentence, start, end)
             if match is not None and not (template.needs_listed_name and not _holds_listed_name(match[1])):
                 yield (
@@ -253,7 +261,7 @@ def compile_template(source: str) -> Template:
     opening = nodes[0]
     needs_listed_name = isinstance(opening, _Slot) and opening.name in _NAMES and "{credential}" not in source
     anchor = "" if first else _anchor(nodes)
-    return Template(pattern + r"\.?", tuple(labels), first, anchor, needs_listed_name)
+    return Template(pattern + r"\.?", tuple(labels), first, anchor, needs_listed_name, _parts(nodes))
 
 
 def escape(text: str) -> str:
@@ -356,6 +364,16 @@ def _anchor(nodes: Sequence[_Node]) -> str:
             ):
                 words.append(node.text.casefold())
     return max(words, key=len)
+
+
+def _parts(nodes: Sequence[_Node]) -> tuple[tuple[frozenset[str], ...], ...]:
+    """Return the :attr:`Template.parts` of ``nodes``."""
+    choices = [node for node in nodes if isinstance(node, _Choice) and not node.is_optional]
+    return ((_fixed(nodes),), *(tuple(map(_fixed, node.branches)) for node in choices))
+
+
+def _fixed(nodes: Sequence[_Node]) -> frozenset[str]:
+    return frozenset(node.text.casefold() for node in nodes if isinstance(node, _Fixed))
 
 
 def load_templates(path: Path | None) -> Templates:

@@ -7,7 +7,7 @@ are read only when a note names a town that no other list knows.
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from deid_runtime.lexicon.states import us_states
 from deid_runtime.surrogates.forms import normal_form
@@ -26,8 +26,7 @@ _LARGE_TOWNS: Final = (
 _NEVER: Final = "-"  # before a town that is recognised and never stands in
 
 
-@dataclass(frozen=True, slots=True)
-class Town:
+class Town(NamedTuple):
     """A town, the first characters of its postal code, and its dialling code with a leading 0; both may be empty."""
 
     name: str
@@ -258,8 +257,7 @@ def _country_forms(countries: Iterable[Country]) -> dict[str, tuple[int, str]]:
 
 
 def _areas_of_town(states: Iterable[State], provinces: Iterable[Province]) -> dict[str, tuple[Area, ...]]:
-    found: dict[str, list[Area]] = {}
-    by_locale: dict[str, set[str]] = {}
+    found: dict[str, tuple[Area, ...]] = {}
     large = {(code, name) for code, listed in read_rows("us_cities.tsv") for name, _ in _entries(listed)}
     # The state wins in which a town is listed by hand, else the one in which it has the highest rank.
     ordered = [
@@ -268,18 +266,17 @@ def _areas_of_town(states: Iterable[State], provinces: Iterable[Province]) -> di
         for rank, town in enumerate(state.towns)
     ]
     ordered.sort()
+    alone: dict[int, tuple[Area, ...]] = {}
     for _, _, index, form in ordered:
-        if form not in by_locale:
-            by_locale[form] = {"US"}
-            found[form] = [Area("US", index)]
+        found.setdefault(form, alone.get(index) or alone.setdefault(index, (Area("US", index),)))
     for index, province in enumerate(provinces):
+        area = Area(province.locale, index)
         for town in province.towns:
             form = normal_form(town.name)
-            seen = by_locale.setdefault(form, set())
-            if province.locale not in seen:
-                seen.add(province.locale)
-                found.setdefault(form, []).append(Area(province.locale, index))
-    return {form: tuple(areas) for form, areas in found.items()}
+            others = found.get(form, ())
+            if all(other.locale != area.locale for other in others):
+                found[form] = (*others, area)
+    return found
 
 
 @cache

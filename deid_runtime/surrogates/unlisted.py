@@ -4,11 +4,11 @@ Both depend only on the letters and the lists, so an unlisted name has the same 
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Final
 
 from deid_runtime.surrogates.forms import misspell, normal_form
@@ -102,6 +102,11 @@ class _Letters:
     gains: "NDArray[np.float64]"  # the contribution of the feature to the score of each of these pools
 
 
+def _form(name: str) -> str:
+    """Return the normal form of a listed name. Nearly all are plain, and these are not worth a place in a cache."""
+    return name.lower() if name.isascii() and name.isalpha() else normal_form(name)
+
+
 def _features(form: str) -> tuple[str, ...]:
     return f"^{form[:2]}", f"^{form[:3]}", f"{form[-2:]}$", f"{form[-3:]}$", f"{form[-4:]}$"
 
@@ -110,26 +115,32 @@ def _features(form: str) -> tuple[str, ...]:
 def _letters() -> _Letters:
     import numpy as np
 
-    counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
+    numbers: dict[str, int] = {}  # feature -> its number
+    # A row for each feature of a pool: number of the feature, the pool, how many of its names have the feature.
+    rows: tuple[list[int], list[int], list[int]] = ([], [], [])
     keys: list[tuple[str, str]] = []
     unmatched = []
     for key, pool in sorted(names().pools.items(), reverse=True):
-        forms = [form for form in map(normal_form, pool[:_POOL_SAMPLE]) if form.isascii()]
+        forms = [form for form in map(_form, pool[:_POOL_SAMPLE]) if form.isascii()]
         if forms and not key[1].startswith("-"):
-            for form in forms:
-                for feature in _features(form):
-                    counts[feature][len(keys)] += 1
+            counts = Counter(chain.from_iterable(map(_features, forms)))
+            rows[0].extend([numbers.setdefault(feature, len(numbers)) for feature in counts])
+            rows[1].extend([len(keys)] * len(counts))
+            rows[2].extend(counts.values())
             keys.append(key)
             choices = len(forms) + _SMOOTHING * _LETTER_CHOICES
             unmatched.append(math.log(len(forms)) - len(_features("")) * math.log(choices))
-    features = {}
-    pools: list[int] = []
-    gains: list[float] = []
-    for feature, of_pools in counts.items():
-        features[feature] = slice(len(pools), len(pools) + len(of_pools))
-        pools += of_pools
-        gains += [math.log((count + _SMOOTHING) / _SMOOTHING) for count in of_pools.values()]
-    return _Letters(tuple(keys), np.array(unmatched), features, np.array(pools), np.array(gains))
+    feature, pools, count = map(np.array, rows)
+    by_feature = np.argsort(feature, kind="stable")
+    ends = np.cumsum(np.bincount(feature, minlength=len(numbers))).tolist()
+    gain = np.array([math.log((times + _SMOOTHING) / _SMOOTHING) for times in range(_POOL_SAMPLE + 1)])
+    return _Letters(
+        tuple(keys),
+        np.array(unmatched),
+        dict(zip(numbers, map(slice, [0, *ends[:-1]], ends), strict=True)),
+        pools[by_feature],
+        gain[count[by_feature]],
+    )
 
 
 @cache

@@ -1,6 +1,7 @@
 """Scores, scales, grades and stages, and the fractions and sums in which they are written."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from deid_runtime.detectors.clinical.forms import NOT_AGE, SMALL, anchors, any_of, words_of
@@ -205,25 +206,23 @@ _AND: Final = (
 )
 
 
-def _fractions() -> str:
-    branches = []
-    for numbers, names in _OUT_OF:
+def _fractions() -> Iterator[ClinicalRow]:
+    """Yield a row for each total: "Ranson 3/11", "GCS 14/15", "Nottingham grade 2 (6/9)", "pain was 7/10, now 3/10"."""
+    for place, (numbers, names) in enumerate(_OUT_OF):
         fraction = rf"\d{{1,3}}(?:\.5)?[+\-−]?[ ]?/[ ]?(?:{'|'.join(map(str, numbers))})(?![\d/]|\.\d)[+\-]?"
         name = rf"{any_of(names)}(?![^\W\d_]|-[A-Za-z])"
-        branches.append(rf"{name}{_KIND}{_GAP}{fraction}(?:{_AND}{fraction}){{0,6}}")
-    return "(?:" + "|".join(branches) + ")"
+        yield ClinicalRow(
+            name=f"score-fraction-{place}",
+            kind="score",
+            pattern=rf"{name}{_KIND}{_GAP}{fraction}(?:{_AND}{fraction}){{0,6}}",
+            words=anchors(names),
+            excludes=FIGURES | NAMES,
+            check=lambda match: _is_name_of_score(match),
+        )
 
 
 ROWS: Final = (
-    ClinicalRow(
-        name="score-fraction",
-        kind="score",
-        # "Ranson 3/11", "GCS 14/15", "Nottingham grade 2 (6/9)", "pain was 7/10, now 3/10"
-        pattern=_fractions(),
-        words=anchors(name for _, names in _OUT_OF for name in names),
-        excludes=FIGURES | NAMES,
-        check=lambda match: _is_name_of_score(match),
-    ),
+    *_fractions(),
     ClinicalRow(
         name="serial-sevens",
         kind="sequence",

@@ -9,7 +9,8 @@ from deid_runtime.detectors.inclusion import load_inclusion
 from deid_runtime.detectors.known import KnownLines, sentences_to_read
 from deid_runtime.detectors.patterns import find_patterns
 from deid_runtime.detectors.templates import load_templates
-from deid_runtime.pipeline import Detected, load_pipeline
+from deid_runtime.pipeline.loading import load_pipeline
+from deid_runtime.pipeline.outcomes import Detected
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Span
 from deid_runtime.text.sentences import split_sentences
