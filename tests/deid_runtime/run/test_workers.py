@@ -238,7 +238,7 @@ def test_a_worker_that_is_stopped_while_it_loads_is_replaced() -> None:
 
 
 def test_a_large_job_for_a_stopped_worker_does_not_stop_the_parent() -> None:
-    large = "No fever.\n" * 1_000_000  # more than the system buffers for a process that does not read
+    large = "No fever.\n" * 100_000  # more than the system buffers for a process that does not read
 
     def groups() -> Iterator[Batch]:
         yield from batches([note("a")])
