@@ -120,6 +120,7 @@ class Claimed:
     family_share: float = 0.0
     is_by_hand: bool = False  # in the lists of names by culture, not only in others
     is_doubtful: bool = False  # recognised, but its culture is too uncertain to offer it
+    is_of_census_alone: bool = False  # one of the names of :meth:`Claims.add_rest_of_census`
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +215,7 @@ class Claims:
         """``folder`` has the public lists."""
         self._folder, self._census = folder, census
         self._doubtful: set[str] = set()
+        self._of_census_alone: set[str] = set()
         self._corrected = {(kind, normal_form(name)): culture for kind, name, culture in corrected_rows()}
         self.given: dict[str, tuple[str, str, str]] = {}
         self.family: dict[str, tuple[str, str, str]] = {}
@@ -337,6 +339,7 @@ class Claims:
     def add_rest_of_census(self) -> None:
         """Add the names of the censuses of 2000 to 2020 that no list so far has, each with at least 100 bearers."""
         known = self.given.keys() | self.family.keys()
+        self._of_census_alone = {*self._census.family, *self._census.given} - known
         for form in self._census.family:
             if form not in known and _LATIN.fullmatch(form):
                 culture = self._family_culture(form)
@@ -401,5 +404,6 @@ class Claims:
                 family_culture=family[1] if family else "",
                 is_doubtful=form in self._doubtful,
                 is_by_hand=form in sure_given or form in sure_family,
+                is_of_census_alone=form in self._of_census_alone,
             )
         return found

@@ -176,6 +176,10 @@ def pack(claimed: Mapping[str, Claimed], formal: Collection[str], barred: Collec
 def write_pools(data: Path, census: Path, folder: Path) -> None:
     """Write ``name_pools.txt.xz`` into ``folder``."""
     claimed = Claims(data / "gazetteers", read_census(census)).claimed()
+    # A name in no list that misspells a frequent one follows it. The census must not make Smtih a name of its own.
+    for form in _slips_of_frequent_names(claimed):
+        if claimed[form].is_of_census_alone:
+            del claimed[form]
     formal = {normal_form(name) for name, *_ in read_rows("nicknames.tsv")}
     (folder / "name_pools.txt.xz").write_bytes(pack(claimed, formal, not_offered(data, claimed)))
 

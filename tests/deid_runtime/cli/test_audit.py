@@ -50,30 +50,37 @@ def test_each_share_of_leaks_is_planted_and_judged(notes: Path, key: Path) -> No
     assert (told["verdict"] == "pass") == is_passed == (result.exit_code == 0)
 
 
-def test_a_release_whose_leaks_stand_out_does_not_pass(tmp_path: Path, key: Path) -> None:
-    pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
+def names_in_no_list(folder: Path, label: str) -> Path:
+    """Write 80 notes, each of its own patient with one name that no list has, and return their path."""
     spelt = [
-        f"{'qwxzv'[number % 5]}{'vzxqj'[number // 5 % 5]}otx{'kzqxw'[number // 25]}".title() for number in range(80)
+        f"{'Bdgkp'[number % 5]}r{'aeou'[number // 5 % 4]}zhol{'aeio'[number // 20]}sky".title() for number in range(80)
     ]
-    # Countries always get listed surrogates, so a country in no list stands out.
     made = [
-        AnnotatedNote(f"n{number}", f"p{number}", "", f"Seen: {name} today", (Span(6, 6 + len(name), "COUNTRY"),))
+        AnnotatedNote(f"n{number}", f"p{number}", "", f"Seen: {name} today", (Span(6, 6 + len(name), label),))
         for number, name in enumerate(spelt)
     ]
+    return write_notes(folder / "odd.jsonl", made)
 
-    release = write_notes(tmp_path / "odd.jsonl", made)
+
+def test_a_release_whose_leaks_stand_out_does_not_pass(tmp_path: Path, key: Path) -> None:
+    pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
+    # Countries always get listed surrogates, so a country in no list stands out.
+    release = names_in_no_list(tmp_path, "COUNTRY")
+
     result = parrot(release, "--attacker", "list", "--leaks", 20, "--key", key)
 
     assert result.exit_code == 1
     assert "verdict: FAIL" in result.stdout
     assert "list at 20.0%: fail" in result.stderr
-    assert spelt[0] not in result.output + result.stderr
+    assert "Brazholasky" not in result.output + result.stderr
 
 
-def test_a_gain_that_is_allowed_passes(notes: Path, key: Path) -> None:
+def test_a_gain_that_is_allowed_passes(tmp_path: Path, key: Path) -> None:
     pytest.importorskip("pycrfsuite", reason="the attackers learn with CRFsuite")
+    # A name in no list gets one in no list, so that no leak stands out.
+    notes = names_in_no_list(tmp_path, "PATIENT")
 
-    result = parrot(notes, "--attacker", "list", "--leaks", 20, "--draws", 8, "--max-gain", 12, "--key", key)
+    result = parrot(notes, "--attacker", "list", "--leaks", 20, "--draws", 8, "--max-gain", 2, "--key", key)
 
     assert result.exit_code == 0, result.output
     assert "verdict: PASS" in result.stdout
