@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from functools import lru_cache
+from string import ascii_lowercase
 from typing import Final
 
 from deid_runtime.surrogates.hashing import Keyed
@@ -50,6 +51,19 @@ def _normal_form(value: str) -> str:
 
 # Each value is normalised several times. Only short values are cached, to limit the cache to some megabytes.
 _short_normal_form = lru_cache(maxsize=16_384)(_normal_form)
+
+
+def one_slip_from(form: str) -> set[str]:
+    """Return what one slip makes of a normal form: a letter changed, left out or added, or two swapped.
+
+    The first letter stays.
+    """
+    found: set[str] = set()
+    for at in range(1, len(form) + 1):
+        head, tail = form[:at], form[at:]
+        found |= {head + tail[1:], head + tail[1:2] + tail[:1] + tail[2:]}
+        found.update(head + letter + rest for letter in ascii_lowercase for rest in (tail, tail[1:]))
+    return found - {form}
 
 
 def holds_text(value: str) -> bool:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from deid_runtime.records.fields import ID, field_of, record_values
-from deid_runtime.surrogates.forms import changed, normal_form
+from deid_runtime.surrogates.forms import changed, normal_form, one_slip_from
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import phrases
 
@@ -18,6 +18,9 @@ ATTEMPTS: Final = 24  # how many candidates are tried to find one that is not an
 
 #: Fields of a record that do not identify a person by themselves. A surrogate may equal their values.
 _NOT_IDENTIFYING: Final = frozenset({ID, "sex"})
+_LEAST_SLIP_CHARS: Final = 4  # shorter words are not searched for with a slip
+_PHONE_DIGITS: Final = 10  # of a North American number with its area code
+_LOCAL_DIGITS: Final = 7  # and without it
 _ADDRESS: Final = "street"  # a surrogate may equal a word for a kind of street, such as St: it may be initials
 
 
@@ -31,7 +34,8 @@ class Patient:
     keyed: Keyed
     shift_days: int
     record: Mapping[str, str] = field(repr=False)
-    recorded: frozenset[str] = field(repr=False)  # normal forms of the record's values, whole and word by word
+    #: Normal forms of the record's values, whole and word by word, and those that a search would take for them.
+    recorded: frozenset[str] = field(repr=False)
     roles: Mapping[str, str] = field(repr=False)  # normal form of each word of the patient's own names -> its role
     cache: dict[tuple[str, ...], str] = field(default_factory=dict, repr=False)
     keeps_states: bool = False  # a state is its own surrogate, as Safe Harbor allows
@@ -57,7 +61,15 @@ def make_patient(keyed: Keyed, record: Mapping[str, str], roles: Mapping[str, st
         for one in record_values(value) if field not in _NOT_IDENTIFYING else ():
             recorded.add(normal_form(one))
             words = {normal_form(word) for word in one.replace("-", " ").split()}
-            recorded.update(words - phrases().kept["street"] if field == _ADDRESS else words)
+            if field == _ADDRESS:
+                recorded.update(words - phrases().kept["street"])
+                continue
+            recorded.update(words)
+            # What the search for the record's values takes for them: a misspelling, a number without its area code.
+            for word in words:
+                recorded.update(one_slip_from(word) if len(word) >= _LEAST_SLIP_CHARS and word.isalpha() else ())
+            digits = "".join(filter(str.isdecimal, one))
+            recorded.add(digits[-_LOCAL_DIGITS:] if len(digits) >= _PHONE_DIGITS else "")
     return Patient(keyed, shift_days, dict(record), frozenset(recorded - {""}), dict(roles))
 
 

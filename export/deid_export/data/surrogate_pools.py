@@ -19,13 +19,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from string import ascii_lowercase
 
 from deid_export.data.name_claims import Claimed, Claims, read_census
 from deid_export.data.name_lists import eponyms, medical_words
 from deid_runtime.lexicon.word_codes import WORD, load_lexicon
 from deid_runtime.surrogates.clinical import clinical_initials
-from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.forms import normal_form, one_slip_from
 from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.name_pools import form_of_name
 
@@ -137,11 +136,7 @@ def _slips_of_frequent_names(claimed: Mapping[str, Claimed]) -> set[str]:
     level = {form: level_of(max(name.share, name.family_share)) for form, name in claimed.items()}
     found: set[str] = set()
     for form in (form for form, of_form in level.items() if of_form >= _COMMON_LEVEL):
-        for at in range(1, len(form) + 1):
-            head, tail = form[:at], form[at:]
-            slips = {head + tail[1:], head + tail[1:2] + tail[:1] + tail[2:]}
-            slips.update(head + char + rest for char in ascii_lowercase for rest in (tail, tail[1:]))
-            found.update(slip for slip in slips if level.get(slip, 9) <= level[form] - _CLEARLY_LESS)
+        found.update(slip for slip in one_slip_from(form) if level.get(slip, 9) <= level[form] - _CLEARLY_LESS)
     return {form for form in found if not claimed[form].is_by_hand}
 
 
