@@ -317,17 +317,19 @@ class Claims:
         for form, (name, sex, _) in given_shares(self._folder).items():
             if form in self.given or not _LATIN.fullmatch(form):
                 continue
-            if race_of[form]["white"] or race_of[form]["black"]:  # of the commonest names alone
-                race_of[form]["english"] = 1.0
-            self._add_given_of_census(form, name, sex, race_of[form])
+            # These lists give races for the commonest names alone, and those of white or black bearers are English.
+            is_common = bool(race_of[form]["white"] or race_of[form]["black"])
+            self._add_given_of_census(form, name, sex, race_of[form], is_common=is_common)
 
-    def _add_given_of_census(self, form: str, name: str, sex: str, race: Mapping[str, float]) -> None:
+    def _add_given_of_census(
+        self, form: str, name: str, sex: str, race: Mapping[str, float], *, is_common: bool = False
+    ) -> None:
         model = self._models["given"]
         if race["hispanic"] >= 0.5:
             culture = "spanish"
         elif race["api"] >= 0.5:
             culture = model.likely(form, _ASIAN)
-        elif race.get("english"):
+        elif is_common:
             culture = "english"
         else:
             found = model.likely(form)
