@@ -126,12 +126,13 @@ class Endpoint:
             await self._check(self.name, config_of, ask)
         except BadAnswerError as failure:
             raise self._refused(ModelError(f"{failure}, before any note was sent. See the server's log")) from None
-        except CallError as failure:
-            self.failed(failure)
-            self.failure = failure  # whatever the verdict: an unchecked endpoint cannot be used
-            if failure.code is grpc.StatusCode.DEADLINE_EXCEEDED and not self.in_flight:
+        except CallError as error:
+            explained = await self._explained(error, until)
+            self.failed(explained)
+            self.failure = explained  # whatever the verdict: an unchecked endpoint cannot be used
+            if explained.code is grpc.StatusCode.DEADLINE_EXCEEDED and not self.in_flight:
                 await self.close()  # behind a load balancer, a new connection may reach another server
-            raise
+            raise explained from None
         except ModelError as error:
             raise self._refused(error) from None
         if not is_loopback(self.address.endpoint):
@@ -141,20 +142,24 @@ class Endpoint:
         if not self._was_lost:
             self.unchecked.clear()
 
+    async def _explained(self, failure: CallError, until: float) -> CallError:
+        """Return ``failure``, or a StoppingError if the server lacks models because it is shutting down.
+
+        Such a server has unloaded its models. Only its readiness distinguishes it from a server with other models.
+        """
+        if failure.code is grpc.StatusCode.NOT_FOUND:
+            request = service_pb2.ServerReadyRequest()
+            seconds = max(min(_CONFIG_SECONDS, until - monotonic()), 0.001)
+            try:
+                await self._answer(self._connected().ServerReady(request, timeout=seconds, metadata=self._headers()))
+            except StoppingError as stopping:
+                return stopping
+            except CallError:
+                pass
+        return failure
+
     async def diagnose(self) -> None:
         """Find out why the server could not be used. Raises SettingsError for a TLS file that cannot be used."""
-        if self.failure is not None and self.failure.code is grpc.StatusCode.NOT_FOUND:
-            # A server that is shutting down has unloaded its models. Only its readiness state
-            # distinguishes it from another server.
-            request = service_pb2.ServerReadyRequest()
-            try:
-                await self._answer(
-                    self._connected().ServerReady(request, timeout=_CONFIG_SECONDS, metadata=self._headers())
-                )
-            except StoppingError as stopping:
-                self.failure = stopping
-            except CallError:
-                return
         if self.failure is not None and self.failure.may_be_unreachable:
             self.diagnosis = await diagnose(self.address, self._settings)
 
