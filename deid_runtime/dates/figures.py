@@ -8,6 +8,7 @@ from datetime import date
 from deid_runtime.dates.forms import (
     LETTER_DAY,
     PLAIN_WORDS,
+    ROMAN,
     SCHEDULE_DAY,
     SCHEDULES,
     TOKEN,
@@ -131,6 +132,21 @@ def read_quarter(found: re.Match[str], style: DateStyle) -> DateParts:
     )
     month = 3 * int(number) - 1
     return DateParts(style, pieces, year=year, month=month, day=15, grain=Grain.QUARTER, has_year=bool(digits))
+
+
+def read_roman_month(found: re.Match[str], style: DateStyle) -> DateParts:
+    """Return ``10.ix`` or ``3.iv.2021``, a match of ``ROMAN_MONTH``."""
+    digits = found["year"]
+    month = ROMAN.index(found["month"].lower()) + 1
+    year, month, day = day_of(style, year_of(digits, style) if digits else None, month, int(found["day"]))
+    mark = Piece(found["mark"])
+    pieces = (
+        Piece(found["day"], Role.DAY),
+        mark,
+        Piece(found["month"], Role.MONTH_ROMAN),
+        *((mark, Piece(digits, Role.YEAR)) if digits else ()),
+    )
+    return DateParts(style, pieces, year=year, month=month, day=day, has_year=bool(digits))
 
 
 def read_years(found: re.Match[str], years: tuple[int, int], style: DateStyle) -> DateParts:

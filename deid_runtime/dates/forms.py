@@ -27,8 +27,14 @@ TOKEN: Final = re.compile(r"['’]?\d++(?:st|nd|rd|th|s)?(?![^\W\d_])|\d+|[^\W\d
 WEEK: Final = re.compile(r"(\d{4})(-?W)(\d{2})", re.I)
 COMPACT: Final = re.compile(r"\d{8}|\d{6}")
 QUARTER: Final = re.compile(
-    r"(?:(?P<before>[1-4])(?=Q))?(?P<mark>Q)(?(before)|(?P<after>[1-4]))(?P<gap>\s?(?:of\s)?['’]?)(?P<year>\d{4}|\d{2})?",
+    r"(?:(?P<before>[1-4])(?=Q))?(?P<mark>Q)(?(before)|(?P<after>[1-4]))(?P<gap>\s?(?:of\s)?['’]?|[/-])"
+    r"(?P<year>\d{4}|\d{2})?",
     re.I,
+)
+ROMAN: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+#: A day with a month in Roman figures, as many write it in Europe and India: ``10.ix``, ``3.IV.21``, ``3/iv/2021``.
+ROMAN_MONTH: Final = re.compile(
+    rf"(?P<day>\d{{1,2}})(?P<mark>[./])(?P<month>{'|'.join(ROMAN)})(?:(?P=mark)(?P<year>\d{{4}}|\d{{2}}))?", re.I
 )
 YEARS: Final = re.compile(r"((?:18|19|20|21)\d{2}|['’]\d{2})(\s?[-–/]\s?)((?:18|19|20|21)\d{2}|['’]?\d{2})")
 

@@ -12,6 +12,7 @@ from deid_runtime.dates.figures import (
     read_compact,
     read_numeric,
     read_quarter,
+    read_roman_month,
     read_schedule,
     read_week,
     read_years,
@@ -22,6 +23,7 @@ from deid_runtime.dates.forms import (
     NUMERIC,
     QUARTER,
     RANGE,
+    ROMAN_MONTH,
     SCHEDULE,
     TIME,
     WEEK,
@@ -146,6 +148,8 @@ def _read_whole(value: str, style: DateStyle) -> DateParts | None:
         return read_week(found, style)
     if found := QUARTER.fullmatch(value):
         return read_quarter(found, style)
+    if found := ROMAN_MONTH.fullmatch(value):
+        return read_roman_month(found, style)
     found = YEARS.fullmatch(value)
     if found and (years := years_of(found, style)):
         return read_years(found, years, style)

@@ -41,6 +41,7 @@ class Role(Enum):
     YEAR = "year"
     MONTH = "month"  # in figures
     MONTH_WORD = "month word"
+    MONTH_ROMAN = "month roman"  # in Roman figures
     DAY = "day"  # in figures, with or without an ordinal ending
     DAY_WORD = "day word"  # an ordinal in words
     WEEKDAY = "weekday"

@@ -4,7 +4,7 @@ import re
 from datetime import date
 from typing import Final
 
-from deid_runtime.dates.forms import LETTER_DAY
+from deid_runtime.dates.forms import LETTER_DAY, ROMAN
 from deid_runtime.dates.holidays import holiday_case, spoken_day, written_day
 from deid_runtime.dates.parts import DateParts, Form, Piece, Role
 from deid_runtime.dates.spoken import said_text
@@ -52,6 +52,8 @@ def _written(piece: Piece, parts: DateParts) -> str:
             return padded_like(month, piece.text, piece.is_padded)
         case Role.MONTH_WORD:
             return case_like(MONTHS[piece.writing][month - 1], piece.text)
+        case Role.MONTH_ROMAN:
+            return ROMAN[month - 1].upper() if piece.text.isupper() else ROMAN[month - 1]
         case Role.DAY if piece.text.isdecimal():
             return padded_like(day, piece.text, piece.is_padded)
         case Role.DAY:

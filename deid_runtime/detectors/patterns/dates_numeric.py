@@ -24,8 +24,14 @@ _VERSION_BEFORE: Final = re.compile(r"(?i)(?:\bv|ver|version|software|firmware|r
 _MEASURES_AFTER: Final = re.compile(r"[ ]?(?:beats|cm|mm|mg|mcg|mL|ml|units|inches)\b|[ ]in(?=[ ]*(?:$|[,.;\n]))")
 
 
+#: Scores that are written one after the other: *Apgar 8/9/10*.
+_SCORES_IN_TIME: Final = frozenset({"apgar", "apgars"})
+
+
 def _is_full(match: re.Match[str]) -> bool:
     if _MEASURES_AFTER.match(match.string, match.end("value")) is not None:
+        return False
+    if context_of(match).last in _SCORES_IN_TIME:
         return False
     if not is_day_of_year(int(match["a"]), int(match["b"])):
         return False
@@ -45,8 +51,13 @@ def _is_compact(match: re.Match[str]) -> bool:
     return is_month_day(int(digits[:2]), int(digits[2:4])) and 1900 <= int(digits[4:]) <= 2199
 
 
-def _is_pair(match: re.Match[str]) -> bool:
-    return is_day_of_year(int(match["a"]), int(match["b"]))
+#: Behind the figures of one eye, the other: *R 6/9 L 6/18*, where R is no Thursday.
+_OTHER_EYE: Final = re.compile(r"[ ,;]{1,3}(?:L|R|LE|RE)[ :]{1,2}6/")
+
+
+def _is_pair_of_weekday(match: re.Match[str]) -> bool:
+    is_day = is_day_of_year(int(match["a"]), int(match["b"]))
+    return is_day and _OTHER_EYE.match(match.string, match.end("value")) is None
 
 
 # --- month and day without a year ----------------------------------------------------------------------------------
@@ -322,6 +333,6 @@ CHECKS: Final[Mapping[str, Check]] = {
     "is_full": _is_full,
     "is_iso": _is_iso,
     "is_month_dash_day": _is_month_dash_day,
-    "is_pair": _is_pair,
+    "is_pair_of_weekday": _is_pair_of_weekday,
     "is_year_range": _is_year_range,
 }

@@ -261,7 +261,23 @@ DATES: Cases = {
         ),
     ),
     "date-month-dash-day": (("exp «11-20»",), ("10-14 days", "2-3 tabs", "seen 2-3 times")),
-    "date-weekday-letter-numeric": (("«T 6/2»  87.9", "«Th 9/19» E2"), ("T 36/2", "W 13/40", "a T 6/2")),
+    "date-weekday-letter-numeric": (
+        ("«T 6/2»  87.9", "«Th 9/19» E2"),
+        ("T 36/2", "W 13/40", "a T 6/2", "R 6/9 L 6/12"),
+    ),
+    "date-quarter-year": (
+        ("in «Q3 of 2021», was", "«Q1 2020»", "«4Q '22»", "«Q4/2022»"),
+        ("Q3 hours", "Q4 202", "IQ1 2020", "Q2 2000 mg", "Q2 20205"),
+    ),
+    "date-decade-words": (
+        ("in the «eighties»", "in the early «nineties» after"),
+        ("in her eighties", "two nineties", "sats in the mid nineties"),
+    ),
+    "date-roman-month": (
+        ("«3.iv.21»", "on «12.XI.2019»", "«5/iii/2020»"),
+        ("3.iv.2", "32.iv.21", "1.3.iv.21", "3.ixi.21"),
+    ),
+    "date-roman-month-only": (("noted «10.ix» but", "since «3.vii»."), ("section 3.ii", "on 32.ix", "on 3.i")),
     "date-year": (
         ("since «2014»", "CABG («2009»)", "PSH «2009».", "in «1998», she", "vaccine «2016»,"),
         ("at 1900", "called 2015", "2000 mg", "labs 2010", "2045 Oak Street", "page 1900"),
