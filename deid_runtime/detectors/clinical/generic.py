@@ -13,7 +13,7 @@ from typing import Final
 
 from deid_runtime.detectors.clinical.terms import begins_sentence, is_introduced
 from deid_runtime.labels import HEADS
-from deid_runtime.lexicon.name_cues import fold, is_listed_name
+from deid_runtime.lexicon.name_cues import fold, follows_title, is_listed_name
 from deid_runtime.lexicon.tables import table, words_for
 from deid_runtime.spans import Span
 
@@ -49,7 +49,7 @@ def is_generic(text: str, span: Span) -> bool:
     written = _WORD.findall(text, span.start, span.end)
     if not 0 < len(written) <= _MOST_WORDS or any(char.isdigit() for char in text[span.start : span.end]):
         return False
-    if _is_abbreviation(text, span):
+    if _is_abbreviation(text, span, written):
         return True
     words = [fold(word) for word in written]
     heads, rest = (_roles(), _before_role()) if span.label in _PEOPLE else (_kinds(), _before_kind())
@@ -82,8 +82,15 @@ def _is_role_at_beginning(text: str, span: Span, word: str) -> bool:
     )
 
 
-def _is_abbreviation(text: str, span: Span) -> bool:
+def is_sure_role(written: str) -> bool:
+    """Return whether ``written`` is short for a role and hardly ever initials: ``TVN``, ``NOK``."""
+    return written in _sure_roles()
+
+
+def _is_abbreviation(text: str, span: Span, written: Sequence[str]) -> bool:
     """Return whether ``span`` is an abbreviation that is short for a role or a kind of place and for nothing else."""
+    if all(map(is_sure_role, written)):
+        return not (_adjoins_name(text, span) or follows_title(text, span.start))
     return (
         text[span.start : span.end] in _abbreviations()
         and span.score < _SURE_OF_CODE
@@ -151,7 +158,13 @@ def _before_role() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _abbreviations() -> frozenset[str]:
-    return frozenset((*words_for("generic_words", "role-code"), *words_for("generic_words", "place-code")))
+    uses = ("role-code", "sure-role", "place-code")
+    return frozenset(word for use in uses for word in words_for("generic_words", use))
+
+
+@lru_cache(maxsize=1)
+def _sure_roles() -> frozenset[str]:
+    return frozenset(words_for("generic_words", "sure-role"))
 
 
 @lru_cache

@@ -138,8 +138,9 @@ _LEAST_ALONE: Final = 5
 _SURE_OF_NAME: Final = 0.95
 _LINE_CHARS: Final = 80
 _IN_SYMBOL: Final = re.compile(r"[A-Z]{2,6}\d{0,2}[A-Z]?\d|[A-V]\d\d[A-Z]{2}\d\d")
-#: A variant of a protein, by its amino acids: ``L265P``. From this score on, a model is believed that it is a code.
-_VARIANT_CODE: Final = re.compile(r"[ACDEFGHIKLMNPQRSTVWY]\d{2,4}[ACDEFGHIKLMNPQRSTVWY*]")
+#: A variant of a protein, by its amino acids (``L265P``), or a group of drugs in the anatomical classification
+#: (``C09AA``). From this score on, a model is believed that it is a code.
+_CODE: Final = re.compile(r"[ACDEFGHIKLMNPQRSTVWY]\d{2,4}[ACDEFGHIKLMNPQRSTVWY*]|[A-DGHJL-NPRSV]\d\d[A-Z]{2}")
 _SURE_OF_CODE: Final = 0.3
 #: Below this score, one letter that only a model found is the name of a group, a type or an arm: ``group E``.
 _LEAST_OF_LETTER: Final = 0.35
@@ -244,7 +245,7 @@ def is_part_of_symbol(text: str, span: Span) -> bool:
         start -= 1
     while end < len(text) and end - span.end < _LONGEST and text[end].isalnum():
         end += 1
-    if span.score < _SURE_OF_CODE and _VARIANT_CODE.fullmatch(text, start, end) is not None:
+    if span.score < _SURE_OF_CODE and _CODE.fullmatch(text, start, end) is not None:
         return True
     if length > 2:
         return False

@@ -221,6 +221,10 @@ def _fractions() -> Iterator[ClinicalRow]:
         )
 
 
+#: The acuity of one eye at six metres, and the short forms of the eyes.
+_METRIC: Final = r"6/(?:[4569]|7\.5|12|15|18|24|36|48|60)[+\-]?\d?"
+_EYE: Final = r"(?:R(?:E|t)?|L(?:E|t)?|OD|OS)"
+
 ROWS: Final = (
     *_fractions(),
     ClinicalRow(
@@ -272,6 +276,18 @@ ROWS: Final = (
         pattern=rf"(?<![\d/.\-]){COUNTED.pattern}",
         at_numbers=True,
         after="/ ",
+        check=is_counted,
+    ),
+    ClinicalRow(
+        name="fraction-of-whole",
+        kind="score",
+        # "completed 10/11 of the home exercises", but "2/14 of this year"
+        pattern=(
+            r"(?P<a>\d{1,2})/(?P<b>\d{1,2})[ ]of[ ](?:the|his|her|their|these|those|them|all|planned|prescribed)\b"
+            r"(?![ ](?:(?:same|previous|last|next|following|preceding|current)[ ])?(?:year|month|week)\b)"
+        ),
+        at_numbers=True,
+        after="/",
         check=is_counted,
     ),
     ClinicalRow(
@@ -345,6 +361,23 @@ ROWS: Final = (
         pattern=r"6/\d{1,2}[+\-]?\d?[ ]?[,;/][ ]?(?:(?:R|L|OD|OS)[ ])?6/(?:36|60)(?!\d)",
         at_numbers=True,
         after="/",
+    ),
+    ClinicalRow(
+        name="acuity-before-eyes",
+        kind="score",
+        # "6/9 R 6/36 L": months and days do not come in such pairs
+        pattern=rf"{_METRIC}[ ]?{_EYE}[ ,;]{{1,2}}{_METRIC}(?=[ ]?{_EYE}\b)",
+        at_numbers=True,
+        after="/",
+        sure=True,
+    ),
+    ClinicalRow(
+        name="acuity-behind-eyes",
+        kind="score",
+        # "R 6/9 L 6/18", "RE: 6/6, LE: 6/60"
+        pattern=rf"{_EYE}:?[ ]{_METRIC}[ ,;]{{1,2}}{_EYE}:?[ ]{_METRIC}(?![\d/])",
+        words=frozenset("r l re le rt lt od os".split()),
+        sure=True,
     ),
     ClinicalRow(
         name="acuity-behind-name",

@@ -123,8 +123,8 @@ ROWS: Final = (
         pattern=(
             r"(?i:rtc|tca|review in|rv in|see in|seen in|back in|again in|repeat in|rpt in|recheck in|f/u "
             r"in|clinic in|opd in|in|for|over|past|"
-            rf"x|every|within)[ ]{{1,2}}(?:(?:in|the|approx|about)[ ]){{0,2}}(?P<value>{_DURATION})(?!-|[ "
-            rf"](?:at\b|@|\d))"
+            r"x|every|within)[ ]{1,2}(?:(?:in|the|approx|about|a further|another|a total of)[ ]){0,2}"
+            rf"(?P<value>{_DURATION})(?!-|[ ](?:at\b|@|\d))"
         ),
         words=frozenset(
             "rtc tca review rv see seen back again repeat rpt recheck f clinic opd in for over past x "

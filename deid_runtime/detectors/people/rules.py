@@ -6,6 +6,7 @@ The rules are tried from the surest to the least sure. The words of a person are
 from collections.abc import Sequence
 from typing import Final
 
+from deid_runtime.detectors.clinical.generic import is_sure_role
 from deid_runtime.detectors.people import cues
 from deid_runtime.detectors.people.cue_before import cue_before
 from deid_runtime.detectors.people.cued import by_credential, by_cue
@@ -34,7 +35,7 @@ def find_in(text: str) -> list[Span]:
     found: list[Span] = []
     at = 0
     while at < len(words):
-        if not _may_begin(words, at):
+        if not _may_begin(words, at) or is_sure_role(text[words[at].start : words[at].end]):
             at += 1
             continue
         person = _person(Run(text, words, at))

@@ -103,6 +103,18 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("cleaned per [reg] on call", "DOCTOR"),
         ("meeting at [half two], aunt too upset", "AGE"),
         ("[Shingrix] due", "DOCTOR"),
+        ("[2/6] ESM at LSE, no radiation", "DATE"),
+        ("[3/6] PSM at the apex", "DATE"),
+        ("[6/9] R [6/36] L, pinhole improves both", "DATE"),
+        ("R [6/9] L [6/18] unaided", "DATE"),
+        ("completed [10/11] of the home exercises", "DATE"),
+        ("Antibiotics for a further [10/7], then stop", "DATE"),
+        ("went to the park and enjoyed [the sun]", "DATE"),
+        ("sat out in the [sun]", "DATE"),
+        ("Discussed with [NOK], happy with plan", "DOCTOR"),
+        ("reviewed by [ANP], [TVN] to see", "DOCTOR"),
+        ("reviewed by [ANP, TVN]", "DOCTOR"),
+        ("d/w [SHO] re fluids", "DOCTOR"),
     ],
 )  # fmt: skip
 def test_clinical_facts_are_taken_back(text: str, label: str) -> None:
@@ -144,6 +156,10 @@ def test_clinical_facts_are_taken_back(text: str, label: str) -> None:
         ("sister [Shingrix] Lee", "PATIENT"),
         ("signed [ADR]/mq", "DOCTOR"),
         ("[Glasgow] agreed", "DOCTOR"),
+        ("seen [2/14] of this year", "DATE"),
+        ("seen by [TVN] Karlsson", "DOCTOR"),
+        ("Dr. [ANP] will call", "DOCTOR"),
+        ("next shift [Sun]", "DATE"),
     ],
 )  # fmt: skip
 def test_identifiers_beside_clinical_facts_stay(text: str, label: str) -> None:

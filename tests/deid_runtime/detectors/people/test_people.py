@@ -226,6 +226,7 @@ def test_people(text: str, expected: str) -> None:
         "Paris, Texas",
         "Bair Hugger on, Yankauer at bedside.",
         "Moya Moya was suggested.",
+        "d/w NOK, seen by TVN, reviewed by SHO",
         "hemovac drain was pulled by surgery",
         "transferred to st. luke's hospital by ambulance",
         "Cipro, Flagyl, Zosyn; Advair, Singulair.",
