@@ -1,4 +1,4 @@
-"""Read the lists of names by hand: those for detection, those that no other list has, and corrected cultures."""
+"""Read our lists of names: by hand for detection, of the world, for surrogates, and corrected cultures."""
 
 from collections.abc import Iterator
 from importlib.resources import files
@@ -11,6 +11,16 @@ def hand_rows() -> Iterator[tuple[str, str, str]]:
         if line and not line.startswith("#"):
             name, kind, culture = line.split("\t")
             yield kind, name, culture
+
+
+def world_rows() -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield (kind, name, possible cultures) of names of the world that public lists hardly have."""
+    text = files("deid_export.data").joinpath("world_names.tsv").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            kind, cultures, listed = line.split("\t")
+            for name in listed.split():
+                yield kind, name, tuple(cultures.split(","))
 
 
 def further_rows() -> Iterator[tuple[str, str, str, str]]:

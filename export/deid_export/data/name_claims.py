@@ -3,10 +3,8 @@
 The first list that gives the culture of a name decides it: ``corrected_cultures.tsv`` beside this module, hand-written
 lists, then Faker's, then popular names by country. Names of the census lists that no other list knows get the culture
 that the model of :mod:`name_cultures` finds most likely among those that the reported race of bearers allows.
-Two sources come last, for surrogates alone, so that few names are in no list; the detectors do not read them:
-``further_names.tsv`` beside this module, names by hand, and all family and given names of the censuses of 2000 to 2020
-that nothing else has. The lists that detectors read hold a part of the census only, so that other names are left to
-test them.
+Two sources come last, so that few names are in no list: ``further_names.tsv`` beside this module, names by hand, and
+all family and given names of the censuses of 2000 to 2020 that nothing else has.
 """
 
 import csv
@@ -16,10 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pyarrow.parquet
-
 from deid_export.data import surrogate_lists
-from deid_export.data.hand_lists import corrected_rows, further_rows, hand_rows
+from deid_export.data.census import PER, SHARED_SEX, Census
+from deid_export.data.hand_lists import corrected_rows, further_rows, hand_rows, world_rows
 from deid_export.data.name_cultures import CultureModel
 from deid_export.data.name_lists import eponyms
 from deid_runtime.surrogates.forms import normal_form
@@ -27,10 +24,8 @@ from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.name_pools import form_of_name
 
 _LATIN = re.compile(r"[a-zß-ɏḀ-ỿ]{2,24}")
-_PER = 10_000_000  # shares are bearers per ten million people
 _MEASURED_PCT = 0.004  # the census rounds to 0.001 %: below this, the rank is more informative
 _TAIL = 1.3  # how fast shares fall with the rank in the tail of the census list
-_SHARED_SEX = 0.25  # a name with this share of bearers of the rarer sex is of both sexes
 _SURE_RATIO = 500  # the same for a name that another list has as a given name
 _FREQUENT = 1000  # a name with this share would also be in the census list of the other kind
 _LEAST_RATIO = 30  # a family name this many times as frequent as a given name is not a given name, and vice versa
@@ -123,47 +118,6 @@ class Claimed:
     is_of_census_alone: bool = False  # one of the names of :meth:`Claims.add_rest_of_census`
 
 
-@dataclass(frozen=True, slots=True)
-class Census:
-    """The names of the censuses of the United States of 2000, 2010 and 2020 by normal form, with at least 100 bearers.
-
-    The newest census that has a name counts.
-    """
-
-    family: Mapping[str, tuple[float, Mapping[str, float]]]  # bearers per ten million people, share of each race
-    given: Mapping[str, tuple[str, float, Mapping[str, float]]]  # the same with the sex before them: F, M or U
-
-    def races(self, form: str) -> Mapping[str, float]:
-        """Return race -> share of the bearers of a family name; empty when it is in no census."""
-        return self.family[form][1] if form in self.family else {}
-
-    def family_share(self, form: str) -> float:
-        """Return the bearers of a family name per ten million people; 0 when it is in no census."""
-        return self.family[form][0] if form in self.family else 0.0
-
-    def given_share(self, form: str) -> float:
-        """Return the bearers of a given name per ten million people; 0 when it is in no census."""
-        return self.given[form][1] if form in self.given else 0.0
-
-
-def read_census(folder: Path) -> Census:
-    """Read ``census_2000.parquet`` and its like in ``folder``: name, prop100k, pctwhite, ..., and pctfemale."""
-    races = {"white": "white", "black": "black", "api": "api", "native": "aian", "hispanic": "hispanic"}
-    family: dict[str, tuple[float, Mapping[str, float]]] = {}
-    given: dict[str, tuple[str, float, Mapping[str, float]]] = {}
-    for file in ("census_2000", "census_2010", "census_2020", "census_2020_first_names"):
-        for row in pyarrow.parquet.read_table(folder / f"{file}.parquet").to_pylist():
-            form, share = normal_form(row["name"] or ""), float(row["prop100k"] or 0) * _PER / 100_000
-            of_races = {race: float(row[f"pct{column}"] or 0) / 100 for race, column in races.items()}
-            if "pctfemale" in row:
-                girls = float(row["pctfemale"] or 0) / 100
-                sex = "F" if girls > 1 - _SHARED_SEX else "M" if girls < _SHARED_SEX else "U"
-                given[form] = sex, share, of_races
-            else:
-                family[form] = share, of_races
-    return Census(family, given)
-
-
 def _rows(path: Path) -> list[dict[str, str]]:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
@@ -176,9 +130,9 @@ def family_shares(folder: Path) -> dict[str, tuple[str, float]]:
     for row in _rows(folder / "surnames_us.csv.gz"):
         pct, rank = float(row["pct_1990"] or 0), float(row["rank_1990"] or 0)
         if pct >= _MEASURED_PCT:
-            share, last_rank = pct / 100 * _PER, max(last_rank, rank)
+            share, last_rank = pct / 100 * PER, max(last_rank, rank)
         elif rank:
-            share = _MEASURED_PCT / 100 * _PER * (last_rank / rank) ** _TAIL
+            share = _MEASURED_PCT / 100 * PER * (last_rank / rank) ** _TAIL
         else:
             share = float(row["count_2010"] or 0) / 30  # of 295 million people
         found[normal_form(row["name"])] = (row["name"], share)
@@ -192,9 +146,9 @@ def given_shares(folder: Path) -> dict[str, tuple[str, str, float]]:
     found = {}
     for row in rows:
         girls, boys = float(row["count_f"] or 0), float(row["count_m"] or 0)
-        shared = min(girls, boys) >= _SHARED_SEX * (girls + boys)
+        shared = min(girls, boys) >= SHARED_SEX * (girls + boys)
         sex = "U" if shared else "F" if girls > boys else "M"
-        found[normal_form(row["name"])] = (row["name"], sex, float(row["count"]) / total * _PER)
+        found[normal_form(row["name"])] = (row["name"], sex, float(row["count"]) / total * PER)
     return found
 
 
@@ -253,6 +207,10 @@ class Claims:
             among = _AMONG_OF_HAND_LISTS.get(told, ())
             culture = _OF_HAND_LISTS.get(told) or self._models[kind].likely(normal_form(name), among)
             self._add(kind, name, culture, self._sex(normal_form(name)) if kind == "given" else "")
+        for kind, name, cultures in world_rows():
+            form = normal_form(name)
+            culture = cultures[0] if len(cultures) == 1 else self._models[kind].likely(form, set(cultures))
+            self._add(kind, name, culture, self._sex(form) if kind == "given" else "")
         country = {code: culture for culture, codes in _OF_COUNTRIES.items() for code in codes.split()}
         for kind, file in (("given", "first_names_by_country"), ("family", "surnames_by_country")):
             for row in _rows(self._folder / f"{file}.csv.gz"):

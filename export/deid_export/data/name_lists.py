@@ -1,8 +1,9 @@
 """Make the lists for finding people: names with their frequency class, and a vocabulary of other words.
 
-Run ``python -m deid_export.data.name_lists DATA CORPUS WORDS [FOLDER]``. The result is committed, so the runtime reads
-two small files. ``DATA`` is the folder of public lists (``gazetteers/``, ``medical/``). ``CORPUS`` has annotated
-training notes. ``WORDS`` has the lists of SCOWL (``english-words.10`` ...). NOTICE names every list with its licence.
+Run ``python -m deid_export.data.name_lists DATA CORPUS WORDS CENSUS [FOLDER]``. The result is committed, so the runtime
+reads two small files. ``DATA`` is the folder of public lists (``gazetteers/``, ``medical/``). ``CORPUS`` has annotated
+training notes. ``WORDS`` has the lists of SCOWL (``english-words.10`` ...). ``CENSUS`` has the tables of
+:mod:`deid_export.data.census`. NOTICE names every list with its licence.
 The output files are:
 
 ``names.txt.xz``
@@ -23,12 +24,15 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from importlib.resources import files
 from pathlib import Path
 
+from deid_export.data.census import Census, read_census
 from deid_export.data.corpus import batch_of
-from deid_export.data.hand_lists import further_rows, hand_rows
+from deid_export.data.hand_lists import further_rows, hand_rows, world_rows
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
+from deid_runtime.lexicon.calendar_words import MONTH_OF, WEEKDAY_OF
+from deid_runtime.lexicon.name_cues import is_function_word
 from deid_runtime.lexicon.states import us_states
-from deid_runtime.lexicon.word_codes import EPONYM, FAMILY_SHIFT, PLACE, WORD, WORD_SHIFT, word_key
+from deid_runtime.lexicon.word_codes import EPONYM, FAMILY, FAMILY_SHIFT, GIVEN, PLACE, WORD, WORD_SHIFT, word_key
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _LATIN = re.compile(r"[a-zß-ɏḀ-ỿ]{2,24}")
@@ -44,6 +48,9 @@ _SCOWL_SIZES = {3: (10,), 2: (20, 35, 40, 50), 1: (55, 60)}
 _BATCHES = (2, 30)
 #: Least number of corpus batches with the capitalised word outside identifiers, never in a name, to be a brand.
 _BRAND_BATCHES = 2
+
+#: Least letters of a name of a census or of the world alone to be in class 2: shorter ones may be abbreviations.
+_LEAST_USUAL = 5
 
 _LEAST_WORD = 4  # letters of a usual word that is no name just because it is in a list of names by hand
 
@@ -211,7 +218,31 @@ def vocabulary(data: Path, corpus: Path, scowl: Path) -> dict[str, int]:
     return codes
 
 
-def names(data: Path, words: Mapping[str, int]) -> dict[str, int]:
+def rarer_names(census: Census, known: Set[str], words: Set[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield (key, class of a given name, class of a family name) of names of the whole world and of the censuses.
+
+    None of them is one of ``words``, or a word of a list of the runtime. Those of the censuses are not ``known`` as
+    names: some people have a common family name as their given name.
+    """
+    barred = words | _runtime_words()
+    or_known = barred | known
+    listed = [(kind, name, barred) for kind, name, _ in world_rows()]
+    listed += [(kind, name, or_known) for kind in ("given", "family") for name in getattr(census, kind)]
+    for kind, name, without in listed:
+        for key in _keys(name):
+            if key not in without and len(key) > 2 and not is_function_word(key):
+                level = 1 + (len(key) >= _LEAST_USUAL)
+                yield (key, level, 0) if kind == "given" else (key, 0, level)
+
+
+def _runtime_words() -> set[str]:
+    """Return the months, weekdays, titles, relatives, credentials and clinical terms of the runtime."""
+    words = {word.lstrip("?") for row in _own_rows("lexicon", "clinical_terms.txt") for word in row[0].split()}
+    words |= {row[0] for name in ("titles.tsv", "kin.tsv", "credentials.tsv") for row in _own_rows("lexicon", name)}
+    return {word_key(word) for word in (*words, *MONTH_OF, *WEEKDAY_OF)}
+
+
+def names(data: Path, census: Census, words: Mapping[str, int]) -> dict[str, int]:
     """Return key to the file code of every name and every place; ``words`` is the :func:`vocabulary`."""
     usual_words = {key for key, code in words.items() if code & WORD >= 2 << WORD_SHIFT}
     codes = dict(given_names(data, usual_words))
@@ -219,6 +250,10 @@ def names(data: Path, words: Mapping[str, int]) -> dict[str, int]:
         codes[key] = codes.get(key, 0) | level << FAMILY_SHIFT
     for key in places():
         codes[key] = codes.get(key, 0) | PLACE
+    for key, given, family in rarer_names(census, set(codes), words.keys()):
+        code = codes.get(key, 0)
+        if not code & PLACE:
+            codes[key] = code | (0 if code & GIVEN else given) | (0 if code & FAMILY else family << FAMILY_SHIFT)
     return codes
 
 
@@ -231,14 +266,14 @@ def pack(codes: Mapping[str, int]) -> bytes:
     return lzma.compress(text.encode("utf-8"), preset=9 | lzma.PRESET_EXTREME)
 
 
-def write_lists(data: Path, corpus: Path, scowl: Path, folder: Path) -> None:
+def write_lists(data: Path, corpus: Path, scowl: Path, census: Path, folder: Path) -> None:
     """Write both files into ``folder``; the same input gives the same bytes."""
     words = vocabulary(data, corpus, scowl)
-    (folder / "names.txt.xz").write_bytes(pack(names(data, words)))
+    (folder / "names.txt.xz").write_bytes(pack(names(data, read_census(census), words)))
     (folder / "vocabulary.txt.xz").write_bytes(pack(words))
 
 
 if __name__ == "__main__":
     default = Path(__file__).parents[3] / "deid_runtime" / "data" / "lexicon"
-    data, corpus, scowl, *folder = map(Path, sys.argv[1:])
-    write_lists(data, corpus, scowl, folder[0] if folder else default)
+    data, corpus, scowl, census, *folder = map(Path, sys.argv[1:])
+    write_lists(data, corpus, scowl, census, folder[0] if folder else default)

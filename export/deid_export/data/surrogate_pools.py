@@ -20,7 +20,8 @@ from collections.abc import Collection, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from deid_export.data.name_claims import Claimed, Claims, read_census
+from deid_export.data.census import read_census
+from deid_export.data.name_claims import Claimed, Claims
 from deid_export.data.name_lists import eponyms, medical_words
 from deid_runtime.lexicon.word_codes import WORD, load_lexicon
 from deid_runtime.surrogates.clinical import clinical_initials

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 
-from deid_export.data.name_claims import read_census
+from deid_export.data.census import read_census
 
 
 def row(name: str, prop100k: float, **shares: float) -> dict[str, Any]:

@@ -2,8 +2,10 @@ import csv
 import gzip
 from pathlib import Path
 
-from deid_export.data.name_lists import corpus_words, family_names, given_names, pack
-from deid_runtime.lexicon.word_codes import load_lexicon
+from deid_export.data.census import Census
+from deid_export.data.hand_lists import world_rows
+from deid_export.data.name_lists import corpus_words, family_names, given_names, pack, rarer_names
+from deid_runtime.lexicon.word_codes import FAMILY, GIVEN, load_lexicon, word_key
 
 
 def _write(folder: Path, name: str, rows: list[dict[str, str]]) -> None:
@@ -68,3 +70,26 @@ def test_packing_gives_the_same_bytes_whatever_the_order() -> None:
 
 def test_packaged_lists_are_large() -> None:
     assert len(load_lexicon()) > 150_000
+
+
+def test_names_that_only_a_census_has_are_usual_from_five_letters_on_and_never_words() -> None:
+    family = {"zxabro": (3.0, {}), "zxa": (1.0, {}), "plane": (1.0, {}), "october": (1.0, {}), "nurofen": (1.0, {})}
+    given = {"zxabro": ("F", 2.0, {}), "zxe": ("M", 2.0, {}), "zxknown": ("F", 1.0, {})}
+    found = list(rarer_names(Census(family=family, given=given), {"zxknown"}, {"plane"}))
+
+    assert ("zxabro", 0, 2) in found
+    assert ("zxabro", 2, 0) in found
+    assert ("zxa", 0, 1) in found
+    assert {"plane", "october", "zxknown"}.isdisjoint(key for key, _, _ in found)
+
+
+def test_names_of_the_world_have_a_kind_and_cultures_and_are_found() -> None:
+    rows = list(world_rows())
+    keys = [(kind, name) for kind, name, _ in rows]
+
+    assert len(set(keys)) == len(keys) > 20_000
+    assert {kind for kind, _ in keys} == {"given", "family"}
+    assert all(culture and culture.islower() for _, _, cultures in rows for culture in cultures)
+    assert load_lexicon()["haukur"] & GIVEN == 2
+    missing = [name for _, name in keys if not load_lexicon().get(word_key(name), 0) & (GIVEN | FAMILY)]
+    assert len(missing) < len(keys) / 50  # words by now
