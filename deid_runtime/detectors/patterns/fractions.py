@@ -46,7 +46,7 @@ GRADED: Final = re.compile(
     rf"iliopsoas|gastrocs?)\b|{_SIDES})|"
     r"6(?![\d/])[ ](?i:(?:harsh|blowing|soft|early|late|mid|holo|crescendo|ejection|high[ -]pitched|"
     r"short|loud)?[ ]?(?:peaking[ ])?"
-    r"(?:systolic|diastolic|holosystolic|[EPHM]SM|[EM]DM|SEM|DM(?= )|murmur|ejection|pansystolic)\b)|"
+    r"(?:systolic|diastolic|holosystolic|[EPHM]SM|[EM]DM|SEM|murmur|ejection|pansystolic)\b)|"
     rf"[234][+\-]?(?![\d/])[ ](?:(?i:reflexes|pulses|DTRs?)\b|{_SIDES}))"
 )
 
