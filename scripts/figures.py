@@ -59,6 +59,7 @@ def readme_table() -> str:
         ("full", "one full name in public clinical prose"),
         ("lower case", "the same name in lower case"),
         ("family alone", "the family name alone"),
+        ("given alone, in no list", "a given name alone that is in no list"),
     ):
         rows.append(
             f"| In how many of 100 notes is {question} found? "

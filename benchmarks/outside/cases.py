@@ -4,14 +4,15 @@ import gzip
 import json
 import random
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from deid_export.data.substitution.mentions import Mention, find_mentions
 from deid_export.data.substitution.persons import CULTURES, Person, PersonDrawer
 from deid_runtime.detectors.people.cues import CREDENTIALS, TITLES
+from deid_runtime.lexicon.word_codes import load_lexicon, word_key
 from deid_runtime.text.legibility import illegible
 from deid_runtime.text.reading.view import read_view
 
@@ -23,6 +24,10 @@ _OTHER_PEOPLE: Final = re.compile(
 )
 
 _WORD: Final = re.compile(r"[^\s,]+")
+#: Letters of a made name, and tries to make one.
+_LEAST_LETTERS: Final = 3
+_MOST_LETTERS: Final = 12
+_TRIES: Final = 500
 
 #: Frames with a cue, for prose without one: set before or behind the excerpt, on a line of their own.
 _CUED: Final = (
@@ -55,7 +60,8 @@ def make_cases(documents: list[str], per_cell: int, seed: int) -> list[Case]:
     for form in FORMS:
         for culture in CULTURES:
             for number in range(per_cell):
-                person = drawer.of_culture(culture, "FM"[number % 2])
+                sex = "FM"[number % 2]
+                person = _unlisted(drawer, culture, sex, rng) if form in _UNLISTED else drawer.of_culture(culture, sex)
                 excerpt, mention = next(excerpts)
                 note_id = f"{form}-{culture}-{number}".replace(" ", "_")
                 cases.append(_set(note_id, excerpt, mention, person, form, culture, rng))
@@ -98,6 +104,23 @@ def _set(
     return Case(note_id, text, mention.start, mention.start + len(name), form, culture)
 
 
+def _unlisted(drawer: PersonDrawer, culture: str, sex: str, rng: random.Random) -> Person:
+    """Return a person with a given and a family name that the detectors have in no list, made like the culture's."""
+    person = drawer.of_culture(culture, sex)
+    given = _joined(lambda: drawer.of_culture(culture, sex).given, rng)
+    return replace(person, given=given, family=_joined(lambda: drawer.of_culture(culture, sex).family, rng))
+
+
+def _joined(draw: Callable[[], str], rng: random.Random) -> str:
+    """Return the beginning of one name with the end of another, so that no list of names or words has the result."""
+    for _ in range(_TRIES):
+        one, other = draw(), draw()
+        made = one[: rng.randrange(2, max(len(one), 3))] + other[len(other) // 2 :].lower()
+        if made.isalpha() and _LEAST_LETTERS <= len(made) <= _MOST_LETTERS and word_key(made) not in load_lexicon():
+            return made
+    raise AssertionError(f"no new name in {_TRIES} tries")
+
+
 def _full(person: Person, rng: random.Random) -> str:
     if person.family_first and rng.random() < 0.3:
         return f"{person.family} {person.given}"
@@ -133,7 +156,11 @@ FORMS: Final[dict[str, Any]] = {
     "initialled": _initialled,
     "misspelt": _misspelt,
     "line end inside": lambda person, rng: "\n".join(_full(person, rng).split(" ", 1)),
+    "full, in no list": _full,
+    "given alone, in no list": lambda person, rng: person.given,
+    "lower case, in no list": lambda person, rng: _full(person, rng).lower(),
 }
+_UNLISTED: Final = frozenset(form for form in FORMS if form.endswith("in no list"))
 
 
 def read_name_set(path: Path) -> list[Case]:

@@ -4,7 +4,9 @@
 
 Method: the documents of the test half (``deid_export.data.substitution.prose.is_test_document``), on which nothing is
 trained or chosen. In 64 to 120 words around *the patient*, *she*, *the surgeon* ... one name takes the place of the
-words, or stands behind a cue: a name of one of sixteen cultures in one of ten forms, held out of training, too. A note
+words, or stands behind a cue: a name of one of sixteen cultures in one of ten forms, held out of training, too. The
+detectors have these names in their lists; in three further forms the names are in no list: the beginning of one name of
+the culture with the end of another. A note
 is counted as *found* when every letter of the name is. Words found outside the name are counted per 1,000, whatever
 they are: public reports hold dates, ages and places of their own, so this is an upper bound of false finds.
 Intervals are Wilson's, of 95 %.

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from deid_runtime.lexicon.word_codes import load_lexicon, word_key
 from tests.benchmarks.scripts import FOLDER
 
 pytest.importorskip("scipy", reason="the intervals need scipy")
@@ -43,6 +44,8 @@ def test_every_form_and_culture_has_its_cases(outside: ModuleType, made: list[ob
         assert 60 <= len(case.text.split()) <= 130
         if case.form == "lower case":
             assert name.islower()
+        if case.form.endswith("in no list"):
+            assert all(word_key(word) not in load_lexicon() for word in name.split())
         if case.form == "capitals":
             assert name.isupper()
         if case.form == "line end inside":
