@@ -105,18 +105,18 @@ def adjoins_fraction(text: str, span: Span) -> bool:
     return "/" in text[span.start : span.end] and _FRACTION_AFTER.match(text, span.end) is not None
 
 
-#: ``Sun`` is short for a weekday, the sun is not.
-_SUN: Final = re.compile(r"(?:the |(?<=\bthe ))sun(?!\w)")
+#: ``Sun`` and ``Sat`` are short for weekdays; the sun is none, nor is the verb: *Sat up for lunch*.
+_SUN_OR_SITTING: Final = re.compile(r"(?:the |(?<=\bthe ))sun(?!\w)|[Ss]at(?= (?:up|down|out|in the|beside|there)\b)")
 #: A transdermal therapeutic system; elsewhere ``TTS`` is Tuesday, Thursday and Saturday.
 _PATCH: Final = re.compile(r"TTS(?=[ ](?i:patch(?:es)?|system)\b)")
 
 
 def is_term_alone(text: str, span: Span) -> bool:
-    """Return whether a date without digits is a clinical term, or the sun: ``Yaz``, ``SAT``, ``TTS patch``."""
+    """Return whether a date without digits is a clinical term or a plain word: ``Yaz``, ``TTS patch``, ``the sun``."""
     value = text[span.start : span.end]
     if any(map(str.isdigit, value)) or value.lower() in _MONTHS:
         return False
-    if _SUN.match(text, span.start) is not None:
+    if _SUN_OR_SITTING.match(text, span.start) is not None:
         return True
     return _PATCH.match(text, span.start) is not None or is_term(text, replace(span, label="DOCTOR"))
 

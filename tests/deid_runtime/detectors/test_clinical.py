@@ -111,6 +111,7 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("Antibiotics for a further [10/7], then stop", "DATE"),
         ("went to the park and enjoyed [the sun]", "DATE"),
         ("sat out in the [sun]", "DATE"),
+        ("[Sat] up for lunch", "DATE"),
         ("Discussed with [NOK], happy with plan", "DOCTOR"),
         ("reviewed by [ANP], [TVN] to see", "DOCTOR"),
         ("reviewed by [ANP, TVN]", "DOCTOR"),
