@@ -135,7 +135,7 @@ def read_quarter(found: re.Match[str], style: DateStyle) -> DateParts:
 
 
 def read_roman_month(found: re.Match[str], style: DateStyle) -> DateParts:
-    """Return ``10.ix`` or ``3.iv.2021``, a match of ``ROMAN_MONTH``."""
+    """Return ``10.ix`` or ``3.iv.2021``, a match of ``ROMAN_MONTH``; without a year, that of the note."""
     digits = found["year"]
     month = ROMAN.index(found["month"].lower()) + 1
     year, month, day = day_of(style, year_of(digits, style) if digits else None, month, int(found["day"]))

@@ -8,9 +8,8 @@ Only a span that no strong detector (template, pattern, record) touches can be d
 - it is a date of two numbers that does not exist in a calendar; or
 - it is a bare number without a cue beside it, and the models are not confident about it; or
 - it is a fraction with the same denominator as a fraction beside it, which makes it a count or a score; or
-- every word of it is a clinical term and not a name (:mod:`deid_runtime.detectors.clinical.terms`), or the words beside
-it
-  show that it is a role, a kind of place, a drug, a gene, a trial or a plain word (``generic``, ``named``,
+- every word of it is a clinical term and not a name (:mod:`deid_runtime.detectors.clinical.terms`), or the words
+  beside it show that it is a role, a kind of place, a drug, a gene, a trial or a plain word (``generic``, ``named``,
   ``phrases``).
 
 A name is never dropped for a number beside it. The grammar is tried only on the lines around such spans: texts

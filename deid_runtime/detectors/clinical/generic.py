@@ -99,8 +99,10 @@ def _is_abbreviation(text: str, span: Span, written: Sequence[str]) -> bool:
 
 
 def _is_role_of_list(text: str, span: Span) -> bool:
-    """Return whether ``span`` is an abbreviation of a role in a list of such: ``OT, PA and SW``. Alone it may be "
-    "initials."""
+    """Return whether ``span`` is an abbreviation of a role in a list of such: ``OT, PA and SW``.
+
+    Alone it may be initials.
+    """
     value = text[span.start : span.end]
     if span.label not in _PEOPLE or value not in _short_roles():
         return False
