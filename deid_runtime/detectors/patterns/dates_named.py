@@ -134,7 +134,7 @@ _DAY_WORD_AFTER: Final = re.compile(
 )
 _SATURATION_AFTER: Final = re.compile(
     r"(?i)[ \t]{0,2}(?:now[ ])?(?:was|of|is|were|are|at|in the|low|mid|upper|>|<|=|:|~|"
-    r"\d\d\d?\b(?![:/]))|[ \t]{0,2}(?:phone|ph\b|down|up\b|with\b|check|probe|monitor|drop|goal|target|"
+    r"\d\d\d?\b(?![:/]))|[ \t]{0,2}(?:phone|ph\b|down|up\b|out\b|with\b|check|probe|monitor|drop|goal|target|"
     r"remain|stable|trace|dip|improv|read)|/SBT"
 )
 _SUN_AFTER: Final = re.compile(r"(?i)[ \t]{0,2}(?:exposure|block|screen|burn|light|damage|protect|avoid|sens)")

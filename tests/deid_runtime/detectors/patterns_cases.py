@@ -324,7 +324,16 @@ DATES: Cases = {
             "«Sat 10/8»",
             "«Thurs the 5th»",
         ),
-        ("O2 sat 95", "sun exposure", "Sunday School", "she sat up", "sats 93%", "Thus, no change", "on thus far"),
+        (
+            "O2 sat 95",
+            "sun exposure",
+            "Sunday School",
+            "she sat up",
+            "Sat out in chair",
+            "sats 93%",
+            "Thus, no change",
+            "on thus far",
+        ),
     ),
     "date-weekday-letters": (
         ("HD «M/W/F»", "«MWF» 9-12", "«T/Th» class", "«TTS» via fistula"),
