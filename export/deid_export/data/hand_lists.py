@@ -23,6 +23,14 @@ def world_rows() -> Iterator[tuple[str, str, tuple[str, ...]]]:
                 yield kind, name, tuple(cultures.split(","))
 
 
+def foreign_words() -> Iterator[str]:
+    """Yield the common words of other languages that notes in English quote."""
+    text = files("deid_export.data").joinpath("foreign_words.tsv").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            yield from line.split("\t")[1].split()
+
+
 def further_rows() -> Iterator[tuple[str, str, str, str]]:
     """Yield (kind, name, culture, sex) of the names by hand that no other list has."""
     text = files("deid_export.data").joinpath("further_names.tsv").read_text(encoding="utf-8")

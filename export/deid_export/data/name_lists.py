@@ -9,7 +9,8 @@ The output files are:
 ``names.txt.xz``
     given and family names, with a frequency class from 1 to 3, and places that are names.
 ``vocabulary.txt.xz``
-    words of English, medicine and drugs with a class for how common they are, and names of diseases and devices.
+    words of English, medicine, drugs and other languages with a class for how common they are, and names of diseases
+    and devices.
 
 The format is that of :mod:`deid_runtime.lexicon.word_codes`.
 """
@@ -26,7 +27,7 @@ from pathlib import Path
 
 from deid_export.data.census import Census, read_census
 from deid_export.data.corpus import batch_of
-from deid_export.data.hand_lists import further_rows, hand_rows, world_rows
+from deid_export.data.hand_lists import foreign_words, further_rows, hand_rows, world_rows
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
 from deid_runtime.lexicon.calendar_words import MONTH_OF, WEEKDAY_OF
@@ -257,6 +258,14 @@ def names(data: Path, census: Census, words: Mapping[str, int]) -> dict[str, int
     return codes
 
 
+def foreign_codes() -> dict[str, int]:
+    """Return key to the file code of common words of other languages.
+
+    They are not part of :func:`vocabulary`, because a rare name that is such a word stays a name.
+    """
+    return {key: 1 << WORD_SHIFT for key in map(word_key, foreign_words()) if len(key) > 1}
+
+
 def pack(codes: Mapping[str, int]) -> bytes:
     """Return the bytes of a list file: one line per code, with its words sorted."""
     lines: dict[int, list[str]] = defaultdict(list)
@@ -270,7 +279,7 @@ def write_lists(data: Path, corpus: Path, scowl: Path, census: Path, folder: Pat
     """Write both files into ``folder``; the same input gives the same bytes."""
     words = vocabulary(data, corpus, scowl)
     (folder / "names.txt.xz").write_bytes(pack(names(data, read_census(census), words)))
-    (folder / "vocabulary.txt.xz").write_bytes(pack(words))
+    (folder / "vocabulary.txt.xz").write_bytes(pack(foreign_codes() | words))
 
 
 if __name__ == "__main__":
