@@ -12,7 +12,6 @@ from onnx import numpy_helper
 from deid_runtime.models.engines import load_engine
 from deid_runtime.models.manifest import find_models, read_manifest, sha256_of
 from deid_runtime.models.self_test import known_answer
-from deid_runtime.text.windows import WordEncoder
 
 _BIAS: Final = 1.5  # added to the score of "no identifier": the head finds less, so answers differ
 _BIAS_NAME: Final = "model.branches.{head}.classifier.bias"
@@ -34,7 +33,7 @@ def with_other_head(head: str, out: Path) -> Path:
         del content["graphs"][name]["known_answer"]
     _write(out, content)
     manifest = read_manifest(out)
-    encoder = WordEncoder.from_file(manifest.tokenizer)
+    encoder = manifest.word_encoder()
     for graph in manifest.profiles["fast"].graphs:
         engine = load_engine("onnxruntime", graph.file, [version.output for version in graph.heads], 1)
         answer = known_answer(graph, engine, encoder)

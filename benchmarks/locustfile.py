@@ -23,7 +23,6 @@ from locust import events, task
 from questions import make_questions, make_rows, output_names
 
 from deid_runtime.models.manifest import find_models, read_manifest
-from deid_runtime.text.windows import WordEncoder
 
 _SCHEME: Final = "grpc://"
 
@@ -61,7 +60,7 @@ def make_load(environment: Any, **_: Any) -> None:
     manifest = read_manifest(find_models(Path(options.models) if options.models else None))
     name = options.model.removeprefix("ensemble:")
     model = f"deid_{name}" if options.model.startswith("ensemble:") else name
-    encoder = WordEncoder.from_file(manifest.tokenizer)
+    encoder = manifest.word_encoder()
     rows = make_rows(
         (record["text"] for record in records), encoder, "sentence" if options.single_sentences else "window"
     )

@@ -21,7 +21,6 @@ from serving_plan import FLOAT32, PARTS, REFERENCE, Cell, Skipped, by_variant, p
 
 from deid_runtime.models.engines import Array, Engine, TokenScores, load_engine
 from deid_runtime.models.manifest import Graph, Manifest, find_models, read_manifest
-from deid_runtime.text.windows import WordEncoder
 
 _COMPARED: Final = 6  # requests of each cell whose answers are compared with the engine's
 _ENSEMBLE_DIFFERENCE: Final = 0.1  # of a score
@@ -34,7 +33,7 @@ class Pools:
     def __init__(self, texts: Sequence[str], seed: int) -> None:
         self._texts = texts
         self._seed = seed
-        self._encoder = WordEncoder.from_file(read_manifest(find_models(None)).tokenizer)
+        self._encoder = read_manifest(find_models(None)).word_encoder()
         self._made: dict[tuple[str, int], list[Question]] = {}
 
     def get(self, cell: Cell) -> list[Question]:

@@ -22,7 +22,6 @@ from deid_runtime.annotations.read import read_annotated
 from deid_runtime.serving.grpc_probe import answers_grpc
 from deid_runtime.serving.server_options import ServerOptions
 from deid_runtime.text.sentences import split_sentences
-from deid_runtime.text.windows import WordEncoder
 
 _WIDTH: Final = 128
 _WARM_CALLS: Final = 5
@@ -36,7 +35,7 @@ def measure_sweep(state: State) -> None:
         if provider_of(kind, state.device)[1]:
             continue
         manifest = models_for(kind, state)
-        vocabulary = WordEncoder.from_file(manifest.tokenizer).vocabulary
+        vocabulary = manifest.word_encoder().vocabulary
         for graph in manifest.graphs.values():
             engine = engine_of(graph, kind, state)
             for rows in state.options.batches:

@@ -72,7 +72,7 @@ def _processor_engines(manifest: Manifest, state: State) -> list[tuple[Graph, En
 
 def _found(manifest: Manifest, engines: Sequence[tuple[Graph, Engine]], texts: Sequence[str], state: State) -> Found:
     profile = manifest.profiles[state.options.profile]
-    encoder = WordEncoder.from_file(manifest.tokenizer)
+    encoder = manifest.word_encoder()
     with ModelTagger(engines, profile, {}, encoder, _BATCH, manifest.content) as tagger:
         rows = tagger(texts, [split_sentences(text) for text in texts])
     return {
@@ -90,7 +90,7 @@ def compare_rows(state: State) -> None:
         if provider_of(kind, state.device)[1]:
             continue
         manifest = models_for(kind, state)
-        encoder = WordEncoder.from_file(manifest.tokenizer)
+        encoder = manifest.word_encoder()
         windows = _windows(encoder, max(_ROWS))
         for graph in manifest.graphs.values():
             engine = engine_of(graph, kind, state)

@@ -11,7 +11,7 @@ from deid_client.tensors import Array
 from deid_runtime.models.batching import pad
 from deid_runtime.models.manifest import INPUTS, Manifest
 from deid_runtime.text.sentences import split_sentences
-from deid_runtime.text.windows import WordEncoder, make_windows
+from deid_runtime.text.windows import make_windows
 
 #: The prefix of the ids of probe requests; the rest is random. It lets operators tell probes from notes.
 PROBE_ID: Final = "probe-"
@@ -20,7 +20,7 @@ _TEXT: Final = "BP 120/80, no fever."
 
 def known_window(manifest: Manifest) -> dict[str, Array]:
     """Return the inputs of a probe by name, int32 ``(1, tokens)``, made from an invented line without identifiers."""
-    encoder = WordEncoder.from_file(manifest.tokenizer)
+    encoder = manifest.word_encoder()
     windows = list(make_windows(_TEXT, split_sentences(_TEXT), encoder))
     named: Mapping[str, Array] = dict(zip(INPUTS, pad(windows, encoder.pad), strict=True))
     return dict(named)

@@ -16,7 +16,6 @@ from deid_runtime.models.window_cache import WindowCache
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.system.closing import Closing
-from deid_runtime.text.windows import WordEncoder
 
 #: Batches per request in flight that are sent but not decoded: the next batch is ready when a slot becomes free.
 _BATCHES_AHEAD: Final = 2
@@ -47,7 +46,7 @@ class TritonTagger(Closing):
         self._owns_connection = owns_connection
         self._decoder = SpanDecoder(profile.graphs, profile, thresholds)
         self._vote = profile.vote
-        self._encoder = WordEncoder.from_file(manifest.tokenizer)
+        self._encoder = manifest.word_encoder()
         self._end_at_blank_lines = end_at_blank_lines
         self._cache = WindowCache(cache_bytes, self._decoder.least_score)
         self._most_pending = connection.settings.requests_in_flight * _BATCHES_AHEAD

@@ -1,5 +1,7 @@
 """Word codes: how common a word is as a given or family name, whether it is a place, and how ordinary it is.
 
+The rules for people read the codes, and the models read them as word classes (:func:`word_class`).
+
 The codes come from two packaged lists, ``names.txt.xz`` and ``vocabulary.txt.xz`` in ``deid_runtime/data/lexicon``
 (``python -m deid_export.data.name_lists`` writes them). They are read once, at the first text. Each line has a code, a
 tab and the words with this code. The code is the sum of the constants below. The words have the form that
@@ -27,6 +29,11 @@ WORD_SHIFT: Final = 5
 #: Bit for the name of a disease, sign, device or germ, or a brand.
 EPONYM: Final = 0b1000_0000
 
+#: The word class of a word that is in no list.
+UNLISTED: Final = 0
+#: Word classes: 4 degrees of a word, 3 of a given and 3 of a family name, place or not, eponym or not.
+CLASS_COUNT: Final = 4 * 3 * 3 * 2 * 2
+
 _LETTERS: Final = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ı": "i", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ħ": "h"}
     | dict.fromkeys("'’‘-‐‑`", "")
@@ -47,6 +54,17 @@ def load_lexicon() -> dict[str, int]:
         for word in words:
             codes[word] = codes.get(word, 0) | code
     return codes
+
+
+def word_class(word: str) -> int:
+    """Return what the lists say about a word, for the models: at least 0, below :data:`CLASS_COUNT`.
+
+    Usual names and the most common ones are one degree. A word with digits or punctuation is :data:`UNLISTED`.
+    """
+    code = load_lexicon().get(word_key(word), 0)
+    given, family = min(code & GIVEN, 2), min((code & FAMILY) >> FAMILY_SHIFT, 2)
+    degrees = (((code & WORD) >> WORD_SHIFT) * 3 + given) * 3 + family
+    return degrees * 4 + (2 if code & PLACE else 0) + (1 if code & EPONYM else 0)
 
 
 def _read(name: str) -> dict[str, int]:

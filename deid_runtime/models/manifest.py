@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, get_args
 
 from deid_runtime.errors import InstallationError, ModelError, SettingsError
 from deid_runtime.labels import HEADS
-from deid_runtime.text.windows import WINDOW_TOKENS
-from deid_runtime.text.words import TYPE_COUNT
+from deid_runtime.text.windows import WINDOW_TOKENS, WordEncoder
+from deid_runtime.text.words import SHAPE_TYPE_COUNT, TYPE_COUNT
 
 #: Version of what a manifest promises: its fields, and the tensors of its graphs.
 INTERFACE_VERSION: Final = 2
@@ -121,6 +121,10 @@ class Manifest:
         content: Any = self.content
         return str(content["tokenizer"]["sha256"])
 
+    def word_encoder(self) -> WordEncoder:
+        """Return a new encoder for these models, with word classes if they know them."""
+        return WordEncoder.from_file(self.tokenizer, word_classes=self.content["token_types"] == TYPE_COUNT)
+
     def only(self, profile: str) -> "Manifest":
         """Return the manifest with only the graphs of ``profile``, and the profiles that need no other graphs.
 
@@ -226,14 +230,15 @@ def read_manifest(folder: Path) -> Manifest:
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path} cannot be read as JSON ({type(error).__name__}); export the models again") from error
     try:
-        for name, expected in (
+        for name, *expected in (
             ("interface_version", INTERFACE_VERSION),
             ("window_tokens", WINDOW_TOKENS),
-            ("token_types", TYPE_COUNT),
+            ("token_types", TYPE_COUNT, SHAPE_TYPE_COUNT),
         ):
-            if content[name] != expected:
+            if content[name] not in expected:
+                needed = " or ".join(map(repr, expected))
                 raise ModelError(
-                    f"{path}: {name} is {content[name]!r}, this version needs {expected!r}; use models exported by the "
+                    f"{path}: {name} is {content[name]!r}, this version needs {needed}; use models exported by the "
                     "same version of deid-runtime"
                 )
         graphs = {name: _graph(folder, name, entry, states) for name, entry in content["graphs"].items()}

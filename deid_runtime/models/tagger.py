@@ -264,7 +264,7 @@ def load_tagger(settings: Settings) -> ModelTagger:
     cannot run them here, SettingsError for a wrong threshold.
     """
     manifest, profile = choose_profile(settings)
-    encoder = WordEncoder.from_file(manifest.tokenizer)
+    encoder = manifest.word_encoder()
     engines = [(graph, _tested_engine(graph, encoder, settings)) for graph in profile.graphs]
     manifest.check_unchanged()
     return ModelTagger(

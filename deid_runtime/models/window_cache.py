@@ -86,4 +86,4 @@ class WindowCache(BoundedCache[bytes, KeptAnswer]):
 
 def key_of(window: Window) -> bytes:
     """Return everything of ``window`` on which its answer depends: its token ids, then its token types."""
-    return array("I", window.ids).tobytes() + bytes(window.types)
+    return array("I", window.ids).tobytes() + array("H", window.types).tobytes()

@@ -41,7 +41,7 @@ from deid_runtime.serving.model_config import (
 )
 from deid_runtime.serving.rows import WIDTHS
 from deid_runtime.settings import Precision
-from deid_runtime.text.windows import WINDOW_TOKENS, WordEncoder
+from deid_runtime.text.windows import WINDOW_TOKENS
 
 GraphBackend = Literal["python", "onnxruntime", "tensorrt"]
 
@@ -177,7 +177,7 @@ class GraphModels:
         """Return the parameters that the project's ``model.py`` needs; none for other backends."""
         if self.options.backend != "python":
             return {}
-        encoder = WordEncoder.from_file(self.manifest.tokenizer)
+        encoder = self.manifest.word_encoder()
         return {
             "engine": self.options.engine,
             "precision": self.options.precision,

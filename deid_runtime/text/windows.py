@@ -12,6 +12,7 @@ from typing import Final
 
 from tokenizers import Tokenizer
 
+from deid_runtime.lexicon.word_codes import UNLISTED, word_class
 from deid_runtime.spans import Sentence
 from deid_runtime.text.words import SHAPES, SPACINGS, shape_of, split_words, type_id
 
@@ -40,13 +41,17 @@ class Window:
 
 
 class WordEncoder:
-    """Encode words as WordPiece token ids, with a bounded cache of words. Not thread-safe: use one per thread."""
+    """Encode words as WordPiece token ids, with a bounded cache of words. Not thread-safe: use one per thread.
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    Without ``word_classes`` every word counts as in no list, for models that know shapes and spacings alone.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, word_classes: bool = True) -> None:
         tokenizer.no_padding()  # a saved tokenizer may have padding and truncation turned on; single words need neither
         tokenizer.no_truncation()
         self._tokenizer = tokenizer
-        self._cache: dict[str, tuple[tuple[int, ...], int]] = {}
+        self._word_classes = word_classes
+        self._cache: dict[str, tuple[tuple[int, ...], int, int]] = {}
         special: dict[str, int] = {name: tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[PAD]", "[UNK]")}
         self.cls, self.sep, self.pad, self.unknown = (special[name] for name in ("[CLS]", "[SEP]", "[PAD]", "[UNK]"))
         self.vocabulary: int = tokenizer.get_vocab_size()  # every id is below it
@@ -54,21 +59,22 @@ class WordEncoder:
         self.blank_line: int = tokenizer.token_to_id("[unused2]")
 
     @classmethod
-    def from_file(cls, path: Path) -> "WordEncoder":
+    def from_file(cls, path: Path, *, word_classes: bool = True) -> "WordEncoder":
         """Load an encoder from a ``tokenizer.json``."""
-        return cls(Tokenizer.from_file(str(path)))
+        return cls(Tokenizer.from_file(str(path)), word_classes=word_classes)
 
     def pieces(self) -> dict[str, int]:
         """Return the vocabulary: token (WordPiece string) to id."""
         found: dict[str, int] = self._tokenizer.get_vocab()
         return found
 
-    def encode(self, word: str) -> tuple[tuple[int, ...], int]:
-        """Return the token ids of one word (at least one) and its shape, an index of SHAPES."""
+    def encode(self, word: str) -> tuple[tuple[int, ...], int, int]:
+        """Return the token ids of one word (at least one), its shape, an index of SHAPES, and its word class."""
         found = self._cache.get(word)
         if found is None:
             ids = tuple(self._tokenizer.encode(word, add_special_tokens=False).ids) or (self.unknown,)
-            found = ids, shape_of(word)
+            listed = word_class(word) if self._word_classes and word[0].isalpha() else UNLISTED
+            found = ids, shape_of(word), listed
             if len(word) <= _CACHED_CHARS:
                 if len(self._cache) >= _CACHED_WORDS:
                     self._cache.clear()  # the cache never changes a result, so the simplest eviction is enough
@@ -103,14 +109,14 @@ def make_windows(
         previous, size = -1, 0
         part = text[sentence.start : sentence.end]
         for start, end in split_words(part):
-            pieces, shape = encoder.encode(part[start:end])
+            pieces, shape, listed = encoder.encode(part[start:end])
             pieces = pieces[:room]  # of a word with more tokens, as in Hangul, the model reads only the first ones
             # The first word of a sentence has a gap before it when it starts a line, else normally a space.
             gap = start - previous if previous >= 0 else _first_spacing(text, sentence.start + start)
             spacing = 2 if gap > 1 or (gap == 1 and part[start - 1] == "\t") else gap
             previous = end
             ids.append(pieces)
-            types.append(type_id(shape, spacing))
+            types.append(type_id(shape, spacing, listed))
             starts.append(sentence.start + start)
             ends.append(sentence.start + end)
             size += len(pieces)

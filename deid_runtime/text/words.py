@@ -1,4 +1,4 @@
-"""Split text into words for the models, and return the shape of each word.
+"""Split text into words for the models, and return the shape and the type of each word.
 
 In clinical text, words often run together (``Age:39Sex:F``, ``seen02/20/2087NA``, ``PsychiatryChief``). So a word ends
 where letters meet digits or punctuation, and where lower case meets upper case. This is the cascading rule of OpenDeID
@@ -9,6 +9,8 @@ import re
 import unicodedata
 from typing import Final
 
+from deid_runtime.lexicon.word_codes import CLASS_COUNT, UNLISTED
+
 #: A longer run of letters or digits is split into several words, so that one word always fits a window.
 MAX_WORD_CHARS: Final = 64
 
@@ -16,7 +18,13 @@ MAX_WORD_CHARS: Final = 64
 SHAPES: Final = ("lower", "title", "upper", "mixed", "digits", "punctuation")
 #: What is before a word: nothing, one space, or a gap (tab, several spaces, a line break, the start of the text).
 SPACINGS: Final = ("joined", "space", "gap")
-TYPE_COUNT: Final = len(SHAPES) * len(SPACINGS)
+#: Types of words without a word class. They come first, so that a word in no list has the type of its shape alone.
+#: Models that were trained on shapes and spacings know these types alone.
+SHAPE_TYPE_COUNT: Final = len(SHAPES) * len(SPACINGS)
+#: Types of words of letters: the first of the others. Only such words have a word class.
+_LETTER_TYPES: Final = SHAPES.index("digits") * len(SPACINGS)
+#: All values of ``token_type_ids``.
+TYPE_COUNT: Final = SHAPE_TYPE_COUNT + (CLASS_COUNT - 1) * _LETTER_TYPES
 
 
 def _letters(category: tuple[str, ...]) -> str:
@@ -56,6 +64,16 @@ def shape_of(word: str) -> int:
     return 0
 
 
-def type_id(shape: int, spacing: int) -> int:
-    """Return the ``token_type_ids`` value of a shape and a spacing (both indices). It is below :data:`TYPE_COUNT`."""
-    return shape * len(SPACINGS) + spacing
+def type_id(shape: int, spacing: int, word_class: int = UNLISTED) -> int:
+    """Return the ``token_type_ids`` value of a shape, a spacing (both indices) and a word class.
+
+    It is below :data:`TYPE_COUNT`. Digits and punctuation have no word class: for them ``word_class`` is
+    :data:`~deid_runtime.lexicon.word_codes.UNLISTED`.
+    """
+    base = shape * len(SPACINGS) + spacing
+    return base if word_class == UNLISTED else SHAPE_TYPE_COUNT + (word_class - 1) * _LETTER_TYPES + base
+
+
+def without_class(kind: int) -> int:
+    """Return the ``token_type_ids`` value ``kind`` as if its word were in no list."""
+    return kind if kind < SHAPE_TYPE_COUNT else (kind - SHAPE_TYPE_COUNT) % _LETTER_TYPES

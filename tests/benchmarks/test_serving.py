@@ -9,7 +9,6 @@ import pytest
 
 from deid_runtime.models.manifest import find_models, read_manifest
 from deid_runtime.text.sentences import split_sentences
-from deid_runtime.text.windows import WordEncoder
 from tests.benchmarks.scripts import load_script
 
 pytest.importorskip("tritonclient.grpc")
@@ -37,7 +36,7 @@ def planning():
 
 @pytest.fixture(scope="module")
 def encoder():
-    return WordEncoder.from_file(read_manifest(find_models(None)).tokenizer)
+    return read_manifest(find_models(None)).word_encoder()
 
 
 def test_percentiles_are_in_milliseconds_and_none_where_nothing_came(loop):

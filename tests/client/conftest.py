@@ -15,7 +15,6 @@ from deid_runtime.models.tagger import ModelTagger, choose_profile
 from deid_runtime.settings import Settings
 from deid_runtime.spans import Note, Sentence, Span
 from deid_runtime.text.sentences import split_sentences
-from deid_runtime.text.windows import WordEncoder
 from tests.client.fault_server import FaultServer, Models
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,7 +97,7 @@ def embedded(models: Models, settings: Settings) -> ModelTagger:
     """Return the tagger that runs the engines in this process; do not close it, because the engines are shared."""
     manifest, profile = choose_profile(settings)
     engines = [(graph, models.locked(graph)) for graph in profile.graphs]
-    encoder = WordEncoder.from_file(manifest.tokenizer)
+    encoder = manifest.word_encoder()
     return ModelTagger(
         engines,
         profile,

@@ -16,7 +16,7 @@ from deid_runtime.models.manifest import Graph, find_models, read_manifest
 from deid_runtime.models.tagger import ModelTagger, load_tagger
 from deid_runtime.settings import Settings
 from deid_runtime.text.sentences import split_sentences
-from deid_runtime.text.windows import Window, WordEncoder, make_windows
+from deid_runtime.text.windows import Window, make_windows
 
 NOTE = """DISCHARGE SUMMARY
 Patient: Rosalind Thackeray   MRN: 8841207   DOB: 04/17/1951
@@ -50,7 +50,7 @@ def tagger(request: pytest.FixtureRequest) -> Iterator[ModelTagger]:
 
 
 def windows() -> list[Window]:
-    encoder = WordEncoder.from_file(read_manifest(find_models(None)).tokenizer)
+    encoder = read_manifest(find_models(None)).word_encoder()
     texts = [NOTE, NOTE.upper(), NOTE.replace("\n", " "), NOTE * 3]
     return [window for text in texts for window in make_windows(text, split_sentences(text), encoder)]
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from deid_export.model import weight_files
-from deid_export.model.tagger import with_shared_layers
+from deid_export.model.tagger import with_shared_layers, with_word_classes
 from deid_runtime.errors import ModelError
 
 _ALIKE = ("config", "shared_layers", "heads", "joint")
@@ -38,7 +38,7 @@ def _model(path: Path) -> dict[str, Any]:
     saved = weight_files.read(path)
     if not {*_ALIKE, "state"} <= saved.keys():
         raise ModelError(f"{path} is not a model; expected a joint.pt or heads.pt of `deid-export train`")
-    return saved
+    return dict(with_word_classes(saved))
 
 
 def _branched_like(first: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from deid_export.model.mpnet import Distances, check_layers
 from deid_export.model.precision import PooledDropout, pool_dropout
 from deid_runtime.errors import InputError, SettingsError
 from deid_runtime.labels import HEADS
-from deid_runtime.text.words import TYPE_COUNT
+from deid_runtime.text.words import TYPE_COUNT, without_class
 
 CLASSIFIER_DROPOUT = 0.1
 
@@ -147,7 +147,7 @@ class BranchedTagger(nn.Module):
 
 
 def load_base(base: str, *, layers: int | None = None, dropout: float = 0.0) -> BertModel:
-    """Load a BERT by Hub name or folder, with its token types widened to word shapes, all initialised from type 0.
+    """Load a BERT by Hub name or folder, with its token types widened to those of words, all initialised from type 0.
 
     ``layers`` is the number of layers to keep, from the lowest on; None keeps all. ``dropout`` is the dropout of the
     hidden states.
@@ -201,6 +201,25 @@ def with_shared_layers(state: Mapping[str, Tensor], heads: Sequence[str], old: i
     return renamed
 
 
+_TYPES = "embeddings.token_type_embeddings.weight"
+
+
+def with_word_classes(saved: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a model of :func:`save` that knows all token types.
+
+    A model that was trained on shapes and spacings alone starts with equal embeddings for all word classes.
+    """
+    old = saved["state"].get(_TYPES)
+    if old is None or len(old) >= TYPE_COUNT:
+        return saved
+    widened = old[[without_class(kind) for kind in range(TYPE_COUNT)]].clone()
+    return {
+        **saved,
+        "state": {**saved["state"], _TYPES: widened},
+        "config": {**saved["config"], "type_vocab_size": TYPE_COUNT},
+    }
+
+
 def packaged_base() -> str:
     """Return the folder of the default base model, MiniLM-L6-H384, in the package that contains it."""
     import importlib.util
@@ -240,7 +259,7 @@ def load(path: Path, *, attention: str = "eager", dropout: float = 0.0) -> Branc
     ``attention`` is the transformers implementation: ``"sdpa"`` trains fastest, ``"eager"`` exports to plain operators.
     ``dropout`` is the dropout of the hidden states for further training. Raises InputError for a model of another kind.
     """
-    saved = torch.load(path, map_location="cpu", weights_only=True)
+    saved = with_word_classes(torch.load(path, map_location="cpu", weights_only=True))
     if "hidden_size" not in saved["config"]:
         raise InputError(f"{path} is not a BERT; expected a model file of `deid-export train`")
     encoder, distances = empty(saved["config"], attention=attention, dropout=dropout)

@@ -21,6 +21,7 @@ from deid_runtime.spans import Sentence, Span
 from deid_runtime.text.reading.view import read_marked, read_view
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows
+from deid_runtime.text.words import without_class
 
 #: Batches have one of these widths, and a row count that depends on it. CPU kernels are rebuilt for every new shape,
 #: which costs more than padding.
@@ -52,6 +53,7 @@ class StreamSettings:
     short_windows: float = 0.2  # of notes: cut into shorter windows than in serving, with less context
     word_dropout: float = 0.08  # of words: tokens replaced by [UNK], word shape kept
     resample: float = 1.0  # of notes, in each pass: with fresh values; the others unchanged
+    class_dropout: float = 0.15  # of the distinct words of a window: shown as if they were in no list
     shapes: bool = True  # False: every word has token type 0, to measure the gain from word shapes
     lone_sentences: bool = False  # True: one window per sentence, to measure the gain from windows
 
@@ -123,8 +125,9 @@ def collate(
     rng: random.Random,
     dropout: float,
     shape: tuple[int, int],
+    class_dropout: float = 0.0,
 ) -> Batch:
-    """Pad rows to ``shape`` (rows, tokens) and drop words; missing rows are masked and not scored."""
+    """Pad rows to ``shape`` (rows, tokens), drop words and word classes; missing rows are masked and not scored."""
     heads = list(rows[0][1])
     ids = torch.full(shape, encoder.pad, dtype=torch.long)
     types = torch.zeros(shape, dtype=torch.long)
@@ -132,14 +135,17 @@ def collate(
     targets = {head: torch.full(shape, IGNORED, dtype=torch.long) for head in heads}
     for row, (window, tags) in enumerate(rows):
         length = len(window.ids)
-        pieces = list(window.ids)
-        if dropout:
-            ends = [*window.positions[1:], length - 1]
-            for first, last in zip(window.positions, ends, strict=True):
-                if rng.random() < dropout:
-                    pieces[first:last] = [encoder.unknown] * (last - first)
+        pieces, kinds = list(window.ids), list(window.types)
+        ends = [*window.positions[1:], length - 1]
+        unlisted: dict[tuple[int, ...], bool] = {}  # a word that occurs again is in the same lists
+        for first, last in zip(window.positions, ends, strict=True):
+            if class_dropout and unlisted.setdefault(tuple(pieces[first:last]), rng.random() < class_dropout):
+                kinds[first:last] = [without_class(kind) for kind in kinds[first:last]]
+        for first, last in zip(window.positions, ends, strict=True):
+            if dropout and rng.random() < dropout:
+                pieces[first:last] = [encoder.unknown] * (last - first)
         ids[row, :length] = torch.tensor(pieces)
-        types[row, :length] = torch.tensor(window.types)
+        types[row, :length] = torch.tensor(kinds)
         mask[row, :length] = 1
         where = torch.tensor(window.positions)
         for head in heads:
@@ -252,4 +258,4 @@ def _batched(
         batches += [(members[first : first + count], count, width) for first in range(0, len(members), count)]
     rng.shuffle(batches)
     for members, count, width in batches:
-        yield collate(members, encoder, rng, settings.word_dropout, (count, width))
+        yield collate(members, encoder, rng, settings.word_dropout, (count, width), settings.class_dropout)

@@ -30,6 +30,7 @@ from deid_export.model.tagger import (
     load_base,
     save,
     with_shared_layers,
+    with_word_classes,
 )
 from deid_export.train.batches import IGNORED, Batch, StreamSettings, piece_counts, stream_batches
 from deid_export.train.distil import Teacher
@@ -127,7 +128,7 @@ def _begin(
     """Return the initial model of the joint phase, and the part of its configuration to save."""
     shape = Shape(settings.shared_layers, tuple(HEADS))
     if settings.start is not None:
-        start = torch.load(settings.start, map_location="cpu", weights_only=True)
+        start = with_word_classes(torch.load(settings.start, map_location="cpu", weights_only=True))
         if not start["joint"]:
             raise InputError(f"{settings.start}: its heads have separate layers; start from a joint.pt")
         bert, distances = empty(start["config"], dropout=settings.dropout)

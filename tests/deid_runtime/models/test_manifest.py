@@ -51,7 +51,7 @@ def graph(**changes: Any) -> dict[str, Any]:
     [
         ({"interface_version": 99}, r"interface_version is 99, this version needs 2"),
         ({"window_tokens": 512}, r"window_tokens is 512, this version needs 128"),
-        ({"token_types": 2}, r"token_types is 2, this version needs 18"),
+        ({"token_types": 2}, r"token_types is 2, this version needs 1734 or 18"),
         (fast(title_case=True), r"misstates profiles/fast/title_case"),
         (graph(weight=0), r"misstates graphs/v0/weight"),
         (graph(weight="much"), r"lacks or misstates"),

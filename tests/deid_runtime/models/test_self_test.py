@@ -50,7 +50,7 @@ def engine() -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def encoder() -> WordEncoder:
-    return WordEncoder.from_file(MANIFEST.tokenizer)
+    return MANIFEST.word_encoder()
 
 
 def known(graph: Graph) -> KnownAnswer:

@@ -16,7 +16,7 @@ from deid_runtime.models.window_cache import WindowCache, key_of
 from deid_runtime.settings import Precision, Settings
 from deid_runtime.spans import Span
 from deid_runtime.text.sentences import split_sentences
-from deid_runtime.text.windows import Window, WordEncoder, make_windows
+from deid_runtime.text.windows import Window, make_windows
 
 MANIFEST = read_manifest(find_models(None))
 PLAN = "PLAN:\nContinue lisinopril. Call Dr. Ada Quist at 555-0142 in Millbrook, Ohio.\nReturn on 03/12/2019.\n"
@@ -70,7 +70,7 @@ def tagger_of(engines: Mapping[str, Engine], cache_bytes: int, *, blocks: bool =
         [(graph, engines[graph.name]) for graph in profile.graphs],
         profile,
         {},
-        WordEncoder.from_file(MANIFEST.tokenizer),
+        MANIFEST.word_encoder(),
         2,
         {},
         cache_bytes=cache_bytes,
@@ -179,7 +179,7 @@ def test_the_windows_used_last_stay() -> None:
 
 
 def test_the_key_is_everything_that_the_answer_depends_on() -> None:
-    [window] = make_windows(HISTORY, split_sentences(HISTORY), WordEncoder.from_file(MANIFEST.tokenizer))
+    [window] = make_windows(HISTORY, split_sentences(HISTORY), MANIFEST.word_encoder())
     other_type = Window(window.ids, [*window.types[:-1], window.types[-1] + 1], [], [], [])
     other_id = Window([*window.ids[:-1], window.ids[-1] + 1], window.types, [], [], [])
     elsewhere = Window(window.ids, window.types, [], [start + 9 for start in window.starts], [])

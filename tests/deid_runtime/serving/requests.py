@@ -11,7 +11,7 @@ from deid_runtime.models.engines import Array
 from deid_runtime.models.manifest import INPUTS, find_models, read_manifest
 from deid_runtime.serving.note_models import NOTE_INPUTS
 from deid_runtime.text.sentences import split_sentences
-from deid_runtime.text.windows import Window, WordEncoder, make_windows
+from deid_runtime.text.windows import Window, make_windows
 
 grpc: Any = pytest.importorskip("tritonclient.grpc")
 
@@ -26,7 +26,7 @@ LINES = (
 
 def windows() -> list[Window]:
     """Return windows of every padded width, several of each."""
-    encoder = WordEncoder.from_file(read_manifest(find_models(None)).tokenizer)
+    encoder = read_manifest(find_models(None)).word_encoder()
     texts = ["\n".join(LINES[first:] + LINES[:first])[:size] for first in range(5) for size in (40, 150, 220, 315, 370)]
     found = [window for text in texts for window in make_windows(text, split_sentences(text), encoder)]
     assert {width_of(len(window.ids)) for window in found} == {32, 64, 96, 112, 128}

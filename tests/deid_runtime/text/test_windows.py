@@ -9,10 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
+from deid_runtime.lexicon.word_codes import UNLISTED, word_class
 from deid_runtime.spans import Sentence
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WINDOW_TOKENS, Window, WordEncoder, make_windows
-from deid_runtime.text.words import split_words
+from deid_runtime.text.words import SHAPE_TYPE_COUNT, split_words, without_class
 from tests.strategies import texts
 
 
@@ -145,10 +146,21 @@ def test_words_the_tokenizer_drops_are_unknown_not_lost() -> None:
 
 @pytest.mark.parametrize("word", ["smith", "Smith"])
 def test_encoding_is_cached_by_the_word_as_written(word: str) -> None:
-    ids, shape = ENCODER.encode(word)
+    ids, shape, listed = ENCODER.encode(word)
 
-    assert (ids, shape) == ENCODER.encode(word)
+    assert (ids, shape, listed) == ENCODER.encode(word)
     assert shape == (1 if word[0].isupper() else 0)
+    assert listed == word_class("smith") != UNLISTED
+
+
+def test_models_of_shapes_alone_are_told_of_no_list():
+    plain = WordEncoder(small_tokenizer(), word_classes=False)
+    [with_classes], [without] = (
+        list(make_windows("Dr Smith, 80", split_sentences("Dr Smith, 80"), each)) for each in (ENCODER, plain)
+    )
+
+    assert max(without.types) < SHAPE_TYPE_COUNT <= max(with_classes.types)
+    assert without.types == [without_class(kind) for kind in with_classes.types]
 
 
 def test_encoder_from_file(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ import time
 import pytest
 from hypothesis import given
 
-from deid_runtime.text.words import MAX_WORD_CHARS, SHAPES, TYPE_COUNT, shape_of, split_words, type_id
+from deid_runtime.lexicon.word_codes import CLASS_COUNT
+from deid_runtime.text.words import MAX_WORD_CHARS, SHAPES, TYPE_COUNT, shape_of, split_words, type_id, without_class
 from tests.strategies import texts
 
 
@@ -53,9 +54,17 @@ def test_shapes(word: str, shape: str) -> None:
 
 
 def test_type_ids_are_distinct_and_below_the_count() -> None:
-    ids = {type_id(shape, spacing) for shape in range(len(SHAPES)) for spacing in range(3)}
+    unlisted = [(shape, spacing, 0) for shape in range(len(SHAPES)) for spacing in range(3)]
+    listed = [
+        (SHAPES.index(shape), spacing, word_class)
+        for shape in ("lower", "title", "upper", "mixed")
+        for spacing in range(3)
+        for word_class in range(1, CLASS_COUNT)
+    ]
+    ids = [type_id(*parts) for parts in unlisted + listed]
 
-    assert ids == set(range(TYPE_COUNT))
+    assert sorted(ids) == list(range(TYPE_COUNT))
+    assert [without_class(kind) for kind in ids] == [type_id(shape, at) for shape, at, _ in unlisted + listed]
 
 
 @pytest.mark.parametrize(

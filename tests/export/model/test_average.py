@@ -14,6 +14,7 @@ from deid_export.cli.main import main
 from deid_export.model.average import average
 from deid_export.model.tagger import load, with_shared_layers
 from deid_runtime.errors import ModelError
+from deid_runtime.text.words import type_id
 from tests.export.tiny_model import write_base, write_trained
 
 
@@ -50,6 +51,25 @@ def test_joint_models_fit_whatever_they_name_their_layers(models: list[Path], tm
     assert state.keys() != saved["state"].keys()
     assert mean.keys() == expected.keys()
     assert all(torch.equal(mean[name], tensor) for name, tensor in expected.items())
+
+
+def test_a_model_without_word_classes_answers_the_same_for_all(models: list[Path], tmp_path: Path) -> None:
+    name = "embeddings.token_type_embeddings.weight"
+    saved = torch.load(models[0], weights_only=True)
+    old = saved["state"] | {name: torch.randn(18, saved["config"]["hidden_size"])}
+    torch.save(saved | {"state": old, "config": saved["config"] | {"type_vocab_size": 18}}, tmp_path / "old.pt")
+    model = load(tmp_path / "old.pt").eval()
+    ids, mask = torch.ones(1, 6, dtype=torch.long), torch.ones(1, 6, dtype=torch.long)
+    shapes = torch.tensor([[0, 3, 4, 7, 10, 17]])
+    listed = torch.tensor([[type_id(kind // 3, kind % 3, 5 if kind < 12 else 0) for kind in shapes[0].tolist()]])
+
+    with torch.inference_mode():
+        answers, others = model(ids, shapes, mask), model(ids, listed, mask)
+        different = model(ids, shapes.flip(1), mask)
+
+    assert not torch.equal(shapes, listed)
+    assert all(torch.equal(answers[head], others[head]) for head in answers)
+    assert not all(torch.equal(answers[head], different[head]) for head in answers)
 
 
 def test_one_model_stays_as_it_is(models: list[Path], tmp_path: Path) -> None:

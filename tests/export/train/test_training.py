@@ -31,6 +31,7 @@ from deid_runtime.models.tagger import load_tagger
 from deid_runtime.settings import Settings
 from deid_runtime.text.sentences import split_sentences
 from deid_runtime.text.windows import WordEncoder, make_windows
+from deid_runtime.text.words import without_class
 from tests.commands import read_rows
 from tests.deid_runtime.text.test_windows import small_tokenizer
 from tests.export.lists import write_lists
@@ -122,6 +123,17 @@ def test_a_share_of_the_notes_is_shown_as_they_stand(base: Path, data: Data) -> 
 
     assert kept(0) == 1
     assert kept(1) < 0.5 < kept(0.5) < 0.85  # a resampled note keeps a quarter of its values
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_words_are_shown_as_if_in_no_list(base: Path, data: Data, share: float) -> None:
+    encoder = WordEncoder.from_file(base / "tokenizer.json")
+    still = StreamSettings(negative_share=0, class_dropout=share)
+    batch = next(stream_batches(data.notes, [], data.lists, encoder, ("name",), still))
+    of_words = batch.targets["name"] != IGNORED
+    unlisted = torch.tensor([[without_class(kind) for kind in row] for row in batch.token_type_ids.tolist()])
+
+    assert bool((batch.token_type_ids != unlisted)[of_words].any()) == (share == 0)
 
 
 def test_only_the_first_piece_of_a_word_is_scored(base: Path, data: Data) -> None:
