@@ -35,10 +35,10 @@ def average(models: Sequence[Path], out: Path) -> None:
 
 
 def _model(path: Path) -> dict[str, Any]:
-    saved = weight_files.read(path)
+    saved = with_word_classes(weight_files.read(path))
     if not {*_ALIKE, "state"} <= saved.keys():
         raise ModelError(f"{path} is not a model; expected a joint.pt or heads.pt of `deid-export train`")
-    return dict(with_word_classes(saved))
+    return saved
 
 
 def _branched_like(first: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

@@ -204,14 +204,15 @@ def with_shared_layers(state: Mapping[str, Tensor], heads: Sequence[str], old: i
 _TYPES = "embeddings.token_type_embeddings.weight"
 
 
-def with_word_classes(saved: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a model of :func:`save` that knows all token types.
+def with_word_classes(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a file of :func:`save`, with an embedding for each token type.
 
-    A model that was trained on shapes and spacings alone starts with equal embeddings for all word classes.
+    A model that was trained on shapes and spacings alone gets equal embeddings for all word classes, so its answers
+    stay the same. Content of another kind is returned as it is.
     """
-    old = saved["state"].get(_TYPES)
+    old = saved.get("state", {}).get(_TYPES)
     if old is None or len(old) >= TYPE_COUNT:
-        return saved
+        return dict(saved)
     widened = old[[without_class(kind) for kind in range(TYPE_COUNT)]].clone()
     return {
         **saved,

@@ -127,7 +127,11 @@ def collate(
     shape: tuple[int, int],
     class_dropout: float = 0.0,
 ) -> Batch:
-    """Pad rows to ``shape`` (rows, tokens), drop words and word classes; missing rows are masked and not scored."""
+    """Pad rows to ``shape`` (rows, tokens); missing rows are masked and not scored.
+
+    ``dropout`` is the share of words whose tokens are replaced by [UNK], ``class_dropout`` the share of the distinct
+    words of a window that are shown as if they were in no list.
+    """
     heads = list(rows[0][1])
     ids = torch.full(shape, encoder.pad, dtype=torch.long)
     types = torch.zeros(shape, dtype=torch.long)
@@ -139,10 +143,12 @@ def collate(
         ends = [*window.positions[1:], length - 1]
         unlisted: dict[tuple[int, ...], bool] = {}  # a word that occurs again is in the same lists
         for first, last in zip(window.positions, ends, strict=True):
-            if class_dropout and unlisted.setdefault(tuple(pieces[first:last]), rng.random() < class_dropout):
+            word = tuple(window.ids[first:last])
+            if word not in unlisted:
+                unlisted[word] = rng.random() < class_dropout
+            if unlisted[word]:
                 kinds[first:last] = [without_class(kind) for kind in kinds[first:last]]
-        for first, last in zip(window.positions, ends, strict=True):
-            if dropout and rng.random() < dropout:
+            if rng.random() < dropout:
                 pieces[first:last] = [encoder.unknown] * (last - first)
         ids[row, :length] = torch.tensor(pieces)
         types[row, :length] = torch.tensor(kinds)

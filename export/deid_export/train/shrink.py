@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from deid_export.model import weight_files
-from deid_export.model.tagger import BranchedTagger, Shape, empty, save, with_shared_layers
+from deid_export.model.tagger import BranchedTagger, Shape, empty, save, with_shared_layers, with_word_classes
 from deid_export.train.batches import Batch, StreamSettings, collate, cut_windows, window_targets
 from deid_export.train.distil import divergence
 from deid_runtime.annotations.note import AnnotatedNote
@@ -44,7 +44,7 @@ def shrink(
     Raises InputError when the model has fewer layers or neurons than asked for, or the notes are empty. Raises
     ModelError for a file that is not a joint BERT.
     """
-    saved = weight_files.read(trained)
+    saved = with_word_classes(weight_files.read(trained))
     config = saved.get("config", {})
     if not saved.get("joint") or "intermediate_size" not in config:
         raise ModelError(

@@ -24,6 +24,7 @@ from deid_export.train.training import Data, TrainSettings, train
 from deid_runtime.errors import InputError, ModelError
 from deid_runtime.labels import HEADS
 from deid_runtime.text.windows import WordEncoder
+from deid_runtime.text.words import SHAPE_TYPE_COUNT, TYPE_COUNT
 from tests.export.lists import write_lists
 from tests.export.tiny_model import annotated, write_base, write_trained
 
@@ -77,6 +78,16 @@ def test_a_model_of_the_same_size_is_the_same(deep: Path, encoder: WordEncoder, 
     with torch.inference_mode():
         for head, logits in load(deep).eval()(*_INPUTS).items():
             torch.testing.assert_close(load(tmp_path / "same.pt").eval()(*_INPUTS)[head], logits)
+
+
+def test_a_model_without_word_classes_can_be_shrunk(deep: Path, encoder: WordEncoder, tmp_path: Path) -> None:
+    name = "embeddings.token_type_embeddings.weight"
+    saved = torch.load(deep, weights_only=True)
+    state = saved["state"] | {name: saved["state"][name][:SHAPE_TYPE_COUNT].clone()}
+    torch.save(saved | {"state": state, "config": saved["config"] | {"type_vocab_size": SHAPE_TYPE_COUNT}}, deep)
+
+    assert shrink(deep, annotated(), encoder, tmp_path / "small.pt", layers=3, feed_forward=32) == (0, 2, 3)
+    assert len(load(tmp_path / "small.pt").state_dict()[name]) == TYPE_COUNT
 
 
 def test_a_shrunk_model_comes_back_out_of_its_graph(
