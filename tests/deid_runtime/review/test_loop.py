@@ -92,7 +92,7 @@ def test_corrections_of_a_reviewer_train_better_heads(page: Page, commands: dict
         "MODELS": str(tmp_path / "models"),
         "BASE": str(base),
         "LAYERS": "1",
-        "TOKENS": "40000",
+        "TOKENS": "80000",
         "THREADS": "1",
         "RECALL": "0.9",
         "ITERATE": "--learning-rate 6e-3",
