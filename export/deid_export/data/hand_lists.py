@@ -1,4 +1,4 @@
-"""Read our lists of names: by hand for detection, of the world, for surrogates, and corrected cultures."""
+"""Read our lists of names: by hand for detection, of the world, for surrogates, corrected cultures and sexes."""
 
 from collections.abc import Iterator
 from importlib.resources import files
@@ -49,3 +49,13 @@ def corrected_rows() -> Iterator[tuple[str, str, str]]:
             kind, culture, listed = line.split("\t")
             for name in listed.split():
                 yield kind, name, culture
+
+
+def sex_rows() -> Iterator[tuple[str, str]]:
+    """Yield (given name, sex) of the names whose sex no other list tells, or tells wrong."""
+    text = files("deid_export.data").joinpath("told_sexes.tsv").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            _, sex, listed = line.split("\t")
+            for name in listed.split():
+                yield name, sex

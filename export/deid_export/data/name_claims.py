@@ -1,8 +1,9 @@
 """Gather names with culture, sex and frequency from all lists, for :mod:`deid_export.data.surrogate_pools`.
 
 The first list that gives the culture of a name decides it: ``corrected_cultures.tsv`` beside this module, hand-written
-lists, then Faker's, then popular names by country. Names of the census lists that no other list knows get the culture
-that the model of :mod:`name_cultures` finds most likely among those that the reported race of bearers allows.
+lists, then Faker's, then popular names by country. ``told_sexes.tsv`` tells the sex of names where these lists do not.
+Names of the census lists that no other list knows get the culture that the model of :mod:`name_cultures` finds most
+likely among those that the reported race of bearers allows.
 Two sources come last, so that few names are in no list: ``further_names.tsv`` beside this module, names by hand, and
 all family and given names of the censuses of 2000 to 2020 that nothing else has.
 """
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from deid_export.data import surrogate_lists
 from deid_export.data.census import PER, SHARED_SEX, Census
-from deid_export.data.hand_lists import corrected_rows, further_rows, hand_rows, world_rows
+from deid_export.data.hand_lists import corrected_rows, further_rows, hand_rows, sex_rows, world_rows
 from deid_export.data.name_cultures import CultureModel
 from deid_export.data.name_lists import eponyms
 from deid_runtime.surrogates.forms import normal_form
@@ -171,6 +172,7 @@ class Claims:
         self._doubtful: set[str] = set()
         self._of_census_alone: set[str] = set()
         self._corrected = {(kind, normal_form(name)): culture for kind, name, culture in corrected_rows()}
+        self._told_sex = {normal_form(name): sex for name, sex in sex_rows()}
         self.given: dict[str, tuple[str, str, str]] = {}
         self.family: dict[str, tuple[str, str, str]] = {}
         for kind, name, culture, sex in _listed_rows():
@@ -196,6 +198,8 @@ class Claims:
 
     def _add(self, kind: str, name: str, culture: str, sex: str) -> None:
         known, form = self.given if kind == "given" else self.family, normal_form(name)
+        if kind == "given":
+            sex = self._told_sex.get(form, sex)
         known.setdefault(form, (name, self._corrected.get((kind, form), culture), sex))
 
     def _sex(self, form: str) -> str:

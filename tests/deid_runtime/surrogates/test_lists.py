@@ -6,7 +6,7 @@ from itertools import chain
 
 import pytest
 
-from deid_export.data.hand_lists import corrected_rows, further_rows
+from deid_export.data.hand_lists import corrected_rows, further_rows, sex_rows
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.name_pools import form_of_name, names
@@ -117,6 +117,25 @@ def test_the_packed_list_has_the_corrected_cultures():
         assert listed is None or listed.culture == culture, f"{name}: run python -m deid_export.data.surrogate_pools"
 
 
+def test_the_packed_list_has_the_told_sexes():
+    known = names()
+    formal = known.nicknames.keys()  # their sex is that of nicknames.tsv
+
+    for name, sex in sex_rows():
+        listed = known.given.get(normal_form(name))
+        assert listed is None or normal_form(name) in formal or listed.sex == sex, (
+            f"{name}: run python -m deid_export.data.surrogate_pools"
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "sex"),
+    [("Tunde", "M"), ("Babatunde", "M"), ("Sipho", "M"), ("Thandeka", "F"), ("Aditya", "M"), ("Tesfaye", "M")],
+)
+def test_a_name_has_the_sex_of_its_bearers(name, sex):
+    assert names().given[normal_form(name)].sex == sex
+
+
 @pytest.mark.parametrize(
     ("name", "culture"),
     [
@@ -126,6 +145,7 @@ def test_the_packed_list_has_the_corrected_cultures():
         ("Ingrid", "nordic"),
         ("Konstantinos", "greek"),
         ("Sergei", "russian"),
+        ("Tunde", "yoruba"),
         ("Zoran", "croatian"),
     ],
 )
