@@ -1,4 +1,4 @@
-"""Write the tables of the accuracy, outside and clinical-facts results into the benchmarks page.
+"""Write the tables of what is found and left alone into the benchmarks page.
 
 python benchmarks/render_tables.py
 """
@@ -31,6 +31,7 @@ def tables() -> dict[str, str]:
         "OUTSIDE": outside_table({profile: _read(f"outside_{profile}")["report"] for profile in PROFILES}),
         "NAME SETS": name_sets_table({profile: _read(f"outside_{profile}")["report"] for profile in PROFILES}),
         "FACTS": facts_table(_read("clinical_facts")["profiles"]),
+        "OTHER AUTHORS": authors_table(_read("other_authors")["profiles"]),
     }
 
 
@@ -90,6 +91,25 @@ def facts_table(profiles: dict[str, Any]) -> str:
             share = categories[worst]["lines_changed_share"] * 100
             rows.append(f"| `{file}` | `{profile}` | {alone:.1f} | {joined:.1f} | {worst}, {share:.0f} |")
     return "\n".join(rows)
+
+
+def authors_table(profiles: dict[str, Any]) -> str:
+    """Return what was missed and changed of the texts of each author, with intervals in percent."""
+    rows = [
+        "| texts | profile | words missed | notes with a miss | other words changed | notes or lines changed |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name in profiles[PROFILES[0]]["texts"]:
+        for profile in PROFILES:
+            row = profiles[profile]["texts"][name]
+            cells = ("words_missed", "notes_with_a_miss", "words_changed", "notes_with_a_change")
+            shown = [_counted(row[cell]) if row["words_missed"]["of"] or "miss" not in cell else "" for cell in cells]
+            rows.append(f"| `{name}` | `{profile}` | {' | '.join(shown)} |")
+    return "\n".join(rows)
+
+
+def _counted(share: dict[str, Any]) -> str:
+    return f"{share['count']} of {share['of']:,} ({100 * share['low']:.1f} to {100 * share['high']:.1f} %)"
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -16,34 +16,26 @@ import argparse
 import random
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
 from pathlib import Path
 from typing import Any, Final
 
 FOLDER: Final = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 
+from finding import PROFILES, Finder, finder, wilson  # noqa: E402
 from measuring import RESULTS, describe_file, describe_machine, write_results  # noqa: E402
 
 from deid_runtime.evaluation.tokens import TOKEN  # noqa: E402
 from deid_runtime.pipeline.loading import load_pipeline  # noqa: E402
-from deid_runtime.pipeline.outcomes import Quarantined  # noqa: E402
-from deid_runtime.pipeline.processing import Pipeline  # noqa: E402
 from deid_runtime.settings import Settings  # noqa: E402
-from deid_runtime.spans import Note, Span  # noqa: E402
+from deid_runtime.spans import Span  # noqa: E402
 
 LINES_PER_NOTE: Final = 10
-BATCH_NOTES: Final = 64
 FILES: Final = ("lines_dev.tsv", "lines_test.tsv", "lines_ordinary.tsv")
 UNSEEN: Final = FILES[1:]
-PROFILES: Final = ("fast", "full")
 ALL: Final = "all"
-_Z: Final = 1.959964  # of the normal distribution, for 95 %
-
-#: Finds the spans of texts: one row per text, sorted and disjoint.
-Finder = Callable[[Sequence[str]], list[Sequence[Span]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,22 +136,6 @@ def read_lines(path: Path) -> list[Line]:
     return lines
 
 
-def finder(pipeline: Pipeline) -> Finder:
-    """Return what finds the spans of texts with ``pipeline``; it exits when a note is held back."""
-
-    def find(texts: Sequence[str]) -> list[Sequence[Span]]:
-        rows: list[Sequence[Span]] = []
-        for start in range(0, len(texts), BATCH_NOTES):
-            part = texts[start : start + BATCH_NOTES]
-            for outcome in pipeline.detect([Note(str(number), text) for number, text in enumerate(part)]):
-                if isinstance(outcome, Quarantined):
-                    raise SystemExit(f"a note was quarantined in {outcome.stage}: {outcome.reason}")
-                rows.append(outcome.spans)
-        return rows
-
-    return find
-
-
 def measure(find: Finder, lines: Sequence[Line], seed: int) -> dict[str, dict[str, Counts]]:
     """Return the counts by category of lines each alone (``single``) and ten to a note (``joined``)."""
     shuffled = list(lines)
@@ -186,16 +162,6 @@ def words_changed(line: str, start: int, spans: Sequence[Span]) -> tuple[int, in
     """Return how many words ``line`` has, which begins at ``start`` of its note, and how many a span touches."""
     words = [(start + word.start(), start + word.end()) for word in TOKEN.finditer(line)]
     return len(words), sum(any(span.start < end and first < span.end for span in spans) for first, end in words)
-
-
-def wilson(hits: int, of: int) -> tuple[float, float]:
-    """Return Wilson's interval at 95 % for a share; 0 to 1 where nothing was counted."""
-    if not of:
-        return 0.0, 1.0
-    share, weight = hits / of, _Z * _Z / of
-    middle = (share + weight / 2) / (1 + weight)
-    half = _Z * sqrt(share * (1 - share) / of + weight / (4 * of)) / (1 + weight)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def print_table(title: str, ways: Mapping[str, Mapping[str, Counts]]) -> None:
