@@ -13,6 +13,7 @@ from deid_runtime.models.engines import Array, load_engine
 from deid_runtime.models.manifest import find_models, read_manifest
 from deid_runtime.serving.server import Server
 from deid_runtime.text.windows import Window
+from deid_runtime.text.words import TYPE_COUNT
 from tests.deid_runtime.serving.requests import grpc, statistics, token_inputs, tokens, windows
 
 WINDOWS = windows()
@@ -74,7 +75,7 @@ def test_a_row_gets_the_bytes_of_the_embedded_engine_in_every_batch(
     [
         pytest.param(0, 10**6, "input_ids has a value outside 0..30521", id="id-beyond-the-vocabulary"),
         pytest.param(0, -1, "input_ids has a value outside", id="negative-id"),
-        pytest.param(1, 18, "token_type_ids has a value outside 0..17", id="unknown-type"),
+        pytest.param(1, TYPE_COUNT, f"token_type_ids has a value outside 0..{TYPE_COUNT - 1}", id="unknown-type"),
         pytest.param(2, 2, "attention_mask has a value outside 0..1", id="mask-of-2"),
     ],
 )
