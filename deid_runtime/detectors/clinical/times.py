@@ -17,7 +17,9 @@ _RELATIVE: Final = frozenset(
     "evening "
     "night noon midday midnight bedtime breakfast lunch lunchtime dinner supper last this next past previous following "
     "coming same early earlier late later mid the a an in of on at since until week weeks month months year years "
-    "day days hour hours minute minutes ago before after prior now then again one two three few several couple".split()
+    "day days hour hours minute minutes ago before after prior now then again one two three few several couple "
+    "yday yest ystd yesterdy tday tdy 2day tonite tmrw tmr tmw tomo tomoz 2moro nite noc nocs wk wks mth mths yr yrs "
+    "hr hrs".split()
 )
 _WORD: Final = re.compile(r"[^\W\d_]+")
 

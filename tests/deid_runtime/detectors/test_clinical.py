@@ -110,6 +110,8 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("completed [10/11] of the home exercises", "DATE"),
         ("Antibiotics for a further [10/7], then stop", "DATE"),
         ("went to the park and enjoyed [the sun]", "DATE"),
+        ("off feeds since [yday]", "DATE"),
+        ("none [tday], reviewed [last wk]", "DATE"),
         ("sat out in the [sun]", "DATE"),
         ("[Sat] up for lunch", "DATE"),
         ("Discussed with [NOK], happy with plan", "DOCTOR"),
