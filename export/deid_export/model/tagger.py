@@ -208,7 +208,7 @@ def with_word_classes(saved: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a file of :func:`save`, with an embedding for each token type.
 
     A model that was trained on shapes and spacings alone gets equal embeddings for all word classes, so its answers
-    stay the same. Content of another kind is returned as it is.
+    stay the same. A file without these embeddings is returned unchanged.
     """
     old = saved.get("state", {}).get(_TYPES)
     if old is None or len(old) >= TYPE_COUNT:
