@@ -5,9 +5,9 @@
 Method: annotated notes get surrogates for their *gold* spans, note by note, as ``deid run`` makes them, under
 ``--keys`` keys. ``name_lists.py`` reads the lists: public ones (``--lists``: US census, social security, popular names
 of 106 countries) and ours. Words of surrogates in spans PATIENT and DOCTOR are counted, each mention once. Not counted:
-single letters, particles, titles, suffixes, initials (two or three capitals alone, two or three letters of one case
-without a vowel), names spelt letter by letter, and words that are the original's. A word of a compound is listed when
-the compound or the word is.
+single letters, particles, titles, suffixes, initials (two or three capitals alone, two or three letters of one case of which
+the original or the surrogate has no vowel), names spelt letter by letter, and words that are the original's. A word of
+a compound is listed when the compound or the word is.
 
 *words*: how many are in no list, for surrogates and, to compare, for originals; and by what the original was: in a list
 (``listed``) or in none. *distinct* counts each spelling once. *bands*: the share of common, usual, rare and unlisted
@@ -42,6 +42,7 @@ from deid_runtime.annotations.read import read_annotated, read_records
 _NAMES: Final = frozenset({"PATIENT", "DOCTOR"})
 _ALLOWED: Final = 0.02  # of the words of surrogates in no list
 _MOST_INITIALS: Final = 3
+_VOWEL: Final = re.compile("[aeiouy]", re.IGNORECASE)
 _TWO: Final = re.compile(r"[A-Z]\.? ?[A-Z]\.?")
 
 
@@ -168,9 +169,9 @@ def paired_words(value: str, made: str) -> Iterator[tuple[str, str, str]]:
         is_small = word.text.islower() and len(word.text) <= _MOST_INITIALS
         if len(word.text) < 2 or stays(word.text) or bare(word.text) == bare(was):
             continue
-        if is_letters and (len(new) == 1 or not re.search("[AEIOUY]", word.text)):
+        if is_letters and len(new) == 1:
             continue
-        if is_small and not re.search("[aeiouy]", word.text):
+        if (is_letters or is_small) and not (_VOWEL.search(word.text) and _VOWEL.search(was)):
             continue
         yield was, word.text, _compound(new, place)
 
