@@ -27,7 +27,8 @@ def head_cards(manifest: Report, notes: Sequence[AnnotatedNote], accuracy: Mappi
     """Return the card of each head, in Markdown.
 
     ``manifest`` is the content of ``manifest.json``, ``notes`` the training notes, ``accuracy`` the report by profile.
-    Raises InputError when the notes are not those that the manifest names, or when a report is about other models.
+    Raises InputError when the notes are not those that the manifest names, or when a report is about other models or
+    has no errors by kind.
     """
     if corpus_digest(notes) != manifest["corpus_sha256"]:
         raise InputError(
@@ -45,6 +46,10 @@ def head_cards(manifest: Report, notes: Sequence[AnnotatedNote], accuracy: Mappi
         if measured["thresholds"] != manifest["profiles"][profile]["thresholds"]:
             raise InputError(
                 f"the report of {profile!r} has other thresholds than the manifest; run benchmarks/accuracy.py again"
+            )
+        if any("kinds" not in report["report"]["errors"][name] for name in ("missed", "wrong")):
+            raise InputError(
+                f"the report of {profile!r} has no errors by kind; run benchmarks/accuracy.py without --short"
             )
     spans = Counter(span.label for note in notes for span in note.spans)
     values: dict[str, set[str]] = {label: set() for label in HEAD_OF}

@@ -75,6 +75,13 @@ def test_reports_with_other_thresholds_are_refused(manifest: Any, accuracy: dict
         head_cards(manifest, TRAINED_ON, accuracy)
 
 
+def test_short_reports_are_refused(manifest: Any, accuracy: dict[str, Any]) -> None:
+    del accuracy["fast"]["report"]["errors"]["missed"]["kinds"]
+
+    with pytest.raises(InputError, match="'fast' has no errors by kind; .* without --short"):
+        head_cards(manifest, TRAINED_ON, accuracy)
+
+
 def test_notes_that_the_models_did_not_learn_from_are_refused(manifest: Any, accuracy: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="give their training notes"):
         head_cards(manifest, TRAINED_ON[1:], accuracy)
