@@ -5,9 +5,9 @@
 Method: annotated notes get surrogates for their *gold* spans, note by note, as ``deid run`` makes them, under
 ``--keys`` keys. ``name_lists.py`` reads the lists: public ones (``--lists``: US census, social security, popular names
 of 106 countries) and ours. Words of surrogates in spans PATIENT and DOCTOR are counted, each mention once. Not counted:
-single letters, particles, titles, suffixes, initials (two or three capitals alone, two or three letters of one case of which
-the original or the surrogate has no vowel), names spelt letter by letter, and words that are the original's. A word of
-a compound is listed when the compound or the word is.
+single letters, particles, titles, suffixes, initials (two or three capitals alone, two or three letters of one case
+where the original or the surrogate has no vowel), names spelt letter by letter, and words that are the original's. A
+word of a compound is listed when the compound or the word is.
 
 *words*: how many are in no list, for surrogates and, to compare, for originals; and by what the original was: in a list
 (``listed``) or in none. *distinct* counts each spelling once. *bands*: the share of common, usual, rare and unlisted
