@@ -2,9 +2,9 @@
 
     python benchmarks/other_authors/other_authors.py
 
-Method: three language models wrote ``*_notes.txt``, with a tag around each identifier, and ``*_clean.txt``, lines that
-identify nobody. A page told them which clinicians to imagine, what forms of text to write, and the labels of the tags.
-They had seen none of our notes, rules or figures.
+Method: three language models wrote ``*_notes.txt``, with a tag around each identifier, and ``*_clean.txt``, lines
+without any identifier. Written instructions told each of them which clinicians to imagine, which kinds of text to
+write, and which labels the tags have. They had seen none of our notes, rules or figures.
 Notes are separated by a line ``%%%``, clean lines are notes of their own. All go through the whole embedded pipeline of
 each profile, without patient records. A word (:data:`deid_runtime.evaluation.tokens.TOKEN`) of a tagged identifier is
 missed when no span touches it; any other word is changed when a span does. The intervals are Wilson's, at 95 %.
