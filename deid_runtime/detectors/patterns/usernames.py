@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from deid_runtime.detectors.patterns.rows import Check
-from deid_runtime.lexicon.name_cues import is_family_name, is_ordinary
+from deid_runtime.lexicon.name_cues import fold, is_family_name, is_ordinary
 
 _DRUG_LIKE: Final = re.compile(
     r"(?i)(?:vit|cd|hla|il|ca|ppsv|pcv|covid|spo|hba|fio|po|pco|peg|q|post|day|pod|week|month|year|hour|grade|stage|step|"
@@ -61,10 +61,28 @@ def _is_no_field(match: re.Match[str]) -> bool:
     return _FIELD_PARTS.isdisjoint(re.split(r"[\W\d_]+", match["value"]))
 
 
+#: What tells a handle from a word: a digit, an underscore, a capital behind a small letter.
+_IN_HANDLE: Final = re.compile(r"[\d_]|[a-z][A-Z]")
+
+
+def _is_new_word(match: re.Match[str]) -> bool:
+    return not is_ordinary(fold(match["value"]))
+
+
+def _is_handle(match: re.Match[str]) -> bool:
+    """Return whether the value is made like a handle; a full stop may also join two sentences: ``pt.says``."""
+    parts = match["value"].split(".")
+    return _IN_HANDLE.search(match["value"]) is not None or (
+        len(parts) > 1 and not all(is_ordinary(fold(part)) for part in parts)
+    )
+
+
 #: Checks by their name in the table.
 CHECKS: Final[Mapping[str, Check]] = {
     "are_initials": _are_initials,
     "holds_family_name": _holds_family_name,
     "is_code": _is_code,
+    "is_handle": _is_handle,
+    "is_new_word": _is_new_word,
     "is_no_field": _is_no_field,
 }

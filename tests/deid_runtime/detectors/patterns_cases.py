@@ -589,6 +589,25 @@ USERNAMES: Cases = {
         ("triage «rn_okeefe», bed 4", "by «wa_kpost»", "«hmoran_roi».", "queue «us_kt»", "«thall2_x» out"),
         ("session_id 4", "coll_dt", "rn_okeefe: 4", "name ____________", "http://x.org/a_bc/d", "a_bc_de", "A_bc"),
     ),
+    "handle-of-site": (
+        (
+            "insta: «wobbly.knees.88»",
+            "Instagram «wobbly.knees.88».",
+            "Snapchat is «dizzy_lizzy»",
+            "her tiktok account «gran_on_wheels»",
+            "Reddit (u/«no_spleen»)",
+            "twitch as «KidneyBeans»",
+        ),
+        ("Facebook pt.says so", "TikTok challenge x2", "Xbox 3 hours a day", "Telegram group"),
+    ),
+    "handle-named": (
+        ("gamertag «Sircoughsalot»", "screen name: «kidneybeanz»", "on twitch under the name «kidneybeanz», nightly"),
+        ("gamer tag is shared", "screen name and password", "Facebook name change", "name kidneybeanz"),
+    ),
+    "handle-at": (
+        ("Twitter @«kidneybeanz»", "posts on reddit as u/«spleenless»", "Instagram: @«kidneybeanz»"),
+        ("reddit u/s", "twitter @ home", "@kidneybeanz", "u/spleenless"),
+    ),
 }
 
 CASES: Cases = {**NUMBERS, **USERNAMES, **CONTACTS, **DATES, **PLACES, **COUNTRIES, **AGES}
