@@ -14,12 +14,23 @@ from deid_runtime.detectors.people.pairs import inverted, pair
 from deid_runtime.detectors.people.run import Person, Run, is_new
 from deid_runtime.detectors.people.words import Case, Facts, Grade, Word, read_words
 from deid_runtime.lexicon.clinical_forms import has_clinical_form
+from deid_runtime.lexicon.name_cues import is_function_word
 from deid_runtime.lexicon.word_codes import EPONYM, PLACE
 from deid_runtime.spans import Span
 
 #: Minimum score of a person that the rules are sure of. A weaker person ranks below the models and is not propagated.
 _SURE: Final = 0.7
 
+#: Words that are rarer as names than as words, but mean a person before what only people do: *Will says*.
+_NAMES_THOUGH_WORDS: Final = frozenset(
+    "barb bev buck bud butch chip christian dot drew faith grant herb hope joy lance miles norm pat pearl peg reed sky "
+    "will".split()
+)
+#: Words that the lists of names have, and that mean any person, or no one, before what people do: *Baby slept*.
+_NO_NAMES: Final = frozenset(
+    "anon baby bitten fella fem guy infant innocent junior kin king lady made man mate pal papa queen said see so son "
+    "sultan tea unique unknown valid walker".split()
+)
 _SHORTEST_ALONE: Final = 4  # characters of a name that needs no evidence beside it: Ana is also a test, Lor a loss
 #: Endings of drugs: such an unlisted word is not a name.
 _DRUG_ENDS: Final = ("mab", "nib", "pril", "olol", "statin", "azole", "cillin", "mycin", "vir")
@@ -116,6 +127,7 @@ def _person(run: Run) -> Person | None:
         or pair(run)
         or _alone(run)
         or _unlisted(run)
+        or _acting_word(run)
         or _by_weak_cue(run)
         or _bare(run)
         or _only_name(run)
@@ -162,6 +174,27 @@ def _unlisted(run: Run) -> Person | None:
         return None
     is_person = cues.acts_as_person(run.text, run.words[run.first].end)
     return Person(run.first, run.first, _SURE, False) if is_person else None
+
+
+def _acting_word(run: Run) -> Person | None:
+    """Return a given name that is also a word, where it begins a sentence and does what only people do, or None.
+
+    The capital says nothing there, but *Grace cooks* and *Will says* make no sense of a word.
+    """
+    if run.last != run.first or run.case is not Case.TITLE:
+        return None
+    facts = run.facts(run.first)
+    if facts.grade is not Grade.WEAK or facts.code & EPONYM or _is_place_first(facts):
+        return None
+    if facts.given < 2 and facts.key not in _NAMES_THOUGH_WORDS:
+        return None
+    if facts.key in _NO_NAMES or (is_function_word(facts.key) and facts.key not in _NAMES_THOUGH_WORDS):
+        return None
+    word = run.words[run.first]
+    if word.is_possessive or run.is_thing(run.first, run.first) or not run.stands_free():
+        return None
+    is_person = cues.does_what_only_people_do(run.text, word.end)
+    return Person(run.first, run.first, _SURE, is_staff=False) if is_person else None
 
 
 def _by_weak_cue(run: Run) -> Person | None:
