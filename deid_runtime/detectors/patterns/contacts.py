@@ -133,7 +133,7 @@ def _is_spelled_mail(match: re.Match[str]) -> bool:
     value = match["value"].lower()
     if "(at)" in value or "[at]" in value:
         return True
-    local, _, host = value.partition(" at ")
+    local, _, host = re.sub(r"[ ]?[(\[ ]dot[ )\]][ ]?", ".", value).partition(" at ")
     ending = host.rpartition(".")[2]
     return (
         ending in _SAFE_ENDINGS

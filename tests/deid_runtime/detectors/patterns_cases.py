@@ -197,7 +197,7 @@ CONTACTS: Cases = {
     ),
     "email": (("write to «jo.lee@clinic.org».", "«jo @uni.edu»"), ("5 @ 1200", "@0930", "seen @ 100 mmHg")),
     "email-obfuscated": (
-        ("«jo.lee (at) site.net»", "mail «jlee at site.org»"),
+        ("«jo.lee (at) site.net»", "mail «jlee at site.org»", "is «jo dot lee at site dot com» now"),
         ("seen at site 2", "look at clinic.org", "at 3 oclock.then"),
     ),
     "url-scheme": (("see «https://my.clinic.org/x?c=9».",), ("http is slow", "https://")),
