@@ -62,6 +62,16 @@ def stated_ages(value: str, after: str) -> tuple[int, ...]:
     return tuple(age for age in found if age <= _OLDEST_KNOWN)
 
 
+#: What is left of an age when its years are a value of their own: *ninety-four* | *and three quarters*.
+_FRACTION: Final = re.compile(
+    r"[ \t]*(?:(?:and|&)[ \t]+)?(?:an?[ \t]+)?(?:half|quarter|(?:three|two)[ -]quarters|[½¼¾])", re.I
+)
+#: A decade of the calendar, not of a life: *here since the 90s*. But *in the 90s* may be either.
+_DECADE_BEFORE: Final = re.compile(
+    r"\b(?:since|during|until|till|from|of)[ \t]+the[ \t]+(?:(?:early|mid|late)[ \t-]+)?['’]?$", re.I
+)
+
+
 def replace_age(value: str, after: str, before: str = "") -> str | None:
     """Return ``value`` with ages over 89 grouped; None when it is not an age.
 
@@ -69,6 +79,8 @@ def replace_age(value: str, after: str, before: str = "") -> str | None:
     """
     if len(value) > _LONGEST_AGE_CHARS:
         return None
+    if _FRACTION.fullmatch(value) or _DECADE_BEFORE.search(before):
+        return value
     figures = _FIGURES.search(value)
     words = [
         word for word in _WORDS.findall(value.lower()) if figures is None or word not in ("st", "nd", "rd", "th", "s")

@@ -1,7 +1,8 @@
 """The functions that make the surrogate of a span, by label."""
 
+import re
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Final
 
 from deid_runtime.dates.holiday_days import holiday_names
@@ -52,15 +53,28 @@ def _date(view: NoteView, index: int) -> str:
         moved = _weekday_of_holiday(view, index, parts, days_moved) or moved_date(parts, days_moved)
     if moved is not None:
         return moved
-    if any(map(str.isdecimal, value)) or not 4 <= len(value) <= 40 or not any(map(str.isalpha, value)):
+    named = _NAMED_DAY.fullmatch(value)
+    if named is None:
         return _scrambled(view, value)
     # Unknown words without digits are most likely a local holiday, so a holiday is a plausible surrogate.
     feasts = holiday_names(view.dates.locale)
+    year = f"{named['between']}{_moved_year(view, int(named['year']))}" if named["year"] else ""
     return first_free(
-        lambda n: case_like(view.patient.keyed.pick(feasts, f"feast/{n}", normal_form(value)), value),
+        lambda n: case_like(view.patient.keyed.pick(feasts, f"feast/{n}", normal_form(value)), named["name"]) + year,
         value,
         view.taken,
     )
+
+
+#: A day that no list knows, with its year or without: *the feast of St Nicholas*, *St Nicholas 2019*.
+_NAMED_DAY: Final = re.compile(
+    r"(?=.{4,40}\Z)(?P<name>[^\d]*[^\W\d_][^\d]*?)(?:(?P<between>[ ,]+)(?P<year>(?:19|20)\d\d))?"
+)
+
+
+def _moved_year(view: NoteView, year: int) -> int:
+    """Return the year of the middle of ``year``, moved as the dates of the patient are."""
+    return (date(year, 7, 1) + timedelta(days=view.patient.shift_days)).year
 
 
 def _date_shift(view: NoteView, index: int, parts: DateParts) -> int:
@@ -193,5 +207,14 @@ def replace_value(view: NoteView, index: int, made: dict[tuple[str, str], str]) 
         return REPLACE[label](view, index)
     found = made.get((label, value))
     if found is None:
-        found = made[label, value] = REPLACE[label](view, index)
+        found = made[label, value] = _with_outer_blanks(REPLACE[label](view, index), value)
     return found
+
+
+def _with_outer_blanks(made: str, value: str) -> str:
+    """Return ``made`` with the blanks at the ends of ``value``: what is left of a span may begin or end with one."""
+    bare = value.strip(" \t")
+    if bare == value or not bare:
+        return made
+    at = value.index(bare)
+    return value[:at] + made.strip(" \t") + value[at + len(bare) :]

@@ -45,13 +45,13 @@ def new_words(
     previous = next((token.lower() for token in reversed(before) if token[0].isalpha()), "")
     if previous in ("st", "saint", "ste", "san", "santa", "sainte", "st."):
         new = _new_word(patient, last.removesuffix(ending), attempt, locale)
-        return [(new or pick_first(phrases().saints, "saint")) + ending]
+        return [_ended(new or pick_first(phrases().saints, "saint"), ending)]
     if len(words) == 1 and (new := _new_word(patient, last.removesuffix(ending), attempt, locale)):
         if ending.lower() in POSSESSIVE and new.endswith("s"):  # nobody is called Eidennicks's
             new = new.rstrip("s")
-        return [new + ending]
+        return [_ended(new, ending)]
     if kind == "street" and len(words) == 1:
-        return [pick_first(listed.streets, "name") + ending]
+        return [_ended(pick_first(listed.streets, "name"), ending)]
     if len(words) == 1:
         is_person = normal_form(last.removesuffix(ending)) in names().family or ending or previous == "and"
         is_person = is_person or "&" in before
@@ -59,13 +59,13 @@ def new_words(
             options: Sequence[str] = listed.wards
         else:
             options = names().pools["english", ""] if is_person else listed.singles
-        return [pick_first(options, "single") + ending]
+        return [_ended(pick_first(options, "single"), ending)]
     if len(words) == 2 and kind == "facility" and (person := _person(patient, words, attempt)):
         return person
     first = _new_word(patient, words[0], attempt, locale) or pick_first(listed.firsts, "first")
     feature = _new_word(patient, last.removesuffix(ending), attempt, locale)
     feature = feature or pick(listed.features, "feature", lambda drawn: drawn == first or normal_form(drawn) in own)
-    return [first, *_middle(patient, kind, words, form, attempt, locale), feature + ending]
+    return [first, *_middle(patient, kind, words, form, attempt, locale), _ended(feature, ending)]
 
 
 def _person(patient: Patient, words: Sequence[str], attempt: int) -> list[str]:
@@ -102,6 +102,11 @@ def _ending(word: str) -> str:
     family = names().family
     is_plural = len(word) >= _LEAST_PLURAL and word[-1] in "sS" and normal_form(word) not in family
     return word[-1] if is_plural and normal_form(word[:-1]) in family else ""
+
+
+def _ended(word: str, ending: str) -> str:
+    """Return ``word`` with an ending from :func:`_ending`; a plural keeps its one ``s`` (*Heights*)."""
+    return word if len(ending) == 1 and word[-1:] in "sS" else word + ending
 
 
 def _middle(patient: Patient, kind: str, words: Sequence[str], form: str, attempt: int, locale: str) -> list[str]:

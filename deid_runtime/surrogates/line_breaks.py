@@ -15,8 +15,8 @@ from deid_runtime.text.reading.edits import Edit, apply_edits
 _BREAK: Final = re.compile(r"(\r\n?|[\n\x85\u2028\u2029]|<br\s{0,8}/?>)", re.IGNORECASE)
 _BLANKS: Final = " \t"
 _WORD: Final = re.compile(r"\S+")
-#: A word spelled with gaps: letters with the same mark or space between all of them.
-_SPELLED: Final = re.compile(r"[^\W\d_](?P<gap>[ ._~*·/-])[^\W\d_](?:(?P=gap)[^\W\d_])+")
+#: A word or number spelled with gaps: letters or digits with the same mark or space between all of them.
+_SPELLED: Final = re.compile(r"[^\W_](?P<gap>[ ._~*·/-])[^\W_](?:(?P=gap)[^\W_])+")
 _WIDE_GAP: Final = re.compile(r" {2,4}")
 
 

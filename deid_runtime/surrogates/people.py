@@ -24,6 +24,7 @@ from deid_runtime.surrogates.spellings import usual_spellings
 from deid_runtime.surrogates.unlisted import is_one_slip
 
 _JOINT: Final = re.compile(rf"[-‐‑ {APOSTROPHES}]")
+_HALVES: Final = re.compile(r"[- ]")  # of a given name of two syllables
 _HANDLE_WORD: Final = re.compile(r"[^\W\d_]+")
 _LEAST_HANDLE_WORD_CHARS: Final = 3
 _MOST_PERSONS: Final = 200  # full names searched for initials: limits the time for a long staff list
@@ -90,9 +91,10 @@ def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str
     for value, parts in parsed.items():
         marks.update((part.form, place) for part in parts if (place := apostrophe_of(value[part.start : part.end])))
         words.update(*(forms_of(value[part.start : part.end]) for part in parts if part.role in (GIVEN, FAMILY, "")))
-        for word in (value[part.start : part.end] for part in parts if "-" in value[part.start : part.end]):
-            if culture := syllabic_culture(word):
-                syllables.update(dict.fromkeys(map(normal_form, word.split("-")), culture))
+        for word in (value[part.start : part.end] for part in parts):
+            halves = _HALVES.split(word)
+            if len(halves) > 1 and (culture := syllabic_culture(word)):
+                syllables.update(dict.fromkeys(map(normal_form, halves), culture))
         given = tuple(names().abbreviated.get(part.form, part.form) for part in parts if part.role == GIVEN)
         family = tuple(part.form for part in parts if part.role == FAMILY)
         if len(parts) > 1:

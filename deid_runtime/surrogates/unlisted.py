@@ -129,7 +129,7 @@ def _letters() -> _Letters:
             rows[2].extend(counts.values())
             keys.append(key)
             choices = len(forms) + _SMOOTHING * _LETTER_CHOICES
-            unmatched.append(math.log(len(forms)) - len(_features("")) * math.log(choices))
+            unmatched.append(math.log(len(forms) * _bearers(key)) - len(_features("")) * math.log(choices))
     feature, pools, count = map(np.array, rows)
     by_feature = np.argsort(feature, kind="stable")
     ends = np.cumsum(np.bincount(feature, minlength=len(numbers))).tolist()
@@ -141,6 +141,11 @@ def _letters() -> _Letters:
         pools[by_feature],
         gain[count[by_feature]],
     )
+
+
+def _bearers(key: tuple[str, str]) -> int:
+    """Return how many people, up to a factor, have a name of the pool: a level is a power of two."""
+    return sum(len(band.names) << band.level for band in names().bands[key])
 
 
 @cache
@@ -156,6 +161,7 @@ def likely_key(form: str, sex: str = "") -> tuple[str, str]:
     """Return the (culture, sex) whose names ``form`` resembles most, a key of :attr:`Names.pools`.
 
     Only given names of ``sex`` count, or any names when it is empty. Uses naive Bayes on the first and last letters.
+    The prior is how many people have a name of the pool, so that letters of many cultures mean the largest of them.
     """
     letters = _letters()
     scores = letters.unmatched + _barred(sex)

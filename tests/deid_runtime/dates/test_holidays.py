@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deid_runtime.dates.holiday_days import HOLIDAY, HOLIDAYS, easter, orthodox_easter
+from deid_runtime.dates.holiday_days import HOLIDAY, HOLIDAYS, easter, holiday_names, orthodox_easter
 from deid_runtime.dates.holidays import plain_letters
 from deid_runtime.dates.parts import DateStyle
 from deid_runtime.dates.replace import replace_date
@@ -167,3 +167,13 @@ def test_orthodox_easter_is_that_of_the_julian_calendar():
     assert [orthodox_easter(year) for year in (2019, 2021, 2024, 2025)] == [
         date(2019, 4, 28), date(2021, 5, 2), date(2024, 5, 5), date(2025, 4, 20),
     ]  # fmt: skip
+
+
+def test_a_day_that_no_list_knows_becomes_a_holiday_in_the_moved_year():
+    [bare], [dated] = (
+        surrogates_of(f"surgery on <DATE>{value}</DATE>") for value in ("feast of St Zebulon", "St Zebulon 2019")
+    )
+
+    assert bare.lower() in {name.lower() for name in holiday_names("US")}
+    assert 2018 <= int(dated[-5:]) <= 2020
+    assert dated[:-5] in holiday_names("US")

@@ -25,6 +25,8 @@ from tests.deid_runtime.surrogates.marked import surrogates_of
         ("96", " months", "96"),
         ("92", " days old", "92"),
         ("69.4", "", "69.4"),
+        (" and three quarters", "", " and three quarters"),
+        ("and a half", "", "and a half"),
         ("92", " M with chest pain", "90+"),
         ("95", " w/ CHF", "90+"),
         ("91", " h/o stroke", "90+"),
@@ -88,3 +90,16 @@ def test_an_age_that_is_reached_reads_as_english(before, value, expected):
 
 def test_i_turned_90_in_january():
     assert surrogates_of("I turned <AGE>90</AGE> in <DATE>January</DATE>")[0] == "90-something"
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"), [("here since the ", "90s"), ("from the late '", "90s"), ("in her ", "90s or older")]
+)
+def test_a_decade_of_the_calendar_is_no_age(before, expected):
+    assert replace_age("90s", "", before) == expected
+
+
+def test_the_patient_stays_as_old_in_two_spans():
+    years, rest = surrogates_of("aged <AGE>ninety four</AGE><AGE> and three quarters</AGE>")
+
+    assert (years, rest) == ("ninety or older", " and three quarters")

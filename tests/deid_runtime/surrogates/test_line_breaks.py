@@ -37,6 +37,7 @@ def made_of(text: str, values: list[tuple[str, str]], operator: Operator = "surr
         ("Mark Taylor", "John Smith", "John\n\nSmith", "Mark\n\nTaylor"),
         ("TAYLOR", "FERRANTE", "F E R R A N T E", "T A Y L O R"),
         ("Mark Taylor", "John Smith", "J o h n   S m i t h", "M a r k   T a y l o r"),
+        ("2345550178", "4155552671", "4 1 5 5 5 5 2 6 7 1", "2 3 4 5 5 5 0 1 7 8"),
         ("S-U", "S-O-U", "S-O-U", "S-U"),
         ("Mark Taylor", "John Smith", "John Smith", "Mark Taylor"),
     ],

@@ -91,3 +91,18 @@ def test_letters_tell_the_culture(form, culture):
 
 def test_a_sex_that_is_told_is_kept():
     assert likely_key("braxleighton", "M")[1] == "M"
+
+
+@pytest.mark.parametrize(
+    ("form", "culture"),
+    [
+        ("pennywhistle", "english"),
+        ("marblethorpe", "english"),
+        ("zdzieblowski", "polish"),
+        ("papadakopoulou", "greek"),
+        ("nkosinathini", "zulu"),
+        ("petrosianyan", "armenian"),
+    ],
+)
+def test_letters_of_many_cultures_mean_the_largest_of_them(form, culture):
+    assert likely_key(form)[0] == culture
