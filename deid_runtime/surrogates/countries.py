@@ -18,12 +18,12 @@ _LONGEST_SHORT: Final = 3  # letters of an abbreviated country name
 #: does, because surrogates of states and counties stay in their country.
 _ALWAYS_OWN: Final = frozenset({"US", "GB"})
 #: Names that need an article. They are not offered as surrogates, because the text may have no article there.
-_WITH_ARTICLE: Final = frozenset({"Bahamas", "Gambia", "Netherlands", "Philippines"})
+_WITH_ARTICLE: Final = frozenset({"Bahamas", "Dominican Republic", "Gambia", "Netherlands", "Philippines"})
 _ARTICLE: Final = re.compile(r"the\s{1,3}(?=\w)", re.IGNORECASE)
 #: Normal forms of other names of listed countries.
 _ALSO: Final = {
-    "bosniaandherzegovina": "bosnia", "czechrepublic": "czechia", "drc": "congo", "holland": "netherlands",
-    "myanmar": "burma", "northkorea": "korea", "southkorea": "korea", "sovietunion": "russia",
+    "bosniaandherzegovina": "bosnia", "caboverde": "capeverde", "cotedivoire": "ivorycoast", "czechrepublic": "czechia",
+    "drc": "congo", "holland": "netherlands", "myanmar": "burma", "northkorea": "korea", "northmacedonia": "macedonia", "southkorea": "korea", "sovietunion": "russia",
     "trinidadandtobago": "trinidad", "ussr": "russia",
 }  # fmt: skip
 _OFFICIAL: Final = re.compile(

@@ -34,6 +34,7 @@ _NO_TOWN = re.compile(
 _ANY_TOWN = re.compile(r"(?:(?:St|Ste|Mt|Ft)\.? )?[A-Z][\w’'.-]+(?:[ -][A-Za-z][\w’'.-]*){0,3}")
 _LONGEST_TOWN = 14  # the list of ZIP codes cuts longer names
 _TOWN = re.compile(r"[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,}){0,2}")
+_DISTRICT = re.compile(r" \d\d$")  # of a town: *Lyon 03*
 _TOWN_ABROAD = re.compile(r"[^\W\d_]{3,}(?:[ '’-][^\W\d_]{2,}){0,2}")
 #: Words of postal names that nobody writes in a note, in lower case.
 _POSTAL_WORDS = frozenset(
@@ -58,7 +59,7 @@ _OTHER_NAMES = {
     "Venezuela, Bolivarian Republic of": "Venezuela", "Moldova, Republic of": "Moldova", "Cabo Verde": "Cape Verde",
     "Congo, The Democratic Republic of the": "Congo", "Taiwan, Province of China": "Taiwan", "Côte d'Ivoire":
     "Ivory Coast", "Bosnia and Herzegovina": "Bosnia", "Trinidad and Tobago": "Trinidad", "Palestine, State of":
-    "Palestine", "Brunei Darussalam": "Brunei", "Gambia, The": "Gambia",
+    "Palestine", "Brunei Darussalam": "Brunei", "Gambia, The": "Gambia", "North Macedonia": "Macedonia",
 }  # fmt: skip
 
 
@@ -156,7 +157,7 @@ def world_towns(data: Path, countries: Iterable[str], unwanted: set[str]) -> dic
     found: dict[str, list[str]] = defaultdict(list)
     for row in _rows(data, "world_cities"):
         country = _OTHER_NAMES.get(row["country"], row["country"])
-        name = row["name"].removesuffix(" City")
+        name = _DISTRICT.sub("", row["name"]).removesuffix(" City")
         if row["country"] in _AT_HOME or normal_form(country) not in wanted:
             continue
         if _TOWN_ABROAD.fullmatch(name) and normal_form(name) not in unwanted:

@@ -286,3 +286,12 @@ def test_small_towns_of_the_states_are_known_and_a_foreign_town_stays_abroad():
 
     assert town in dict(next(known.cities for known in places().states if known.code == state))
     assert any(abroad in known.cities for known in places().provinces if known.country == "Australia")
+
+
+@pytest.mark.parametrize("town", ["Ouagadougou", "Lyon", "Antananarivo", "Bratislava"])
+def test_a_town_abroad_becomes_a_town_of_another_country(town):
+    [made] = surrogates_of(f"moved here from <CITY>{town}</CITY>")
+
+    assert normal_form(made) in world_towns()[0] or made in {
+        name for each in places().countries for name in each.cities
+    }
