@@ -25,7 +25,7 @@ from deid_runtime.lexicon.name_cues import (
     is_ordinary,
     precedes_no_verb,
 )
-from deid_runtime.lexicon.vocabulary import alternation, kin
+from deid_runtime.lexicon.vocabulary import alternation, human_verbs, kin
 
 
 class NameWord(Protocol):
@@ -84,9 +84,14 @@ _WITH: Final = re.compile(
     rf"(?:^|[.!?\n])[ \t]*(?:Patient|Pt|{alternation(map(str.title, kin('heads')))})[ \t])$"
 )
 #: Verbs after the name of a person. None of them follows an article, preposition or modal verb.
-_DOES: Final = re.compile(
-    r"[ \t]{1,2}(?:denies|says|complains|endorses|wants|feels|tells|asks|asked|told|came|went|wanted|felt|thinks|knows|"
-    r"agrees|agreed|understands|verbali[sz]es|lives|arrived|admits|tolerates|prefers)\b"
+_DOES: Final = re.compile(rf"[ \t]{{1,2}}(?:{alternation(human_verbs('known'))})\b")
+_ONLY_PEOPLE: Final = re.compile(
+    rf"[ ](?:{alternation(human_verbs('only'))}|"
+    rf"(?:{alternation(human_verbs('object'))})[ ](?:him|her|his|their|them|me|us|my|our)|"
+    r"(?:lives|lived|works|worked)[ ](?:in|at|as|for|near|with|next|alone|nights|here|there|abroad)|"
+    r"(?:visits|visited|helps|helped)[ ](?:once|twice|daily|weekly|every|most|when|with|out)|"
+    r"(?:sat|sits|stayed|stays|came|comes|went|goes|moved|moves)[ ]"
+    r"(?:with|in[ ]with|home|to[ ](?:work|school|bed|church)))\b"
 )
 _AGED: Final = re.compile(r"[ ,]{1,3}(?:\(?)\d{1,3}[ -]?(?:y\b|yo\b|y/o|yr|year|[MF]\b)")
 #: Greetings before a name, and closings of a letter above a name that is alone on its line.
@@ -126,6 +131,11 @@ def is_title_before(text: str, word: NameWord) -> bool:
     return title.search(text, max(word.start - _BEFORE_CHARS, 0), word.start) is not None
 
 
+def does_what_only_people_do(text: str, at: int) -> bool:
+    """Return whether the words from ``at`` on, directly after a word that may be a name, tell that it is one."""
+    return _ONLY_PEOPLE.match(text, at) is not None
+
+
 def is_introduced(text: str, word: NameWord) -> bool:
     """Return whether the text before or after ``word`` introduces a name, as a field label or *named* does."""
     before = text[max(word.start - _BEFORE_CHARS, 0) : word.start]
@@ -149,9 +159,9 @@ def is_introduced(text: str, word: NameWord) -> bool:
         return True
     if not is_function_word(word.folded) and _WITH.search(before) is not None:
         return not is_often_capitalised(word.folded)
-    return (not is_function_word(word.folded) or precedes_no_verb(word.folded)) and _DOES.match(
-        text, word.end
-    ) is not None
+    return (not is_function_word(word.folded) or precedes_no_verb(word.folded)) and (
+        _DOES.match(text, word.end) is not None or does_what_only_people_do(text, word.end)
+    )
 
 
 def _follows_given_name(before: str) -> bool:

@@ -17,6 +17,7 @@ KinUse = Literal[
 TitleUse = Literal["staff", "person", "stop", "text", "text-staff", "surrogate", "gazetteer"]
 ParticleUse = Literal["name", "cue", "suffix", "surrogate", "firm", "given", "surrogate-suffix", "train"]
 StreetUse = Literal["suffix", "soft", "sure", "likely", "lower", "after-year", "no-person", "surrogate"]
+HumanVerbUse = Literal["acts", "known", "only", "object"]
 AddressUse = Literal["record", "resynthesis"]
 
 _CREDENTIAL_COLUMNS = ("word", "dotted", "uses")
@@ -41,6 +42,11 @@ def dotted_credentials(use: CredentialUse) -> tuple[str, ...]:
 def kin(use: KinUse) -> tuple[str, ...]:
     """Return words for relatives and other persons close to a patient, in lower case."""
     return words_for("kin", use)
+
+
+def human_verbs(use: HumanVerbUse) -> tuple[str, ...]:
+    """Return verbs of people, and short words that stand with them, in lower case."""
+    return words_for("human_verbs", use)
 
 
 def titles(use: TitleUse) -> tuple[str, ...]:

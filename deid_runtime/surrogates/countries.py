@@ -22,9 +22,10 @@ _WITH_ARTICLE: Final = frozenset({"Bahamas", "Dominican Republic", "Gambia", "Ne
 _ARTICLE: Final = re.compile(r"the\s{1,3}(?=\w)", re.IGNORECASE)
 #: Normal forms of other names of listed countries.
 _ALSO: Final = {
-    "bosniaandherzegovina": "bosnia", "caboverde": "capeverde", "cotedivoire": "ivorycoast", "czechrepublic": "czechia",
-    "drc": "congo", "holland": "netherlands", "myanmar": "burma", "northkorea": "korea", "northmacedonia": "macedonia", "southkorea": "korea", "sovietunion": "russia",
-    "trinidadandtobago": "trinidad", "ussr": "russia",
+    "bosniaandherzegovina": "bosnia", "caboverde": "capeverde", "cotedivoire": "ivorycoast", "czechrepublic":
+    "czechia", "drc": "congo", "holland": "netherlands", "myanmar": "burma", "northkorea": "korea",
+    "northmacedonia": "macedonia", "southkorea": "korea", "sovietunion": "russia", "trinidadandtobago": "trinidad",
+    "ussr": "russia",
 }  # fmt: skip
 _OFFICIAL: Final = re.compile(
     r"(?:[\w'’-]{1,20}\s{1,3}){0,3}(?:republic|kingdom|state|sultanate|commonwealth)\s{1,3}of\s{1,3}"

@@ -9,6 +9,7 @@ from deid_runtime.lexicon.vocabulary import (
     alternation,
     credential_keys,
     dotted_credentials,
+    human_verbs,
     kin,
     particles,
     street_kinds,
@@ -116,35 +117,7 @@ SURE_CREDENTIALS: Final = credential_keys("sure")
 DOTTED_CREDENTIALS: Final = tuple(word[:4] for word in dotted_credentials("dotted"))
 
 #: Words after a lone name that show that it is a person who acts.
-HUMAN_VERBS: Final = frozenset(
-    "was is has had will denies denied reports reported states stated says said complains complained "
-    "tolerated tolerates underwent presents presented agrees agreed declined declines refuses refused "
-    "understands understood verbalized verbalizes lives lived works worked feels felt wants wanted asks "
-    "asked needs needed takes took came comes went goes called calls returns returned remains remained "
-    "continues continued appears appeared looks looked seems seemed does did can could would should may "
-    "might cannot noticed notes noted believes believed thinks thought admits admitted endorses endorsed "
-    "describes described requests requested walked walks slept sleeps ate eats drinks drank smokes smoked "
-    "weighs weighed arrived stopped started began tells told gave gives brought drove drives stayed stays "
-    "helps helped cares prefers preferred hopes plans planned knows knew recalls recalled remembers "
-    "expressed experienced developed fell woke voiced cried vomited received elected elects opted opts "
-    "chose chooses pulled pushed dropped tripped slipped signed consented coughed coughs choked aspirated "
-    "seized fainted collapsed voided ambulated ambulates vomits cries sobbed screamed yelled laughed "
-    "smiled smiles nodded lay lies wakes woken sounds weaned passes quit quits uses used insists insisted "
-    "fears worries worried misses missed lost gained also now then again still got gets sat sits stood "
-    "stands spoke speaks met sees saw heard hears moved moves died passed turned recovered improved "
-    "completed attended attends enjoys enjoyed plays played likes liked loves keeps kept tried tries and "
-    "paid pays bought buys brings cooks cooked swims swam rides rode writes wrote watches watched sings "
-    "sang dances danced prays prayed travels traveled travelled visits visited retired texted emailed "
-    "phoned hugged kissed argues argued swears swore shouts shouted whispered jokes joked forgets forgot "
-    "wonders wondered decides decided wishes wished waits waited kneels knelt climbs climbed sneezed "
-    "snores snored drools drooled bathes bathed showered shops shopped teaches taught volunteers "
-    "volunteered flew learned learnt owns owned rents rented gambles gambled vapes vaped drowned "
-    "overdosed miscarried nursed graduated emigrated immigrated divorced married adores adored hates "
-    "hated blames blamed trusts trusted apologized apologised thanked begs begged pleaded promises "
-    "promised alleges alleged testified answers answered replies replied explains explained confided "
-    "swept mowed shoveled shovelled fed babysits babysat adopted hired punched kicked slapped grabbed "
-    "threatens threatened bullied mourns mourned chews chewed sews knits mumbles mumbled".split()
-) - {"and"}  # fmt: skip
+HUMAN_VERBS: Final = frozenset(human_verbs("acts"))
 
 #: What only a person does or suffers, directly after a name; ``called in`` is also said of a prescription.
 _PERSONAL: Final = re.compile(
@@ -154,31 +127,6 @@ _PERSONAL: Final = re.compile(
     r"born|hospitali[sz]ed|sedated)|"
     r"denie[sd]|complain(?:s|ed)|state[sd][ ]that|agree[sd]|refuse[sd]|declines|fell|phoned|called(?![ ]in\b)|"
     r"vomited|fainted|cried|slept|ate|drinks|smokes|lives|walked|endorses|understands|wept|asked|worries|underwent)\b"
-)
-#: Verbs of people alone: behind a given name that is also a word, they tell that it is a name (*Grace cooks*).
-_DONE_BY_PEOPLE: Final = (
-    "paid bought buys cooks cooked swims swam rides rode wrote watches watched sings sang dances danced prays "
-    "prayed traveled travelled texted texts emailed phoned hugged kissed argues argued swears swore shouts shouted "
-    "jokes joked forgets forgot wonders wondered decided waits waited knelt climbs climbed snores snored bathed "
-    "showered shops shopped teaches taught volunteers volunteered flew learned learnt owns owned rents rented "
-    "gambles gambled vapes vaped smokes smoked drinks drank drowned overdosed graduated emigrated divorced "
-    "married hates hated blames blamed trusts trusted thanked begs begged promised apologised apologized testified "
-    "replied explained confided mowed shoveled shovelled babysits babysat punched kicked slapped threatened says said "
-    "asks asked tells told thinks thought knows knew drives drove sleeps slept eats ate cried wept denies denied "
-    "agrees agreed refused declined worries"
-)
-#: Verbs that are said of things, too (*Mark found on the skin*), but not with a person behind them (*Mark found him*).
-_DONE_TO_PEOPLE: Final = (
-    "helps helped gave gives took takes brought brings found finds saw sees heard hears held holds fed feeds met "
-    "meets bathes dresses lifts drops dropped picked picks reminds reminded walks walked misses"
-)
-_ONLY_PEOPLE: Final = re.compile(
-    rf"[ ](?:{alternation(_DONE_BY_PEOPLE.split())}|"
-    rf"(?:{alternation(_DONE_TO_PEOPLE.split())})[ ](?:him|her|his|their|them|me|us|my|our|mom|mum|dad)|"
-    r"(?:lives|lived|works|worked)[ ](?:in|at|as|for|near|with|next|alone|nights|here|there|abroad)|"
-    r"(?:visits|visited|helps|helped)[ ](?:once|twice|daily|weekly|every|most|when|with|out)|"
-    r"(?:sat|sits|stayed|stays|came|comes|went|goes|moved|moves)[ ]"
-    r"(?:with|in[ ]with|home|to[ ](?:work|school|bed|church)))\b"
 )
 _OWNED: Final = re.compile(
     rf"['’]s[ ](?:{alternation(kin('cue'))}|creatinine|ha?emoglobin|potassium|sodium|glucose|labs|bloods|lactate|"
@@ -191,11 +139,6 @@ _OWNED: Final = re.compile(
 def acts_as_person(text: str, at: int) -> bool:
     """Return whether the words from ``at`` on, directly after a name, say what only a person does, suffers or owns."""
     return _PERSONAL.match(text, at) is not None or _OWNED.match(text, at) is not None
-
-
-def does_what_only_people_do(text: str, at: int) -> bool:
-    """Return whether the words from ``at`` on, directly after a word that may be a name, tell that it is one."""
-    return _ONLY_PEOPLE.match(text, at) is not None
 
 
 #: Words after a name that make it part of a place, firm, street, disease, scale or device.

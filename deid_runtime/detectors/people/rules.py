@@ -15,6 +15,7 @@ from deid_runtime.detectors.people.run import Person, Run, is_new
 from deid_runtime.detectors.people.words import Case, Facts, Grade, Word, read_words
 from deid_runtime.lexicon.clinical_forms import has_clinical_form
 from deid_runtime.lexicon.name_cues import is_function_word
+from deid_runtime.lexicon.name_slots import does_what_only_people_do
 from deid_runtime.lexicon.word_codes import EPONYM, PLACE
 from deid_runtime.spans import Span
 
@@ -193,7 +194,7 @@ def _acting_word(run: Run) -> Person | None:
     word = run.words[run.first]
     if word.is_possessive or run.is_thing(run.first, run.first) or not run.stands_free():
         return None
-    is_person = cues.does_what_only_people_do(run.text, word.end)
+    is_person = does_what_only_people_do(run.text, word.end)
     return Person(run.first, run.first, _SURE, is_staff=False) if is_person else None
 
 

@@ -158,9 +158,12 @@ _TEXTS = st.lists(_PIECES, min_size=1, max_size=16).map("".join)
 
 
 def is_introduced_in(text, start, end):
-    """Return whether a label, a relative or a verb shows that the word is a name, for texts of the pieces above."""
+    """Return whether a label, a relative, a name or a verb shows that it is a name, for texts of the pieces above."""
+    before, behind = text[:start], text[end:]
     return bool(
-        re.search(r"(?i)\b(?:mother|patient)(?:: | {1,2})$", text[:start]) or re.match(r" {1,2}denies", text[end:])
+        re.search(r"(?i)\b(?:mother|patient)(?:: | {1,2})$", before)
+        or re.search(r"\b(?:Bao|Okonkwo|Wilson) $", before)
+        or re.match(r" {1,2}denies", behind)
     )
 
 

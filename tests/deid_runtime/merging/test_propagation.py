@@ -29,6 +29,12 @@ def repeated(text, *found, score=1.0, source="model:name"):
         ),
         pytest.param("J. Quillon. then Dr. J. Quillon", ("J. Quillon", "DOCTOR"), ["J. Quillon"], id="with-initial"),
         pytest.param("Will Price ate. Price high, will see", ("Will Price", "PATIENT"), [], id="words-alone"),
+        pytest.param(
+            'Ana "Pip" Quist came. Pip tripped. Pip on film',
+            ('Ana "Pip" Quist', "PATIENT"),
+            ["Pip"],
+            id="word-that-acts",
+        ),
         pytest.param("Will Price ate. Then Will Price", ("Will Price", "PATIENT"), ["Will Price"], id="words-together"),
         pytest.param("Will Price ate. Mr. Price slept", ("Will Price", "PATIENT"), ["Price"], id="word-after-a-title"),
         pytest.param("Dr. Parkinson: Parkinson's disease", ("Parkinson", "DOCTOR"), [], id="eponym"),
