@@ -119,7 +119,15 @@ def has_begun(worker: psutil.Process) -> bool:
 
 def workers_of(deid: psutil.Process) -> list[psutil.Process]:
     """Return the workers among the children; one more child cleans up after them and sees no note."""
-    return [each for each in deid.children() if any("spawn_main" in argument for argument in each.cmdline())]
+    return [each for each in deid.children() if any("spawn_main" in argument for argument in arguments_of(each))]
+
+
+def arguments_of(child: psutil.Process) -> list[str]:
+    """Return the command line of a child, empty if it has ended since it was listed."""
+    try:
+        return child.cmdline()
+    except psutil.NoSuchProcess:  # a zombie, too
+        return []
 
 
 @contextmanager
