@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-from deid_runtime.detectors.clinical.rows import FIGURES, ClinicalRow
+from deid_runtime.detectors.clinical.rows import FIGURES, NAMES, ClinicalRow
+from deid_runtime.detectors.patterns.words import either
 from deid_runtime.spans import Span
 
 #: Days of a week, weeks of a year or months of a year, as notes in Britain and Ireland write durations.
@@ -34,7 +35,31 @@ ORDINALS: Final = (
 _HALF_OF_DAY: Final = re.compile(r"[AaPp]\.[ ]?[Mm]\.?")
 _BEFORE_HALF: Final = re.compile(r"(?i)\b(?:tomorrow|today|yesterday|tonight|in the|this|every|each|next)[ ]{1,2}$")
 
+#: Shorthand for days near today. In lower case it is no name, whatever a model says.
+_NEAR_TODAY: Final = frozenset("yday ystday ystdy tday tmrw tmro tmoro tomoz".split())
+_DAY: Final = either(sorted(_NEAR_TODAY))
+#: Words before *tmw* and *tdy*, which may also be initials.
+_DUE: Final = frozenset("review reviewed due again home bloods".split())
+
 ROWS: Final = (
+    ClinicalRow(
+        name="day-shorthand",
+        kind="shorthand",
+        # "seen yday, rv tmw"
+        pattern=(
+            rf"(?:(?:{_DAY})(?:[,;]?[ ](?:rv|rvw)[ ](?:{_DAY}|tmw|tdy))?|(?:rv|rvw)[ ](?:{_DAY}|tmw|tdy))(?![\w'’-])"
+        ),
+        words=_NEAR_TODAY | {"rv", "rvw"},
+        excludes=NAMES | {"DATE"},
+    ),
+    ClinicalRow(
+        name="day-shorthand-due",
+        kind="shorthand",
+        # "review tmw"
+        pattern=rf"(?:{either(sorted(_DUE))})[ ](?P<value>tmw|tdy)(?![\w'’-])",
+        words=_DUE,
+        excludes=NAMES | {"DATE"},
+    ),
     ClinicalRow(
         name="duration-weeks",
         kind="relative time",
