@@ -24,6 +24,10 @@ _PARTICLES: Final = frozenset(
 )
 _SUFFIXES: Final = frozenset("jr sr jnr snr ii iii iv esq".split())
 _TITLES: Final = frozenset("dr mr mrs ms miss prof rev sgt capt sra sir dame".split())
+#: Words that hospitals give to patients whom nobody knows, and kin before a name: they identify no one.
+_GENERIC: Final = frozenset(
+    "trauma unknown unk unidentified male female baby boy girl aunt auntie aunty uncle grandma grandpa granny".split()
+)
 _ENGLISH: Final = frozenset({"english", "english rare", "nicknamed"})
 _SYLLABLE_CHARS: Final = 5  # of Korean and Chinese given names at most, Hyung or less
 
@@ -62,8 +66,8 @@ def case_of(word: str) -> str:
 
 
 def stays(word: str) -> bool:
-    """Say whether a word may be a particle, suffix or title, which stays as it is where it is one."""
-    return word.lower() in _PARTICLES | _SUFFIXES | _TITLES
+    """Say whether a word may be a particle, suffix, title or generic word, which stays as it is where it is one."""
+    return word.lower() in _PARTICLES | _SUFFIXES | _TITLES | _GENERIC
 
 
 def form_faults(original: str, made: str) -> set[str]:

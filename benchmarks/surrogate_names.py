@@ -5,9 +5,9 @@
 Method: annotated notes get surrogates for their *gold* spans, note by note, as ``deid run`` makes them, under
 ``--keys`` keys. ``name_lists.py`` reads the lists: public ones (``--lists``: US census, social security, popular names
 of 106 countries) and ours. Words of surrogates in spans PATIENT and DOCTOR are counted, each mention once. Not counted:
-single letters, particles, titles, suffixes, initials (two or three capitals alone, two or three letters of one case
-where the original or the surrogate has no vowel), names spelt letter by letter, and words that are the original's. A
-word of a compound is listed when the compound or the word is.
+single letters, figures, particles, titles, suffixes, initials (two or three capitals alone, two or three letters of one
+case where the original or the surrogate has no vowel), names spelt letter by letter, and words that are the original's.
+A word of a compound is listed when the compound or the word is.
 
 *words*: how many are in no list, for surrogates and, to compare, for originals; and by what the original was: in a list
 (``listed``) or in none. *distinct* counts each spelling once. *bands*: the share of common, usual, rare and unlisted
@@ -167,7 +167,7 @@ def paired_words(value: str, made: str) -> Iterator[tuple[str, str, str]]:
         was = old[min(place, len(old) - 1)].text if old else ""
         is_letters = word.text.isupper() and len(word.text) <= _MOST_INITIALS
         is_small = word.text.islower() and len(word.text) <= _MOST_INITIALS
-        if len(word.text) < 2 or stays(word.text) or bare(word.text) == bare(was):
+        if len(word.text) < 2 or word.text.isdecimal() or stays(word.text) or bare(word.text) == bare(was):
             continue
         if is_letters and len(new) == 1:
             continue

@@ -12,10 +12,13 @@ CredentialUse = Literal[
     "not-initials", "not-month", "not-year", "mailbox", "gazetteer",
 ]  # fmt: skip
 KinUse = Literal[
-    "age", "age-before", "cue", "term", "label", "introduces", "heads", "no-name", "not-now", "negative", "mention"
-]
+    "age", "age-before", "cue", "term", "label", "introduces", "heads", "no-name", "not-now", "negative", "mention",
+    "address",
+]  # fmt: skip
 TitleUse = Literal["staff", "person", "stop", "text", "text-staff", "surrogate", "gazetteer"]
-ParticleUse = Literal["name", "cue", "suffix", "surrogate", "firm", "given", "surrogate-suffix", "train"]
+ParticleUse = Literal[
+    "name", "cue", "suffix", "surrogate", "firm", "given", "surrogate-suffix", "train", "unidentified"
+]
 StreetUse = Literal["suffix", "soft", "sure", "likely", "lower", "after-year", "no-person", "surrogate"]
 HumanVerbUse = Literal["acts", "known", "only", "object"]
 AddressUse = Literal["record", "resynthesis"]

@@ -7,7 +7,7 @@ from deid_runtime.surrogates.clinical import clinical_initials
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.name_parts import FAMILY, GIVEN, INITIAL, Part, is_listed
 from deid_runtime.surrogates.name_pools import names
-from deid_runtime.surrogates.name_words import choose, surrogate_letter, word_surrogate
+from deid_runtime.surrogates.name_words import choose, surrogate_letter, without_accents, word_surrogate
 from deid_runtime.surrogates.patient import ATTEMPTS, Patient, first_free
 from deid_runtime.surrogates.people import People
 
@@ -58,7 +58,7 @@ def _is_clinical(letters: str) -> bool:
 def _first_letter(patient: Patient, people: People, form: str, taken: frozenset[str]) -> str:
     if len(form) == 1:
         return surrogate_letter(patient, form, people.first_attempts.get(form, 0))
-    return normal_form(word_surrogate(patient, people, form, taken))[:1]
+    return _initial_of(word_surrogate(patient, people, form, taken))
 
 
 def _beside_words(
@@ -110,8 +110,9 @@ def _owner(people: People, joined: str) -> tuple[str, ...]:
                 if forms[:1] and forms[0][0] == joined:
                     return forms[:1]
         return ()
-    given_first = [(*person.given, *person.family) for person in people.persons]
-    family_first = [(*person.family, *person.given) for person in people.persons if len(joined) > 2]  # NG SIEW LAN
+    full = [(person, given) for person in people.persons for given in _written_apart(people, person.given)]
+    given_first = [(*given, *person.family) for person, given in full]
+    family_first = [(*person.family, *given) for person, given in full if len(joined) > 2]  # NG SIEW LAN
     for forms in (*given_first, *family_first):
         if "".join(form[0] for form in forms) == joined:
             return forms
@@ -121,6 +122,14 @@ def _owner(people: People, joined: str) -> tuple[str, ...]:
             middle = (next((form for form in between if form[0] == char), char) for char in joined[1:-1])
             return (person.given[0], *middle, person.family[-1])
     return ()
+
+
+def _written_apart(people: People, given: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the given names of a person, and then with the two syllables of Hyun-woo apart: HWB for Hyun-woo Baek."""
+    yield given
+    apart = tuple(half for form in given for half in people.halves.get(form, (form,)))
+    if apart != given:
+        yield apart
 
 
 def first_attempts(patient: Patient, people: People, taken: frozenset[str]) -> dict[str, int]:
@@ -142,8 +151,8 @@ def first_attempts(patient: Patient, people: People, taken: frozenset[str]) -> d
             made = (
                 surrogate_letter(patient, form, attempt) if len(form) == 1 else choose(patient, people, form, attempt)
             )
+            letters = [_initial_of(made) + rest for rest in others]
             made = normal_form(made)
-            letters = [made[:1] + rest for rest in others]
             if len(form) > 1 and (made in used or made in taken):
                 continue
             pairs = zip(letters, originals, strict=True)
@@ -172,7 +181,12 @@ def _letter(patient: Patient, people: People, found: Mapping[str, int], form: st
     attempt = found.get(form, 0)
     if len(form) == 1:
         return surrogate_letter(patient, form, attempt)
-    return normal_form(choose(patient, people, form, attempt))[:1]
+    return _initial_of(choose(patient, people, form, attempt))
+
+
+def _initial_of(name: str) -> str:
+    """Return the first letter of a name as notes write it: d for Đoàn."""
+    return normal_form(without_accents(name))[:1]
 
 
 def _distinct_names(people: People) -> Iterator[str]:

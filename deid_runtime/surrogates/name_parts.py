@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
-from deid_runtime.lexicon.vocabulary import credential_keys, particles, titles
+from deid_runtime.lexicon.vocabulary import credential_keys, kin, particles, titles
 from deid_runtime.records.fields import Holds, fields_that_hold, record_values
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.name_pools import names
@@ -14,6 +15,7 @@ from deid_runtime.surrogates.patient import Patient
 _MARK = "\u0300-\u036f"
 APOSTROPHES: Final = "'’ʻʼ`"
 WORD: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_MARK}]|[{APOSTROPHES}](?=[^\W_]))*")
+_HYPHENS: Final = ("-", "‐", "‑")
 _HYPHENATED: Final = re.compile(rf"{WORD.pattern}(?:[-‐‑]{WORD.pattern})+")
 #: An initial or a name and a name, without a space: JSmith, JohnSmith.
 _GLUED: Final = re.compile(r"([A-Z]|[A-Z][a-z]+)([A-Z][a-z]+)")
@@ -21,10 +23,13 @@ _POSSESSIVE: Final = re.compile(rf"(?<=[^\W_]{{2}})[{APOSTROPHES}][sS]$")
 _KINSHIP: Final = re.compile(r"(?<![^\W\d_])[sdwac]/[olp](?![^\W\d_])", re.I)  # s/o, d/o, w/o, a/l, a/p: son of
 _SUFFIXES: Final = frozenset(particles("surrogate-suffix"))
 _TITLES: Final = frozenset(titles("surrogate"))
+_KIN: Final = frozenset(kin("address"))
 _CREDENTIALS: Final = credential_keys("surrogate")
 _PARTICLES: Final = frozenset(particles("surrogate"))
 #: Particles also when capitalised at the start of a name. The others are given names there (Al, Ben, Do, Le).
 _FIRM_PARTICLES: Final = frozenset(particles("firm"))
+_ARTICLES: Final = frozenset({"al", "el"})  # of Arabic names
+_UNIDENTIFIED: Final = frozenset(particles("unidentified"))
 
 _NEWBORN: Final = frozenset("baby boy girl bb bg twin infant newborn babyboy babygirl".split())
 #: Particles that are also given names of English speakers.
@@ -108,7 +113,7 @@ def _is_one_name(hyphenated: str) -> bool:
 def syllabic_culture(word: str) -> str:
     """Return the culture whose given names have two syllables like those of ``word`` (Min-ji), or an empty string."""
     parts = [normal_form(part) for part in re.split("[- ]", word)]
-    if len(parts) != 2:
+    if len(parts) != 2 or max(map(len, parts)) < 2:  # A-O are initials
         return ""
     return next((culture for culture, known in names().syllables.items() if known.keys() >= set(parts)), "")
 
@@ -166,7 +171,7 @@ def record_roles(record: Mapping[str, str]) -> dict[str, str]:
                 is_name = form == normal_form(value.strip()) or (  # Du, Van; Della Mae
                     role == GIVEN and place == 0 and form in _GIVEN_PARTICLES
                 )
-                if len(form) > 1 and (is_name or form not in _PARTICLES):
+                if len(form) > 1 and (is_name or form not in _PARTICLES) and form not in _UNIDENTIFIED:
                     roles[form] = role
     return roles
 
@@ -199,9 +204,9 @@ def parse(patient: Patient, value: str) -> list[Part]:
     for index, form in enumerate(forms):
         if not form or (form not in patient.roles and _is_kept(value, spans, words, index)):
             roles[index] = KEPT
-    for kin in _KINSHIP.finditer(value):
+    for relation in _KINSHIP.finditer(value):
         for index, (start, end) in enumerate(spans):
-            if kin.start() <= start and end <= kin.end():
+            if relation.start() <= start and end <= relation.end():
                 roles[index] = KEPT
     names_left = [index for index, role in enumerate(roles) if not role]
     alone = len(names_left) == 1
@@ -216,7 +221,12 @@ def parse(patient: Patient, value: str) -> list[Part]:
             roles[index] = certain_role(patient, forms[index]) or _place_role(
                 value, spans, words, full, names_left, comma, index
             )
-        if len(full) > 1 and len({roles[index] for index in full}) == 1:
+        if comma < 0 and (told := _told_by_case(words, full)):
+            roles = [
+                told.get(index, role) if patient.roles.get(form) != role else role
+                for index, (form, role) in enumerate(zip(forms, roles, strict=True))
+            ]
+        if len(full) > 1 and len({roles[index] for index in full}) == 1 and not _is_one_word(value, spans, full):
             # Two given names or two family names in a row: here, the position is more reliable than the lists.
             for index in (full[0], full[-1]):
                 roles[index] = _place_role(value, spans, words, full, names_left, comma, index)
@@ -235,13 +245,15 @@ def _is_family_first(forms: Sequence[str], last: str) -> bool:
     family, given = known.family.get(forms[0]), known.given.get(forms[-1])
     if family is None or family.culture not in _FAMILY_FIRST or forms[-1] in known.family:
         return False
-    return syllabic_culture(last) == family.culture or (given is not None and given.culture == family.culture)
+    return bool(syllabic_culture(last)) or (given is not None and given.culture == family.culture)
 
 
 def _is_kept(value: str, spans: Sequence[tuple[int, int]], words: Sequence[str], index: int) -> bool:
     """Return whether a word is a suffix, title, degree or particle, which are kept unchanged."""
     word, form, last = words[index], normal_form(words[index]), len(words) - 1
     if form in _SUFFIXES and index:
+        return True
+    if (form in _UNIDENTIFIED and last > 0) or (form in _KIN and index == 0 and last > 0):
         return True
     if form in _NEWBORN and index < min(last, 3) and normal_form(words[0]) in _NEWBORN:  # Baby Boy Quist
         return True
@@ -256,6 +268,8 @@ def _is_particle(value: str, spans: Sequence[tuple[int, int]], words: Sequence[s
     form = normal_form(words[index])
     if form not in _PARTICLES or index + 1 == len(words):
         return False
+    if form in _ARTICLES and _is_arabic(normal_form(words[index + 1])):
+        return True
     # La, Minh: a particle stands directly before a name, without a comma
     if "," in value[spans[index][1] : spans[index + 1][0]]:
         return False
@@ -275,9 +289,28 @@ def _is_particle(value: str, spans: Sequence[tuple[int, int]], words: Sequence[s
     return form in _FIRM_PARTICLES
 
 
+def _is_arabic(form: str) -> bool:
+    listed = names().family.get(form) or names().given.get(form)
+    return listed is not None and listed.culture == "arabic"
+
+
 def _culture_of_family(word: str) -> str:
     listed = names().family.get(normal_form(word))
     return listed.culture if listed else ""
+
+
+def _told_by_case(words: Sequence[str], full: Sequence[int]) -> dict[int, str]:
+    """Return the roles of full words if only the family name is in capitals (Bede Lorcan FITZALAN), else nothing."""
+    shouted = [index for index in full if words[index].isupper() and len(words[index]) > 1]
+    is_told = 0 < len(shouted) < len(full)
+    return {index: FAMILY if index in shouted else GIVEN for index in full} if is_told else {}
+
+
+def _is_one_word(value: str, spans: Sequence[tuple[int, int]], full: Sequence[int]) -> bool:
+    """Return whether the full words are the parts of one hyphenated word."""
+    return len(full) > 1 and all(
+        right == left + 1 and value[spans[left][1] : spans[right][0]] in _HYPHENS for left, right in pairwise(full)
+    )
 
 
 def _place_role(
@@ -294,10 +327,11 @@ def _place_role(
         before = [i for i in every if spans[i][0] < comma]
         if before and len(before) < len(every):
             return FAMILY if spans[index][0] < comma else GIVEN
-    shouted = [i for i in full if words[i].isupper() and len(words[i]) > 1]
-    if shouted and len(shouted) < len(full):  # PEMBERTON-LIU Horace
-        return FAMILY if words[index].isupper() else GIVEN
-    if index != full[0] and value[spans[index - 1][1] : spans[index][0]] in ("-", "‐", "‑"):
+    if told := _told_by_case(words, full):
+        return told[index]
+    if full[0] > every[0] and _is_one_word(value, spans, full):  # M. Duval-Okafor
+        return FAMILY
+    if index != full[0] and value[spans[index - 1][1] : spans[index][0]] in _HYPHENS:
         return FAMILY if full[0] != index - 1 or len(full) == 2 else GIVEN
     if len(full) == 1:
         # Family names: J. Smith, and Warsame H A. The lists already gave Sheri in "Sheri W" its role.
@@ -312,5 +346,5 @@ def _place_role(
             return GIVEN
     if index == full[0]:
         return GIVEN
-    hyphen_after = value[spans[index][1] : spans[index][1] + 1] in ("-", "‐", "‑")
+    hyphen_after = value[spans[index][1] : spans[index][1] + 1] in _HYPHENS
     return FAMILY if index == full[-1] or hyphen_after else GIVEN

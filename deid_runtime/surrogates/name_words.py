@@ -26,6 +26,7 @@ from deid_runtime.surrogates.patient import ATTEMPTS, Patient
 from deid_runtime.surrogates.people import People, apostrophe_of, forms_of
 from deid_runtime.surrogates.spellings import joined_like
 from deid_runtime.surrogates.unlisted import draw, likely_key, nearest, same_slip
+from deid_runtime.surrogates.word_names import word_name
 
 _LARGE: Final = ("english", "")  # the pool of names that is used when another is exhausted
 _DIGIT_LETTERS: Final = str.maketrans("01345", "oleas")
@@ -68,7 +69,7 @@ def _word_surrogate(patient: Patient, people: People, word: str, taken: frozense
     for attempt in range(first, first + ATTEMPTS):
         made = _candidate(patient, people, word, taken, attempt)
         if word.isascii() and not made.isascii():
-            made = _without_accents(made)
+            made = without_accents(made)
         found = forms_of(made)
         if found and found.isdisjoint(own):
             if found.isdisjoint(taken):
@@ -93,7 +94,7 @@ def _of_a_large_culture(patient: Patient, word: str, taken: frozenset[str], own:
     return ""
 
 
-def _without_accents(name: str) -> str:
+def without_accents(name: str) -> str:
     """Return ``name`` without accents, as notes write names of other languages; other scripts stay unchanged."""
     bare = "".join(char for char in unicodedata.normalize("NFD", name) if not unicodedata.combining(char))
     bare = bare.translate(_PLAIN_LETTERS)
@@ -283,9 +284,11 @@ def _misspelt(patient: Patient, people: People, source: str, form: str, attempt:
 def _unlisted(patient: Patient, people: People, form: str, attempt: int) -> str:
     """Return the surrogate of an unlisted name.
 
-    If ``form`` misspells a name, it misspells the surrogate of that name; otherwise it is a name of the likely
-    culture.
+    If ``form`` is made of words, so is the surrogate. If it misspells a name, it misspells the surrogate of that name;
+    otherwise it is a name of the likely culture.
     """
+    if form not in people.marks and (made := word_name(patient.keyed, form, attempt)):
+        return made
     plain = form.translate(_DIGIT_LETTERS)
     source = plain if plain != form and is_listed(plain) else nearest(form)
     if source:

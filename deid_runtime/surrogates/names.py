@@ -22,6 +22,8 @@ from deid_runtime.surrogates.people import People
 from deid_runtime.surrogates.spellings import cut_alike, has_own_particle
 
 _SPELLED: Final = re.compile(r"(?:[^\W\d_]([-. ])){3,}[^\W\d_]\.?")
+_SPELLED_SHORT: Final = re.compile(r"[^\W\d_]([- ])[^\W\d_]\1[^\W\d_]")  # K E I, where the notes also have Kei
+_DOTTED: Final = re.compile(r"(?:[^\W\d_]\. ?){2,3}")  # E.M. are initials, whoever Em is
 
 
 def replace_name(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:
@@ -35,7 +37,9 @@ def replace_name(patient: Patient, people: People, value: str, taken: frozenset[
     if _SPELLED.fullmatch(value):
         return _respelled(patient, people, value, taken)
     parts = people.parsed.get(value) or parse(patient, value)
-    usual = people.spellings.get(normal_form(value), value)
+    usual = value if _DOTTED.fullmatch(value) else people.spellings.get(normal_form(value), value)
+    if _SPELLED_SHORT.fullmatch(value) and normal_form(value) in people.words:
+        return _respelled(patient, people, value, taken)
     if usual == value or has_own_particle(parts, people.parsed[usual]):
         words = _word_surrogates(patient, people, parts, value, taken)
     else:
@@ -61,6 +65,8 @@ def _word_surrogates(
         word = value[part.start : part.end]
         if part.role == KEPT:
             words.append(word)
+        elif word.isdecimal():  # Zulu 417
+            words.append(scramble(patient.keyed, "number in a name", word))
         elif part.role == INITIAL and (len(part.form) == 1 or part.form not in people.words):
             words.append(case_like(initials[index], word))
         else:

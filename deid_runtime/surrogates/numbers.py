@@ -21,6 +21,7 @@ from typing import Final
 from deid_runtime.surrogates.clinical import clinical_initials
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.patient import Patient, first_free
+from deid_runtime.surrogates.spoken_numbers import NUMBER_SPEECH, respoken, speak_like, spoken_digits
 
 _LONGEST_CHECKED_CHARS: Final = 40
 _VIN_VALUES: Final = dict(
@@ -242,6 +243,10 @@ def replace_code(patient: Patient, value: str, taken: frozenset[str], locale: st
     """Return the surrogate of an identifier of any kind. ``locale`` is that of the note."""
     if not holds_text(value):
         return value
+    if digits := spoken_digits(value):  # the same number as in digits
+        return speak_like(replace_code(patient, digits, taken, locale), value)
+    if NUMBER_SPEECH.search(value):
+        return first_free(lambda attempt: respoken(patient, value, attempt), value, taken)
     code = "".join(char for char in value if char.isalnum()).upper() if value.isascii() else ""
     is_mac = _MAC.fullmatch(value) is not None
 
@@ -265,6 +270,8 @@ def replace_ssn(patient: Patient, value: str, taken: frozenset[str]) -> str:
     Different last four digits stay different. Two numbers with the same last four share a surrogate in one of 4,900
     cases.
     """
+    if digits := spoken_digits(value):
+        return speak_like(replace_ssn(patient, digits, taken), value)
     digits = "".join(char for char in value if char.isdecimal())
     if len(digits) != 9 or normal_form(value) != digits or not value.isascii():
         return replace_code(patient, value, taken)

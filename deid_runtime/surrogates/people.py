@@ -52,6 +52,7 @@ class People:
     marks: Mapping[str, int] = field(default_factory=dict, repr=False)  # normal form -> index of the apostrophe
     words: frozenset[str] = field(default=frozenset(), repr=False)  # words used as names, so not initials
     syllables: Mapping[str, str] = field(default_factory=dict, repr=False)  # half of a given name -> its culture
+    halves: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)  # given name -> its two halves
     parsed: Mapping[str, Sequence[Part]] = field(default_factory=dict, repr=False)  # mention -> its parts
     # normal form -> the spelling that the others follow
     spellings: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -76,6 +77,7 @@ def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str
     words: set[str] = set(patient.roles)
     marks: dict[str, int] = {}
     syllables: dict[str, str] = {}
+    halves: dict[str, tuple[str, str]] = {}
     own_given = tuple(form for form, role in patient.roles.items() if role == GIVEN)
     own_family = tuple(form for form, role in patient.roles.items() if role == FAMILY)
     former = former_forms(patient.record)
@@ -92,9 +94,10 @@ def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str
         marks.update((part.form, place) for part in parts if (place := apostrophe_of(value[part.start : part.end])))
         words.update(*(forms_of(value[part.start : part.end]) for part in parts if part.role in (GIVEN, FAMILY, "")))
         for word in (value[part.start : part.end] for part in parts):
-            halves = _HALVES.split(word)
-            if len(halves) > 1 and (culture := syllabic_culture(word)):
-                syllables.update(dict.fromkeys(map(normal_form, halves), culture))
+            if culture := syllabic_culture(word):
+                first, second = map(normal_form, _HALVES.split(word))
+                halves[first + second] = (first, second)
+                syllables.update({first: culture, second: culture})
         given = tuple(names().abbreviated.get(part.form, part.form) for part in parts if part.role == GIVEN)
         family = tuple(part.form for part in parts if part.role == FAMILY)
         if len(parts) > 1:
@@ -108,6 +111,9 @@ def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str
             by_initial.append(Person(tuple(parts[0].form), family))
         if given and family:
             persons.append(Person(given, family))
+    # Lam Wai Lam: as a family name it has the surrogate that it has in the notes without such a given name.
+    families = {form for form, role in (*roles.items(), *patient.roles.items()) if role == FAMILY}
+    syllables = {form: culture for form, culture in syllables.items() if form not in families}
     of_handles = list(_of_handles(handles, {word for person in persons for word in (*person.given, *person.family)}))
     for person in of_handles:
         for role, forms in ((GIVEN, person.given), (FAMILY, person.family)):
@@ -120,6 +126,7 @@ def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str
         marks=marks,
         words=frozenset(words),
         syllables=syllables,
+        halves=halves,
         parsed=parsed,
         spellings=usual_spellings(parsed),
         misspelt=_misspelt(patient, tuple(nearby)[:_NEARBY_NAMES], words),

@@ -21,13 +21,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from deid_runtime.lexicon.letter_case import case_like
-from deid_runtime.lexicon.numbers import ONES, TEENS, TENS
-from deid_runtime.surrogates.forms import normal_form, scramble
+from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.gazetteer import Area, places
 from deid_runtime.surrogates.numbers import ROUNDS, permuted, replace_code
 from deid_runtime.surrogates.patient import Patient, first_free
 from deid_runtime.surrogates.phone_plans import Dialled, ranges_for, read_number
+from deid_runtime.surrogates.spoken_numbers import NUMBER_SPEECH, respoken
 
 _EXCHANGE: Final = "555"
 _SERVICE_LINES: Final = frozenset({"1212", "4334"})
@@ -42,11 +41,6 @@ _FORMAT: Final = re.compile(r"[\d\s().+/*#:;,x-]*(?:ext?|x|pgr|#)?[\d\s().-]*", 
 #: A number in which a scanner has read letters for digits, with at least one such letter.
 _MISREAD: Final = re.compile(r"(?=[^OoIl]*[OoIl])(?=(?:\D*\d){4})[\dOoIl\s().+/-]{7,30}")
 _DIGIT_OF: Final = str.maketrans("OoIl", "0011")
-
-_UNITS: Final = ("oh", *ONES)
-_NUMBER_SPEECH: Final = re.compile(
-    rf"(?:\b(?:zero|hundred|double|triple|{'|'.join((*_UNITS, *TEENS, *TENS))})\b[\s,-]*){{3,}}", re.I
-)
 
 #: Country codes after which a national number may begin with 0. No number begins with 1 there.
 _ZERO_FIRST: Final = frozenset({"39", "225", "229", "241", "242", "378", "379"})
@@ -120,8 +114,8 @@ def replace_phone(patient: Patient, value: str, taken: frozenset[str], codes: Co
     """Return the surrogate of a telephone, fax, pager or extension number; ``plan`` is from :func:`plan_phones`."""
     if len(value) > _LONGEST_CHARS:
         return replace_code(patient, value, taken)
-    if _NUMBER_SPEECH.search(value):
-        return first_free(lambda n: _respoken(patient, value, n), value, taken)
+    if NUMBER_SPEECH.search(value):
+        return first_free(lambda n: respoken(patient, value, n), value, taken)
     if _MISREAD.fullmatch(value):
         read = value.translate(_DIGIT_OF)
         made = replace_phone(patient, read, taken, codes, plan)
@@ -238,23 +232,6 @@ def _line(patient: Patient, local: str, attempt: int) -> str:
         line = patient.keyed.permute(line, 10_000, purpose, ROUNDS)
         if f"{line:04}" not in _SERVICE_LINES:
             return f"{_EXCHANGE}{line:04}"
-
-
-def _respoken(patient: Patient, value: str, attempt: int) -> str:
-    """Return a number in words with other words of the same kind: ``six`` for ``four``, ``thirty`` for ``sixty``."""
-    words = [word.lower() for word in re.findall(r"[^\W\d_]+", value)]
-    choices = iter(patient.keyed.stream(len(words), f"spoken/{attempt}", " ".join(words)))
-
-    def other(match: re.Match[str]) -> str:
-        word, choice = "oh" if match[0].lower() == "zero" else match[0].lower(), next(choices)
-        kind = next((kind for kind in (_UNITS, TEENS, TENS) if word in kind), None)
-        if kind is None:
-            return match[0]
-        options = kind[1:] if kind is _UNITS and word != "oh" else kind
-        return case_like(options[(options.index(word) + 1 + choice % (len(options) - 1)) % len(options)], match[0])
-
-    figures = (scramble(patient.keyed, f"spoken/{attempt}", part) for part in re.findall(r"\d+", value))
-    return re.sub(r"\d+", lambda _: next(figures), re.sub(r"[^\W\d_]+", other, value))
 
 
 def replace_area_code(patient: Patient, code: str, local: str, attempt: int, area_of: Callable[[Area], Area]) -> str:

@@ -23,8 +23,8 @@ WORDS = {
     "weekdays": frozenset(WEEKDAY_NAMES) | weekday_words("short"),
     "states": frozenset(state.name.lower() for state in states("find") if " " not in state.name),
     "credentials": credential_keys("cue") - credential_keys("doubtful"),
-    # Only relatives: the words with many uses.
-    "kin": frozenset(word for word, uses in table("kin", "word", "uses") if len(uses.split()) > 5),
+    # Only relatives: the words with many uses in finding.
+    "kin": frozenset(word for word, uses in table("kin", "word", "uses") if len({*uses.split()} - {"address"}) > 5),
 }
 
 #: Maps (file, name that the list is bound to, kind) to the reason for a separate list.

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.hashing import Keyed
+from deid_runtime.surrogates.lists import phrases
 from deid_runtime.surrogates.name_pools import names
+from deid_runtime.surrogates.name_words import without_accents
 from deid_runtime.surrogates.patient import make_patient
 from deid_runtime.surrogates.unlisted import nearest
 from tests.deid_runtime.surrogates.marked import KEY, surrogates_of
@@ -472,3 +474,76 @@ def test_no_surrogate_is_what_a_search_takes_for_a_name_of_the_record():
 
     assert {"astri", "astird", "asttrid", "halvorsn", "5550121"} <= recorded
     assert recorded.isdisjoint({"bstrid", "astr", "st"})
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("<DOCTOR>Hyun-woo Baek</DOCTOR>", "HWB"),
+        ("<DOCTOR>Bede  Lorcan   FITZALAN</DOCTOR>", "BLF"),
+        ("<PATIENT>M. Duval-Okafor</PATIENT> <PATIENT>Marguerite Duval-Okafor</PATIENT>", "MDO"),
+        ("<DOCTOR>Tam Bùi</DOCTOR>", "TB"),
+    ],
+)
+def test_initials_are_those_of_the_surrogate_whatever_the_form_of_the_name(text, short):
+    *_, full, letters = surrogates_of(f"{text} <DOCTOR>{short}</DOCTOR>")
+
+    words = re.findall(r"[^\W\d_]+", full)
+    assert letters.lower() == "".join(normal_form(without_accents(word))[0] for word in words)
+
+
+def test_a_family_name_that_is_a_syllable_too_has_one_surrogate():
+    both, _ = surrogates_of("<PATIENT>Lam Kwok-Lam</PATIENT> <PATIENT>Mr Lam</PATIENT>")
+    [alone] = surrogates_of("<PATIENT>Peter Lam</PATIENT>")
+
+    assert both.split()[0] == alone.split()[-1]
+
+
+def test_three_letters_apart_are_a_spelled_name_or_initials():
+    name, spelled = surrogates_of("<PATIENT>kei</PATIENT> I mean <PATIENT>K E I</PATIENT>")
+    _, initials = surrogates_of("<PATIENT>Em</PATIENT> seen. <DOCTOR>E.M.</DOCTOR>")
+    [hyphenated] = surrogates_of("<PATIENT>A-O</PATIENT>")
+
+    assert spelled == " ".join(name.upper())
+    assert re.fullmatch(r"[A-Z]\.[A-Z]\.", initials)
+    assert re.fullmatch("[A-Z]-[A-Z]", hyphenated)
+
+
+def test_the_name_of_an_unknown_patient_keeps_its_generic_words_and_its_form():
+    alias, male = surrogates_of(
+        "<PATIENT>TRAUMA, FOXTROT 318</PATIENT> <PATIENT>Unk Male 0731</PATIENT>",
+        {"family": "Trauma Foxtrot", "given": "Unknown"},
+    )
+
+    assert re.fullmatch(r"TRAUMA, [A-Z]+ \d{3}", alias)
+    assert "FOXTROT" not in alias
+    assert "318" not in alias
+    assert re.fullmatch(r"Unk Male 0\d{3}", male)
+    assert male != "Unk Male 0731"
+
+
+def test_the_article_of_an_arabic_name_stays_in_capitals():
+    [made] = surrogates_of("<PATIENT>AL RASHIDI YUSUF</PATIENT>")
+
+    assert made.startswith("AL ")
+
+
+def test_a_name_that_is_a_word_gets_a_word():
+    full, nickname, compound = surrogates_of(
+        "<PATIENT>Mossy Byrne</PATIENT> <PATIENT>Peanut</PATIENT> <PATIENT>Brightwater</PATIENT>"
+    )
+
+    firsts = set(phrases().firsts)
+    assert full.split()[0] in firsts
+    assert nickname in firsts
+    assert any(compound.startswith(first) for first in firsts)
+    assert names().listed(compound.lower()) is None
+
+
+def test_a_word_of_kin_before_a_name_stays():
+    aunt, uncle = surrogates_of("<PATIENT>Auntie Jo</PATIENT> <PATIENT>UNCLE TATER</PATIENT>")
+
+    assert aunt.startswith("Auntie ")
+    assert uncle.startswith("UNCLE ")
+    assert "Jo" not in aunt.split()
+    assert "TATER" not in uncle

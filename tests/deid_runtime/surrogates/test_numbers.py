@@ -276,3 +276,21 @@ def test_numbers_of_one_owner_begin_alike():
         assert one[:7] == other[:7]
         assert one[:3] != third[:3]
         assert not {one[:4].lower(), third[:3].lower()} & clinical_initials()
+
+
+@pytest.mark.parametrize("label", ["MEDICALRECORD", "IDNUM", "SSN"])
+def test_an_identifier_in_words_is_the_one_in_digits(label):
+    said, written = surrogates_of(f"<{label}>three one, seven oh seven, five five</{label}> <{label}>3170755</{label}>")
+
+    digits = [
+        str("oh one two three four five six seven eight nine".split().index(word)) for word in re.findall(r"\w+", said)
+    ]
+    assert "".join(digits) == written
+    assert re.fullmatch(r"\w+ \w+, \w+ \w+ \w+, \w+ \w+", said)
+
+
+def test_an_identifier_in_tens_keeps_its_kind_of_words():
+    [made] = surrogates_of("<IDNUM>forty two eighteen seven</IDNUM>")
+
+    assert len(made.split()) == 4
+    assert not set(made.split()) & {"forty", "two", "eighteen", "seven"}
