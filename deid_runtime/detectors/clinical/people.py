@@ -7,104 +7,18 @@ import re
 from importlib.resources import files
 from typing import Final
 
-from deid_runtime.detectors.clinical.forms import anchors, any_of, words_of
+from deid_runtime.detectors.clinical.forms import anchors, any_of
 from deid_runtime.detectors.clinical.rows import NAMES, ORIGINS, ClinicalRow
+from deid_runtime.lexicon.tables import words_for
+from deid_runtime.lexicon.word_codes import GIVEN, load_lexicon, word_key
 
 _COUNTRY: Final = frozenset({"COUNTRY", "STATE", "CITY", "LOCATION-OTHER"})
-#: Peoples without a country of the same name.
-_GROUPS: Final = words_of(
-    "African,Asian,European,African American,African-American,African Americans,Black American,Black African,Black "
-    "Caribbean,"
-    "Afro-Caribbean,Afro Caribbean,"
-    "Afro-American,Caucasian,Caucasians,Hispanic,Hispanics,non-Hispanic,Non Hispanic,Latino,Latina,"
-    "Latinos,Latinas,Latinx,Latine,"
-    "Chicano,Chicana,Asian American,Asian-American,East Asian,South Asian,Southeast Asian,South East "
-    "Asian,Central Asian,"
-    "Native American,American Indian,Alaska Native,Alaskan Native,Native Hawaiian,Pacific Islander,"
-    "AAPI,BIPOC,First Nations,"
-    "Aboriginal,Indigenous,Inuit,Metis,Métis,Maori,Māori,Torres Strait Islander,Mediterranean,Middle Eastern,Ashkenazi,"
-    "Ashkenazi Jewish,Sephardic,Sephardi,Ashkenazim,Mizrahi,Cook Islands Maori,Jewish,Jew,Judaism,Hasidic,Orthodox "
-    "Jewish,Eastern European,Northern European,"
-    "Western European,Southern European,Anglo-Saxon,White British,White Irish,British Asian,Black "
-    "British,British Pakistani,"
-    "White European,Irish Traveller,Roma,Romani,Gypsy,Hmong,Karen,Kurdish,Kurd,Yoruba,Igbo,Hausa,Zulu,"
-    "Xhosa,Tamil,Punjabi,"
-    "Gujarati,Bengali,Sikh,Hindu,Muslim,Moslem,Islam,Islamic,Buddhist,Christian,Catholic,Roman "
-    "Catholic,Protestant,Lutheran,"
-    "Methodist,Baptist,Southern Baptist,Presbyterian,Episcopalian,Anglican,Pentecostal,Evangelical,"
-    "Mennonite,Amish,Quaker,Mormon,"
-    "Jehovah's Witness,Jehovahs Witness,Seventh-day Adventist,Seventh Day Adventist,Christian "
-    "Scientist,Jain,Zoroastrian,"
-    "Rastafarian,Wiccan,Pagan,Shia,Sunni,Bahai,Unitarian,Cajun,Creole,Mestizo,Arab,Persian,Slavic,"
-    "Nordic,Scandinavian,Semitic,"
-    "Wesleyan,Adventist,Adventists,Salvationist,Ratana,Ringatu,Copt,Copts,Druze,Alawite,Ismaili,Ahmadiyya,Ahmadi,"
-    "Baha'i,Taoist,"
-    "Daoist,Confucian,Shinto,Hare Krishna,Plymouth Brethren,Exclusive Brethren,Christadelphian,Hutterite,Jehovah "
-    "Witness,JW,"
-    "Latter-day Saint,Latter Day Saint,Melkite,Maronite,Chaldean,Yazidi,Hazara,Pashtun,Pathan,Rohingya,Uyghur,"
-    "Berber,Amazigh,Fulani,"
-    "Ashanti,Akan,Amhara,Tigrayan,Kikuyu,Shona,Ndebele,Sotho,Tswana,Han Chinese,Sinhalese,Telugu,Malayali,Marathi,"
-    "Sindhi,Balochi,"
-    "Parsi,Goan,Anglo-Indian,Eurasian,Ainu,Sami,Romany,Pasifika,Pacific Islands,Polynesian,Melanesian,Micronesian,"
-    "Indo-Fijian,"
-    "Fijian Indian,Cook Islander,Cook Island Maori,Indo-Caribbean,Indo-Trinidadian,Afro-Latino,Afro-Latina,"
-    "Afro-Brazilian,"
-    "Black Brazilian,White Hispanic,Black Hispanic,Garifuna,Mayan,Aymara,Quechua,Mapuche,Dene,Inupiat,Yup'ik,"
-    "Tlingit,ATSI,CALD,"
-    "Rastafari,Brahmin,Sylheti,Chittagonian,Konkani,Kashmiri,Dogra,Gurkha,Hokkien,Teochew,Peranakan,Bumiputera,"
-    "Bedouin,Ayurvedic"
-)
-#: Languages whose names are also those of a people; they count as languages beside a word for a language.
-_LANGUAGES: Final = words_of(
-    "English,Spanish,French,German,Italian,Portuguese,Brazilian Portuguese,Dutch,Flemish,Danish,"
-    "Swedish,Norwegian,Finnish,Icelandic,Polish,"
-    "Czech,Slovak,Hungarian,Romanian,Bulgarian,Serbian,Croatian,Bosnian,Serbo-Croatian,Slovenian,"
-    "Macedonian,Albanian,Greek,Turkish,"
-    "Russian,Ukrainian,Belarusian,Lithuanian,Latvian,Estonian,Georgian,Armenian,Azerbaijani,Arabic,"
-    "Hebrew,Yiddish,Farsi,Persian,Dari,Pashto,"
-    "Kurdish,Sorani,Urdu,Hindi,Punjabi,Gujarati,Bengali,Marathi,Tamil,Telugu,Kannada,Malayalam,Nepali,"
-    "Sinhala,Sinhalese,Burmese,Karen,"
-    "Thai,Lao,Laotian,Khmer,Cambodian,Vietnamese,Hmong,Mandarin,Cantonese,Chinese,Toisanese,Taishanese,"
-    "Taiwanese,Hokkien,Hakka,Fukienese,"
-    "Japanese,Korean,Mongolian,Tibetan,Tagalog,Filipino,Ilocano,Cebuano,Visayan,Malay,Indonesian,"
-    "Samoan,Tongan,Hawaiian,Chuukese,Marshallese,"
-    "Swahili,Kinyarwanda,Kirundi,Lingala,Somali,Amharic,Tigrinya,Oromo,Yoruba,Igbo,Hausa,Twi,Akan,Fula,"
-    "Wolof,Mandinka,Zulu,Xhosa,Afrikaans,"
-    "Shona,Haitian Creole,Haitian-Creole,Haitian,Creole,Kreyol,Cape Verdean Creole,Cape Verdean,Patois,"
-    "Navajo,Cherokee,Ojibwe,Lakota,Quechua,"
-    "Mixteco,Mixtec,Zapotec,K'iche',Mam,Nahuatl,Kanjobal,Q'anjob'al,Welsh,Irish,Gaelic,Scots,Catalan,"
-    "Basque,Romani,Maltese,ASL,BSL,"
-    "American Sign Language,British Sign Language,American Sign,Uzbek,Kazakh,Tajik,Uyghur,Tatar,Chechen"
-)
-_DEMONYMS: Final = words_of(
-    "Irish,Italian,Polish,German,French,Greek,Russian,Serbian,Ukrainian,Armenian,Ethiopian,Eritrean,"
-    "Coptic,Syrian,Romanian,Bulgarian,"
-    "Albanian,Assyrian,Indian,Syro-Malabar,Roman,Maronite,Eastern,Oriental,Antiochian,Southern,Free "
-    "Will,Missouri Synod,Dutch,Swedish,Danish,"
-    "Norwegian,Finnish,Korean,Chinese,Filipino,Mexican,Portuguese,Spanish,Scottish,English,American,"
-    "African,Welsh,Russian Jewish,Iraqi,Persian,"
-    "Cypriot,Kurd,Arab,Kosovan,Kosovar,Northern Irish,Ulster,Cornish,Manx,Breton,Sicilian,Sardinian,Basque,Catalan,"
-    "Galician,Flemish,"
-    "Walloon,Bavarian,Silesian,Ruthenian,Tatar,Chechen,Ingush,Circassian,Abkhaz,Ossetian,Azeri,Uighur,Tibetan,"
-    "Taiwanese,Macanese,"
-    "Hong Kong Chinese,Okinawan,Balinese,Javanese,Sundanese,Acehnese,Timorese,Papuan,Bougainvillean,Fijian,Tongan,"
-    "Samoan,Niuean,"
-    "Tokelauan,Tuvaluan,Kiribati,Nauruan,Chamorro,Palauan,Yapese,Pohnpeian,Chuukese,Marshallese,Tahitian,Rapa Nui,"
-    "Hawaiian,"
-    "Puerto Rican,Guadeloupean,Martiniquan,Curacaoan,Aruban,Bermudian,Caymanian,Anguillian,Montserratian,Kittitian,"
-    "Vincentian,"
-    "Quebecois,Acadian,Newfoundlander,Zanzibari,Ivorian,Burkinabe,Malagasy,Comorian,Reunionese,Seychellois,"
-    "Saharawi,Emirati,Omani,"
-    "Palestinian,Gazan,Yemenite,Keralite,Bihari,Assamese,Manipuri,Naga,Mizo,Khasi,Odia,Sikkimese,Ladakhi,Bhutanese,"
-    "Lhotshampa"
-)
-#: Faiths whose names are hardly names of people.
-_BELIEVERS: Final = words_of(
-    "Catholic,Roman Catholic,Quaker,Mormon,Methodist,Presbyterian,Anglican,Episcopalian,Lutheran,Protestant,"
-    "Pentecostal,Mennonite,Buddhist,Hindu,Muslim,Sikh,Rastafarian,Zoroastrian,Jehovah's Witness,Unitarian,"
-    "Seventh-day Adventist,Adventist,Wiccan,Atheist,Agnostic,Evangelical,Sabbath,Shabbat,Eucharist,Eucharistic,Halal,"
-    "Kosher"
-)
+_GROUPS: Final = words_for("peoples", "group")
+_LANGUAGES: Final = words_for("peoples", "language")
+#: Languages that are no common given names, unlike *Karen*.
+_NO_NAMES: Final = tuple(name for name in _LANGUAGES if load_lexicon().get(word_key(name), 0) & GIVEN < GIVEN)
+_DEMONYMS: Final = words_for("peoples", "demonym")
+_BELIEVERS: Final = words_for("peoples", "believer")
 _FAITHS: Final = (
     r"(?i:Catholics?|Orthodox(?: Christian)?|Protestants?|Presbyterians?|Baptists?|Methodists?|Reformed|"
     r"Lutherans?|Jewish|Jews?|Muslims?|"
@@ -225,6 +139,23 @@ ROWS: Final = (
             "interpreted via l".split()
         ),
         excludes=_COUNTRY,
+    ),
+    ClinicalRow(
+        name="language-no-name",
+        kind="people",
+        # "speaks only Aymara", "prefers Dinka": no person either
+        pattern=(
+            r"(?i:speaks?|speaking|spoken|understands?|prefers?|preferred|language|interpreter|interpreted|fluent|"
+            r"translated|bilingual)"
+            r"(?:(?:[ ]?[:;,(=–-]|[ ](?:in|into|to|is|only|mainly|mostly|primarily|some|little|no|both|and|"
+            r"used|preferred|spoken|at home|with|the|via|by|for)\b)[ ]?){0,3}[ ]?"
+            rf"(?P<value>{any_of(_NO_NAMES)})(?!\w)(?![ ][A-Z])"
+        ),
+        words=frozenset(
+            "speak speaks speaking spoken understand understands prefer prefers preferred language interpreter "
+            "interpreted fluent translated bilingual".split()
+        ),
+        excludes=NAMES,
     ),
     ClinicalRow(
         name="ethnicity",

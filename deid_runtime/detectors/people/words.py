@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from deid_runtime.detectors.people.cues import CALENDAR, PARTICLES, SYLLABLES
+from deid_runtime.lexicon.tables import words_for
 from deid_runtime.lexicon.word_codes import (
     EPONYM,
     FAMILY,
@@ -167,12 +168,18 @@ def _grade_of(key: str, code: int, case: Case, written: str) -> Grade:
     if best:
         if key in PARTICLES or code & EPONYM or word >= 2 or len(key) < 2:
             return Grade.WEAK
-        if word == 1 and best < (3 if case is Case.LOWER else 2):
+        if (word == 1 and best < (3 if case is Case.LOWER else 2)) or (best < 3 and key in _languages()):
             return Grade.WEAK
         return Grade.STRONG
     if word or code & (EPONYM | PLACE) or len(key) < 3 or not _VOWEL.search(key):
         return Grade.NONE
     return Grade.UNKNOWN
+
+
+@lru_cache(maxsize=1)
+def _languages() -> frozenset[str]:
+    """Return the keys of languages: Aymara, Dinka."""
+    return frozenset(word_key(word) for word in words_for("peoples", "language"))
 
 
 _NOTHING: Final = Facts("", 0, Case.NONE, Grade.NONE, 0, 0, 0)

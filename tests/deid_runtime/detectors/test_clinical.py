@@ -90,6 +90,8 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("[4/4] bed rails up", "DATE"),
         ("[African] [American] man", "COUNTRY"),
         ("speaks [Arabic] at home", "COUNTRY"),
+        ("speaks only [Aymara], interpreter used", "PATIENT"),
+        ("prefers [Dinka]; husband reads some English", "PATIENT"),
         ("[Vietnamese] interpreter", "COUNTRY"),
         ("[Irish] Catholic", "COUNTRY"),
         ("[Hispanic] woman", "COUNTRY"),
