@@ -125,7 +125,7 @@ def read_lists() -> Lists:
             lists.towns["United States"].update(bare(town.rsplit(" ", 1)[0]) for town in towns.split(","))
     for code, state in us_states().items():
         lists.states["United States"].update(bare(form) for form in (code, state.name, state.short))
-    for country, _, towns in _rows("countries.tsv"):
+    for country, _, towns, _ in _rows("countries.tsv"):
         lists.countries.add(bare(country))
         lists.towns[country].update(map(bare, towns.split(",")))
     for country, towns in _rows("world_towns.tsv"):

@@ -1,4 +1,8 @@
-"""Surrogates of countries and demonyms, and the names of the countries whose addresses the gazetteer knows."""
+"""Surrogates of countries and demonyms, and the names of the countries whose addresses the gazetteer knows.
+
+A country becomes one of its part of the world, because where a patient comes from or has been matters for a diagnosis:
+malaria after a journey to Kenya, Chagas disease in a patient from Bolivia.
+"""
 
 import re
 from collections.abc import Mapping
@@ -74,18 +78,20 @@ def known_country(value: str) -> int | None:
 
 
 def country_for(patient: Patient, country: int, taken: frozenset[str]) -> int:
-    """Return the index of the surrogate of ``country``: another country.
+    """Return the index of the surrogate of ``country``: another country of its part of the world.
 
     Its name and demonym are not in ``taken`` if possible. Return ``country`` itself for patients whose states are kept.
     """
     if patient.keeps_states:
         return country
     countries = places().countries
+    nearby = _nearby(countries[country].region)
 
     def moved(attempt: int) -> int:
-        purpose = f"country/{attempt}"
+        purpose = f"country/{nearby[0]}/{attempt}"
         make = patient.keyed.permute
-        return int(patient.remember((purpose, str(country)), lambda: str(make(country, len(countries), purpose))))
+        place = nearby.index(country)
+        return nearby[int(patient.remember((purpose, str(place)), lambda: str(make(place, len(nearby), purpose))))]
 
     for attempt in range(_COUNTRY_ATTEMPTS):
         index = moved(attempt)
@@ -93,7 +99,13 @@ def country_for(patient: Patient, country: int, taken: frozenset[str]) -> int:
         forms = (normal_form(other.name), normal_form(f"the {other.name}"), normal_form(other.demonym))
         if index != country and index in _offered() and taken.isdisjoint(forms):
             return index
-    return next(index for index in sorted(_offered()) if index != country)
+    return next(index for index in (*filter(_offered().__contains__, nearby), *sorted(_offered())) if index != country)
+
+
+@cache
+def _nearby(region: str) -> tuple[int, ...]:
+    """Return the countries of a part of the world."""
+    return tuple(index for index, country in enumerate(places().countries) if country.region == region)
 
 
 @cache

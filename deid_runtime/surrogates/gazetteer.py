@@ -86,11 +86,12 @@ class Province:
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country, its demonym and its larger towns."""
+    """A country, its demonym, its larger towns, and its part of the world."""
 
     name: str
     demonym: str
     cities: tuple[str, ...]
+    region: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ def _provinces() -> tuple[Province, ...]:
 def places() -> Places:
     """Return the gazetteer."""
     states, provinces = _states(), _provinces()
-    countries = tuple(Country(n, d, tuple(t.split(","))) for n, d, t in read_rows("countries.tsv"))
+    countries = tuple(Country(n, d, tuple(t.split(",")), region) for n, d, t, region in read_rows("countries.tsv"))
     country_of_town: dict[str, int] = {}
     for index, country in enumerate(countries):
         if country.name not in _LOCALE_OF:
@@ -289,8 +290,8 @@ def world_towns() -> tuple[Mapping[str, int], Mapping[int, tuple[str, ...]]]:
     country_of: dict[str, int] = {}
     towns_of: dict[int, tuple[str, ...]] = {}
     for name, listed in read_rows("world_towns.tsv"):
-        towns = tuple(listed.split(","))
-        towns_of[names[name]] = towns
+        towns = listed.split(",")
+        towns_of[names[name]] = tuple(town for town in towns if not town.startswith(_NEVER))
         for town in towns:
             country_of.setdefault(normal_form(town), names[name])
     return country_of, towns_of

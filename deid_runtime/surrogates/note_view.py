@@ -20,7 +20,7 @@ from deid_runtime.surrogates.context import Context, beside
 from deid_runtime.surrogates.countries import own_locale
 from deid_runtime.surrogates.dialling import codes_of
 from deid_runtime.surrogates.forms import holds_text, normal_form
-from deid_runtime.surrogates.gazetteer import Area
+from deid_runtime.surrogates.gazetteer import Area, places
 from deid_runtime.surrogates.initials import first_attempts
 from deid_runtime.surrogates.locale import LOCALES, locale_of
 from deid_runtime.surrogates.over_89 import (
@@ -114,12 +114,14 @@ def view_context(patient: Patient, context: Context, avoid: Collection[str]) -> 
 def _settings(patient: Patient, context: Context, locale: str) -> dict[str, tuple[str, Setting]]:
     """Return normal form -> (town, where it lies) for the towns of the context, its facilities and the record."""
     found: dict[str, tuple[str, Setting]] = {}
+    known = places().country_forms
+    abroad = frozenset(known[form][0] for form in context.originals & known.keys()) if context.towns else frozenset()
     for facility in context.facilities:
         for town in town_runs(facility, locale):
             found[normal_form(town)] = (town, Setting(locale))
     for form, (town, state, country) in context.towns.items():
         of_state = context.locales.get(normal_form(state), locale) if state else locale
-        found[form] = (town, Setting(of_state, state, country, form in context.staying))
+        found[form] = (town, Setting(of_state, state, country, form in context.staying, abroad))
     city = patient.record.get("city", "")
     if holds_text(city):
         recorded = Setting(locale, patient.record.get("state", ""), patient.record.get("country", ""))

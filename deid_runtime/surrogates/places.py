@@ -39,13 +39,14 @@ class Setting:
     """Where a town lies by the text around it, and the locale of its note.
 
     ``state`` and ``country`` follow the town, or are empty. With ``stays``, they are not replaced, so the surrogate
-    lies in the same state or country.
+    lies in the same state or country. ``abroad`` are the countries that the notes name anywhere, as indices.
     """
 
     locale: str = "US"
     state: str = field(default="", repr=False)
     country: str = field(default="", repr=False)
     stays: bool = False
+    abroad: frozenset[int] = field(default=frozenset(), repr=False)
 
 
 def replace_city(
@@ -59,7 +60,7 @@ def replace_city(
     form = normal_form(name)
     if not form:
         return changed(value)
-    home = _home(patient, form, setting)
+    home = _home(patient, form, setting, is_marked=not name.isascii())
     target = home if setting.stays else _moved(patient, home, taken)
     words, is_plain = len(name.split()), _is_plain(name)
     wider = target if target.locale == "other" else _Home(locale=target.locale)
@@ -129,7 +130,8 @@ def home_area(patient: Patient, city: str, state: str, locale: str) -> Area | No
     return _home(patient, normal_form(city), Setting(locale, state)).area if city or state else None
 
 
-def _home(patient: Patient, form: str, setting: Setting) -> _Home:
+def _home(patient: Patient, form: str, setting: Setting, *, is_marked: bool = False) -> _Home:
+    """Return where the town ``form``, a normal form, lies; ``is_marked`` says that it has an accent."""
     known = places()
     own = own_locale(setting.country) if setting.country else None
     own = own if own in COUNTRY_OF else None
@@ -141,6 +143,10 @@ def _home(patient: Patient, form: str, setting: Setting) -> _Home:
         index = known_country(setting.country)
         if index is not None:
             return _Home(country=index, locale="other")
+    if (is_marked and wanted in _ENGLISH) or setting.abroad:
+        elsewhere = _country_of(form)
+        if elsewhere is not None and (is_marked or elsewhere in setting.abroad):  # Lima, in a note that names Peru
+            return _Home(country=elsewhere, locale="other")
     areas = known.areas_of_town.get(form, ())
     # A small town of a list is not meant in a note of another country. A large one is, also in an American note where
     # the town of that name at home is small.
@@ -153,10 +159,15 @@ def _home(patient: Patient, form: str, setting: Setting) -> _Home:
         return _Home(area=at_home, locale=at_home.locale)
     if own is not None:
         return _Home(area=any_area(patient, own, form), locale=own)
-    elsewhere = known.country_of_town.get(form, world_towns()[0].get(form))
+    elsewhere = _country_of(form)
     if elsewhere is not None:
         return _Home(country=elsewhere, locale="other")
     return _unlisted(patient, form, setting)
+
+
+def _country_of(form: str) -> int | None:
+    """Return the index of the country of a town abroad, or None."""
+    return places().country_of_town.get(form, world_towns()[0].get(form))
 
 
 def _unlisted(patient: Patient, form: str, setting: Setting) -> _Home:

@@ -152,7 +152,10 @@ def _stands_in(town: str, unwanted: set[str]) -> bool:
 
 
 def world_towns(data: Path, countries: Iterable[str], unwanted: set[str]) -> dict[str, list[str]]:
-    """Return country -> towns of more than 15,000 people, for the countries that are listed."""
+    """Return country -> towns of more than 15,000 people, for the countries that are listed.
+
+    A hyphen is before an ``unwanted`` town (Lima, Sofia), which is recognised and never offered.
+    """
     wanted = {normal_form(name) for name in countries}
     found: dict[str, list[str]] = defaultdict(list)
     for row in _rows(data, "world_cities"):
@@ -160,8 +163,8 @@ def world_towns(data: Path, countries: Iterable[str], unwanted: set[str]) -> dic
         name = _DISTRICT.sub("", row["name"]).removesuffix(" City")
         if row["country"] in _AT_HOME or normal_form(country) not in wanted:
             continue
-        if _TOWN_ABROAD.fullmatch(name) and normal_form(name) not in unwanted:
-            found[country].append(name)
+        if _TOWN_ABROAD.fullmatch(name):
+            found[country].append(f"-{name}" if normal_form(name) in unwanted else name)
     return {country: sorted(set(names)) for country, names in found.items()}
 
 

@@ -3,8 +3,11 @@ import re
 import pytest
 
 from deid_runtime.surrogates import Surrogates
+from deid_runtime.surrogates.countries import country_for
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.gazetteer import places, world_towns
+from deid_runtime.surrogates.hashing import Keyed
+from deid_runtime.surrogates.patient import make_patient
 from deid_runtime.surrogates.places import _band
 from tests.deid_runtime.surrogates.marked import KEY, read, surrogates_of
 
@@ -295,3 +298,33 @@ def test_a_town_abroad_becomes_a_town_of_another_country(town):
     assert normal_form(made) in world_towns()[0] or made in {
         name for each in places().countries for name in each.cities
     }
+
+
+def test_a_country_and_its_towns_stay_in_their_part_of_the_world():
+    countries = places().countries
+    region = {country.name: country.region for country in countries}
+    for number in range(8):
+        key = Keyed(bytes([number]) * 32)
+        patient = make_patient(key, {}, {}, 1)
+        for name in ("Kenya", "Peru", "Vietnam", "Fiji", "Haiti", "Nepal"):
+            index = next(index for index, country in enumerate(countries) if country.name == name)
+            other = countries[country_for(patient, index, frozenset())]
+            assert other.name != name
+            assert other.region == region[name]
+
+
+@pytest.mark.parametrize("text", ["<CITY>Lima</CITY>, born in <COUNTRY>Peru</COUNTRY>", "<CITY>Valparaíso</CITY>"])
+def test_a_town_abroad_is_not_taken_for_a_namesake_in_the_country_of_the_note(text):
+    made = surrogates_of(f"Seen in <CITY>Columbus</CITY>, <STATE>OH</STATE>. From {text}.")
+    town = made[2]
+
+    latin = {index for index, country in enumerate(places().countries) if country.region.startswith("Latin America")}
+    assert any(town in {*places().countries[index].cities, *world_towns()[1].get(index, ())} for index in latin)
+
+
+def test_a_town_that_is_a_given_name_is_known_and_never_offered():
+    country_of, towns_of = world_towns()
+
+    assert places().countries[country_of["lima"]].name == "Peru"
+    assert all("Lima" not in towns for towns in towns_of.values())
+    assert not any(town.startswith("-") for towns in towns_of.values() for town in towns)
