@@ -109,6 +109,8 @@ def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str
         )
         if family and not given and parts[0].role == INITIAL:
             by_initial.append(Person(tuple(parts[0].form), family))
+        elif len(family) > 1 and not given:  # PL for Paget-Lewis
+            by_initial.append(Person(family[:1], family[1:]))
         if given and family:
             persons.append(Person(given, family))
     # Lam Wai Lam: as a family name it has the surrogate that it has in the notes without such a given name.

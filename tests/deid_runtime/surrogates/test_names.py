@@ -483,6 +483,7 @@ def test_no_surrogate_is_what_a_search_takes_for_a_name_of_the_record():
         ("<DOCTOR>Bede  Lorcan   FITZALAN</DOCTOR>", "BLF"),
         ("<PATIENT>M. Duval-Okafor</PATIENT> <PATIENT>Marguerite Duval-Okafor</PATIENT>", "MDO"),
         ("<DOCTOR>Tam Bùi</DOCTOR>", "TB"),
+        ("<DOCTOR>Paget-Lewis</DOCTOR>", "PL"),
     ],
 )
 def test_initials_are_those_of_the_surrogate_whatever_the_form_of_the_name(text, short):
