@@ -29,6 +29,8 @@ _LEAST_OF_PART: Final = 0.5
 
 #: The rest of a contraction: ``Haven`` in ``Haven't``.
 _NOT: Final = re.compile(r"(?<=n)['’]t(?!\w)")
+#: The end of a possessive: ``Teresa's``.
+_POSSESSIVE_END: Final = re.compile(r"(?<=[^\W\d_]['’])s(?!\w)")
 _MANY: Final = re.compile(r"\d{1,3}(?:/\d{1,3}){3,6}")
 _MONTHS: Final = frozenset(SHORT_MONTHS)
 _FRACTION_AFTER: Final = re.compile(r"/\d{1,2}(?:\.\d)?(?![\d/])")
@@ -47,7 +49,12 @@ def is_unsure(text: str, span: Span) -> bool:
 
 
 def is_part_of_word(text: str, span: Span) -> bool:
-    """Return whether only models found ``span``, with a low score, and it is a part of a word or code."""
+    """Return whether only models found ``span``, with a low score, and it is a part of a word or code.
+
+    The ``s`` of a possessive counts with any score.
+    """
+    if _POSSESSIVE_END.fullmatch(text, span.start, span.end) is not None:
+        return True
     if span.score >= _LEAST_OF_PART or any(not source.startswith("model:") for source in span.sources):
         return False
     value = text[span.start : span.end].strip()

@@ -341,7 +341,17 @@ DATES: Cases = {
     ),
     "date-holiday": (
         ("before «Thanksgiving»", "«New Year's Eve»", "at «Halloween 1948»", "on «Labor Day»", "«Cinco de Mayo»"),
-        ("Christmas-tree rash", "memorial hospital", "her mother's care", "christmas disease", "labor pains"),
+        (
+            "Christmas-tree rash",
+            "memorial hospital",
+            "her mother's care",
+            "christmas disease",
+            "labor pains",
+            "St Patrick's Hospital",
+            "All Saints Primary School",
+            "All Souls College",
+            "St. Stephen's Church",
+        ),
     ),
     "date-fourth-of-july": (("on «the Fourth of July»", "«4th of July 2014»"), ("July 4th", "fourth of May")),
     "date-ordinal": (

@@ -90,6 +90,7 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("[4/4] bed rails up", "DATE"),
         ("[African] [American] man", "COUNTRY"),
         ("speaks [Arabic] at home", "COUNTRY"),
+        ("not to Teresa'[s], please", "ORGANIZATION"),
         ("speaks only [Aymara], interpreter used", "PATIENT"),
         ("prefers [Dinka]; husband reads some English", "PATIENT"),
         ("[Vietnamese] interpreter", "COUNTRY"),

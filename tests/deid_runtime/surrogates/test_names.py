@@ -548,3 +548,11 @@ def test_a_word_of_kin_before_a_name_stays():
     assert uncle.startswith("UNCLE ")
     assert "Jo" not in aunt.split()
     assert "TATER" not in uncle
+
+
+@pytest.mark.parametrize("name", ["Pastor Mike", "Mayor Dela Peña", "Kuya Dodong", "Nanny Pat", "Father Tim"])
+def test_a_title_or_a_word_of_address_stays(name):
+    [made] = surrogates_of(f"<PATIENT>{name}</PATIENT>")
+
+    assert made.split()[0] == name.split()[0]
+    assert made.split()[-1] != name.split()[-1]
