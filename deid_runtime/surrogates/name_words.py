@@ -195,7 +195,7 @@ def _choose(patient: Patient, people: People, form: str, attempt: int) -> str:
         return patient.remember(key, lambda: _nickname(patient, people, formal, form, attempt))
     listed = known.listed(form, is_family=role == FAMILY if role else None)
     if listed is not None:
-        found = _of_recorded_sex(patient, form, listed)
+        found = _of_known_sex(patient, people, form, listed)
         return patient.remember(key, lambda: _permuted(patient, found, attempt))
     return _unlisted(patient, people, form, attempt)
 
@@ -227,7 +227,8 @@ def _formal_of(patient: Patient, people: People, form: str, role: str) -> str:
             return found
     if not formals or form in known.nicknames or (role == FAMILY and form in known.family):
         return ""
-    sex = patient.record.get("sex", "")[:1].upper() if patient.roles.get(form) == GIVEN else ""
+    recorded = patient.record.get("sex", "")[:1].upper() if patient.roles.get(form) == GIVEN else ""
+    sex = recorded or people.sexes.get(form, "")
     of_sex = [found for found in formals if not sex or known.given[found].sex == sex]
     if not of_sex and known.listed(form):
         return ""  # the nickname of a name of the other sex is a separate name here (Chris, Sam)
@@ -250,13 +251,15 @@ def _permuted(patient: Patient, listed: Listed, attempt: int) -> str:
     return listed.pool[place]
 
 
-def _of_recorded_sex(patient: Patient, form: str, listed: Listed) -> Listed:
-    """Return ``listed``, unless the name is a given name of the patient and listed for the other sex.
+def _of_known_sex(patient: Patient, people: People, form: str, listed: Listed) -> Listed:
+    """Return ``listed``, unless it is listed for the other sex than its person has.
 
-    In that case, return a place in the pool of the patient's sex.
+    The record tells the sex of the patient, and a given name that of the nickname beside it. In that case, return a
+    place in the pool of this sex.
     """
-    sex = patient.record.get("sex", "")[:1].upper()
-    if sex not in ("F", "M") or listed.sex in ("", sex) or patient.roles.get(form) != GIVEN:
+    recorded = patient.record.get("sex", "")[:1].upper() if patient.roles.get(form) == GIVEN else ""
+    sex = recorded or people.sexes.get(form, "")
+    if sex not in ("F", "M") or listed.sex in ("", sex):
         return listed
     pool = names().pools.get((listed.culture, sex)) or names().pools["english", sex]
     return Listed(pool, listed.index % len(pool), listed.culture, sex)

@@ -25,6 +25,7 @@ from deid_runtime.surrogates.unlisted import is_one_slip
 
 _JOINT: Final = re.compile(rf"[-‐‑ {APOSTROPHES}]")
 _HALVES: Final = re.compile(r"[- ]")  # of a given name of two syllables
+_CALLED: Final = re.compile(r"[^\W\d_] ?[(\"“][^\W\d_]")  # Philomena "Pip"
 _HANDLE_WORD: Final = re.compile(r"[^\W\d_]+")
 _LEAST_HANDLE_WORD_CHARS: Final = 3
 _MOST_PERSONS: Final = 200  # full names searched for initials: limits the time for a long staff list
@@ -53,6 +54,7 @@ class People:
     words: frozenset[str] = field(default=frozenset(), repr=False)  # words used as names, so not initials
     syllables: Mapping[str, str] = field(default_factory=dict, repr=False)  # half of a given name -> its culture
     halves: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)  # given name -> its two halves
+    sexes: Mapping[str, str] = field(default_factory=dict, repr=False)  # nickname -> the sex of the name beside it
     parsed: Mapping[str, Sequence[Part]] = field(default_factory=dict, repr=False)  # mention -> its parts
     # normal form -> the spelling that the others follow
     spellings: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -76,6 +78,7 @@ def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str
     nearby: dict[str, None] = {}
     words: set[str] = set(patient.roles)
     marks: dict[str, int] = {}
+    sexes: dict[str, str] = {}
     syllables: dict[str, str] = {}
     halves: dict[str, tuple[str, str]] = {}
     own_given = tuple(form for form, role in patient.roles.items() if role == GIVEN)
@@ -99,6 +102,8 @@ def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str
                 halves[first + second] = (first, second)
                 syllables.update({first: culture, second: culture})
         given = tuple(names().abbreviated.get(part.form, part.form) for part in parts if part.role == GIVEN)
+        if len(given) > 1 and _CALLED.search(value) and (sex := _sex_of(given[0])):
+            sexes.update(dict.fromkeys(given[1:], sex))
         family = tuple(part.form for part in parts if part.role == FAMILY)
         if len(parts) > 1:
             for part in parts:
@@ -129,6 +134,7 @@ def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str
         words=frozenset(words),
         syllables=syllables,
         halves=halves,
+        sexes=sexes,
         parsed=parsed,
         spellings=usual_spellings(parsed),
         misspelt=_misspelt(patient, tuple(nearby)[:_NEARBY_NAMES], words),
@@ -161,6 +167,12 @@ def _misspelt(patient: Patient, nearby: Iterable[str], words: Iterable[str]) -> 
         if right:
             found[form] = right
     return found
+
+
+def _sex_of(form: str) -> str:
+    """Return F or M for a given name of one sex, else an empty string."""
+    listed = names().given.get(form)
+    return listed.sex if listed is not None and listed.sex in ("F", "M") else ""
 
 
 def _level(form: str) -> int:

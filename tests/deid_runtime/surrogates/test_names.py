@@ -556,3 +556,16 @@ def test_a_title_or_a_word_of_address_stays(name):
 
     assert made.split()[0] == name.split()[0]
     assert made.split()[-1] != name.split()[-1]
+
+
+def test_a_nickname_has_the_sex_of_the_name_beside_it():
+    lists = names()
+    for patient in range(6):
+        full, nickname = surrogates_of(
+            '<PATIENT>Philomena "Pip" Ravenscroft</PATIENT>. <PATIENT>Pip</PATIENT> fell.', patient=f"p{patient}"
+        )
+        made = normal_form(nickname)
+        sexes = {lists.given[formal].sex for formal in lists.formals_of.get(made, ()) if formal in lists.given}
+        sexes |= {lists.given[made].sex} if made in lists.given else set()
+        assert sexes & {"F", "U", ""}, nickname
+        assert f'"{nickname}"' in full
