@@ -28,6 +28,10 @@ PUBLIC: Final[Mapping[str, tuple[str, ...]]] = {
 BANDS: Final = (("common", 1_000), ("usual", 10_000))
 _OURS: Final = ("surrogates", "lexicon")
 _OUR_FILES: Final = re.compile(r"names?(?:\.|_.*\.)(?:tsv|txt)(?:\.xz|\.gz)?$")
+_PLAINLY: Final = str.maketrans(
+    {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "æ": "ae",
+     "Æ": "Ae", "ß": "ss", "ə": "a", "Ə": "A"}
+)  # fmt: skip
 _ABBREVIATIONS: Final = Path(__file__).with_name("clinical_abbreviations.txt")
 
 
@@ -97,11 +101,14 @@ def _by_frequency(rows: list[dict[str, str]]) -> list[str]:
 
 
 def _forms(name: str) -> Iterator[str]:
-    """Yield a name without its marks, and each of its words: of ``Mei-Ling`` also ``mei`` and ``ling``."""
-    yield bare(name)
-    for word in re.split(r"[\s\-‐‑]+", name):
-        if word:
-            yield bare(word)
+    """Yield a name without its marks, and each of its words: of ``Mei-Ling`` also ``mei`` and ``ling``.
+
+    Letters that have no mark to lose are also written plainly: ``gudmundur`` for Guðmundur.
+    """
+    for word in {name, *re.split(r"[\s\-‐‑]+", name)} - {""}:
+        yield bare(word)
+        if not word.isascii():
+            yield bare(word.translate(_PLAINLY))
 
 
 def _our_names() -> frozenset[str]:

@@ -8,7 +8,7 @@ from importlib import resources
 from string import ascii_lowercase
 from typing import Final
 
-from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.forms import normal_form, without_accents
 
 _FOLDER: Final = "data/surrogates"
 _ENTRY: Final = re.compile(r"[\t\n,;|]")
@@ -29,7 +29,8 @@ def listed_forms() -> Mapping[str, frozenset[str]]:
             data = path.read_bytes()
             text = (lzma.decompress(data) if ending.endswith(".xz") else data).decode("utf-8")
             entries = _ENTRY.split(text)
-            found[stem] = frozenset(normal_form(part) for entry in entries for part in (entry, *_WORD.split(entry)))
+            parts = {part for entry in entries for part in (entry, *_WORD.split(entry))}
+            found[stem] = frozenset(normal_form(written) for part in parts for written in (part, without_accents(part)))
     return {stem: found[stem] - {""} for stem in sorted(found)}
 
 

@@ -53,6 +53,22 @@ def _normal_form(value: str) -> str:
 _short_normal_form = lru_cache(maxsize=16_384)(_normal_form)
 
 
+#: Letters whose plain form is not part of their Unicode decomposition.
+_PLAIN_LETTERS: Final = str.maketrans(
+    {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ı": "i", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th",
+     "æ": "ae", "Æ": "Ae", "ß": "ss", "ə": "a", "Ə": "A", "ʻ": "'", "’": "'"}
+)  # fmt: skip
+
+
+def without_accents(name: str) -> str:
+    """Return ``name`` without accents, as notes write names of other languages; other scripts stay unchanged."""
+    if name.isascii():
+        return name
+    bare = "".join(char for char in unicodedata.normalize("NFD", name) if not unicodedata.combining(char))
+    bare = bare.translate(_PLAIN_LETTERS)
+    return bare if bare.isascii() else name
+
+
 def one_slip_from(form: str) -> set[str]:
     """Return what one slip makes of a normal form: a letter changed, left out or added, or two swapped.
 

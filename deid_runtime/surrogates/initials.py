@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from deid_runtime.surrogates.clinical import clinical_initials
-from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.forms import normal_form, without_accents
 from deid_runtime.surrogates.name_parts import FAMILY, GIVEN, INITIAL, Part, is_listed
 from deid_runtime.surrogates.name_pools import names
-from deid_runtime.surrogates.name_words import choose, surrogate_letter, without_accents, word_surrogate
+from deid_runtime.surrogates.name_words import choose, surrogate_letter, word_surrogate
 from deid_runtime.surrogates.patient import ATTEMPTS, Patient, first_free
 from deid_runtime.surrogates.people import People
 

@@ -15,7 +15,7 @@ from itertools import count
 from operator import itemgetter
 from typing import Any, Final, cast
 
-from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.forms import normal_form, without_accents
 from deid_runtime.surrogates.lists import read_rows
 
 _NAMES_FILE: Final = "data/surrogates/name_pools.txt.xz"
@@ -219,11 +219,16 @@ def names() -> Names:
     rows: list[_Row] = []
     places: dict[str, int] = {}
     starts: Counter[tuple[str, ...]] = Counter()
+    plain: dict[str, int] = {}  # without letters of other alphabets: gudmundur for guðmundur
     for line in lines:
         first = (len(rows) << _PLACE_BITS) + (starts[line.key] if line.is_offered else 0)
         starts[line.key] += len(line.names) if line.is_offered else 0
         rows.append(_row(line, every_pool, bands))
         places.update(zip(line.forms, count(first)))
+        plain.update(
+            (without_accents(form), place) for form, place in zip(line.forms, count(first)) if not form.isascii()
+        )
+    places |= {form: place for form, place in plain.items() if form not in places}
     pools = {key: tuple(name for band in of_key for name in band.names) for key, of_key in bands.items()}
     formals, nicknames = _read_nicknames()
     return Names(

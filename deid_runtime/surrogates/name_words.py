@@ -6,14 +6,13 @@ names has a keyed permutation, so two listed names of a patient get two surrogat
 """
 
 import re
-import unicodedata
 from collections.abc import Callable
 from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.surrogates.alphabets import from_latin, in_latin
 from deid_runtime.surrogates.coined import coin
-from deid_runtime.surrogates.forms import normal_form, scramble
+from deid_runtime.surrogates.forms import normal_form, scramble, without_accents
 from deid_runtime.surrogates.name_parts import (
     APOSTROPHES,
     FAMILY,
@@ -93,19 +92,6 @@ def _of_a_large_culture(patient: Patient, word: str, taken: frozenset[str], own:
             return made
     return ""
 
-
-def without_accents(name: str) -> str:
-    """Return ``name`` without accents, as notes write names of other languages; other scripts stay unchanged."""
-    bare = "".join(char for char in unicodedata.normalize("NFD", name) if not unicodedata.combining(char))
-    bare = bare.translate(_PLAIN_LETTERS)
-    return bare if bare.isascii() else name
-
-
-#: Letters whose plain form is not part of their Unicode decomposition.
-_PLAIN_LETTERS: Final = str.maketrans(
-    {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ı": "i", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th",
-     "æ": "ae", "Æ": "Ae", "ß": "ss", "ə": "a", "Ə": "A", "ʻ": "'", "’": "'"}
-)  # fmt: skip
 
 #: Particles or articles before an apostrophe (O'Hara, Fa'asavalu). They are too common to identify a person.
 _ELISIONS: Final = frozenset({"o", "d", "l", "m", "n", "fa"})

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deid_runtime.surrogates.forms import normal_form
+from deid_runtime.surrogates.forms import normal_form, without_accents
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import phrases
 from deid_runtime.surrogates.name_pools import names
-from deid_runtime.surrogates.name_words import without_accents
 from deid_runtime.surrogates.patient import make_patient
 from deid_runtime.surrogates.unlisted import nearest
 from tests.deid_runtime.surrogates.marked import KEY, surrogates_of

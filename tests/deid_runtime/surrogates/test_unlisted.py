@@ -106,3 +106,8 @@ def test_a_sex_that_is_told_is_kept():
 )
 def test_letters_of_many_cultures_mean_the_largest_of_them(form, culture):
     assert likely_key(form)[0] == culture
+
+
+@pytest.mark.parametrize(("plain", "culture"), [("gudmundur", "nordic"), ("lukasz", "polish"), ("doan", "vietnamese")])
+def test_a_name_without_its_special_letters_is_a_listed_name(plain, culture):
+    assert names().listed(plain).culture == culture
