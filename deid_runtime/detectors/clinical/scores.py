@@ -22,7 +22,7 @@ _SCORES: Final = (
         "MADRS,YMRS,Y-BOCS,YBOCS,PANSS,AIMS,COWS,CIWA,CIWA-Ar,RASS,SAS,CAM-ICU,CPOT,FLACC,NRS,VAS,NPRS,pain,pain score,"
         "pain scale,pain level,Braden,Norton,Morse,Morse fall,Morse fall scale,fall risk,Hendrich,STRATIFY,"
         "MUST,MST,NRS-2002,"
-        "Ranson,Ranson's,BISAP,Balthazar,CTSI,APACHE,APACHE II,SOFA,qSOFA,SIRS,NEWS,NEWS2,MEWS,PEWS,CURB-65,CURB65,"
+        "Ranson,Ranson's,BISAP,Balthazar,CTSI,APACHE,APACHE II,SOFA,qSOFA,SIRS,NEWS,NEWS2,EWS,INEWS,IMEWS,MEOWS,MEWS,PEWS,ViEWS,Q-ADDS,CURB-65,CURB65,"
         "CRB-65,"
         "PSI,PORT,PESI,sPESI,Wells,Wells score,Geneva,PERC,HEART,HEART score,TIMI,TIMI risk,GRACE,Killip,"
         "CHADS2,CHA2DS2-VASc,"

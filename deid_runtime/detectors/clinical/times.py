@@ -144,6 +144,16 @@ ROWS: Final = (
         excludes=_NOT_OF_INFANTS,
     ),
     ClinicalRow(
+        name="duration-beside-weeks",
+        kind="relative time",
+        # "review 2/52, bloods 6/12", "2nd dose in 8/52 to 6/12": who counts weeks like this, counts months, too
+        pattern=(
+            r"\d{1,2}/52(?:[^\d\n]{1,40}(?:[1-9]|1[0-2])/12){0,2}[^\d\n]{1,40}(?P<value>(?:[1-9]|1[0-2])/12)(?![\d/-])"
+        ),
+        at_numbers=True,
+        excludes=_NOT_OF_INFANTS,
+    ),
+    ClinicalRow(
         name="duration-after",
         kind="relative time",
         # "RTC 3/12", "review in 6/12", "for 5/7", "x 3/12"

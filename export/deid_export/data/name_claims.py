@@ -53,6 +53,7 @@ _AFRICAN = frozenset({*"yoruba igbo hausa ghanaian ethiopian somali haitian zulu
 _FAR = frozenset({*_ASIAN, *_AFRICAN, *_NEAR_EAST, "native", "armenian", "hebrew", "icelandic"})
 _KINDS = ("given", "family")
 _LEAST_LEAD = 3.0  # nats: the best culture is 20 times as likely as the next
+_LEAST_MARGIN = 4.0  # nats, over English, for a given name of the United States that tells no other culture
 _OF_COUNTRIES = {
     "spanish": "AR BO CL CO CR CU DO EC ES GT MX PA PE PR PY SV UY VE", "english": "AU CA GB NZ US GG IM JE",
     "irish": "IE", "portuguese": "BR PT", "french": "BE FR LU MC", "german": "AT CH DE LI", "italian": "IT SM",
@@ -294,8 +295,11 @@ class Claims:
         elif is_common:
             culture = "english"
         else:
+            # In a list of the United States, a name is English unless its letters say clearly which other culture:
+            # else Jshaun and Moishe stand for Pádraig.
             found = model.likely(form)
-            culture = found if found == "english" or model.margin(form, {found}, {"english"}) > 2 else "english"
+            is_clear = model.margin(form, {found}, {"english"}) > _LEAST_MARGIN and model.lead(form) >= _LEAST_LEAD
+            culture = found if is_clear else "english"
         if culture in _FAR and model.lead(form) < _LEAST_LEAD:
             self._doubtful.add(form)
         self._add("given", name, culture, sex)
