@@ -29,6 +29,8 @@ _PARTICLES: Final = frozenset(particles("surrogate"))
 #: Particles also when capitalised at the start of a name. The others are given names there (Al, Ben, Do, Le).
 _FIRM_PARTICLES: Final = frozenset(particles("firm"))
 _ARTICLES: Final = frozenset({"al", "el"})  # of Arabic names
+_IRISH: Final = frozenset({"ni", "nic", "ui"})  # before the changed beginning of an Irish family name: Ní Dhomhnaill
+_LENITED: Final = re.compile("[bcdfgmpst]h")
 _UNIDENTIFIED: Final = frozenset(particles("unidentified"))
 
 _NEWBORN: Final = frozenset("baby boy girl bb bg twin infant newborn babyboy babygirl".split())
@@ -252,6 +254,8 @@ def _is_kept(value: str, spans: Sequence[tuple[int, int]], words: Sequence[str],
     """Return whether a word is a suffix, title, degree or particle, which are kept unchanged."""
     word, form, last = words[index], normal_form(words[index]), len(words) - 1
     if form in _SUFFIXES and index:
+        return True
+    if form in _IRISH and index < last and _LENITED.match(normal_form(words[index + 1])):
         return True
     if (form in _UNIDENTIFIED and last > 0) or (form in _KIN and index == 0 and last > 0):
         return True

@@ -15,7 +15,7 @@ from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.surrogates.areas import any_area, area_for, known_area, known_areas, replace_state, towns_of
 from deid_runtime.surrogates.coined import Chain, chain_of, coin, coin_like
 from deid_runtime.surrogates.countries import country_for, known_country, own_locale
-from deid_runtime.surrogates.forms import changed, normal_form
+from deid_runtime.surrogates.forms import changed, normal_form, without_accents
 from deid_runtime.surrogates.gazetteer import COUNTRY_OF, Area, Town, is_offered, places, world_towns
 from deid_runtime.surrogates.known_words import is_known_word
 from deid_runtime.surrogates.patient import Patient, first_free
@@ -25,6 +25,7 @@ _COUNTY: Final = re.compile(
 )
 _ENGLISH: Final = frozenset({"US", "GB", "IE", "CA", "AU", "NZ"})  # locales whose towns have English names
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_JOINED: Final = re.compile(r"( ?[-–/>] ?)")  # the stops of a journey
 _LONGEST_NAME_CHARS: Final = 160
 _LONGEST_SHAPED_CHARS: Final = 80
 _IN_AREA_ATTEMPTS: Final = 16  # number of candidates from the surrogate area; later ones are from the whole country
@@ -60,6 +61,10 @@ def replace_city(
     form = normal_form(name)
     if not form:
         return changed(value)
+    stops = _JOINED.split(name)
+    if len(stops) > 2 and not _is_listed_town(form) and all(_is_listed_town(normal_form(stop)) for stop in stops[::2]):
+        made = [replace_city(patient, stop, taken, setting) for stop in stops[::2]]  # Lagos-Accra-Dublin
+        return "".join(town + joint for town, joint in zip(made, [*stops[1::2], ""], strict=True))
     home = _home(patient, form, setting, is_marked=not name.isascii())
     target = home if setting.stays else _moved(patient, home, taken)
     words, is_plain = len(name.split()), _is_plain(name)
@@ -79,7 +84,7 @@ def replace_city(
             first, last = _band(place % len(listed), len(listed)) if target.area is not None else (0, len(listed))
             place = place % len(listed) - first
             picked = listed[first + patient.keyed.permute(place, last - first, f"{purpose}/{first}")]
-        town = case_like(picked, name)
+        town = case_like(without_accents(picked) if name.isascii() else picked, name)
         return f"{shape[1] or ''}{town}{shape[3] or ''}" if shape else town
 
     return first_free(candidate, value, taken.union(used) if used else taken)

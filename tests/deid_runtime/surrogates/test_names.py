@@ -568,3 +568,11 @@ def test_a_nickname_has_the_sex_of_the_name_beside_it():
         sexes |= {lists.given[made].sex} if made in lists.given else set()
         assert sexes & {"F", "U", ""}, nickname
         assert f'"{nickname}"' in full
+
+
+def test_the_prefix_of_an_irish_family_name_stays():
+    title, plain = surrogates_of("<DOCTOR>Ní Dhomhnaill</DOCTOR> <DOCTOR>Ni Dhomhnaill</DOCTOR>")
+
+    assert title.startswith("Ní ")
+    assert plain.startswith("Ni ")
+    assert "Dhomhnaill" not in title
