@@ -201,14 +201,16 @@ def load_system(name: str, options: argparse.Namespace) -> Iterator[Detector]:
         yield load_union([options.work / baseline.folder for baseline in TRAINED[name]])
         return
     settings = OURS[name]
+    # No answer may come from the cache: the timed runs read the same notes again.
+    own: dict[str, Any] = {"models": options.models, "trust_models": True, "window_cache_bytes": 0}
     if settings is None:
-        with load_tagger(Settings(models=options.models, trust_models=True)) as tagger:
+        with load_tagger(Settings(**own)) as tagger:
             yield lambda texts: [
                 fuse_spans(text, [span for span in row if TRACE not in span.sources])
                 for text, row in zip(texts, tagger(texts, [split_sentences(text) for text in texts]), strict=True)
             ]
         return
-    with load_pipeline(replace(settings, models=options.models, trust_models=True), key=None, records={}) as pipeline:
+    with load_pipeline(replace(settings, **own), key=None, records={}) as pipeline:
         yield partial(find_with_pipeline, pipeline.detect)
 
 

@@ -4,7 +4,7 @@ People and places may come from all notes of the patient: :class:`Named` is comp
 """
 
 import string
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
@@ -114,8 +114,7 @@ def view_context(patient: Patient, context: Context, avoid: Collection[str]) -> 
 def _settings(patient: Patient, context: Context, locale: str) -> dict[str, tuple[str, Setting]]:
     """Return normal form -> (town, where it lies) for the towns of the context, its facilities and the record."""
     found: dict[str, tuple[str, Setting]] = {}
-    known = places().country_forms
-    abroad = frozenset(known[form][0] for form in context.originals & known.keys()) if context.towns else frozenset()
+    abroad = _countries_abroad(context.originals) if context.towns else frozenset()
     for facility in context.facilities:
         for town in town_runs(facility, locale):
             found[normal_form(town)] = (town, Setting(locale))
@@ -129,6 +128,13 @@ def _settings(patient: Patient, context: Context, locale: str) -> dict[str, tupl
         if staying is None or not staying[1].stays:
             found[normal_form(city)] = (city, recorded)
     return found
+
+
+def _countries_abroad(originals: Set[str]) -> frozenset[int]:
+    """Return the indices of the countries that the notes name, without those whose addresses the gazetteer knows."""
+    known = places()
+    named = (known.country_forms[form][0] for form in originals & known.country_forms.keys())
+    return frozenset(index for index in named if own_locale(known.countries[index].name) is None)
 
 
 def _towns(patient: Patient, settings: Mapping[str, tuple[str, Setting]], taken: frozenset[str]) -> dict[str, str]:
