@@ -24,7 +24,7 @@ _PARTICLES: Final = frozenset(
 )
 _SUFFIXES: Final = frozenset("jr sr jnr snr ii iii iv esq".split())
 _TITLES: Final = frozenset("dr mr mrs ms miss prof rev sgt capt sra sir dame".split())
-#: Words that hospitals give to patients whom nobody knows, and kin before a name: they identify no one.
+#: Words in names that hospitals give to unknown patients, and words for relatives before a name: they identify nobody.
 _GENERIC: Final = frozenset(
     "trauma unknown unk unidentified male female baby boy girl aunt auntie aunty uncle grandma grandpa granny".split()
 )
@@ -66,7 +66,7 @@ def case_of(word: str) -> str:
 
 
 def stays(word: str) -> bool:
-    """Say whether a word may be a particle, suffix, title or generic word, which stays as it is where it is one."""
+    """Say whether a word may stay unchanged in a surrogate: a particle, suffix, title or generic word."""
     return word.lower() in _PARTICLES | _SUFFIXES | _TITLES | _GENERIC
 
 

@@ -23,7 +23,7 @@ from deid_runtime.surrogates.spellings import cut_alike, has_own_particle
 
 _SPELLED: Final = re.compile(r"(?:[^\W\d_]([-. ])){3,}[^\W\d_]\.?")
 _SPELLED_SHORT: Final = re.compile(r"[^\W\d_]([- ])[^\W\d_]\1[^\W\d_]")  # K E I, where the notes also have Kei
-_DOTTED: Final = re.compile(r"(?:[^\W\d_]\. ?){2,3}")  # E.M. are initials, whoever Em is
+_DOTTED: Final = re.compile(r"(?:[^\W\d_]\. ?){2,3}")  # E.M. is a set of initials, also in a note that names an Em
 
 
 def replace_name(patient: Patient, people: People, value: str, taken: frozenset[str]) -> str:

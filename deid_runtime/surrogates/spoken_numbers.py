@@ -28,7 +28,10 @@ def spoken_digits(value: str) -> str:
 
 
 def speak_like(digits: str, value: str) -> str:
-    """Return ``value`` with its words replaced by those of ``digits``, in order, of which there are as many."""
+    """Return ``value`` with each word replaced by the word for one digit, in order.
+
+    ``digits`` has as many digits as ``value`` has words.
+    """
     zero = next((word.lower() for word in _WORD.findall(value) if _DIGIT_OF[word.lower()] == "0"), "zero")
     words = iter(zero if digit == "0" else _WORD_OF[digit] for digit in digits)
     return _WORD.sub(lambda match: case_like(next(words), match[0]), value)

@@ -53,7 +53,7 @@ _AFRICAN = frozenset({*"yoruba igbo hausa ghanaian ethiopian somali haitian zulu
 _FAR = frozenset({*_ASIAN, *_AFRICAN, *_NEAR_EAST, "native", "armenian", "hebrew", "icelandic"})
 _KINDS = ("given", "family")
 _LEAST_LEAD = 3.0  # nats: the best culture is 20 times as likely as the next
-_LEAST_MARGIN = 4.0  # nats, over English, for a given name of the United States that tells no other culture
+_LEAST_MARGIN = 4.0  # nats by which a culture must be likelier than English, for a given name of the United States
 _OF_COUNTRIES = {
     "spanish": "AR BO CL CO CR CU DO EC ES GT MX PA PE PR PY SV UY VE", "english": "AU CA GB NZ US GG IM JE",
     "irish": "IE", "portuguese": "BR PT", "french": "BE FR LU MC", "german": "AT CH DE LI", "italian": "IT SM",
