@@ -395,6 +395,14 @@ PLACES: Cases = {
         ("«P.O. Box 1108»", "«PO BOX 12A», Reno", "«HC 61 Box 30»", "«pobox 1108»"),
         ("box 12", "rt 2 mg", "po 5 mg"),
     ),
+    "street-dwelling": (
+        (
+            "lives at «14 Polperro»",
+            "living alone at «23 The Larches» until",
+            "stayed with his aunt at «9 Coombe», Looe",
+        ),
+        ("lives at 24 hour care", "staying at 98 RA", "living with HF at 82"),
+    ),
     "street-apartment": (("the tower «Apt 1904»", "«apt. 3B»"), ("apt to fall", "apartment below")),
     "state-name": (
         ("in «Ohio».", "moved to «North Carolina» in May", "Reno, «Washington»"),

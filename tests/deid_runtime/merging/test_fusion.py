@@ -80,6 +80,12 @@ def test_sources_and_scores_are_those_of_what_was_found(text_and_spans):
             id="a-pattern-is-not-taken-up",
         ),
         pytest.param(
+            "8 Quay Row",
+            [("8", "AGE", "pattern"), ("8 Quay Row", "STREET", "model:location")],
+            [("8 Quay Row", "STREET")],
+            id="a-house-number-is-no-age",
+        ),
+        pytest.param(
             "Tues 3/14/17",
             [("3/14/17", "DATE", "pattern"), ("Tues 3/14/17", "DATE", "model:identifier")],
             [("Tues 3/14/17", "DATE")],
