@@ -1,7 +1,8 @@
 """Find repeated mentions: look up what detectors found once in the rest of the same note.
 
 Propagation repeats names, numbers, e-mail addresses, streets, facilities and employers whose detector is certain.
-It finds full names and their parts (``Okafor`` after ``Rosalind Okafor``), and usernames built from a name in the note.
+It finds full names and their parts (``Okafor`` after ``Rosalind Okafor``), and initials and usernames that are built
+from a name in the note.
 
 Ages, dates, short numbers and short abbreviations are not repeated, because they can mean something else elsewhere.
 A part of a name that is also an ordinary word is repeated only beside a title or another part of the name.
@@ -26,6 +27,7 @@ from deid_runtime.lexicon.name_slots import (
     meant_words,
     start_of_name,
 )
+from deid_runtime.merging.initials import INTRODUCED, InitialsFinder
 from deid_runtime.merging.usernames import UsernameFinder
 from deid_runtime.spans import Span
 
@@ -60,6 +62,8 @@ _COMMA: Final = re.compile(r"[ \t]{0,2},(?:[ \t]{0,3}|[ \t]?\r?\n[ \t]{0,4})")
 def propagate(text: str, spans: Sequence[Span]) -> list[Span]:
     """Return the spans (source ``propagation``) where ``text`` repeats ``spans``, none of them inside one of ``spans``.
 
+    Initials in brackets behind their name are the exception: their source is ``propagation:initials``, and they are
+    returned also where a model has another label for them.
     Where the role of a person is not known, a repetition with another label is returned too: it may have the right one.
     Only spans that score :data:`MIN_SCORE` or more and have a better source than a weak pattern are repeated. The
     result is sorted and does not depend on the order of ``spans``.
@@ -75,7 +79,12 @@ def propagate(text: str, spans: Sequence[Span]) -> list[Span]:
     if not (names or wholes):
         return []
     words = [match.span() for match in _WORD.finditer(text)]
-    found = {*names.find(words), *wholes.find(words), *UsernameFinder(text, persons).find(words)}
+    found = {
+        *names.find(words),
+        *wholes.find(words),
+        *UsernameFinder(text, persons).find(words),
+        *InitialsFinder(text, persons).find(words),
+    }
     without_role = {(span.start, span.end, span.label) for span in spans if span.sources == _WITHOUT_ROLE}
     with_role = [span for span in spans if span.sources != _WITHOUT_ROLE]
     other = [span for span in found if (span.start, span.end, span.label) not in without_role]
@@ -94,7 +103,7 @@ def _is_believed(text: str, span: Span) -> bool:
 
 
 def _outside(found: Iterable[Span], spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield the spans of ``found`` that no span of ``spans`` contains."""
+    """Yield the spans of ``found`` that no span of ``spans`` contains, and all initials behind their name."""
     # A containing span starts no later and ends no sooner. In order of start, it is enough to keep the furthest end.
     furthest = 0
     events = sorted(
@@ -104,7 +113,7 @@ def _outside(found: Iterable[Span], spans: Iterable[Span]) -> Iterator[Span]:
     for _, is_found, span in events:
         if not is_found:
             furthest = max(furthest, span.end)
-        elif span.end > furthest:
+        elif span.end > furthest or span.sources == (INTRODUCED,):
             yield span
 
 

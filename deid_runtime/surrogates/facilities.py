@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from deid_runtime.lexicon.clinical_initials import clinical_initials
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.numbers import ORDINAL_WORDS, ordinal, ordinal_ending
 from deid_runtime.surrogates.chain_names import other_chain
-from deid_runtime.surrogates.clinical import clinical_initials
 from deid_runtime.surrogates.facility_words import LEAST_POSSESSIVE, POSSESSIVE, new_words
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.kind_words import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from deid_runtime.surrogates.clinical import clinical_initials
+from deid_runtime.lexicon.clinical_initials import clinical_initials
 from deid_runtime.surrogates.forms import normal_form, without_accents
 from deid_runtime.surrogates.name_parts import FAMILY, GIVEN, INITIAL, Part, is_listed
 from deid_runtime.surrogates.name_pools import names

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Final
 
-from deid_runtime.surrogates.clinical import clinical_initials
+from deid_runtime.lexicon.clinical_initials import clinical_initials
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.patient import Patient, first_free
 from deid_runtime.surrogates.spoken_numbers import NUMBER_SPEECH, respoken, speak_like, spoken_digits

@@ -23,8 +23,8 @@ from pathlib import Path
 from deid_export.data.census import read_census
 from deid_export.data.name_claims import Claimed, Claims
 from deid_export.data.name_lists import eponyms, medical_words
+from deid_runtime.lexicon.clinical_initials import clinical_initials
 from deid_runtime.lexicon.word_codes import WORD, load_lexicon
-from deid_runtime.surrogates.clinical import clinical_initials
 from deid_runtime.surrogates.forms import normal_form, one_slip_from
 from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.name_pools import form_of_name

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from deid_runtime.surrogates.clinical import clinical_initials
+from deid_runtime.lexicon.clinical_initials import clinical_initials
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.known_words import is_known_word, ordinary_words
 from tests.deid_runtime.surrogates.marked import surrogates_of

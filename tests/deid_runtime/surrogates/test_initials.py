@@ -2,7 +2,7 @@
 
 import pytest
 
-from deid_runtime.surrogates.clinical import clinical_initials
+from deid_runtime.lexicon.clinical_initials import clinical_initials
 from tests.deid_runtime.surrogates.marked import surrogates_of
 
 KEYS = [number.to_bytes(32, "big") for number in range(60)]

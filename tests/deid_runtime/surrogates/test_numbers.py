@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deid_runtime.surrogates.clinical import clinical_initials
+from deid_runtime.lexicon.clinical_initials import clinical_initials
 from deid_runtime.surrogates.forms import holds_text
 from deid_runtime.surrogates.gazetteer import places
 from deid_runtime.surrogates.hashing import Keyed

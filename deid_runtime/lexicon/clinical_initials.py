@@ -1,4 +1,4 @@
-"""Letters that look like a clinical abbreviation, which surrogates of initials avoid."""
+"""Letters that look like a clinical abbreviation, so that they are hardly the initials of a person."""
 
 import re
 from functools import cache
@@ -6,7 +6,7 @@ from importlib import resources
 from typing import Final
 
 _CAPITALS: Final = re.compile(r"[A-Z]{2,4}")
-_LISTS: Final = ("data/surrogates/clinical_initials.txt", "data/lexicon/clinical_terms.txt")
+_LISTS: Final = ("data/lexicon/clinical_initials.txt", "data/lexicon/clinical_terms.txt")
 
 
 @cache

@@ -1,0 +1,161 @@
+"""Find the initials of the names in a note: ``Fiona Grant (FG) ... FG says``, ``Jo Walsh-Brand ... JWB to review``.
+
+Two to four capitals are initials of a name of the note in one of these cases:
+
+- They stand in brackets directly behind the name. The same letters further on are then initials too. Letters that read
+  as a clinical abbreviation (*SL*) are so only where a person is meant without doubt: *SL disagreed*, *d/w SL*.
+- They are three letters or more and read as no word and no clinical abbreviation, or a person is meant without doubt.
+- They are two such letters, and what stands beside them shows a person: *FG felt*, *with FG*, *FG:* at a line's start.
+
+Letters in brackets that are a credential are left alone: *Paula Thompson (PT)* is a physiotherapist. Letters in
+brackets have a source of their own, because they are surer than a model that takes them for a hospital.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+from deid_runtime.lexicon.clinical_initials import clinical_initials
+from deid_runtime.lexicon.name_cues import PARTICLES, fold, is_listed_name, is_ordinary
+from deid_runtime.lexicon.vocabulary import alternation, credential_keys, human_verbs
+from deid_runtime.spans import Span
+
+#: Source of initials in brackets directly behind their name.
+INTRODUCED: Final = "propagation:initials"
+_FEWEST, _MOST = 2, 4  # letters
+_MOST_WORDS: Final = 5  # of a name; longer names are lists of names
+_SURE: Final = 3  # letters from which on no person beside them is needed
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*(?:[-\u2010\u2011][^\W\d_]+(?:['\u2019][^\W\d_]+)*)*")
+_PART: Final = re.compile(r"(?:^|[-\u2010\u2011])([^\W\d_])")
+#: Between a name and its initials; what follows them there.
+_BRACKET: Final = re.compile(r"[ ]?[(\[][ ]?[\"'\u201c\u2018]?$")
+_BRACKET_END: Final = re.compile(r"[\"'\u201d\u2019]?[ ]?[)\],;/]")
+_BRACKET_CHARS: Final = 4
+#: What makes the letters part of something longer: a word with a hyphen, a figure, a fraction, an address.
+_LONGER_BEFORE: Final = re.compile(r"[\w@.\-\u2010/&+#]$")
+_LONGER_BEHIND: Final = re.compile(r"[\w@\-\u2010/&+]|\.\w|[ ]?[\d=<>%]")
+_ACTS: Final = re.compile(
+    rf"[ ](?:(?:will|would|did|does|has|had|is|was)[ ](?:not[ ])?)?(?:{alternation(human_verbs('only'))}|"
+    rf"{alternation(human_verbs('known'))})\b"
+)
+_WILL: Final = re.compile(
+    r"[ ](?:to|will|would|can|aware|happy[ ]to)[ ](?:review|see|speak|talk|call|ring|phone|chase|discuss|inform|update|"
+    r"contact|attend|write|email|meet|explain|ask|tell|let|of)\b"
+)
+_BY: Final = re.compile(
+    r"(?i)(?<![^\W_])(?:(?:seen|reviewed|signed|written|dictated|agreed|discussed|authored|countersigned)[ ]by|d/w|"
+    r"told|asked|informed|called|paged|phoned|spoke[ ](?:to|with)|discussed[ ]with)[ ]$"
+)
+_PERSON_BEHIND: Final = re.compile(r"[ ](?:to|will|would|who|aware|informed|also)[ ][a-z]|['\u2019]s[ ][a-z]")
+_PERSON_BEFORE: Final = re.compile(r"(?i)(?<![^\W_])(?:by|with|w/|per|cc:?|thanks?,?|signed:?|reviewer:?|author:?)[ ]$")
+_BEFORE_CHARS: Final = 20
+_SPEAKER: Final = re.compile(r":[ ][^\W\d_]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """The name that some initials stand for: its label and score."""
+
+    label: str
+    score: float
+
+
+class InitialsFinder:
+    """Finds the initials of the persons whom ``spans`` of ``text`` name."""
+
+    def __init__(self, text: str, spans: Iterable[Span]) -> None:
+        self._text = text
+        self._owners: dict[str, _Owner] = {}
+        self._by_end: dict[int, frozenset[str]] = {}  # end of a name -> its initials
+        forms_of: dict[str, frozenset[str]] = {}
+        for span in sorted(spans):
+            value = text[span.start : span.end]
+            if value not in forms_of:
+                forms_of[value] = frozenset(_forms(value))
+            self._by_end[span.end] = forms_of[value]
+            for form in forms_of[value]:
+                known = self._owners.get(form)
+                if known is None or span.score > known.score:
+                    self._owners[form] = _Owner(span.label, span.score)
+
+    def find(self, words: Sequence[tuple[int, int]]) -> Iterator[Span]:
+        """Yield a span for each of ``words`` (half-open offsets of letters and digits) that is a person's initials."""
+        owners, text = self._owners, self._text
+        if not owners:
+            return
+        places = [
+            (start, end)
+            for start, end in words
+            if _FEWEST <= end - start <= _MOST and text[start:end] in owners and not self._is_part(start, end)
+        ]
+        introduced = {text[start:end] for start, end in places if self._is_introduced(start, end)}
+        for start, end in places:
+            letters = text[start:end]
+            if self._is_introduced(start, end):
+                source = INTRODUCED
+            elif self._is_meant(letters, start, end, is_known=letters in introduced):
+                source = "propagation"
+            else:
+                continue
+            yield Span(start, end, owners[letters].label, owners[letters].score, (source,))
+
+    def _is_part(self, start: int, end: int) -> bool:
+        text = self._text
+        return (
+            _LONGER_BEFORE.search(text, max(0, start - 1), start) is not None
+            or _LONGER_BEHIND.match(text, end) is not None
+        )
+
+    def _is_introduced(self, start: int, end: int) -> bool:
+        """Return whether the letters stand in brackets directly behind the name whose initials they are."""
+        text = self._text
+        bracket = _BRACKET.search(text, max(0, start - _BRACKET_CHARS), start)
+        if bracket is None or _BRACKET_END.match(text, end) is None or _is_credential(text[start:end]):
+            return False
+        return text[start:end] in self._by_end.get(bracket.start(), ())
+
+    def _is_meant(self, letters: str, start: int, end: int, *, is_known: bool) -> bool:
+        text = self._text
+        if _is_credential(letters):
+            return False
+        before = text[max(0, start - _BEFORE_CHARS) : start]
+        is_person = any(cue.match(text, end) for cue in (_ACTS, _WILL)) or _BY.search(before) is not None
+        if _reads_otherwise(letters):
+            return is_person and (is_known or len(letters) >= _SURE)
+        return (
+            is_known
+            or is_person
+            or len(letters) >= _SURE
+            or _PERSON_BEHIND.match(text, end) is not None
+            or _PERSON_BEFORE.search(before) is not None
+            or (_SPEAKER.match(text, end) is not None and not text[:start].rpartition("\n")[2].strip())
+        )
+
+
+def _forms(name: str) -> Iterator[str]:
+    """Yield the initials of ``name`` in capitals, given name first, with and without particles and second halves."""
+    family, comma, given = name.partition(",")
+    words = _WORD.findall(f"{given} {family}" if comma else name)
+    if not 0 < len(words) <= _MOST_WORDS:
+        return
+    choices = []
+    for word in words:
+        letters = "".join(fold(letter)[:1] for letter in _PART.findall(word)).upper()
+        choices.append({letters, letters[:1]} | ({""} if fold(word) in PARTICLES else set()))
+    for each in product(*choices):
+        whole = "".join(each)
+        for form in (whole, whole[:1] + whole[-1:]):  # a middle name is often left out
+            if _FEWEST <= len(form) <= _MOST:
+                yield form
+
+
+def _is_credential(letters: str) -> bool:
+    folded = fold(letters)
+    return folded in credential_keys("cue") or folded in credential_keys("text")
+
+
+def _reads_otherwise(letters: str) -> bool:
+    folded = fold(letters)
+    return folded in clinical_initials() or is_ordinary(folded) or is_listed_name(folded)
