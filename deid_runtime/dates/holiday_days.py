@@ -196,9 +196,31 @@ HOLIDAYS: Final = (
     Holiday("Boxing Day", ("boxing day", "st stephens day"), _fixed(12, 26), where=_BRITISH),
     Holiday("", ("kwanzaa",), _fixed(12, 29), is_day=False),
     Holiday("New Year's Eve", ("new years eve", "hogmanay", "watch night", "nye"), _fixed(12, 31)),
-    Holiday("", ("ramadan", "ramzan"), _fixed(4, 2), is_day=False),
-    Holiday("", ("eid al-fitr", "eid", "lebaran"), _fixed(5, 2), is_day=False),
-    Holiday("", ("eid al-adha", "ashura"), _fixed(7, 20), is_day=False),
+    Holiday("", ("timkat", "sinulog", "ati-atihan"), _fixed(1, 19), is_day=False),
+    Holiday("", ("thaipusam", "imbolc"), _fixed(2, 2), is_day=False),
+    Holiday("", ("shab-e-barat",), _fixed(3, 5), is_day=False),
+    Holiday("", ("ramadan", "ramzan", "ramadhan"), _fixed(4, 2), is_day=False),
+    Holiday("", ("qingming", "ching ming"), _fixed(4, 5), is_day=False),
+    Holiday("", (
+        "eid al-fitr", "eid ul fitr", "eid-ul-fitr", "eid el-fitr", "eid", "lebaran", "hari raya",
+        "hari raya puasa", "aidilfitri", "vesak",
+    ), _fixed(5, 2), is_day=False),
+    Holiday("", ("dragon boat festival",), _fixed(6, 10), is_day=False),
+    Holiday("", (
+        "eid al-adha", "eid ul adha", "eid-ul-adha", "eid-ul-azha", "eid el-kabir", "bakrid", "bakr id", "bakra eid",
+        "hari raya haji", "muharram", "ashura", "tisha bav",
+    ), _fixed(7, 20), is_day=False),
+    Holiday("", ("lughnasa",), _fixed(8, 1), is_day=False),
+    Holiday("", ("raksha bandhan", "teej", "janmashtami", "ganesh chaturthi", "onam"), _fixed(8, 28), is_day=False),
+    Holiday("", ("meskel", "milad un nabi", "milad-un-nabi", "mawlid"), _fixed(9, 27), is_day=False),
+    Holiday("", (
+        "navratri", "navrati", "ashtami", "durga puja", "dussehra", "dasara", "dashain", "simchat torah", "undas",
+        "samhain",
+    ), _fixed(10, 12), is_day=False),
+    Holiday("", (
+        "karva chauth", "tihar", "chhath", "chhath puja", "gurpurab", "gurupurab", "guru nanak jayanti", "loy krathong",
+    ), _fixed(11, 8), is_day=False),
+    Holiday("", ("simbang gabi",), _fixed(12, 16), is_day=False),
 )  # fmt: skip
 
 HOLIDAY_OF: Final = {known: holiday for holiday in HOLIDAYS for known in holiday.known}

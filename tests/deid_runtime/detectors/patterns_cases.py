@@ -153,6 +153,15 @@ NUMBERS: Cases = {
     "id-letter-four": (("the veteran («D4810»)",), ("D4810", "(D48)")),
     "id-mixed-code": (("leads «PJN7120044» fine",), ("G3P1011", "T2N0M0", "H1N1", "COVID19")),
     "id-mixed-code-digits-first": (("aids «2214H0937» fitted",), ("500MG", "12FEB2014", "10MG5")),
+    "account-iban": (
+        ("IBAN: «GB29 NWBK 6016 1331 9268 19»", "iban «DE89370400440532013000»"),
+        ("IBAN pending", "IBAN DE8"),
+    ),
+    "account-sort-code": (("sort code «20-45-18»", "Sort code: «204518»"), ("sort code pending", "sort 20-45-18")),
+    "id-password": (
+        ("wifi pw «Sunny!47»", "Password: «hunter2x»", "pwd is «Tr4mline»"),
+        ("password reset", "PW 12345", "forgot password again"),
+    ),
     "id-long-digits": (("slip «2088144» to the lab",), ("WBC 12000", "12,000,000", "about 12000")),
     "id-grouped-digits": (("policy kept «4471-20-881» in hand",), ("0845-1230", "1450-1750 kcal", "2-3")),
 }
@@ -340,7 +349,17 @@ DATES: Cases = {
         ("CT/MRI", "M/Wx", "TTS patch", "TTS 25 mcg"),
     ),
     "date-holiday": (
-        ("before «Thanksgiving»", "«New Year's Eve»", "at «Halloween 1948»", "on «Labor Day»", "«Cinco de Mayo»"),
+        (
+            "before «Thanksgiving»",
+            "«New Year's Eve»",
+            "at «Halloween 1948»",
+            "on «Labor Day»",
+            "«Cinco de Mayo»",
+            "before «Ganesh Chaturthi»",
+            "at «Raksha Bandhan»",
+            "since «Hari Raya»",
+            "on «Eid-ul-Azha»",
+        ),
         (
             "Christmas-tree rash",
             "memorial hospital",
@@ -394,6 +413,20 @@ PLACES: Cases = {
     "street-box": (
         ("«P.O. Box 1108»", "«PO BOX 12A», Reno", "«HC 61 Box 30»", "«pobox 1108»"),
         ("box 12", "rt 2 mg", "po 5 mg"),
+    ),
+    "coordinates": (
+        ("GPS «51.5033, -0.1195»", "at «33.86882 S, 151.20930 E»"),
+        ("ratio 1.2345", "1.23, 4.56", "pH 7.3456 pCO2 40.1234"),
+    ),
+    "three-words": (("what3words «filled.count.soap»", "w3w: ///«filled.count.soap»"), ("sats.ok.now", "w3w pending")),
+    "street-plot": (
+        (
+            "at «Erf 2281, Phase 3», Lusikisiki",
+            "«SCO 88-89» (1st flr)",
+            "R/o «H.No. 4-7-112», Mohali",
+            "«Plot 14/2», Ikeja",
+        ),
+        ("plot 3 of the chart", "SCO score 4.5", "Flat affect, 2 visits", "Ph 7.32"),
     ),
     "street-dwelling": (
         (
