@@ -10,6 +10,7 @@ from typing import Final
 from deid_runtime.detectors.clinical.forms import anchors, any_of
 from deid_runtime.detectors.clinical.rows import NAMES, ORIGINS, ClinicalRow
 from deid_runtime.lexicon.tables import words_for
+from deid_runtime.lexicon.vocabulary import alternation, kin
 from deid_runtime.lexicon.word_codes import GIVEN, load_lexicon, word_key
 
 _COUNTRY: Final = frozenset({"COUNTRY", "STATE", "CITY", "LOCATION-OTHER"})
@@ -45,6 +46,8 @@ def _peoples() -> tuple[str, ...]:
 
 
 _PEOPLES: Final = _peoples()
+#: Whom a people is told of: "the family is Dinka".
+_WHO: Final = (*kin("term"), *"family families they both he she who patient pt couple community".split())
 
 ROWS: Final = (
     ClinicalRow(
@@ -155,6 +158,17 @@ ROWS: Final = (
             "speak speaks speaking spoken understand understands prefer prefers preferred language interpreter "
             "interpreted fluent translated bilingual".split()
         ),
+        excludes=NAMES,
+    ),
+    ClinicalRow(
+        name="ethnicity-no-name",
+        kind="people",
+        # "the family is Dinka": no person either
+        pattern=(
+            rf"(?i:\b(?:{alternation(_WHO)})[ ](?:is|are|was|were|identif(?:y|ies)[ ]as)[ ](?:from[ ]the[ ])?)"
+            rf"(?P<value>{any_of(_NO_NAMES)})(?!\w)(?![ ][A-Z])"
+        ),
+        words=anchors(_WHO),
         excludes=NAMES,
     ),
     ClinicalRow(

@@ -92,6 +92,7 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("speaks [Arabic] at home", "COUNTRY"),
         ("not to Teresa'[s], please", "ORGANIZATION"),
         ("speaks only [Aymara], interpreter used", "PATIENT"),
+        ("Not married. Family is [Dinka], here since age 4", "PATIENT"),
         ("prefers [Dinka]; husband reads some English", "PATIENT"),
         ("[Vietnamese] interpreter", "COUNTRY"),
         ("[Irish] Catholic", "COUNTRY"),
