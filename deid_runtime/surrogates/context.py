@@ -25,6 +25,14 @@ from deid_runtime.surrogates.written_places import place_written_after
 _NICKNAMED: Final = re.compile(r"[^\W\d_]{2,20} [(\"“][^\W\d_]{2,20}[)\"”] [^\W\d_]{2,20}(?:[-'’][^\W\d_]{2,20})?")
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
 _HANDLE_LABELS: Final = frozenset({"USERNAME", "EMAIL"})
+#: Words before a town that is abroad rather than a small one at home: *back from Lima*, *born in Manila*.
+_FAR_AWAY: Final = re.compile(
+    r"(?i)\b(?:"
+    r"(?:returned|returning|back|flew|flown|flying|emigrated|immigrated|refugee)[ ](?:(?:here|home|in)[ ]){0,2}from|"
+    r"(?:flew|flown|flying|flights?|travels?|travell?ed|travell?ing|trips?)[ ](?:home[ ]|back[ ])?(?:to|from)|"
+    r"(?:holidays?|vacation|honeymoon|born|raised|grew[ ]up)[ ]in|native[ ]of)[ ]$"
+)
+_FAR_AWAY_CHARS: Final = 28
 _LONGEST_HANDLE_CHARS: Final = 64
 _ADDRESS_GAP_CHARS: Final = 4
 _NO_YEAR: Final = 0
@@ -43,6 +51,7 @@ class Context:
     - ``towns``: normal form of a town -> the town, and the state and country beside one mention of it.
     - ``locales``: normal form of a state -> the locale that its country or postal code tells.
     - ``staying``: normal forms of towns whose state or country is written after them outside all spans, so it stays.
+    - ``far_away``: normal forms of towns to which someone travelled, or in which someone was born.
     - ``zips``: normal form of a postal code -> its town and state.
     - ``facilities``: names of hospitals and organizations.
     - ``evidence``: locale -> weight of the evidence for it.
@@ -60,6 +69,7 @@ class Context:
     towns: Mapping[str, tuple[str, str, str]] = field(repr=False)
     locales: Mapping[str, str] = field(repr=False)
     staying: frozenset[str] = field(repr=False)
+    far_away: frozenset[str] = field(repr=False)
     zips: Mapping[str, tuple[str, str]] = field(repr=False)
     facilities: tuple[str, ...] = field(repr=False)
     evidence: Mapping[str, float] = field(repr=False)
@@ -82,7 +92,7 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     locales: dict[str, str] = {}
     facilities, phones = dict[str, None](), dict[str, None]()
     plain = {"HOSPITAL": facilities, "ORGANIZATION": facilities, "PHONE": phones, "FAX": phones}
-    originals, staying = set[str](), set[str]()
+    originals, staying, far_away = set[str](), set[str](), set[str]()
     read: list[tuple[Note, Sequence[Span], list[str]]] = []
     dated: list[str] = []
     evidence: dict[str, float] = dict.fromkeys(LOCALES, 0.0)
@@ -108,6 +118,8 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
                 plain[span.label][value] = None
             elif span.label == "CITY":
                 _add_town(towns, staying, note.text, spans, values, index)
+                if _FAR_AWAY.search(note.text, max(0, span.start - _FAR_AWAY_CHARS), span.start):
+                    far_away.add(normal_form(value))
             elif span.label == "STATE":
                 _add_state(locales, note.text, spans, values, index)
             elif span.label == "ZIP":
@@ -120,6 +132,7 @@ def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
         towns=towns,
         locales=locales,
         staying=frozenset(staying),
+        far_away=frozenset(far_away),
         zips=zips,
         facilities=tuple(facilities),
         evidence=evidence,

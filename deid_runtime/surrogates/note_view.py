@@ -120,7 +120,8 @@ def _settings(patient: Patient, context: Context, locale: str) -> dict[str, tupl
             found[normal_form(town)] = (town, Setting(locale))
     for form, (town, state, country) in context.towns.items():
         of_state = context.locales.get(normal_form(state), locale) if state else locale
-        found[form] = (town, Setting(of_state, state, country, form in context.staying, abroad))
+        is_staying, is_far_away = form in context.staying, form in context.far_away
+        found[form] = (town, Setting(of_state, state, country, is_staying, abroad, is_far_away))
     city = patient.record.get("city", "")
     if holds_text(city):
         recorded = Setting(locale, patient.record.get("state", ""), patient.record.get("country", ""))

@@ -31,6 +31,7 @@ _LONGEST_SHAPED_CHARS: Final = 80
 _IN_AREA_ATTEMPTS: Final = 16  # number of candidates from the surrogate area; later ones are from the whole country
 _FIRST_BAND: Final = 8  # the largest towns of an area, which change places
 _BAND_GROWTH: Final = 4  # how many times as many towns the next band ends at
+_CITIES: Final = 5  # the largest towns of a state, which a town abroad does not outweigh
 _SAMPLE: Final = 3_000  # towns that the letters of new towns come from
 _LEAST_OPTIONS: Final = 4  # with fewer towns in the same written form, other towns are candidates too
 
@@ -41,6 +42,7 @@ class Setting:
 
     ``state`` and ``country`` follow the town, or are empty. With ``stays``, they are not replaced, so the surrogate
     lies in the same state or country. ``abroad`` are the countries that the notes name anywhere, as indices.
+    ``is_far_away`` says that someone travelled there or was born there.
     """
 
     locale: str = "US"
@@ -48,6 +50,7 @@ class Setting:
     country: str = field(default="", repr=False)
     stays: bool = False
     abroad: frozenset[int] = field(default=frozenset(), repr=False)
+    is_far_away: bool = False
 
 
 def replace_city(
@@ -148,9 +151,11 @@ def _home(patient: Patient, form: str, setting: Setting, *, is_marked: bool = Fa
         index = known_country(setting.country)
         if index is not None:
             return _Home(country=index, locale="other")
-    if (is_marked and wanted in _ENGLISH) or setting.abroad:
+    if (is_marked and wanted in _ENGLISH) or setting.abroad or setting.is_far_away:
         elsewhere = _country_of(form)
-        if elsewhere is not None and (is_marked or elsewhere in setting.abroad):  # Lima, in a note that names Peru
+        # Lima, in a note that names Peru or of one who was born there; but Athens is the city in Georgia.
+        is_there = is_marked or elsewhere in setting.abroad or (setting.is_far_away and not _is_city(form, wanted))
+        if elsewhere is not None and is_there:
             return _Home(country=elsewhere, locale="other")
     areas = known.areas_of_town.get(form, ())
     # A small town of a list is not meant in a note of another country. A large one is, also in an American note where
@@ -168,6 +173,13 @@ def _home(patient: Patient, form: str, setting: Setting, *, is_marked: bool = Fa
     if elsewhere is not None:
         return _Home(country=elsewhere, locale="other")
     return _unlisted(patient, form, setting)
+
+
+def _is_city(form: str, locale: str) -> bool:
+    """Return whether a town is one of the largest of a state at home, or is in a country whose areas are listed."""
+    if any(area.locale != locale for area in places().areas_of_town.get(form, ())):
+        return True  # Perth
+    return any(form == normal_form(town.name) for state in places().states for town in state.towns[:_CITIES])
 
 
 def _country_of(form: str) -> int | None:

@@ -328,6 +328,20 @@ def test_a_town_abroad_is_not_taken_for_a_namesake_in_the_country_of_the_note(te
     assert any(town in towns_of(index) for index in latin)
 
 
+@pytest.mark.parametrize(("before", "is_far"), [("born in", True), ("back from", True), ("works in", False)])
+def test_a_town_to_which_someone_travelled_is_abroad(before, is_far):
+    made = surrogates_of(f"Seen in <CITY>Columbus</CITY>, <STATE>OH</STATE>, {before} <CITY>Lima</CITY>")
+
+    latin = {index for index, country in enumerate(places().countries) if country.region.startswith("Latin America")}
+    assert any(made[2] in towns_of(index) for index in latin) == is_far
+
+
+def test_a_city_at_home_stays_there_whoever_travelled():
+    made = surrogates_of("Seen in <CITY>Atlanta</CITY>, <STATE>GA</STATE>, flew to <CITY>Athens</CITY>")
+
+    assert any(made[2] == name for state in places().states for name, _ in state.cities)
+
+
 def test_a_town_that_is_a_given_name_is_known_and_never_offered():
     country_of, towns_of = world_towns()
 
