@@ -27,6 +27,8 @@ from deid_runtime.surrogates.spellings import joined_like
 from deid_runtime.surrogates.unlisted import draw, likely_key, nearest, same_slip
 from deid_runtime.surrogates.word_names import word_name
 
+#: One of so many names in no list gets a listed name, so that fewer than two words of a hundred are in no list.
+_LISTED_OF: Final = 6
 _LARGE: Final = ("english", "")  # the pool of names that is used when another is exhausted
 _DIGIT_LETTERS: Final = str.maketrans("01345", "oleas")
 _SCRIPT_POOLS: Final = (
@@ -282,7 +284,10 @@ def _unlisted(patient: Patient, people: People, form: str, attempt: int) -> str:
     source = plain if plain != form and is_listed(plain) else nearest(form)
     if source:
         return _misspelt(patient, people, source, form, attempt)
-    return patient.remember(("made up", form, str(attempt)), lambda: _made_up(patient, form, attempt))
+    may_be_listed = form not in people.marks and patient.keyed.number("unlisted becomes listed", form) % _LISTED_OF == 0
+    return patient.remember(
+        ("made up", form, str(attempt)), lambda: _made_up(patient, form, attempt, is_of_list=may_be_listed)
+    )
 
 
 def _odd(spelling: Callable[[int], str]) -> str:
@@ -290,8 +295,11 @@ def _odd(spelling: Callable[[int], str]) -> str:
     return next((odd for odd in map(spelling, range(4)) if not is_listed(normal_form(odd))), spelling(0))
 
 
-def _made_up(patient: Patient, form: str, attempt: int) -> str:
-    """Return a new name, or a listed one, of the culture that the letters or the script of an unlisted name suggest."""
+def _made_up(patient: Patient, form: str, attempt: int, *, is_of_list: bool) -> str:
+    """Return a new name of the culture that the letters or the script of an unlisted name suggest.
+
+    With ``is_of_list``, or where no new name can be made, it is a listed name of that culture.
+    """
     if len(form) <= 2:
         return "".join(surrogate_letter(patient, char, attempt) for char in form).capitalize()
     for script, culture in _SCRIPT_POOLS:
@@ -300,7 +308,8 @@ def _made_up(patient: Patient, form: str, attempt: int) -> str:
     role = patient.roles.get(form)
     sex = patient.record.get("sex", "")[:1].upper() if role == GIVEN else ""
     key = likely_key(form, sex if sex in ("F", "M") else "")
-    return coin(patient.keyed, key, form, attempt) or draw(patient.keyed, key, f"unlisted/{attempt}", form)
+    made = "" if is_of_list else coin(patient.keyed, key, form, attempt)
+    return made or draw(patient.keyed, key, f"unlisted/{attempt}", form)
 
 
 def _native(patient: Patient, culture: str, form: str, attempt: int) -> str:

@@ -148,12 +148,12 @@ def test_a_misspelt_name_follows_the_name_and_is_misspelt():
     assert normal_form(wrong) not in names().given
 
 
-def test_an_unknown_name_becomes_an_unknown_one_that_no_frequent_name_misspells():
-    for number in range(20):
-        [made] = surrogates_of("Dr. <DOCTOR>Zqvorblatt</DOCTOR>", patient=f"p{number}")
+def test_most_unknown_names_become_unknown_ones_that_no_frequent_name_misspells():
+    made = [surrogates_of("Dr. <DOCTOR>Zqvorblatt</DOCTOR>", patient=f"p{number}")[0] for number in range(60)]
+    unknown = [name for name in made if not names().listed(normal_form(name))]
 
-        assert not names().listed(normal_form(made))
-        assert not nearest(normal_form(made))
+    assert 40 <= len(unknown) < 60  # one of six gets a listed name
+    assert not any(nearest(normal_form(name)) for name in unknown)
 
 
 def test_two_people_with_one_family_name_keep_it():
@@ -197,7 +197,8 @@ def test_labels_do_not_matter():
         ("Park Soo-jin", r"[A-Z][a-z]+ [A-Z][a-z]+-[a-z]+"),
         ("PARK SOO JIN", r"[A-Z]+ [A-Z]+ [A-Z]+"),
         ("N'Diaye", r"N'[A-Z]\w+"),
-        ("Fa'asavalu", r"Fa'[a-zà-ž]\w+"),
+        ("Fa'asavalu", r"[A-Z][a-z]'[a-zà-ž]\w+"),
+        ("Fa'asavitulu", r"Fa'[a-zà-ž]\w+"),
         ("O’Keeffe", r"O’[A-Z]\w+"),
         ("OBrien", r"O[A-Z]\w+"),
         ("GARTH PELLEGRIN-SOO", r"[A-Z']+ [A-Z']+-[A-Z']+"),
@@ -530,7 +531,7 @@ def test_the_article_of_an_arabic_name_stays_in_capitals():
 
 def test_a_name_that_is_a_word_gets_a_word():
     full, nickname, compound = surrogates_of(
-        "<PATIENT>Mossy Byrne</PATIENT> <PATIENT>Peanut</PATIENT> <PATIENT>Brightwater</PATIENT>"
+        "<PATIENT>Mossy Byrne</PATIENT> <PATIENT>Peanut</PATIENT> <PATIENT>Coppermeadow</PATIENT>"
     )
 
     firsts = set(phrases().firsts)
