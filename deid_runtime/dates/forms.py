@@ -34,7 +34,7 @@ QUARTER: Final = re.compile(
 ROMAN: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 #: A day with a month in Roman figures, as many write it in Europe and India: ``10.ix``, ``3.IV.21``, ``3/iv/2021``.
 ROMAN_MONTH: Final = re.compile(
-    rf"(?P<day>\d{{1,2}})(?P<mark>[./])(?P<month>{'|'.join(ROMAN)})(?:(?P=mark)(?P<year>\d{{4}}|\d{{2}}))?", re.I
+    rf"(?P<day>\d{{1,2}})(?P<mark>[./-])(?P<month>{'|'.join(ROMAN)})(?:(?P=mark)(?P<year>\d{{4}}|\d{{2}}))?", re.I
 )
 YEARS: Final = re.compile(r"((?:18|19|20|21)\d{2}|['’]\d{2})(\s?[-–/]\s?)((?:18|19|20|21)\d{2}|['’]?\d{2})")
 

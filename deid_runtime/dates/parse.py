@@ -6,9 +6,11 @@ they are written.
 """
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from deid_runtime.dates.figures import (
+    pieces_around,
     read_compact,
     read_numeric,
     read_quarter,
@@ -102,6 +104,10 @@ def _read(value: str, style: DateStyle) -> DateParts | None:
     holiday = _read_holiday(value, style)
     if holiday is not None:
         return holiday
+    found = ROMAN_MONTH.search(value)
+    if found and found["year"] and found.end() == len(value) and (before := pieces_around(value[: found.start()])):
+        read = read_roman_month(found, style)  # wed 5-V-84
+        return replace(read, pieces=(*before, *read.pieces))
     figures = NUMERIC.search(value)
     if figures and not any(
         word.lower().rstrip(".") in MONTH_OF and word.lower() != "mar" for word in re.findall(r"[^\W\d_]{3,}", value)

@@ -283,7 +283,7 @@ DATES: Cases = {
         ("in her eighties", "two nineties", "sats in the mid nineties"),
     ),
     "date-roman-month": (
-        ("«3.iv.21»", "on «12.XI.2019»", "«5/iii/2020»"),
+        ("«3.iv.21»", "on «12.XI.2019»", "«5/iii/2020»", "DOB «17-IV-1966»"),
         ("3.iv.2", "32.iv.21", "1.3.iv.21", "3.ixi.21"),
     ),
     "date-roman-month-only": (("noted «10.ix» but", "since «3.vii»."), ("section 3.ii", "on 32.ix", "on 3.i")),
