@@ -269,7 +269,9 @@ def _is_kept(value: str, spans: Sequence[tuple[int, int]], words: Sequence[str],
 
 
 def _is_particle(value: str, spans: Sequence[tuple[int, int]], words: Sequence[str], index: int) -> bool:
-    form = normal_form(words[index])
+    form, spelt = normal_form(words[index]), words[index].lower()
+    if spelt != form and spelt in _FIRM_PARTICLES and index + 1 < len(words):
+        return True  # Ó, unlike O. before a name
     if form not in _PARTICLES or index + 1 == len(words):
         return False
     if form in _ARTICLES and _is_arabic(normal_form(words[index + 1])):

@@ -577,3 +577,14 @@ def test_the_prefix_of_an_irish_family_name_stays():
     assert title.startswith("Ní ")
     assert plain.startswith("Ni ")
     assert "Dhomhnaill" not in title
+
+
+def test_the_irish_o_with_an_accent_is_no_initial():
+    full, married, initial = surrogates_of(
+        "<DOCTOR>Colm Ó Drisceoil</DOCTOR> <PATIENT>Máire Uí Néill</PATIENT> <DOCTOR>O. Drisceoil</DOCTOR>"
+    )
+
+    assert full.split()[1] == "Ó"
+    assert married.split()[1] == "Uí"
+    assert initial.split()[1] == full.split()[2]
+    assert initial.split()[0] != "O."
