@@ -7,6 +7,9 @@ Two to four capitals are initials of a name of the note in one of these cases:
 - They are three letters or more and read as no word and no clinical abbreviation, or a person is meant without doubt.
 - They are two such letters, and what stands beside them shows a person: *FG felt*, *with FG*, *FG:* at a line's start.
 
+A list of those who were there introduces initials without their names: *Present: AK, J.C., MWN*. Behind it, letters that
+begin a line or an item are initials too.
+
 Letters in brackets that are a credential are left alone: *Paula Thompson (PT)* is a physiotherapist. Letters in
 brackets have a source of their own, because they are surer than a model that takes them for a hospital.
 """
@@ -14,15 +17,17 @@ brackets have a source of their own, because they are surer than a model that ta
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Final
 
 from deid_runtime.lexicon.clinical_initials import clinical_initials
 from deid_runtime.lexicon.name_cues import PARTICLES, fold, is_listed_name, is_ordinary
+from deid_runtime.lexicon.tables import words_for
 from deid_runtime.lexicon.vocabulary import alternation, credential_keys, human_verbs
 from deid_runtime.spans import Span
 
-#: Source of initials in brackets directly behind their name.
+#: Source of initials in brackets directly behind their name, or in a list of those present.
 INTRODUCED: Final = "propagation:initials"
 _FEWEST, _MOST = 2, 4  # letters
 _MOST_WORDS: Final = 5  # of a name; longer names are lists of names
@@ -51,6 +56,18 @@ _BY: Final = re.compile(
 _PERSON_BEHIND: Final = re.compile(r"[ ](?:to|will|would|who|aware|informed|also)[ ][a-z]|['\u2019]s[ ][a-z]")
 _PERSON_BEFORE: Final = re.compile(r"(?i)(?<![^\W_])(?:by|with|w/|per|cc:?|thanks?,?|signed:?|reviewer:?|author:?)[ ]$")
 _BEFORE_CHARS: Final = 20
+_LISTED_SCORE: Final = 0.7
+#: What a list of those present or absent begins with, and where it ends.
+_PRESENT: Final = re.compile(
+    r"(?i)\b(?:present|in[ ]attendance|attend(?:ees|ed|ing)|participants|members|apol(?:s|ogies)?|absent)"
+    r"(?:[ ]?\(?\d{1,2}\)?)?[ ]?:[ ]{0,3}(?P<list>[^\n:]{4,300})"
+)
+_ITEM: Final = re.compile(
+    r"(?:^|[,;&/] ?|\band )(?P<value>[A-Z]{2,3}|[A-Z]\.[ ]?[A-Z]\.?)"
+    r"(?=[ ]?(?:[,;&/.(]|and\b|$)|(?P<more>[ ][a-z]))"
+)
+_FEWEST_LISTED: Final = 2
+_BEGINS: Final = re.compile(r"(?:^|[.!?;])[ \t]*(?:[-*\u2022>]|\d{1,2}[.)])?[ \t]*$")
 _SPEAKER: Final = re.compile(r":[ ][^\W\d_]")
 
 
@@ -60,6 +77,27 @@ class _Owner:
 
     label: str
     score: float
+
+
+def find_listed(text: str) -> Iterator[Span]:
+    """Yield the initials in lists of those present, and where they begin a line or sentence behind such a list."""
+    known: dict[str, int] = {}
+    for found in _PRESENT.finditer(text):
+        start = found.start("list")
+        items = [item for item in _ITEM.finditer(found["list"]) if _bare(item["value"]) not in _roles()]
+        sure = [item for item in items if not _reads_otherwise(_bare(item["value"]))]
+        if len(sure) < _FEWEST_LISTED:
+            continue
+        for item in items:
+            if item["more"] and item not in sure:
+                continue  # "BP stable"
+            known.setdefault(item["value"], found.end())
+            yield Span(start + item.start("value"), start + item.end("value"), "PATIENT", _LISTED_SCORE, (INTRODUCED,))
+    for letters, behind in known.items():
+        for found in re.finditer(rf"(?<![^\W_]){re.escape(letters)}(?![\w/])", text[behind:]):
+            start = behind + found.start()
+            if _BEGINS.search(text[max(0, start - _BEFORE_CHARS) : start].rpartition("\n")[2]):
+                yield Span(start, behind + found.end(), "PATIENT", _LISTED_SCORE, ("propagation",))
 
 
 class InitialsFinder:
@@ -149,6 +187,17 @@ def _forms(name: str) -> Iterator[str]:
         for form in (whole, whole[:1] + whole[-1:]):  # a middle name is often left out
             if _FEWEST <= len(form) <= _MOST:
                 yield form
+
+
+@cache
+def _roles() -> frozenset[str]:
+    """Return the short forms of roles and credentials, in lower case: *CPN* in a list of those present is nobody."""
+    uses = ("role-code", "short-role", "sure-role")
+    return frozenset(word.lower() for use in uses for word in words_for("generic_words", use)) | credential_keys("cue")
+
+
+def _bare(letters: str) -> str:
+    return letters.replace(".", "").replace(" ", "").lower()
 
 
 def _is_credential(letters: str) -> bool:

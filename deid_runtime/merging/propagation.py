@@ -27,7 +27,7 @@ from deid_runtime.lexicon.name_slots import (
     meant_words,
     start_of_name,
 )
-from deid_runtime.merging.initials import INTRODUCED, InitialsFinder
+from deid_runtime.merging.initials import INTRODUCED, InitialsFinder, find_listed
 from deid_runtime.merging.usernames import UsernameFinder
 from deid_runtime.spans import Span
 
@@ -76,7 +76,8 @@ def propagate(text: str, spans: Sequence[Span]) -> list[Span]:
     persons = [span for span in sure if span.label in _NAMES]
     names = _Names(text, persons)
     wholes = _Wholes(text, [span for span in sure if span.label in _NUMBERS or span.label in _PLACES])
-    if not (names or wholes):
+    listed = list(find_listed(text))
+    if not (names or wholes or listed):
         return []
     words = [match.span() for match in _WORD.finditer(text)]
     found = {
@@ -84,6 +85,7 @@ def propagate(text: str, spans: Sequence[Span]) -> list[Span]:
         *wholes.find(words),
         *UsernameFinder(text, persons).find(words),
         *InitialsFinder(text, persons).find(words),
+        *listed,
     }
     without_role = {(span.start, span.end, span.label) for span in spans if span.sources == _WITHOUT_ROLE}
     with_role = [span for span in spans if span.sources != _WITHOUT_ROLE]

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from deid_runtime.merging.initials import INTRODUCED, InitialsFinder
+from deid_runtime.merging.initials import INTRODUCED, InitialsFinder, find_listed
 from deid_runtime.merging.propagation import propagate
 from deid_runtime.spans import Span
 
@@ -38,6 +38,20 @@ def found(text, *names):
 )
 def test_initials_of_a_name(text, name, expected):
     assert found(text, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Present 4: AK, J.C., MWN, PO.\n- PO quiet\nAK late, CK 40", ["AK", "J.C.", "MWN", "PO", "PO", "AK"]),
+        ("Attendees: Consultant, HB, CPN, KD and TQ (mother)", ["HB", "KD", "TQ"]),
+        ("Present: SW, OT, CPN, RN", []),
+        ("Attended: CT, MRI, ECG. Absent: AR, MR, TR", []),
+        ("Present: ZB since birth", []),
+    ],
+)
+def test_initials_in_a_list_of_those_present(text, expected):
+    assert [text[span.start : span.end] for span in sorted(find_listed(text))] == expected
 
 
 def test_initials_behind_their_name_count_more_than_another_label():
