@@ -7,8 +7,8 @@ Two to four capitals are initials of a name of the note in one of these cases:
 - They are three letters or more and read as no word and no clinical abbreviation, or a person is meant without doubt.
 - They are two such letters, and what stands beside them shows a person: *FG felt*, *with FG*, *FG:* at a line's start.
 
-A list of those who were there introduces initials without their names: *Present: AK, J.C., MWN*. Behind it, letters that
-begin a line or an item are initials too.
+A list of those who were there introduces initials without their names: *Present: AK, J.C., MWN*. Behind it, these
+letters are initials at the beginning of a line, an item or a sentence, too.
 
 Letters in brackets that are a credential are left alone: *Paula Thompson (PT)* is a physiotherapist. Letters in
 brackets have a source of their own, because they are surer than a model that takes them for a hospital.

@@ -12,7 +12,7 @@ from typing import Final
 from deid_runtime.detectors.clinical.terms import begins_sentence, is_introduced, is_named_by_cue
 from deid_runtime.labels import HEADS
 from deid_runtime.lexicon.clinical_forms import has_clinical_form
-from deid_runtime.lexicon.name_cues import is_function_word
+from deid_runtime.lexicon.name_cues import follows_title, is_function_word, is_staff
 from deid_runtime.lexicon.word_codes import (
     EPONYM,
     FAMILY,
@@ -37,6 +37,13 @@ _SURE_OF_LOWER: Final = 0.95
 _SURE_OF_CAPITAL: Final = 0.6
 _SURE_OF_PLACE: Final = 0.6
 _SURE_OF_FUNCTION_WORD: Final = 0.6
+_SURE_OF_SHORT: Final = 0.9
+#: What shows initials: the end of a line behind them; someone or something with them before them.
+_SIGNED: Final = re.compile(r"[ \t]*[.)\]]?[ \t]*(?:\n|$)")
+_MET: Final = re.compile(
+    r"(?i)(?:\b(?:by|per|with|and|to|told|from|cc|via|paged|called|asked)[ ]|w/[ ]?|[&:(\[,/@_-][ ]?|\n[ \t]*)$"
+)
+_MET_CHARS: Final = 10
 
 
 def is_plain(text: str, span: Span) -> bool:
@@ -55,6 +62,8 @@ def is_plain(text: str, span: Span) -> bool:
         return len(words) == 1 and words[0].islower() and _is_no_place(lexicon.get(keys[0], 0), text, span)
     if all(map(is_function_word, keys)) and words[0].islower() and span.score < _SURE_OF_FUNCTION_WORD:
         return not is_named_by_cue(text, span)
+    if len(words) == 1 and words[0].islower() and len(words[0]) < _LEAST_LETTERS:
+        return _is_short_form(lexicon.get(keys[0], 0), text, span)
     if min(map(len, words)) < _LEAST_LETTERS:
         return False
     may_be_rare_name = words[0].islower()
@@ -71,6 +80,21 @@ def is_plain(text: str, span: Span) -> bool:
     if words[0].islower() and all(_is_usual(lexicon.get(key, 0)) for key in keys):
         return not is_named_by_cue(text, span)
     return not is_introduced(text, span)
+
+
+def _is_short_form(code: int, text: str, span: Span) -> bool:
+    """Return whether up to three small letters that no list has as a name are a short form: *pt bk from theatre*.
+
+    Initials in small letters have a cue beside them: *w/ gh LPN*, *given by rk*, or they sign a line: *stable, kc*.
+    """
+    return (
+        span.score < _SURE_OF_SHORT
+        and not code & _NAME
+        and _SIGNED.match(text, span.end) is None
+        and _MET.search(text, max(0, span.start - _MET_CHARS), span.start) is None
+        and not follows_title(text, span.start)
+        and not is_staff(text, span.start, span.end)
+    )
 
 
 def _is_usual(code: int) -> bool:

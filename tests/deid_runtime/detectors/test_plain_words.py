@@ -24,6 +24,7 @@ def person(text: str, value: str, score: float = 0.5) -> Span:
         ("Brother angry re wait for bed", "angry"),  # what a relative is or does
         ("wife cues him to swallow", "cues"),
         ("NPO incl meds, SLP eval am", "am"),
+        ("pt bk from theatre, drowsy", "bk"),  # a short form
     ],
 )
 def test_a_word_that_is_no_name_is_nobody(text: str, value: str) -> None:
@@ -41,6 +42,10 @@ def test_a_word_that_is_no_name_is_nobody(text: str, value: str) -> None:
         ("Dr. Oozing will follow", "Oozing", 0.5),
         ("resection of jejunum today", "jejunum", 0.97),  # the score of the model is very high
         ("seen with Oozing in clinic", "Oozing", 0.7),  # capitalised inside a sentence
+        ("labs sent by rk to lab", "rk", 0.5),  # initials in small letters
+        ("time out w/ gh before the start", "gh", 0.5),
+        ("retina photo done, mild NPDR kc", "kc", 0.5),
+        ("pt bk from theatre, drowsy", "bk", 0.95),
     ],
 )
 def test_what_may_be_a_name_stays(text: str, value: str, score: float) -> None:
