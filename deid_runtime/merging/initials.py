@@ -66,9 +66,11 @@ _ITEM: Final = re.compile(
     r"(?:^|[,;&/] ?|\band )(?P<value>[A-Z]{2,3}|[A-Z]\.[ ]?[A-Z]\.?)"
     r"(?=[ ]?(?:[,;&/.(]|and\b|$)|(?P<more>[ ][a-z]))"
 )
+_LETTERS: Final = re.compile(r"(?<![^\W_])(?:[A-Z]{2,3}|[A-Z]\.[ ]?[A-Z]\.?)(?![\w/])")
 _FEWEST_LISTED: Final = 2
 _BEGINS: Final = re.compile(r"(?:^|[.!?;])[ \t]*(?:[-*\u2022>]|\d{1,2}[.)])?[ \t]*$")
 _SPEAKER: Final = re.compile(r":[ ][^\W\d_]")
+_LINE_BEGINS: Final = re.compile(r"(?:^|\n)[ \t]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +95,12 @@ def find_listed(text: str) -> Iterator[Span]:
                 continue  # "BP stable"
             known.setdefault(item["value"], found.end())
             yield Span(start + item.start("value"), start + item.end("value"), "PATIENT", _LISTED_SCORE, (INTRODUCED,))
-    for letters, behind in known.items():
-        for found in re.finditer(rf"(?<![^\W_]){re.escape(letters)}(?![\w/])", text[behind:]):
-            start = behind + found.start()
-            if _BEGINS.search(text[max(0, start - _BEFORE_CHARS) : start].rpartition("\n")[2]):
-                yield Span(start, behind + found.end(), "PATIENT", _LISTED_SCORE, ("propagation",))
+    for found in _LETTERS.finditer(text) if known else ():
+        start = found.start()
+        if start < known.get(found[0], len(text)):
+            continue
+        if _BEGINS.search(text[max(0, start - _BEFORE_CHARS) : start].rpartition("\n")[2]):
+            yield Span(start, found.end(), "PATIENT", _LISTED_SCORE, ("propagation",))
 
 
 class InitialsFinder:
@@ -168,7 +171,7 @@ class InitialsFinder:
             or len(letters) >= _SURE
             or _PERSON_BEHIND.match(text, end) is not None
             or _PERSON_BEFORE.search(before) is not None
-            or (_SPEAKER.match(text, end) is not None and not text[:start].rpartition("\n")[2].strip())
+            or (_SPEAKER.match(text, end) is not None and _LINE_BEGINS.search(before) is not None)
         )
 
 
