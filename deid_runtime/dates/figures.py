@@ -22,6 +22,7 @@ from deid_runtime.dates.forms import (
 from deid_runtime.dates.parts import DateParts, DateStyle, Form, Grain, Piece, Role
 from deid_runtime.lexicon.calendar_words import WEEKDAY_OF
 
+_KEEPS_YEARS = 20  # after the year of the note, to the latest expiry
 _MONTH_YEAR = re.compile(r"(0?[1-9]|1[0-2])([/.-])(\d{2})")
 
 
@@ -121,7 +122,7 @@ def read_month_year(value: str, style: DateStyle) -> DateParts | None:
         return None
     month, mark, year = found.groups()
     pieces = (Piece(month, Role.MONTH, is_padded=len(month) == 2), Piece(mark), Piece(year, Role.YEAR))
-    anchor = day_of(style, year_of(year, style), int(month), None)
+    anchor = day_of(style, full_year(int(year), style.year + _KEEPS_YEARS), int(month), None)
     return DateParts(style, pieces, year=anchor[0], month=anchor[1], day=anchor[2], grain=Grain.MONTH, has_year=True)
 
 

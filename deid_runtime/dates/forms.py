@@ -36,6 +36,12 @@ ROMAN: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi
 ROMAN_MONTH: Final = re.compile(
     rf"(?P<day>\d{{1,2}})(?P<mark>[./-])(?P<month>{'|'.join(ROMAN)})(?:(?P=mark)(?P<year>\d{{4}}|\d{{2}}))?", re.I
 )
+#: The same behind a weekday, with the year.
+ROMAN_DAY: Final = re.compile(
+    r"(?P<before>[^\W\d_]{2,10}[., ]{1,2})(?P<day>\d{1,2})(?P<mark>[./-])"
+    rf"(?P<month>{'|'.join(sorted(ROMAN, key=len, reverse=True))})(?P=mark)(?P<year>\d{{4}}|\d{{2}})",
+    re.I,
+)
 YEARS: Final = re.compile(r"((?:18|19|20|21)\d{2}|['’]\d{2})(\s?[-–/]\s?)((?:18|19|20|21)\d{2}|['’]?\d{2})")
 
 _DAMAGED: Final = re.compile(r"[0-9OolI]*[0-9][0-9OolI]*|(?<![^\W_])[OolI]{1,2}(?=[/.-]\d)")

@@ -129,7 +129,7 @@ HOLIDAYS: Final = (
     Holiday("", ("orthodox easter", "greek easter", "russian easter"), orthodox_easter),
     Holiday("", ("passover", "pesach", "bayram"), _fixed(4, 13), is_day=False),
     Holiday("", ("songkran", "khmer new year", "thai new year", "lao new year"), _fixed(4, 13)),
-    Holiday("", ("tamil new year", "sinhala new year", "vaisakhi", "baisakhi"), _fixed(4, 14)),
+    Holiday("", ("tamil new year", "sinhala new year", "vaisakhi", "visakhi", "baisakhi", "bisakhi"), _fixed(4, 14)),
     Holiday("Patriots' Day", ("patriots day", "marathon monday"), _nth(4, 0, 3), where=_US),
     Holiday("", ("armenian remembrance day",), _fixed(4, 24)),
     Holiday("Anzac Day", ("anzac day", "anzac"), _fixed(4, 25), where=_PACIFIC),
@@ -202,17 +202,18 @@ HOLIDAYS: Final = (
     Holiday("", ("ramadan", "ramzan", "ramadhan"), _fixed(4, 2), is_day=False),
     Holiday("", ("qingming", "ching ming"), _fixed(4, 5), is_day=False),
     Holiday("", (
-        "eid al-fitr", "eid ul fitr", "eid-ul-fitr", "eid el-fitr", "eid", "lebaran", "hari raya",
-        "hari raya puasa", "aidilfitri", "vesak",
+        "eid al-fitr", "eid ul-fitr", "eid el-fitr", "eid", "lebaran", "hari raya", "hari raya puasa",
+        "aidilfitri", "vesak",
     ), _fixed(5, 2), is_day=False),
     Holiday("", ("dragon boat festival",), _fixed(6, 10), is_day=False),
     Holiday("", (
-        "eid al-adha", "eid ul adha", "eid-ul-adha", "eid-ul-azha", "eid el-kabir", "bakrid", "bakr id", "bakra eid",
+        "eid al-adha", "eid ul-adha", "eid el-adha", "eid al-azha", "eid ul-azha", "eid el-azha", "eid al-kabir",
+        "eid ul-kabir", "eid el-kabir", "bakrid", "bakid", "bakr id", "bak id", "bakra eid",
         "hari raya haji", "muharram", "ashura", "tisha bav",
     ), _fixed(7, 20), is_day=False),
     Holiday("", ("lughnasa",), _fixed(8, 1), is_day=False),
     Holiday("", ("raksha bandhan", "teej", "janmashtami", "ganesh chaturthi", "onam"), _fixed(8, 28), is_day=False),
-    Holiday("", ("meskel", "milad un nabi", "milad-un-nabi", "mawlid"), _fixed(9, 27), is_day=False),
+    Holiday("", ("meskel", "milad un nabi", "mawlid"), _fixed(9, 27), is_day=False),
     Holiday("", (
         "navratri", "navrati", "ashtami", "durga puja", "dussehra", "dasara", "dashain", "simchat torah", "undas",
         "samhain",
@@ -223,9 +224,12 @@ HOLIDAYS: Final = (
     Holiday("", ("simbang gabi",), _fixed(12, 16), is_day=False),
 )  # fmt: skip
 
-HOLIDAY_OF: Final = {known: holiday for holiday in HOLIDAYS for known in holiday.known}
+#: Known spelling, with blanks for hyphens -> holiday.
+HOLIDAY_OF: Final = {known.replace("-", " "): holiday for holiday in HOLIDAYS for known in holiday.known}
 HOLIDAY: Final = re.compile(
-    r"(?<![^\W_])(?:" + "|".join(re.escape(k) for k in sorted(HOLIDAY_OF, key=len, reverse=True)) + r")(?![^\W_])"
+    r"(?<![^\W_])(?:"
+    + "|".join(known.replace(" ", "[ -]") for known in sorted(HOLIDAY_OF, key=len, reverse=True))
+    + r")(?![^\W_])"
 )
 
 

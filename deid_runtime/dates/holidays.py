@@ -68,7 +68,7 @@ def find_holiday(text: str, place: int = 0, locale: str = "US") -> FoundHoliday 
     if behind and (weekday is not None or word in ("eve", "day")):
         end = behind.end()
     start = article.start() if article else start
-    return FoundHoliday(HOLIDAY_OF[found[0]], start, end, word == "eve", weekday, locale)
+    return FoundHoliday(HOLIDAY_OF[found[0].replace("-", " ")], start, end, word == "eve", weekday, locale)
 
 
 def _belongs_to_name(word: str) -> bool:

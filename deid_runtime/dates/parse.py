@@ -25,6 +25,7 @@ from deid_runtime.dates.forms import (
     NUMERIC,
     QUARTER,
     RANGE,
+    ROMAN_DAY,
     ROMAN_MONTH,
     SCHEDULE,
     TIME,
@@ -104,10 +105,6 @@ def _read(value: str, style: DateStyle) -> DateParts | None:
     holiday = _read_holiday(value, style)
     if holiday is not None:
         return holiday
-    found = ROMAN_MONTH.search(value)
-    if found and found["year"] and found.end() == len(value) and (before := pieces_around(value[: found.start()])):
-        read = read_roman_month(found, style)  # wed 5-V-84
-        return replace(read, pieces=(*before, *read.pieces))
     figures = NUMERIC.search(value)
     if figures and not any(
         word.lower().rstrip(".") in MONTH_OF and word.lower() != "mar" for word in re.findall(r"[^\W\d_]{3,}", value)
@@ -156,6 +153,9 @@ def _read_whole(value: str, style: DateStyle) -> DateParts | None:
         return read_quarter(found, style)
     if found := ROMAN_MONTH.fullmatch(value):
         return read_roman_month(found, style)
+    if (found := ROMAN_DAY.fullmatch(value)) and (before := pieces_around(found["before"])):
+        read = read_roman_month(found, style)
+        return replace(read, pieces=(*before, *read.pieces))
     found = YEARS.fullmatch(value)
     if found and (years := years_of(found, style)):
         return read_years(found, years, style)

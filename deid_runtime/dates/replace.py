@@ -33,15 +33,15 @@ def read_dates(
     """
     parts = {value: parse_date(value, style) for value in dict.fromkeys(values)}
     dates = [parts[value] for value in values]
-    for place in expiries:
-        dates[place] = read_month_year(values[place], style) or dates[place]
-    for place, named in enumerate(years):
-        date = dates[place]
+    for index in expiries:
+        dates[index] = read_month_year(values[index], style) or dates[index]
+    for index, named in enumerate(years):
+        date = dates[index]
         if date is None or date.year is None or not date.has_year or date.year in named:
             continue
         for year in (date.year + _CENTURY, date.year - _CENTURY):
             if year in named:
-                dates[place] = replace(date, year=year)
+                dates[index] = replace(date, year=year)
     return settle(dates, style)
 
 

@@ -29,7 +29,7 @@ SOURCE_NAMES: Final = {
     "rule:people": "Rules for people",
     "rule:people:weak": "Rules for people, not sure",
     "rule:people:alone": "Rules for people, by the name alone",
-    "propagation:initials": "Initials in brackets behind their name",
+    "propagation:initials": "Initials behind their name, or in a list of those present",
     "propagation": "The same name elsewhere in the note",
     "model:name": "Model head for names",
     "model:location": "Model head for places",

@@ -5,8 +5,8 @@ not depend on the order of the spans, and fusing twice gives the same result.
 
 1. **Containment.** A span of a model, a record or of propagation is merged into a longer span of these sources that
    contains it. ``Rochester`` (CITY) is part of ``Rochester General Hospital`` (HOSPITAL). Spans of templates and
-   patterns are not merged this way: a well-formed date or ZIP inside an inexact model span keeps its label. An AGE
-   inside a STREET is merged: it is the house number, and an age up to 89 would stay in the note.
+   patterns are not merged this way: a well-formed date or ZIP inside an inexact model span keeps its label. An AGE at
+   the start of a STREET is the exception: it is the house number, and an age up to 89 would stay in the note.
 2. **Same kind.** Overlapping spans of one *kind* become one span over their union, with the label of the best of them.
    The kinds (:data:`KINDS`) are: the names; the facilities and employers; the numbers of all sorts; each other label
    by itself. ``Smith`` (PATIENT, record) and ``John Smith`` (DOCTOR, model) give ``John Smith`` (PATIENT). When the
@@ -110,15 +110,19 @@ def _is_exact(span: Span) -> bool:
 def _take_up_parts(spans: Sequence[Span]) -> list[Span]:
     """Merge every inexact span into the furthest-reaching inexact span of another kind that strictly contains it.
 
-    A span that a span of the same kind also contains is left for :func:`_unite_kind`. An exact AGE inside an inexact
-    STREET counts as inexact.
+    A span that a span of the same kind also contains is left for :func:`_unite_kind`. An AGE at the start of an
+    inexact STREET is left out.
     """
-    streets = [span for span in spans if span.label == "STREET" and not _is_exact(span)]
+    street_end: dict[int, int] = {}  # start of an inexact street -> its end
+    for span in spans:
+        if span.label == "STREET" and not _is_exact(span):
+            street_end[span.start] = max(span.end, street_end.get(span.start, 0))
     kept: list[Span] = []
     parts: list[Span] = []
     for span in spans:
-        is_house_number = span.label == "AGE" and any(_strictly_contains(street, span) for street in streets)
-        (kept if _is_exact(span) and not is_house_number else parts).append(span)
+        if span.label == "AGE" and span.end < street_end.get(span.start, 0):
+            continue
+        (kept if _is_exact(span) else parts).append(span)
     # In this order a containing span comes before its parts, so one pass with the furthest span of each kind suffices.
     inexact = sorted(parts, key=lambda s: (s.start, -s.end, _preference(s)))
     furthest: dict[str, int] = {}  # kind -> index in inexact

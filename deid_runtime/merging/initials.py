@@ -4,14 +4,14 @@ Two to four capitals are initials of a name of the note in one of these cases:
 
 - They stand in brackets directly behind the name. The same letters further on are then initials too. Letters that read
   as a clinical abbreviation (*SL*) are so only where a person is meant without doubt: *SL disagreed*, *d/w SL*.
-- They are three letters or more and read as no word and no clinical abbreviation, or a person is meant without doubt.
-- They are two such letters, and what stands beside them shows a person: *FG felt*, *with FG*, *FG:* at a line's start.
+- They are three letters or more. If they read as a word or an abbreviation, a person is meant without doubt.
+- They are two letters, and what stands beside them shows a person: *FG felt*, *sent by FG*, *FG:* at a line's start.
 
 A list of those who were there introduces initials without their names: *Present: AK, J.C., MWN*. Behind it, these
 letters are initials at the beginning of a line, an item or a sentence, too.
 
-Letters in brackets that are a credential are left alone: *Paula Thompson (PT)* is a physiotherapist. Letters in
-brackets have a source of their own, because they are surer than a model that takes them for a hospital.
+Letters in brackets that are a credential or a role are left alone: *Paula Thompson (PT)* is a physiotherapist. Other
+letters in brackets have a source of their own, because they are surer than a model that takes them for a hospital.
 """
 
 import re
@@ -31,7 +31,7 @@ from deid_runtime.spans import Span
 INTRODUCED: Final = "propagation:initials"
 _FEWEST, _MOST = 2, 4  # letters
 _MOST_WORDS: Final = 5  # of a name; longer names are lists of names
-_SURE: Final = 3  # letters from which on no person beside them is needed
+_SURE: Final = 3  # this many letters need no cue of a person beside them
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*(?:[-\u2010\u2011][^\W\d_]+(?:['\u2019][^\W\d_]+)*)*")
 _PART: Final = re.compile(r"(?:^|[-\u2010\u2011])([^\W\d_])")
 #: Between a name and its initials; what follows them there.
@@ -40,7 +40,7 @@ _BRACKET_END: Final = re.compile(r"[\"'\u201d\u2019]?[ ]?[)\],;/]")
 _BRACKET_CHARS: Final = 4
 #: What makes the letters part of something longer: a word with a hyphen, a figure, a fraction, an address.
 _LONGER_BEFORE: Final = re.compile(r"[\w@.\-\u2010/&+#]$")
-_LONGER_BEHIND: Final = re.compile(r"[\w@\-\u2010/&+]|\.\w|[ ]?[\d=<>%]")
+_LONGER_BEHIND: Final = re.compile(r"[\w@\-\u2010/&+]|\.\w|[ ]?(?!\d{1,2}[/:.]\d{1,2})[\d=<>%]")
 _ACTS: Final = re.compile(
     rf"[ ](?:(?:will|would|did|does|has|had|is|was)[ ](?:not[ ])?)?(?:{alternation(human_verbs('only'))}|"
     rf"{alternation(human_verbs('known'))})\b"
@@ -54,13 +54,18 @@ _BY: Final = re.compile(
     r"told|asked|informed|called|paged|phoned|spoke[ ](?:to|with)|discussed[ ]with)[ ]$"
 )
 _PERSON_BEHIND: Final = re.compile(r"[ ](?:to|will|would|who|aware|informed|also)[ ][a-z]|['\u2019]s[ ][a-z]")
-_PERSON_BEFORE: Final = re.compile(r"(?i)(?<![^\W_])(?:by|with|w/|per|cc:?|thanks?,?|signed:?|reviewer:?|author:?)[ ]$")
+_PERSON_BEFORE: Final = re.compile(r"(?i)(?<![^\W_])(?:by|cc:?|thanks?,?|signed:?|reviewer:?|author:?)[ ]$")
 _BEFORE_CHARS: Final = 20
 _LISTED_SCORE: Final = 0.7
 #: What a list of those present or absent begins with, and where it ends.
 _PRESENT: Final = re.compile(
-    r"(?i)\b(?:present|in[ ]attendance|attend(?:ees|ed|ing)|participants|members|apol(?:s|ogies)?|absent)"
-    r"(?:[ ]?\(?\d{1,2}\)?)?[ ]?:[ ]{0,3}(?P<list>[^\n:]{4,300})"
+    r"(?i)(?P<before>\b[a-z]{3,14}[ ])?\b(?:present|in[ ]attendance|attend(?:ees|ed|ing)|participants|members|"
+    r"apol(?:s|ogies)?|absent)(?:[ ]?\(?\d{1,2}\)?)?[ ]?:[ ]{0,3}"
+    r"(?P<list>[^\r\n:]{4,300}?)(?=[\r\n:]|[.;][ ](?:apol|absent|present|attend|in[ ]attendance)|\Z)"
+)
+#: Words before *present:* that tell of findings, not of people: *Reflexes present: BJ, TJ*.
+_FINDINGS: Final = frozenset(
+    "reflexes signs symptoms pulses antibodies antigens sounds movements organisms risks".split()
 )
 _ITEM: Final = re.compile(
     r"(?:^|[,;&/] ?|\band )(?P<value>[A-Z]{2,3}|[A-Z]\.[ ]?[A-Z]\.?)"
@@ -83,8 +88,10 @@ class _Owner:
 
 def find_listed(text: str) -> Iterator[Span]:
     """Yield the initials in lists of those present, and where they begin a line or sentence behind such a list."""
-    known: dict[str, int] = {}
+    first_offset_of: dict[str, int] = {}  # letters -> where they may count as known
     for found in _PRESENT.finditer(text):
+        if (found["before"] or "").strip().lower() in _FINDINGS:
+            continue
         start = found.start("list")
         items = [item for item in _ITEM.finditer(found["list"]) if _bare(item["value"]) not in _roles()]
         sure = [item for item in items if not _reads_otherwise(_bare(item["value"]))]
@@ -93,11 +100,11 @@ def find_listed(text: str) -> Iterator[Span]:
         for item in items:
             if item["more"] and item not in sure:
                 continue  # "BP stable"
-            known.setdefault(item["value"], found.end())
+            first_offset_of.setdefault(item["value"], found.end())
             yield Span(start + item.start("value"), start + item.end("value"), "PATIENT", _LISTED_SCORE, (INTRODUCED,))
-    for found in _LETTERS.finditer(text) if known else ():
+    for found in _LETTERS.finditer(text) if first_offset_of else ():
         start = found.start()
-        if start < known.get(found[0], len(text)):
+        if start < first_offset_of.get(found[0], len(text)):
             continue
         if _BEGINS.search(text[max(0, start - _BEFORE_CHARS) : start].rpartition("\n")[2]):
             yield Span(start, found.end(), "PATIENT", _LISTED_SCORE, ("propagation",))
@@ -115,7 +122,7 @@ class InitialsFinder:
             value = text[span.start : span.end]
             if value not in forms_of:
                 forms_of[value] = frozenset(_forms(value))
-            self._by_end[span.end] = forms_of[value]
+            self._by_end[span.end] = self._by_end.get(span.end, frozenset()) | forms_of[value]
             for form in forms_of[value]:
                 known = self._owners.get(form)
                 if known is None or span.score > known.score:
@@ -136,7 +143,7 @@ class InitialsFinder:
             letters = text[start:end]
             if self._is_introduced(start, end):
                 source = INTRODUCED
-            elif self._is_meant(letters, start, end, is_known=letters in introduced):
+            elif self._is_meant(letters, start, end, is_introduced=letters in introduced):
                 source = "propagation"
             else:
                 continue
@@ -157,16 +164,16 @@ class InitialsFinder:
             return False
         return text[start:end] in self._by_end.get(bracket.start(), ())
 
-    def _is_meant(self, letters: str, start: int, end: int, *, is_known: bool) -> bool:
+    def _is_meant(self, letters: str, start: int, end: int, *, is_introduced: bool) -> bool:
         text = self._text
         if _is_credential(letters):
             return False
         before = text[max(0, start - _BEFORE_CHARS) : start]
         is_person = any(cue.match(text, end) for cue in (_ACTS, _WILL)) or _BY.search(before) is not None
         if _reads_otherwise(letters):
-            return is_person and (is_known or len(letters) >= _SURE)
+            return is_person and (is_introduced or len(letters) >= _SURE)
         return (
-            is_known
+            is_introduced
             or is_person
             or len(letters) >= _SURE
             or _PERSON_BEHIND.match(text, end) is not None
@@ -194,7 +201,7 @@ def _forms(name: str) -> Iterator[str]:
 
 @cache
 def _roles() -> frozenset[str]:
-    """Return the short forms of roles and credentials, in lower case: *CPN* in a list of those present is nobody."""
+    """Return the short forms of roles and credentials, in lower case: *CPN* is a role, not a person."""
     uses = ("role-code", "short-role", "sure-role")
     return frozenset(word.lower() for use in uses for word in words_for("generic_words", use)) | credential_keys("cue")
 
@@ -205,7 +212,7 @@ def _bare(letters: str) -> str:
 
 def _is_credential(letters: str) -> bool:
     folded = fold(letters)
-    return folded in credential_keys("cue") or folded in credential_keys("text")
+    return folded in _roles() or folded in credential_keys("text")
 
 
 def _reads_otherwise(letters: str) -> bool:

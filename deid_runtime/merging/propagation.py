@@ -4,7 +4,7 @@ Propagation repeats names, numbers, e-mail addresses, streets, facilities and em
 It finds full names and their parts (``Okafor`` after ``Rosalind Okafor``), and initials and usernames that are built
 from a name in the note.
 
-Ages, dates, short numbers and short abbreviations are not repeated, because they can mean something else elsewhere.
+Ages, dates, short numbers and short names of places are not repeated, because they can mean something else elsewhere.
 A part of a name that is also an ordinary word is repeated only beside a title or another part of the name.
 
 The search takes one pass over the words of the note, whatever the number of spans.
@@ -62,8 +62,8 @@ _COMMA: Final = re.compile(r"[ \t]{0,2},(?:[ \t]{0,3}|[ \t]?\r?\n[ \t]{0,4})")
 def propagate(text: str, spans: Sequence[Span]) -> list[Span]:
     """Return the spans (source ``propagation``) where ``text`` repeats ``spans``, none of them inside one of ``spans``.
 
-    Initials in brackets behind their name are the exception: their source is ``propagation:initials``, and they are
-    returned also where a model has another label for them.
+    Initials in brackets behind their name, or in a list of those present, are the exception: their source is
+    ``propagation:initials``, and they are returned also where a model has another label for them.
     Where the role of a person is not known, a repetition with another label is returned too: it may have the right one.
     Only spans that score :data:`MIN_SCORE` or more and have a better source than a weak pattern are repeated. The
     result is sorted and does not depend on the order of ``spans``.
@@ -105,7 +105,7 @@ def _is_believed(text: str, span: Span) -> bool:
 
 
 def _outside(found: Iterable[Span], spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield the spans of ``found`` that no span of ``spans`` contains, and all initials behind their name."""
+    """Yield the spans of ``found`` that no span of ``spans`` contains, and all initials that the note introduces."""
     # A containing span starts no later and ends no sooner. In order of start, it is enough to keep the furthest end.
     furthest = 0
     events = sorted(

@@ -1,8 +1,8 @@
 """The surrogate of one word of a name.
 
-The surrogate of a listed name has the same culture, sex, form and frequency. An unlisted name gets a listed name of
-its likely culture, and a misspelt name the surrogate of the right spelling, misspelt in the same way. Each pool of
-names has a keyed permutation, so two listed names of a patient get two surrogates.
+The surrogate of a listed name has the same culture, sex, form and frequency. An unlisted name gets a new name of its
+likely culture (one in six gets a listed name), and a misspelt name the surrogate of the right spelling, misspelt in the
+same way. Each pool of names has a keyed permutation, so two listed names of a patient get two surrogates.
 """
 
 import re
@@ -27,7 +27,7 @@ from deid_runtime.surrogates.spellings import joined_like
 from deid_runtime.surrogates.unlisted import draw, likely_key, nearest, same_slip
 from deid_runtime.surrogates.word_names import word_name
 
-#: One of so many names in no list gets a listed name, so that fewer than two words of a hundred are in no list.
+#: One unlisted name in six gets a listed surrogate, so that fewer than two words of a hundred are in no list.
 _LISTED_OF: Final = 6
 _LARGE: Final = ("english", "")  # the pool of names that is used when another is exhausted
 _DIGIT_LETTERS: Final = str.maketrans("01345", "oleas")
@@ -286,7 +286,8 @@ def _unlisted(patient: Patient, people: People, form: str, attempt: int) -> str:
         return _misspelt(patient, people, source, form, attempt)
     may_be_listed = form not in people.marks and patient.keyed.number("unlisted becomes listed", form) % _LISTED_OF == 0
     return patient.remember(
-        ("made up", form, str(attempt)), lambda: _made_up(patient, form, attempt, is_of_list=may_be_listed)
+        ("made up", form, str(attempt), str(may_be_listed)),
+        lambda: _made_up(patient, form, attempt, is_of_list=may_be_listed),
     )
 
 

@@ -39,7 +39,8 @@ from deid_runtime.surrogates.places import Setting, home_area, replace_city, tow
 AFTER_CHARS: Final = 12
 #: Words before the date on which a drug, a lot or a card expires.
 _EXPIRES: Final = re.compile(
-    r"(?i)\b(?:exp(?:\.|iry|ires?|ir(?:ing|ation))?(?:[ ](?:date|dt))?|best[ ]before|use[ ]by|BBE)[ ]?[:.]?[ ]?$"
+    r"(?i)\b(?:exp(?:iry|ires|iration)|exp\.?[ ](?:date|dt)|(?:lot|batch|card|vial|kit|graft|id|sn|ref)\b.{1,24}[ ]exp|"
+    r"best[ ]before|use[ ]by|BBE)[ ]?[:.]?[ ]?\Z"
 )
 
 

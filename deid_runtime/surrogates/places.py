@@ -176,9 +176,10 @@ def _home(patient: Patient, form: str, setting: Setting, *, is_marked: bool = Fa
 
 
 def _is_city(form: str, locale: str) -> bool:
-    """Return whether a town is one of the largest of a state at home, or is in a country whose areas are listed."""
-    if any(area.locale != locale for area in places().areas_of_town.get(form, ())):
-        return True  # Perth
+    """Return whether a town is one of the largest of a state at home, or a large one of another listed country."""
+    areas = places().areas_of_town.get(form, ())
+    if any(area.locale not in (locale, "US") for area in areas) or locale != "US":
+        return any(area.locale != "US" for area in areas)  # Perth
     return any(form == normal_form(town.name) for state in places().states for town in state.towns[:_CITIES])
 
 

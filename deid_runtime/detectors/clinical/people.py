@@ -46,7 +46,7 @@ def _peoples() -> tuple[str, ...]:
 
 
 _PEOPLES: Final = _peoples()
-#: Whom a people is told of: "the family is Dinka".
+#: Subjects of a sentence about a people: "the family is Dinka".
 _WHO: Final = (*kin("term"), *"family families they both he she who patient pt couple community".split())
 
 ROWS: Final = (
@@ -169,7 +169,7 @@ ROWS: Final = (
             rf"(?P<value>{any_of(_NO_NAMES)})(?!\w)(?![ ][A-Z])"
         ),
         words=anchors(_WHO),
-        excludes=NAMES,
+        excludes=NAMES - ORIGINS,
     ),
     ClinicalRow(
         name="ethnicity",

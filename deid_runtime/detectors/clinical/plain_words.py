@@ -9,7 +9,7 @@ what they are or do (``wife angry``, ``son cues him``). A single such word is ra
 import re
 from typing import Final
 
-from deid_runtime.detectors.clinical.terms import begins_sentence, is_introduced, is_named_by_cue
+from deid_runtime.detectors.clinical.terms import begins_sentence, is_behind_kin, is_introduced, is_named_by_cue
 from deid_runtime.labels import HEADS
 from deid_runtime.lexicon.clinical_forms import has_clinical_form
 from deid_runtime.lexicon.name_cues import follows_title, is_function_word, is_staff
@@ -39,11 +39,12 @@ _SURE_OF_PLACE: Final = 0.6
 _SURE_OF_FUNCTION_WORD: Final = 0.6
 _SURE_OF_SHORT: Final = 0.9
 #: What shows initials: the end of a line behind them; someone or something with them before them.
-_SIGNED: Final = re.compile(r"[ \t]*[.)\]]?[ \t]*(?:\n|$)")
-_MET: Final = re.compile(
-    r"(?i)(?:\b(?:by|per|with|and|to|told|from|cc|via|paged|called|asked)[ ]|w/[ ]?|[&:(\[,/@_-][ ]?|\n[ \t]*)$"
+_SIGNED: Final = re.compile(r"[ \t]*[.)\]]?[ \t]*(?:[\r\n]|$|\d{1,2}[/:.-]\d)")
+_PERSON_BEFORE: Final = re.compile(
+    r"(?i)(?:\b(?:by|per|with|and|to|told|from|cc|via|paged|called|asked|seen|partner|friend)[ ]|[dws]/[bwc]?[ ]?|"
+    r"[&:(\[,/@_>-][ ]?|(?:^|[\r\n])[ \t]*)$"
 )
-_MET_CHARS: Final = 10
+_BEFORE_CHARS: Final = 10
 
 
 def is_plain(text: str, span: Span) -> bool:
@@ -91,7 +92,8 @@ def _is_short_form(code: int, text: str, span: Span) -> bool:
         span.score < _SURE_OF_SHORT
         and not code & _NAME
         and _SIGNED.match(text, span.end) is None
-        and _MET.search(text, max(0, span.start - _MET_CHARS), span.start) is None
+        and _PERSON_BEFORE.search(text[max(0, span.start - _BEFORE_CHARS) : span.start]) is None
+        and not is_behind_kin(text, span)
         and not follows_title(text, span.start)
         and not is_staff(text, span.start, span.end)
     )

@@ -189,13 +189,13 @@ def _grade_weekday(match: re.Match[str]) -> Grade:
 
 # --- holidays ------------------------------------------------------------------------------------------------------
 
-_LOWER_IS_WORD: Final = frozenset({"easter", "holi", "eid", "mlk", "lohri", "onam"})
+_LOWER_IS_WORD: Final = frozenset({"easter", "holi", "eid", "mlk", "lohri", "onam", "burns night"})
 
 
 def _is_holiday(match: re.Match[str]) -> bool:
     name = match["name"]
     if name is not None:
-        if (name.lower() in _LOWER_IS_WORD and name.islower()) or name == "EID":
+        if (name.lower() in _LOWER_IS_WORD and name.islower()) or name in ("EID", "Burns night"):
             return False
         return not re.match(r"(?i)[ -]tree|[ ](?:disease|factor)", match.string[match.end() : match.end() + 8])
     return True

@@ -159,8 +159,8 @@ NUMBERS: Cases = {
     ),
     "account-sort-code": (("sort code «20-45-18»", "Sort code: «204518»"), ("sort code pending", "sort 20-45-18")),
     "id-password": (
-        ("wifi pw «Sunny!47»", "Password: «hunter2x»", "pwd is «Tr4mline»"),
-        ("password reset", "PW 12345", "forgot password again"),
+        ("pw:«Tr4mline»", "wifi pw «Sunny!47»", "Password: «hunter2x»", "pwd is «Tr4mline»"),
+        ("password reset", "p/w COVID-19", "PW 10-12mm", "p/w 2-day hx", "PW 12345", "forgot password again"),
     ),
     "id-long-digits": (("slip «2088144» to the lab",), ("WBC 12000", "12,000,000", "about 12000")),
     "id-grouped-digits": (("policy kept «4471-20-881» in hand",), ("0845-1230", "1450-1750 kcal", "2-3")),
@@ -415,7 +415,7 @@ PLACES: Cases = {
         ("box 12", "rt 2 mg", "po 5 mg"),
     ),
     "coordinates": (
-        ("GPS «51.5033, -0.1195»", "at «33.86882 S, 151.20930 E»"),
+        ("GPS «51.5033, -0.1195»", "at «33.86882 S, 151.20930 E»", "«-33.8688, 151.2093» given"),
         ("ratio 1.2345", "1.23, 4.56", "pH 7.3456 pCO2 40.1234"),
     ),
     "three-words": (("what3words «filled.count.soap»", "w3w: ///«filled.count.soap»"), ("sats.ok.now", "w3w pending")),
@@ -426,15 +426,30 @@ PLACES: Cases = {
             "R/o «H.No. 4-7-112», Mohali",
             "«Plot 14/2», Ikeja",
         ),
-        ("plot 3 of the chart", "SCO score 4.5", "Flat affect, 2 visits", "Ph 7.32"),
+        (
+            "plot 3 of the chart",
+            "Plot 3 of the chart",
+            "SCF 40 Gy",
+            "SCO score 4.5",
+            "Flat affect, 2 visits",
+            "Ph 7.32",
+        ),
     ),
     "street-dwelling": (
         (
             "lives at «14 Polperro»",
+            "lives w/ wife at «23 O'Hara»",
+            "lives at «12345 Quail Hollow»",
             "living alone at «23 The Larches» until",
             "stayed with his aunt at «9 Coombe», Looe",
         ),
-        ("lives at 24 hour care", "staying at 98 RA", "living with HF at 82"),
+        (
+            "Weight stayed at 72 Kg",
+            "Sats stayed at 92 On 2 L",
+            "lives at 24 hour care",
+            "staying at 98 RA",
+            "living with HF at 82",
+        ),
     ),
     "street-apartment": (("the tower «Apt 1904»", "«apt. 3B»"), ("apt to fall", "apartment below")),
     "state-name": (

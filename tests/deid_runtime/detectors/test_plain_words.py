@@ -46,6 +46,11 @@ def test_a_word_that_is_no_name_is_nobody(text: str, value: str) -> None:
         ("time out w/ gh before the start", "gh", 0.5),
         ("retina photo done, mild NPDR kc", "kc", 0.5),
         ("pt bk from theatre, drowsy", "bk", 0.95),
+        ("d/w jkt re plan", "jkt", 0.5),
+        ("s/b rk this am", "rk", 0.5),
+        ("rk: seen pt", "rk", 0.5),
+        ("stable kc 14/3", "kc", 0.5),
+        ("wife qz at bedside", "qz", 0.5),
     ],
 )
 def test_what_may_be_a_name_stays(text: str, value: str, score: float) -> None:

@@ -86,6 +86,12 @@ def test_sources_and_scores_are_those_of_what_was_found(text_and_spans):
             id="a-house-number-is-no-age",
         ),
         pytest.param(
+            "54, 12 High St",
+            [("54", "AGE", "pattern"), ("4, 12 High St", "STREET", "model:location")],
+            [("54", "AGE"), (", 12 High St", "STREET")],
+            id="an-age-before-a-street-stays-one",
+        ),
+        pytest.param(
             "Tues 3/14/17",
             [("3/14/17", "DATE", "pattern"), ("Tues 3/14/17", "DATE", "model:identifier")],
             [("Tues 3/14/17", "DATE")],

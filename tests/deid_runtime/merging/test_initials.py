@@ -29,7 +29,10 @@ def found(text, *names):
         pytest.param("Sarah Jane Pryce. SJP low in mood. SP.", "Sarah Jane Pryce", ["SJP "], id="three-letters"),
         pytest.param("Henrietta Walsh-Brand. HWB to review.", "Henrietta Walsh-Brand", ["HWB "], id="will-do"),
         pytest.param("Henrietta Walsh-Brand. HWB warm.", "Henrietta Walsh-Brand", [], id="a-hot-water-bottle"),
-        pytest.param("Zoe Quartermain. ZQ to call, with ZQ. ZQ 5", "Zoe Quartermain", ["ZQ ", "ZQ."], id="a-person"),
+        pytest.param("Zoe Quartermain. ZQ to call, by ZQ. ZQ 5", "Zoe Quartermain", ["ZQ ", "ZQ."], id="a-person"),
+        pytest.param("Sarah Jane Pryce. Reviewed. SJP 14/3/21", "Sarah Jane Pryce", ["SJP "], id="signed-and-dated"),
+        pytest.param("Dr Gillian Parker (GP). D/w GP.", "Gillian Parker", [], id="a-role"),
+        pytest.param("Brian Boyle, managed with BB and ACEi", "Brian Boyle", [], id="a-drug"),
         pytest.param("Zoe Quartermain\nZQ: I feel well\nZQ now", "Zoe Quartermain", ["ZQ:"], id="a-speaker"),
         pytest.param("Zoe Quartermain (ZQ): ZQ-1, ZQ2, a/ZQ", "Zoe Quartermain", ["ZQ)"], id="parts-of-longer-codes"),
         pytest.param("Zoe Quartermain and (ZQ). (ZQ)", "Zoe Quartermain", [], id="brackets-elsewhere"),
@@ -48,6 +51,9 @@ def test_initials_of_a_name(text, name, expected):
         ("Present: SW, OT, CPN, RN", []),
         ("Attended: CT, MRI, ECG. Absent: AR, MR, TR", []),
         ("Present: ZB since birth", []),
+        ("Present: AK, JC, MWN. Apologies: TQ, ZB.", ["AK", "JC", "MWN", "TQ", "ZB"]),
+        ("Present: JH, MWN\r\nnext", ["JH", "MWN"]),
+        ("Reflexes present: BJ, TJ, KJ", []),
     ],
 )
 def test_initials_in_a_list_of_those_present(text, expected):
@@ -59,6 +65,13 @@ def test_initials_behind_their_name_count_more_than_another_label():
     spans = [Span(3, 14, "DOCTOR", 0.9, ("model:name",)), Span(16, 18, "HOSPITAL", 0.2, ("model:organization",))]
 
     assert propagate(text, spans) == [Span(16, 18, "DOCTOR", 0.9, (INTRODUCED,))]
+
+
+def test_a_shorter_span_of_the_same_name_takes_no_initials_away():
+    text = "Fiona Grant (FG)"
+    spans = [Span(0, 11, "PATIENT", 0.9, ("model:name",)), Span(6, 11, "PATIENT", 0.9, ("record",))]
+
+    assert [text[span.start : span.end] for span in propagate(text, spans) if span.start > 11] == ["FG"]
 
 
 def test_time_is_linear_in_names_and_words():
