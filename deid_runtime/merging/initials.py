@@ -2,8 +2,9 @@
 
 Two to four capitals are initials of a name of the note in one of these cases:
 
-- They stand in brackets directly behind the name. The same letters further on are then initials too. Letters that read
-  as a clinical abbreviation (*SL*) are so only where a person is meant without doubt: *SL disagreed*, *d/w SL*.
+- They stand in brackets directly behind the name, or behind its first word alone: *Tendai (TM)*. The same letters
+  further on are then initials too. Letters that read as a clinical abbreviation (*SL*) are so only where a person is
+  meant without doubt: *SL disagreed*, *d/w SL*.
 - They are three letters or more. If they read as a word or an abbreviation, a person is meant without doubt.
 - They are two letters, and what stands beside them shows a person: *FG felt*, *sent by FG*, *FG:* at a line's start.
 
@@ -117,12 +118,16 @@ class InitialsFinder:
         self._text = text
         self._owners: dict[str, _Owner] = {}
         self._by_end: dict[int, frozenset[str]] = {}  # end of a name -> its initials
+        #: End of a name of one word -> its first letter, and the owner of initials that begin with it.
+        self._alone_by_end: dict[int, tuple[str, _Owner | None]] = {}
         forms_of: dict[str, frozenset[str]] = {}
         for span in sorted(spans):
             value = text[span.start : span.end]
             if value not in forms_of:
                 forms_of[value] = frozenset(_forms(value))
             self._by_end[span.end] = self._by_end.get(span.end, frozenset()) | forms_of[value]
+            if value.isalpha():
+                self._alone_by_end[span.end] = (fold(value)[:1].upper(), _Owner(span.label, span.score))
             for form in forms_of[value]:
                 known = self._owners.get(form)
                 if known is None or span.score > known.score:
@@ -130,24 +135,27 @@ class InitialsFinder:
 
     def find(self, words: Sequence[tuple[int, int]]) -> Iterator[Span]:
         """Yield a span for each of ``words`` (half-open offsets of letters and digits) that is a person's initials."""
-        owners, text = self._owners, self._text
-        if not owners:
-            return
+        text = self._text
         places = [
             (start, end)
-            for start, end in words
-            if _FEWEST <= end - start <= _MOST and text[start:end] in owners and not self._is_part(start, end)
+            for start, end in (words if self._by_end else ())
+            if _FEWEST <= end - start <= _MOST and text[start:end].isupper() and not self._is_part(start, end)
         ]
-        introduced = {text[start:end] for start, end in places if self._is_introduced(start, end)}
+        introduced = {
+            text[start:end]: owner for start, end in places if (owner := self._introduced(start, end)) is not None
+        }
         for start, end in places:
             letters = text[start:end]
-            if self._is_introduced(start, end):
+            owner = introduced.get(letters) or self._owners.get(letters)
+            if owner is None:
+                continue
+            if self._introduced(start, end) is not None:
                 source = INTRODUCED
             elif self._is_meant(letters, start, end, is_introduced=letters in introduced):
                 source = "propagation"
             else:
                 continue
-            yield Span(start, end, owners[letters].label, owners[letters].score, (source,))
+            yield Span(start, end, owner.label, owner.score, (source,))
 
     def _is_part(self, start: int, end: int) -> bool:
         text = self._text
@@ -156,13 +164,17 @@ class InitialsFinder:
             or _LONGER_BEHIND.match(text, end) is not None
         )
 
-    def _is_introduced(self, start: int, end: int) -> bool:
-        """Return whether the letters stand in brackets directly behind the name whose initials they are."""
-        text = self._text
+    def _introduced(self, start: int, end: int) -> _Owner | None:
+        """Return the owner of letters in brackets directly behind the name whose initials they are, else None."""
+        text, letters = self._text, self._text[start:end]
         bracket = _BRACKET.search(text, max(0, start - _BRACKET_CHARS), start)
-        if bracket is None or _BRACKET_END.match(text, end) is None or _is_credential(text[start:end]):
-            return False
-        return text[start:end] in self._by_end.get(bracket.start(), ())
+        if bracket is None or _BRACKET_END.match(text, end) is None or _is_credential(letters):
+            return None
+        if letters in self._by_end.get(bracket.start(), ()):
+            return self._owners[letters]
+        first, owner = self._alone_by_end.get(bracket.start(), ("", None))
+        is_closed = text[end : end + 1] in (")", "]") and len(letters) < _MOST
+        return owner if first == letters[0] and is_closed else None  # Tendai (TM): the family name is not in the note
 
     def _is_meant(self, letters: str, start: int, end: int, *, is_introduced: bool) -> bool:
         text = self._text

@@ -36,6 +36,8 @@ def found(text, *names):
         pytest.param("Zoe Quartermain\nZQ: I feel well\nZQ now", "Zoe Quartermain", ["ZQ:"], id="a-speaker"),
         pytest.param("Zoe Quartermain (ZQ): ZQ-1, ZQ2, a/ZQ", "Zoe Quartermain", ["ZQ)"], id="parts-of-longer-codes"),
         pytest.param("Zoe Quartermain and (ZQ). (ZQ)", "Zoe Quartermain", [], id="brackets-elsewhere"),
+        pytest.param("Tendai (TM) rang. TM says no. TM red.", "Tendai", ["TM)", "TM "], id="a-given-name-alone"),
+        pytest.param("Paula (PT), Tendai (RM), Ana (AF, sinus now)", "Paula", [], id="a-role-behind-it"),
         pytest.param("Ivy Smart. IS he well? IS", "Ivy Smart", [], id="an-ordinary-word"),
     ],
 )
