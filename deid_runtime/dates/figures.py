@@ -22,9 +22,6 @@ from deid_runtime.dates.forms import (
 from deid_runtime.dates.parts import DateParts, DateStyle, Form, Grain, Piece, Role
 from deid_runtime.lexicon.calendar_words import WEEKDAY_OF
 
-_KEEPS_YEARS = 20  # after the year of the note, to the latest expiry
-_MONTH_YEAR = re.compile(r"(0?[1-9]|1[0-2])([/.-])(\d{2})")
-
 
 def read_numeric(found: re.Match[str], value: str, style: DateStyle) -> DateParts | None:
     """Return a date in figures from a match of ``NUMERIC``; None if words around it are not weekdays or plain words."""
@@ -113,17 +110,6 @@ def read_compact(value: str, style: DateStyle) -> DateParts:
         pieces.append(Piece(value[place : place + size], roles[kind], is_padded=True))
         place += size
     return DateParts(style, tuple(pieces), year=year, month=month, day=day)
-
-
-def read_month_year(value: str, style: DateStyle) -> DateParts | None:
-    """Return ``02/25``, read as a month and a year because an expiry date is meant; None for another form."""
-    found = _MONTH_YEAR.fullmatch(value)
-    if found is None:
-        return None
-    month, mark, year = found.groups()
-    pieces = (Piece(month, Role.MONTH, is_padded=len(month) == 2), Piece(mark), Piece(year, Role.YEAR))
-    anchor = day_of(style, full_year(int(year), style.year + _KEEPS_YEARS), int(month), None)
-    return DateParts(style, pieces, year=anchor[0], month=anchor[1], day=anchor[2], grain=Grain.MONTH, has_year=True)
 
 
 def read_week(found: re.Match[str], style: DateStyle) -> DateParts:

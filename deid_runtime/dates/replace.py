@@ -5,12 +5,11 @@ Coarser dates move by whole periods. Lone weekdays move by the date shift modulo
 Dates that do not exist stay invalid in the same way.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from deid_runtime.dates.calendar import settle
-from deid_runtime.dates.figures import read_month_year
 from deid_runtime.dates.parse import parse_date
 from deid_runtime.dates.parts import DateParts, DateStyle
 from deid_runtime.dates.render import render
@@ -19,29 +18,21 @@ from deid_runtime.dates.shift import shift
 _CENTURY: Final = 100
 
 
-def read_dates(
-    values: Sequence[str],
-    style: DateStyle,
-    years: Sequence[Sequence[int]] = (),
-    expiries: Collection[int] = (),
-) -> list[DateParts | None]:
+def read_dates(values: Sequence[str], style: DateStyle, years: Sequence[Sequence[int]] = ()) -> list[DateParts | None]:
     """Return the parts of each date of a note, in the order of the text; None for what cannot be read as a date.
 
     Years and months that a date leaves out come from the other dates. ``years`` are the years of each date, which
-    decide the century of years of two figures. ``expiries`` are the indices of dates on which something expires:
-    ``02/25`` is a month and a year there.
+    decide the century of years of two figures.
     """
     parts = {value: parse_date(value, style) for value in dict.fromkeys(values)}
     dates = [parts[value] for value in values]
-    for index in expiries:
-        dates[index] = read_month_year(values[index], style) or dates[index]
-    for index, named in enumerate(years):
-        date = dates[index]
+    for place, named in enumerate(years):
+        date = dates[place]
         if date is None or date.year is None or not date.has_year or date.year in named:
             continue
         for year in (date.year + _CENTURY, date.year - _CENTURY):
             if year in named:
-                dates[index] = replace(date, year=year)
+                dates[place] = replace(date, year=year)
     return settle(dates, style)
 
 

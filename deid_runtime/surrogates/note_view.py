@@ -3,7 +3,6 @@
 People and places may come from all notes of the patient: :class:`Named` is computed once for all of them.
 """
 
-import re
 import string
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -37,11 +36,6 @@ from deid_runtime.surrogates.places import Setting, home_area, replace_city, tow
 
 #: Number of characters after an age that show whether it is an age in years.
 AFTER_CHARS: Final = 12
-#: Words before the date on which a drug, a lot or a card expires.
-_EXPIRES: Final = re.compile(
-    r"(?i)\b(?:exp(?:iry|ires|iration)|exp\.?[ ](?:date|dt)|(?:lot|batch|card|vial|kit|graft|id|sn|ref)\b.{1,24}[ ]exp|"
-    r"best[ ]before|use[ ]by|BBE)[ ]?[:.]?[ ]?\Z"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +191,7 @@ def view_note(named: Named, note: Note, spans: Sequence[Span], values: Sequence[
         usual=named.context.day_first,
     )
     years = years_of_dates(dated, dates, born)
-    expiries = [place for place, (before, _) in enumerate(dated) if _EXPIRES.search(before)]
-    parts = read_dates([value for _, value in dated], dates, [years[pair] for pair in dated], expiries)
+    parts = read_dates([value for _, value in dated], dates, [years[pair] for pair in dated])
     note_year = year_of_ages(note, spans, values, years.values(), born, default_year)
     if born is None:
         born = named.context.born or likely_birth([births_in(note, spans, values, parts)])

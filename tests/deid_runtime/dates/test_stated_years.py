@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from deid_runtime.dates.parts import DateStyle
 from deid_runtime.dates.stated import stated_decade, stated_years
-from tests.deid_runtime.surrogates.marked import surrogates_of
 
 STYLE = DateStyle(2019)
 
@@ -64,15 +63,3 @@ def test_a_decade(value, decade):
 @given(st.text(alphabet="0123456789/-. ',:thMarchWQFridayOl", max_size=40))
 def test_any_text_has_some_years_or_none(value):
     assert all(isinstance(year, int) for year in stated_years(value, STYLE))
-
-
-@pytest.mark.parametrize("before", ["exp ", "Expiry: ", "exp date ", "use by "])
-def test_the_day_on_which_something_expires_is_a_month_and_a_year(before):
-    for patient in range(12):
-        expiry, day = surrogates_of(
-            f"lot 22C, {before}<DATE>02/25</DATE>; seen <DATE>02/25</DATE>", patient=f"p{patient}"
-        )
-
-        assert abs(int(expiry[-2:]) - 25) <= 1
-        assert 1 <= int(expiry[:2]) <= 12
-        assert int(day[:2]) <= 12
