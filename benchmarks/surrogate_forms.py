@@ -24,7 +24,7 @@ _PARTICLES: Final = frozenset(
 )
 _SUFFIXES: Final = frozenset("jr sr jnr snr ii iii iv esq".split())
 _TITLES: Final = frozenset("dr mr mrs ms miss prof rev sgt capt sra sir dame".split())
-#: Words in names that hospitals give to unknown patients, and words for relatives before a name: they identify nobody.
+#: Words in names that hospitals give to unknown patients, and words for relatives before a name. They are no names.
 _GENERIC: Final = frozenset(
     "trauma unknown unk unidentified male female baby boy girl aunt auntie aunty uncle grandma grandpa granny".split()
 )
