@@ -5,16 +5,17 @@ No word list has all such words. Of the public and our names of seven letters an
 """
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
 from deid_runtime.lexicon.tables import table
+from deid_runtime.system.word_caches import cached_by_word
 
 _SHORTEST: Final = 7  # letters; among shorter words, too many names have this form
 _LONGEST: Final = 30
 
 
-@lru_cache(maxsize=20_000)
+@cached_by_word(20_000)
 def has_clinical_form(key: str) -> bool:
     """Return whether a word in the form of :func:`~deid_runtime.lexicon.word_codes.word_key` is built as a clinical
     term: up to two prefixes, one to three roots, each with or without a vowel behind, and an ending."""

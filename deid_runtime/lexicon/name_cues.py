@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Final
 
 from deid_runtime.lexicon.vocabulary import alternation, credentials, dotted_credentials, particles, titles, with_stops
+from deid_runtime.system.word_caches import cached_by_word
 
 _TITLE: Final = re.compile(rf"(?:\b(?:{alternation(titles('text'))})\b\.?[ \t]{{0,2}})$", re.IGNORECASE)
 _STAFF_TITLE: Final = re.compile(rf"\b(?:{alternation(titles('text-staff'))})\b\.?[ \t]{{0,2}}$", re.IGNORECASE)
@@ -69,7 +70,7 @@ def fold(word: str) -> str:
 _LONGEST_KEPT: Final = 64
 
 
-@lru_cache(maxsize=100_000)
+@cached_by_word(100_000)
 def _fold_once(word: str) -> str:
     return _folded(word)
 

@@ -19,6 +19,7 @@ from deid_runtime.spans import Note, PatientRecord, Span, Tagger
 from deid_runtime.surrogates import Surrogates
 from deid_runtime.surrogates.context import Context, read_context
 from deid_runtime.system.closing import Closing
+from deid_runtime.system.word_caches import clear_word_caches
 
 #: Most notes and characters that one step searches when whole patients are processed. It limits memory and changes no
 #: result.
@@ -94,8 +95,9 @@ class Pipeline(Closing):
         return self._faults[0] if self._faults else None
 
     def close(self) -> None:
-        """Free the models and the cache. The pipeline cannot be used afterwards."""
+        """Free the models, and all caches with text of notes. The pipeline cannot be used afterwards."""
         self._cache.clear()
+        clear_word_caches()
         self._resources.close()
 
     def with_surrogates(self, surrogates: Surrogates) -> "Pipeline":

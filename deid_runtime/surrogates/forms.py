@@ -2,11 +2,11 @@
 
 import re
 import unicodedata
-from functools import lru_cache
 from string import ascii_lowercase
 from typing import Final
 
 from deid_runtime.surrogates.hashing import Keyed
+from deid_runtime.system.word_caches import cached_by_word
 
 _DROP_ASCII: Final = {code: None for code in range(128) if not chr(code).isalnum()}
 
@@ -50,7 +50,7 @@ def _normal_form(value: str) -> str:
 
 
 # Each value is normalised several times. Only short values are cached, to limit the cache to some megabytes.
-_short_normal_form = lru_cache(maxsize=16_384)(_normal_form)
+_short_normal_form = cached_by_word(16_384)(_normal_form)
 
 
 #: Letters whose plain form is not part of their Unicode decomposition.

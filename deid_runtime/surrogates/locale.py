@@ -7,7 +7,7 @@ locale.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
 from deid_runtime.surrogates.countries import known_country, own_locale
@@ -16,6 +16,7 @@ from deid_runtime.surrogates.gazetteer import COUNTRY_OF, places
 from deid_runtime.surrogates.lists import read_rows
 from deid_runtime.surrogates.phone_plans import locale_of_phone
 from deid_runtime.surrogates.postcodes import locales_of_postcode
+from deid_runtime.system.word_caches import cached_by_word
 
 #: All locales, in the order in which they win when their weights are equal.
 LOCALES: Final = ("US", "GB", "IE", "CA", "AU", "NZ", "IN", "other")
@@ -46,7 +47,7 @@ def _written_cues() -> Mapping[str, str]:
     return {before + cue + after: cue for cue in _cues() for before in ("", "(") for after in _AFTER_WORD}
 
 
-@lru_cache(maxsize=16_384)
+@cached_by_word(16_384)
 def _signs(label: str, value: str) -> tuple[tuple[str, float], ...]:
     """Return the (locale, share of the full weight) that a value supports."""
     known = places()
@@ -91,19 +92,14 @@ def read_evidence(text: str, values: Iterable[tuple[str, str]]) -> dict[str, flo
     return weights
 
 
-@lru_cache(maxsize=1024)
-def _of_record(told: tuple[tuple[str, str], ...]) -> tuple[tuple[str, float], ...]:
-    return tuple(read_evidence("", told).items())
-
-
 def locale_of(evidence: Mapping[str, float], record: Mapping[str, str]) -> str:
     """Return the locale, one of :data:`LOCALES`, from the evidence of notes and the record of their patient.
 
     It is ``US`` without evidence, and ``other`` when the evidence is for a country that is not listed.
     """
     weights = {locale: evidence.get(locale, 0.0) for locale in LOCALES}
-    told = tuple((label, record[name]) for name, label in _FIELDS.items() if record.get(name))
-    for locale, weight in _of_record(told) if told else ():
+    told = [(label, record[name]) for name, label in _FIELDS.items() if record.get(name)]
+    for locale, weight in read_evidence("", told).items() if told else ():
         weights[locale] += _RECORD_WEIGHT * weight
     if known_country(record.get("country", "")) is not None and own_locale(record["country"]) not in LOCALES:
         weights["other"] += _RECORD_WEIGHT * _WEIGHTS["STATE"]

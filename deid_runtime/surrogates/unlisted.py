@@ -7,13 +7,14 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Final
 
 from deid_runtime.surrogates.forms import misspell, normal_form
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.name_pools import names
+from deid_runtime.system.word_caches import cached_by_word
 
 if TYPE_CHECKING:  # a numpy import at module level would slow down the --help of the command line
     import numpy as np
@@ -31,7 +32,7 @@ _SMOOTHING: Final = 0.3
 _LETTER_CHOICES: Final = 1000  # approximate number of different first or last letters of names, for smoothing
 
 
-@lru_cache(maxsize=4096)
+@cached_by_word(4096)
 def nearest(form: str) -> str:
     """Return the frequent name that ``form``, the normal form of an unlisted name, misspells, or an empty string.
 
@@ -156,7 +157,7 @@ def _barred(sex: str) -> "NDArray[np.float64]":
     return np.array([0.0 if not sex or key[1] == sex else -math.inf for key in _letters().keys])
 
 
-@lru_cache(maxsize=4096)
+@cached_by_word(4096)
 def likely_key(form: str, sex: str = "") -> tuple[str, str]:
     """Return the (culture, sex) whose names ``form`` resembles most, a key of :attr:`Names.pools`.
 

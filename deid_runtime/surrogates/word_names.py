@@ -3,7 +3,7 @@
 They get other words that names are made of, so that they look as much like words as the originals: Badger, Flintbrook.
 """
 
-from functools import cache, lru_cache
+from functools import cache
 from itertools import product
 from typing import Final
 
@@ -12,6 +12,7 @@ from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.hashing import Keyed
 from deid_runtime.surrogates.lists import phrases
 from deid_runtime.surrogates.name_pools import names
+from deid_runtime.system.word_caches import cached_by_word
 
 _LEAST_CHARS: Final = 4
 _LEAST_HALF_CHARS: Final = 3  # of the first word of two; the second has at least four
@@ -37,7 +38,7 @@ def _degree(form: str) -> int:
     return (load_lexicon().get(form, 0) & WORD) >> WORD_SHIFT
 
 
-@lru_cache(maxsize=4096)
+@cached_by_word(4096)
 def _is_compound(form: str) -> bool:
     places = range(_LEAST_HALF_CHARS, len(form) - _LEAST_CHARS + 1)
     return any(_degree(form[:place]) >= _USUAL and _degree(form[place:]) >= _USUAL for place in places)

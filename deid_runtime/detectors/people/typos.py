@@ -1,9 +1,9 @@
 """Distinguish a misspelt word from a new one: ``statess`` is near a listed word, ``xochitl`` is not."""
 
-from functools import lru_cache
 from typing import Final
 
 from deid_runtime.lexicon.word_codes import WORD, load_lexicon
+from deid_runtime.system.word_caches import cached_by_word
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _ENDINGS: Final = (
@@ -44,7 +44,7 @@ _BEGINNINGS: Final = (
 _LONGEST: Final = 20
 
 
-@lru_cache(maxsize=10_000)
+@cached_by_word(10_000)
 def is_like_a_word(key: str) -> bool:
     """Return whether a key in no list is a form, a compound or a misspelling (by one letter) of a common word."""
     if len(key) > _LONGEST:

@@ -18,6 +18,7 @@ from deid_runtime.lexicon.word_codes import (
     load_lexicon,
     word_key,
 )
+from deid_runtime.system.word_caches import cached_by_word
 
 
 class Case(IntEnum):
@@ -100,7 +101,7 @@ def _touches_digit(text: str, start: int, end: int) -> bool:
     )
 
 
-@lru_cache(maxsize=50_000)
+@cached_by_word(50_000)
 def _facts(written: str) -> Facts:
     key = word_key(written)
     case = _case_of(written)
