@@ -4,9 +4,9 @@ import copy
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 import cloup
@@ -29,24 +29,44 @@ _SOURCES: Final = {
 _SECRET: Final = re.compile(r"AGE-SECRET-KEY|[0-9A-Fa-f]{64}")
 
 
-def _load(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
-    """Use the values that the file sets for the command of ``context`` as defaults of the command."""
-    if path is None or context.resilient_parsing:
-        return
-    values = read_config(path, _commands(context))
-    context.default_map = {**(context.default_map or {}), **values[str(context.command.name)]}
+def config_option_of(
+    program: str, commands: Callable[[click.Context], Mapping[str, click.Command]], variable: str, text: str
+) -> Callable[[Any], Any]:
+    """Return the option ``--config`` of a program.
+
+    ``commands`` returns the commands that may have a table in the file, by name; ``variable`` may name the file, too.
+    The option is eager, because the file gives defaults for all other options.
+    """
+
+    def load(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
+        if path is None or context.resilient_parsing:
+            return
+        values = read_config(path, commands(context), program)
+        context.default_map = {**(context.default_map or {}), **values[str(context.command.name)]}
+
+    return click.option(
+        "--config",
+        type=cli_options.FILE,
+        is_eager=True,
+        expose_value=False,
+        callback=load,
+        envvar=variable,
+        help=f"{text} Environment variables and the command line override it. Or set {variable}.",
+    )
 
 
-#: The option ``--config``. It is eager, because the file gives defaults for all other options.
-config_option = click.option(
-    "--config",
-    type=cli_options.FILE,
-    is_eager=True,
-    expose_value=False,
-    callback=_load,
-    envvar=CONFIG_VARIABLE,
-    help='TOML file with the options of a site: `profile = "full"` for all commands, `[run]` for one; see '
-    f"`deid config --help`. Environment variables and the command line override it. Or set {CONFIG_VARIABLE}.",
+def _commands(context: click.Context) -> Mapping[str, click.Command]:
+    root = context.find_root().command
+    assert isinstance(root, click.Group)
+    return {name: root.commands[name] for name in COMMANDS}
+
+
+config_option = config_option_of(
+    "deid",
+    _commands,
+    CONFIG_VARIABLE,
+    'TOML file with the options of a site: `profile = "full"` for all commands, `[run]` for one; see '
+    "`deid config --help`.",
 )
 
 
@@ -126,12 +146,6 @@ def _toml(value: object) -> str:
     if isinstance(value, Path):
         value = str(value)
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _commands(context: click.Context) -> Mapping[str, click.Command]:
-    root = context.find_root().command
-    assert isinstance(root, click.Group)
-    return root.commands
 
 
 def _without_required(command: click.Command) -> click.Command:

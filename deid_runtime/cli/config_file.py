@@ -41,8 +41,14 @@ class _Check:
     """One check of a file: collects the values by command and parameter, and all faults."""
 
     path: Path
+    program: str
     options: Mapping[str, Mapping[str, click.Option]]  # command to option name to option
     faults: list[str] = field(default_factory=list)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that may have a table in the file."""
+        return tuple(self.options)
 
     def fault(self, key: str, expected: str) -> None:
         """Record a fault of ``key``; ``expected`` says what is expected."""
@@ -50,11 +56,11 @@ class _Check:
 
     def values(self, content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return the values of every command, by parameter name."""
-        found: dict[str, dict[str, Any]] = {command: {} for command in COMMANDS}
+        found: dict[str, dict[str, Any]] = {command: {} for command in self.commands}
         for name, value in content.items():
-            if name not in COMMANDS:
+            if name not in self.commands:
                 self._common(name, value, found)
-        for command in COMMANDS:
+        for command in self.commands:
             table = content.get(command, {})
             if isinstance(table, dict):
                 for name, value in table.items():
@@ -64,19 +70,20 @@ class _Check:
         return found
 
     def _common(self, name: str, value: object, found: dict[str, dict[str, Any]]) -> None:
-        owners = [command for command in COMMANDS if name in self.options[command]]
+        owners = [command for command in self.commands if name in self.options[command]]
         if owners and name in AMBIGUOUS:
             self.fault(name, f"has another meaning in `serve`; put it into a table: {_tables(owners)}")
         elif isinstance(value, dict) and not owners:
-            self.fault(name, f"unknown table; expected one of {_tables(COMMANDS)}{_suggestion(name, COMMANDS)}")
+            known = self.commands
+            self.fault(name, f"unknown table; expected one of {_tables(known)}{_suggestion(name, known)}")
         else:
             self._one(name, name, value, owners, found)
 
     def _one(self, key: str, name: str, value: object, owners: list[str], found: dict[str, dict[str, Any]]) -> None:
         """Check one value and store it for the commands ``owners``."""
-        known = [option for command in (owners or COMMANDS) for option in self.options[command]]
+        known = [option for command in (owners or self.commands) for option in self.options[command]]
         if not owners or name not in self.options[owners[0]]:
-            where = f"`deid {owners[0]}`" if owners else "any command"
+            where = f"`{self.program} {owners[0]}`" if owners else "any command"
             self.fault(key, f"not an option of {where}{_suggestion(name, known)}")
             return
         for command in owners:
@@ -88,17 +95,16 @@ class _Check:
             found[command][str(option.name)] = checked
 
 
-def read_config(path: Path, commands: Mapping[str, click.Command]) -> dict[str, dict[str, Any]]:
+def read_config(path: Path, commands: Mapping[str, click.Command], program: str = "deid") -> dict[str, dict[str, Any]]:
     """Return the values in a file: command to parameter to value, in the form of click's ``default_map``.
 
-    ``commands`` are the commands of `deid`, by name. Raises SettingsError with the file, the key and what is
-    expected, for every fault.
+    ``commands`` are the commands of ``program`` that may have a table in the file, by name. Raises SettingsError with
+    the file, the key and what is expected, for every fault.
     """
-    options = {command: options_of(commands[command]) for command in COMMANDS}
-    check = _Check(path, options)
+    check = _Check(path, program, {name: options_of(command) for name, command in commands.items()})
     found = check.values(_content(path))
     if check.faults:
-        raise SettingsError("\ndeid: ".join(check.faults))
+        raise SettingsError(f"\n{program}: ".join(check.faults))
     return found
 
 
@@ -188,6 +194,8 @@ def _expectation(kind: click.ParamType[Any]) -> str:
         number = "a whole number" if isinstance(kind, click.IntRange) else "a number"
         low = "" if kind.min is None else f" {'over' if kind.min_open else 'from'} {kind.min}"
         return f"{number}{low}" + ("" if kind.max is None else f" to {kind.max}")
+    if isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
+        return "a whole number" if isinstance(kind, click.types.IntParamType) else "a number"
     if isinstance(kind, click.Path) and kind.exists:
         what = "folder" if not kind.file_okay else "file" if not kind.dir_okay else "file or folder"
         return f"the path of a {what} that exists, relative to the folder of this file"

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+import cloup
 
+from deid_export.cli.config import config_option
 from deid_export.cli.reports import tell_notes
+from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.exits import ExitCode
 from deid_runtime.settings import Engine, Profile
 
@@ -26,95 +29,111 @@ TEMPLATES_FILE = "templates.review.jsonl"
 SUMMARY_FILE = "harvest.json"
 
 
-@click.command()
+@cloup.command()
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=_EXISTING)
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    help=f"Folder for {INCLUSION_FILE}, {TEMPLATES_FILE}, which contain sentences of the notes, and {SUMMARY_FILE}.",
+@config_option
+@cli_options.section(
+    cli_options.INPUT,
+    click.option(
+        "--gold",
+        is_flag=True,
+        help="The notes have annotations: a column `spans`, i2b2 2014 XML, brat, or tagged text. Default: what the "
+        "current ensemble finds counts as identifier; what it always misses then looks clean.",
+    ),
+    click.option(
+        "--found",
+        type=_FILE,
+        help="Output of `deid detect` for exactly these inputs, instead of detecting here on one core.",
+    ),
+    click.option(
+        "--format", "format_name", help="Read every input in this format, independent of its suffix. Not with --gold."
+    ),
+    click.option("--id-column", default="id", show_default=True),
+    click.option("--text-column", default="text", show_default=True),
+    click.option(
+        "--patient-column",
+        default="patient",
+        show_default=True,
+        help="Without patients, every note counts as one, and a sentence of one patient with many notes counts as "
+        "frequent.",
+    ),
 )
-@click.option(
-    "--gold",
-    is_flag=True,
-    help="The notes have annotations: a column `spans`, i2b2 2014 XML, brat, or tagged text. Default: what the "
-    "current ensemble finds counts as identifier; what it always misses then looks clean.",
+@cli_options.section(
+    cli_options.OUTPUT,
+    click.option(
+        "-o",
+        "--out",
+        type=click.Path(file_okay=False, path_type=Path),
+        required=True,
+        help=f"Folder for {INCLUSION_FILE}, {TEMPLATES_FILE}, which contain sentences of the notes, and "
+        f"{SUMMARY_FILE}.",
+    ),
+    click.option(
+        "--update",
+        is_flag=True,
+        help="Replace the review files in --out; lines with a decision keep it.",
+    ),
 )
-@click.option(
-    "--found",
-    type=_FILE,
-    help="Output of `deid detect` for exactly these inputs, instead of detecting here on one core.",
+@cli_options.section(
+    "Candidates",
+    click.option(
+        "--terms",
+        type=_FILE,
+        multiple=True,
+        help="List of disease or drug terms, one per line, .txt or .txt.gz; may be repeated. Frequent sentences with "
+        "such a term are kept in addition to the most frequent ones.",
+    ),
+    click.option(
+        "--min-patients",
+        type=click.IntRange(min=2),
+        default=10,
+        show_default=True,
+        help="Lines of fewer patients are not written. Rare sentences may identify: a small number shows them to the "
+        "reviewer and, if accepted, leaves them in every output.",
+    ),
+    click.option(
+        "--top",
+        type=click.IntRange(min=1),
+        default=2_000,
+        show_default=True,
+        help="Largest number of candidates of each kind.",
+    ),
+    click.option(
+        "--agreement",
+        type=click.FloatRange(0.9, 1.0),
+        default=1.0,
+        show_default=True,
+        help="Share of a candidate's sentences that must agree with it. Below 1, identifiers marked in the rest "
+        "would stay in the text: only for unreliable marks, with every line read.",
+    ),
+    click.option(
+        "--tracked",
+        type=click.IntRange(min=1_000),
+        default=1_000_000,
+        show_default=True,
+        help="Sentences counted at a time; about 120 bytes each. With too few, rarer candidates are missed; the "
+        "summary shows from which number of patients.",
+    ),
 )
-@click.option(
-    "--terms",
-    type=_FILE,
-    multiple=True,
-    help="List of disease or drug terms, one per line, .txt or .txt.gz; may be repeated. Frequent sentences with "
-    "such a term are kept in addition to the most frequent ones.",
-)
-@click.option(
-    "--min-patients",
-    type=click.IntRange(min=2),
-    default=10,
-    show_default=True,
-    help="Lines of fewer patients are not written. Rare sentences may identify: a small number shows them to the "
-    "reviewer and, if accepted, leaves them in every output.",
-)
-@click.option(
-    "--top",
-    type=click.IntRange(min=1),
-    default=2_000,
-    show_default=True,
-    help="Largest number of candidates of each kind.",
-)
-@click.option(
-    "--agreement",
-    type=click.FloatRange(0.9, 1.0),
-    default=1.0,
-    show_default=True,
-    help="Share of a candidate's sentences that must agree with it. Below 1, identifiers marked in the rest "
-    "would stay in the text: only for unreliable marks, with every line read.",
-)
-@click.option(
-    "--tracked",
-    type=click.IntRange(min=1_000),
-    default=1_000_000,
-    show_default=True,
-    help="Sentences counted at a time; about 120 bytes each. With too few, rarer candidates are missed; the "
-    "summary shows from which number of patients.",
-)
-@click.option(
-    "--patients", type=_FILE, help="Structured patient records, as for `deid run`; used when this command detects."
-)
-@click.option(
-    "--inclusion", type=_FILE, help="Current inclusion list, whose sentences are skipped. Default: that of the package."
-)
-@click.option("--templates", type=_FILE, help="Present templates, as --inclusion.")
-@click.option("--models", type=_EXISTING, help="Folder with other models. Default: those of the package.")
-@click.option("--profile", type=click.Choice(get_args(Profile)), default="full", show_default=True)
-@click.option("--engine", type=click.Choice(get_args(Engine)), default="auto", show_default=True)
-@click.option(
-    "--no-models",
-    is_flag=True,
-    help="Check the candidates only with patterns. Needs --gold or --found, which show where the names are.",
-)
-@click.option(
-    "--format", "format_name", help="Read every input in this format, independent of its suffix. Not with --gold."
-)
-@click.option("--id-column", default="id", show_default=True)
-@click.option("--text-column", default="text", show_default=True)
-@click.option(
-    "--patient-column",
-    default="patient",
-    show_default=True,
-    help="Without patients, every note counts as one, and a sentence of one patient with many notes counts as "
-    "frequent.",
-)
-@click.option(
-    "--update",
-    is_flag=True,
-    help="Replace the review files in --out; lines with a decision keep it.",
+@cli_options.section(
+    cli_options.FINDING,
+    click.option(
+        "--patients", type=_FILE, help="Structured patient records, as for `deid run`; used when this command detects."
+    ),
+    click.option(
+        "--inclusion",
+        type=_FILE,
+        help="Current inclusion list, whose sentences are skipped. Default: that of the package.",
+    ),
+    click.option("--templates", type=_FILE, help="Present templates, as --inclusion."),
+    click.option("--models", type=_EXISTING, help="Folder with other models. Default: those of the package."),
+    click.option("--profile", type=click.Choice(get_args(Profile)), default="full", show_default=True),
+    click.option("--engine", type=click.Choice(get_args(Engine)), default="auto", show_default=True),
+    click.option(
+        "--no-models",
+        is_flag=True,
+        help="Check the candidates only with patterns. Needs --gold or --found, which show where the names are.",
+    ),
 )
 def harvest(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
     """Collect candidates for the inclusion list and the templates from notes, for `deid-export adapt review`.

@@ -5,7 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import cloup
 
+from deid_export.cli.config import config_option
+from deid_runtime.cli import options as cli_options
 from deid_runtime.labels import HEADS
 
 if TYPE_CHECKING:
@@ -16,96 +19,118 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command()
+@cloup.command()
 @click.argument("registry", type=_FOLDER)
-@click.option(
-    "--trained", type=_FILE, help="heads.pt to start from, as version v0 of every head. Required for a new registry."
+@config_option
+@cli_options.section(
+    cli_options.INPUT,
+    click.option(
+        "--trained",
+        type=_FILE,
+        help="heads.pt to start from, as version v0 of every head. Required for a new registry.",
+    ),
+    click.option(
+        "--notes",
+        type=_EXISTING,
+        required=True,
+        multiple=True,
+        help="Annotated notes to train on: tagged .txt, .jsonl, i2b2 .xml, brat .ann, or folders.",
+    ),
+    click.option(
+        "--search",
+        type=_EXISTING,
+        multiple=True,
+        help="Annotated notes to search for errors, such as newly annotated ones; training uses them only where the "
+        "ensemble errs. Default: those of --notes.",
+    ),
+    click.option(
+        "--dev",
+        type=_EXISTING,
+        required=True,
+        multiple=True,
+        help="Annotated notes on which to compare versions. On notes of the training, the worst version looks best.",
+    ),
+    click.option(
+        "--lists", type=_EXISTING, required=True, help="Folder with gazetteers/ and medical/, as for `train`."
+    ),
+    click.option(
+        "--negatives",
+        type=_EXISTING,
+        multiple=True,
+        help=".jsonl.gz of clinical texts; screened, then learnt as clean.",
+    ),
 )
-@click.option(
-    "--notes",
-    type=_EXISTING,
-    required=True,
-    multiple=True,
-    help="Annotated notes to train on: tagged .txt, .jsonl, i2b2 .xml, brat .ann, or folders.",
+@cli_options.section(
+    cli_options.FINDING,
+    click.option("--inclusion", type=_FILE, help="Inclusion list of the ensemble. Default: that of the package."),
+    click.option("--templates", type=_FILE, help="Templates of the ensemble. Default: those of the package."),
+    click.option("--base", help="Base model whose tokenizer was used in training. Default: that of the package."),
 )
-@click.option(
-    "--search",
-    type=_EXISTING,
-    multiple=True,
-    help="Annotated notes to search for errors, such as newly annotated ones; training uses them only where the "
-    "ensemble errs. Default: those of --notes.",
+@cli_options.section(
+    "Training",
+    click.option(
+        "--head",
+        "heads",
+        type=click.Choice(tuple(HEADS)),
+        multiple=True,
+        help="Head to train; may be repeated. Default: all in one run, because they share the encoder.",
+    ),
+    click.option(
+        "--rounds", type=click.IntRange(min=1), default=1, show_default=True, help="Rounds to run, one after the other."
+    ),
+    click.option(
+        "--tokens",
+        type=click.IntRange(min=1),
+        default=800_000,
+        show_default=True,
+        help="Budget of a round, padding included. Time grows in proportion; with too few, the new versions "
+        "hardly differ.",
+    ),
+    click.option(
+        "--learning-rate",
+        type=float,
+        default=1e-4,
+        show_default=True,
+        help="If too high, the model forgets.",
+    ),
+    click.option(
+        "--repeat",
+        type=click.IntRange(min=0),
+        default=3,
+        show_default=True,
+        help="How often a pass over the notes repeats a stretch where only a head errs. With many, it is "
+        "learnt by heart.",
+    ),
+    click.option(
+        "--ensemble-repeat",
+        type=click.IntRange(min=0),
+        default=6,
+        show_default=True,
+        help="The same for a stretch where the whole ensemble errs, rules included.",
+    ),
+    click.option(
+        "--neighbours",
+        type=click.IntRange(min=0),
+        default=3,
+        show_default=True,
+        help="Sentences on each side of an error that are learnt with it. With 0, the heads learn it out of context.",
+    ),
+    click.option(
+        "--variants",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Resampled variants of each note that are also searched: training notes themselves show few "
+        "errors. Each variant takes as much time as the notes.",
+    ),
+    click.option("--forget", is_flag=True, help="Omit the error sentences of earlier rounds."),
+    click.option("--seed", type=int, default=17, show_default=True),
+    click.option("--abandon", is_flag=True, help="Drop an interrupted round, and start it again."),
 )
-@click.option(
-    "--dev",
-    type=_EXISTING,
-    required=True,
-    multiple=True,
-    help="Annotated notes on which to compare versions. On notes of the training, the worst version looks best.",
+@cli_options.section(
+    cli_options.SPEED,
+    click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True),
 )
-@click.option("--lists", type=_EXISTING, required=True, help="Folder with gazetteers/ and medical/, as for `train`.")
-@click.option(
-    "--negatives", type=_EXISTING, multiple=True, help=".jsonl.gz of clinical texts; screened, then learnt as clean."
-)
-@click.option(
-    "--head",
-    "heads",
-    type=click.Choice(tuple(HEADS)),
-    multiple=True,
-    help="Head to train; may be repeated. Default: all in one run, because they share the encoder.",
-)
-@click.option(
-    "--rounds", type=click.IntRange(min=1), default=1, show_default=True, help="Rounds to run, one after the other."
-)
-@click.option(
-    "--tokens",
-    type=click.IntRange(min=1),
-    default=800_000,
-    show_default=True,
-    help="Budget of a round, padding included. Time grows in proportion; with too few, the new versions hardly differ.",
-)
-@click.option(
-    "--learning-rate",
-    type=float,
-    default=1e-4,
-    show_default=True,
-    help="If too high, the model forgets.",
-)
-@click.option(
-    "--repeat",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    help="How often a pass over the notes repeats a stretch where only a head errs. With many, it is learnt by heart.",
-)
-@click.option(
-    "--ensemble-repeat",
-    type=click.IntRange(min=0),
-    default=6,
-    show_default=True,
-    help="The same for a stretch where the whole ensemble errs, rules included.",
-)
-@click.option(
-    "--neighbours",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    help="Sentences on each side of an error that are learnt with it. With 0, the heads learn it out of context.",
-)
-@click.option(
-    "--variants",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Resampled variants of each note that are also searched: training notes themselves show few "
-    "errors. Each variant takes as much time as the notes.",
-)
-@click.option("--forget", is_flag=True, help="Omit the error sentences of earlier rounds.")
-@click.option("--inclusion", type=_FILE, help="Inclusion list of the ensemble. Default: that of the package.")
-@click.option("--templates", type=_FILE, help="Templates of the ensemble. Default: those of the package.")
-@click.option("--base", help="Base model whose tokenizer was used in training. Default: that of the package.")
-@click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True)
-@click.option("--seed", type=int, default=17, show_default=True)
-@click.option("--abandon", is_flag=True, help="Drop an interrupted round, and start it again.")
 def iterate(registry: Path, trained: Path | None, rounds: int, abandon: bool, **options: Any) -> None:
     """Train the next version of the heads on errors of the ensemble, and choose the best two of each.
 

@@ -3,6 +3,7 @@
 import logging
 
 import click
+import cloup
 
 from deid_export.cli import corpus as corpora
 from deid_export.cli import models as trained
@@ -19,7 +20,7 @@ from deid_runtime.cli.completion import completion_of
 from deid_runtime.system.process_privacy import keep_private
 
 
-@click.group(cls=ReportingGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@cloup.group(cls=ReportingGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.option("--verbose", is_flag=True, help="Log the steps to stderr.")
 def main(verbose: bool) -> None:
     """Train the models that `deid` serves, and adapt them to your own notes.
@@ -31,25 +32,21 @@ def main(verbose: bool) -> None:
     keep_private()
 
 
-@main.group()
+@cloup.group()
 def corpus() -> None:
     """Check, count and convert annotated notes; mark public prose to train on."""
 
 
-@main.group()
+@cloup.group()
 def models() -> None:
     """Convert trained models to the models that `deid` runs, and back; average, shrink, set thresholds."""
 
 
-@main.group()
+@cloup.group()
 def adapt() -> None:
     """Adapt to your own notes: choose and annotate some, learn from errors, harvest lists and templates."""
 
 
-main.add_command(train)
-main.add_command(recipe)
-main.add_command(release)
-main.add_command(completion_of("deid-export"))
 for command in (corpora.check, corpora.card, corpora.convert, corpora.mark_prose):
     corpus.add_command(command)
 for command in (
@@ -64,6 +61,10 @@ for command in (
     models.add_command(command)
 for command in (select, corrections, iterate, versions, harvest, review):
     adapt.add_command(command)
+main.section("Corpora and models", corpus, train, models)
+main.section("Adaptation", adapt)
+main.section("Recipes and releases", recipe, release)
+main.section("This program", completion_of("deid-export"))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import click
+import cloup
 
 from deid_runtime.cli.exits import Program, end_as
 
@@ -17,7 +18,7 @@ _EXPORT: Final = Program(
 )
 
 
-class ReportingGroup(click.Group):
+class ReportingGroup(cloup.Group):
     """A command group whose commands end with the exit codes of ``deid``, whatever they raise."""
 
     def invoke(self, ctx: click.Context) -> object:

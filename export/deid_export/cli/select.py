@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+import cloup
 
+from deid_export.cli.config import config_option
 from deid_export.cli.reports import NAMED, tell_notes
+from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.exits import ExitCode
 from deid_runtime.settings import Engine, Profile
 
@@ -24,68 +27,82 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _BATCH_NOTES = 32
 
 
-@click.command()
+@cloup.command()
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=_EXISTING)
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    required=True,
-    help="List to write, .jsonl: note ids with their scores, best first, no text.",
+@config_option
+@cli_options.section(
+    cli_options.INPUT,
+    click.option("--format", "format_name", help="Read every input in this format, independent of its suffix."),
+    click.option("--id-column", default="id", show_default=True),
+    click.option("--text-column", default="text", show_default=True),
+    click.option("--patient-column", default="patient", show_default=True),
+    click.option("--type-column", default="type", show_default=True),
 )
-@click.option("--count", type=click.IntRange(min=1), default=50, show_default=True, help="Most notes to select.")
-@click.option(
-    "--registry",
-    type=_EXISTING,
-    help="Registry of `deid-export adapt iterate` whose versions to use; needs torch. Default: the exported models.",
+@cli_options.section(
+    cli_options.OUTPUT,
+    click.option(
+        "-o",
+        "--out",
+        type=click.Path(dir_okay=False, path_type=Path),
+        required=True,
+        help="List to write, .jsonl: note ids with their scores, best first, no text.",
+    ),
+    click.option(
+        "--out-notes",
+        type=click.Path(path_type=Path),
+        help="New folder for the selected notes with their found spans, for an annotation tool. It contains CLINICAL "
+        "TEXT: keep it where the notes may be.",
+    ),
+    click.option(
+        "--annotate-as",
+        type=click.Choice(("jsonl", "brat", "i2b2")),
+        default="brat",
+        show_default=True,
+        help="Form of the notes in that folder.",
+    ),
 )
-@click.option("--models", type=_EXISTING, help="Folder with other exported models. Default: those of the package.")
-@click.option(
-    "--profile",
-    type=click.Choice(get_args(Profile)),
-    default="full",
-    show_default=True,
-    help="Profile of the exported models. With one version of each head, versions cannot disagree.",
+@cli_options.section(
+    "Selection",
+    click.option("--count", type=click.IntRange(min=1), default=50, show_default=True, help="Most notes to select."),
+    click.option(
+        "--share",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=1.0,
+        show_default=True,
+        help="Use only this share of the notes, drawn by their ids; about 100 notes take a second.",
+    ),
+    click.option(
+        "--skip", type=_FILE, multiple=True, help="Earlier list: its notes are not selected again. May be repeated."
+    ),
+    click.option(
+        "--near-duplicate",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=0.5,
+        show_default=True,
+        help="Share of common five-word sequences from which a note counts as a copy of a selected one. 1: also select "
+        "copies.",
+    ),
 )
-@click.option("--engine", type=click.Choice(get_args(Engine)), default="auto", show_default=True)
-@click.option("--inclusion", type=_FILE, help="Inclusion list in use. Default: that of the package.")
-@click.option("--templates", type=_FILE, help="Templates in use. Default: those of the package.")
-@click.option(
-    "--share",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Use only this share of the notes, drawn by their ids; about 100 notes take a second.",
+@cli_options.section(
+    cli_options.FINDING,
+    click.option(
+        "--registry",
+        type=_EXISTING,
+        help="Registry of `deid-export adapt iterate` whose versions to use; needs torch. Default: the "
+        "exported models.",
+    ),
+    click.option("--models", type=_EXISTING, help="Folder with other exported models. Default: those of the package."),
+    click.option(
+        "--profile",
+        type=click.Choice(get_args(Profile)),
+        default="full",
+        show_default=True,
+        help="Profile of the exported models. With one version of each head, versions cannot disagree.",
+    ),
+    click.option("--engine", type=click.Choice(get_args(Engine)), default="auto", show_default=True),
+    click.option("--inclusion", type=_FILE, help="Inclusion list in use. Default: that of the package."),
+    click.option("--templates", type=_FILE, help="Templates in use. Default: those of the package."),
 )
-@click.option(
-    "--skip", type=_FILE, multiple=True, help="Earlier list: its notes are not selected again. May be repeated."
-)
-@click.option(
-    "--near-duplicate",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.5,
-    show_default=True,
-    help="Share of common five-word sequences from which a note counts as a copy of a selected one. 1: also select "
-    "copies.",
-)
-@click.option(
-    "--out-notes",
-    type=click.Path(path_type=Path),
-    help="New folder for the selected notes with their found spans, for an annotation tool. It contains CLINICAL "
-    "TEXT: keep it where the notes may be.",
-)
-@click.option(
-    "--annotate-as",
-    type=click.Choice(("jsonl", "brat", "i2b2")),
-    default="brat",
-    show_default=True,
-    help="Form of the notes in that folder.",
-)
-@click.option("--format", "format_name", help="Read every input in this format, independent of its suffix.")
-@click.option("--id-column", default="id", show_default=True)
-@click.option("--text-column", default="text", show_default=True)
-@click.option("--patient-column", default="patient", show_default=True)
-@click.option("--type-column", default="type", show_default=True)
 def select(inputs: tuple[Path, ...], out: Path, **options: Any) -> None:
     """Rank unannotated notes by how much models can learn from them, and write the best for annotation.
 

@@ -12,6 +12,8 @@ from deid_runtime.cli.main import main
 from deid_runtime.errors import SettingsError
 from tests.commands import deid
 
+#: The commands that read a configuration file.
+CONFIGURED = {command: main.commands[command] for command in COMMANDS}
 TEXT = "Seen on 03/04/2051, call 212-664-9182."
 
 
@@ -214,7 +216,7 @@ def test_every_option_can_stand_in_a_file(tmp_path: Path) -> None:
     config = tmp_path / "site.toml"
     config.write_text("\n".join(lines) + "\n")
 
-    found = read_config(config, main.commands)
+    found = read_config(config, CONFIGURED)
 
     for command in COMMANDS:
         assert found[command].keys() == {option.name for option in options_of(main.commands[command]).values()}
@@ -240,7 +242,7 @@ def example(option: click.Option) -> str:
 def test_the_example_is_right_and_each_of_its_lines_is_one_setting() -> None:
     path = Path(__file__).resolve().parents[3] / "examples" / "site.toml"
 
-    found = read_config(path, main.commands)
+    found = read_config(path, CONFIGURED)
 
     assert found["run"] == {
         "profile": "full", "patient_column": "mrn", "keep_column": ["ward"], "date_shift_weeks": True,
@@ -252,4 +254,4 @@ def test_the_example_is_right_and_each_of_its_lines_is_one_setting() -> None:
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot be read"):
-        read_config(tmp_path, main.commands)
+        read_config(tmp_path, CONFIGURED)
