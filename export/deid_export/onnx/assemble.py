@@ -71,7 +71,7 @@ def assemble(
         },
         "corpus_sha256": corpus_digest(notes),
         "exported": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "made_with": {name: version(name) for name in ("torch", "transformers", "onnx", "nncf")},
+        "made_with": {name: version(name) for name in ("torch", "transformers", "optimum-onnx", "onnx", "nncf")},
     }
     return write_manifest(out, content)
 

@@ -242,6 +242,15 @@ def test_the_exported_graph_answers_as_torch_does(trained: Path, tmp_path: Path)
         assert (answer.tags == label.numpy())[seen].mean() > 0.99
 
 
+def test_a_graph_that_does_not_answer_as_the_model_is_refused(trained: Path, tmp_path: Path) -> None:
+    model = load(trained).eval()
+    classifier = next(iter(model.branches.values())).classifier
+    classifier.register_forward_hook(lambda module, given, logits: logits + 9 * torch.rand_like(logits))
+
+    with pytest.raises(ValueError, match="tolerance"):
+        export_fused(model, tmp_path / "model.onnx")
+
+
 @pytest.fixture(scope="module")
 def repository(trained: Path, base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("repository")
