@@ -72,6 +72,13 @@ def test_locks_hold_what_the_project_needs():
     assert names(extras["export"] + extras["audit"] + extras["report"]) - {"torch"} <= locks["export"]
 
 
+def test_gpus_are_an_extra_and_never_installed_by_default():
+    extras = PROJECT["optional-dependencies"]
+
+    assert names(extras["gpu"]) == {"onnxruntime-gpu"}
+    assert "onnxruntime-gpu" not in names(PROJECT["dependencies"])
+
+
 def test_the_runtime_needs_no_training_library():
     assert not pins(ROOT / "requirements" / "runtime.txt").keys() & {
         "transformers",
