@@ -66,7 +66,10 @@ _OLDEST_PLAIN: Final = 89
 _EARLIEST_NOTE: Final = 1990
 _LATEST_YEAR: Final = 2039
 _DAY_FIRST: Final = ("United Kingdom", "Ireland", "Australia", "New Zealand", "India")
-_ABROAD: Final = re.compile(r"\b(?:NHS|GP|HSE|Centrelink|Eircode|ACC|DHB|Aadhaar)\b|\+(?:44|353|61|64|91)\b")
+_ABROAD: Final = re.compile(
+    r"\b(?:NHS|GP|HSE|Centrelink|Eircode|ACC|DHB|Aadhaar)\b|\bCo\. [A-Z][a-z]|\+(?:44|353|61|64|91)\b"
+)
+_AMERICAN_PHONE: Final = re.compile(r"(?!\+)|\+1\b")
 _BORN: Final = re.compile(r"(?:\bd\.?o\.?b\b\.?|\bborn|\bbirthdate|\bdate of birth)\W*(?:on|in)?\W*$", re.I)
 _CUE_CHARS: Final = 20
 
@@ -191,6 +194,8 @@ def usual_order(note: AnnotatedNote, record: PatientRecord | None, lists: Lists)
         return True
     if not country and fields.get("zip") and not re.fullmatch(r"\d{5}(?:-\d{4})?", fields["zip"]):
         return None
+    if not country and _AMERICAN_PHONE.match(fields.get("phone", "")) is None:
+        return None
     return None if not country and not _has_address(record) and _ABROAD.search(note.text) else False
 
 
@@ -215,7 +220,7 @@ def _pairs(
         if span.label != "DATE":
             continue
         is_plain, end = not unread and span.start - end > _GAP_CHARS, span.end
-        old = read_mentions(value, day_first, latest)
+        old = [_as_born(each, dob) for each in read_mentions(value, day_first, latest)]
         if not old:
             continue
         read = read_mentions(new, day_first, latest, old)
@@ -228,6 +233,15 @@ def _pairs(
         shown = f"{note.id} {value!r} -> {new!r}"
         pairs += (Pair(first, second, is_birth, is_plain, shown) for first, second in zip(old, read, strict=True))
     return pairs
+
+
+def _as_born(mention: Mention, dob: str) -> Mention:
+    """Return a date with the day, month and last two figures of the year of ``dob`` with the year of ``dob``."""
+    if mention.kind != "day" or not dob or mention.year is None:
+        return mention
+    born = date.fromisoformat(dob)
+    is_born = (mention.month, mention.number, mention.year % 100) == (born.month, born.day, born.year % 100)
+    return replace(mention, year=born.year) if is_born else mention
 
 
 def _is_of_old_age(mention: Mention, latest: date) -> bool:

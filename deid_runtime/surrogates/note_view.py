@@ -28,6 +28,7 @@ from deid_runtime.surrogates.over_89 import (
     note_year_by_days,
     year_of_note,
     years_of_dates,
+    years_of_visits,
 )
 from deid_runtime.surrogates.patient import Patient
 from deid_runtime.surrogates.people import People, find_people
@@ -192,7 +193,7 @@ def view_note(named: Named, note: Note, spans: Sequence[Span], values: Sequence[
     )
     years = years_of_dates(dated, dates, born)
     parts = read_dates([value for _, value in dated], dates, [years[pair] for pair in dated])
-    note_year = year_of_ages(note, spans, values, years.values(), born, default_year)
+    note_year = year_of_ages(note, spans, values, years_of_visits(years, dates.year), born, default_year)
     if born is None:
         born = named.context.born or likely_birth([births_in(note, spans, values, parts)])
     note_year = note_year_by_days(note_year, born, parts)
@@ -231,13 +232,13 @@ def year_of_ages(
     note: Note,
     spans: Sequence[Span],
     values: Sequence[str],
-    years: Iterable[Sequence[int]],
+    years: Iterable[int],
     born: date | None,
     default: int,
 ) -> int:
     """Return the year at which the ages in the note are stated. ``years`` are the years of its dates."""
     ages = patient_ages(note.text, spans, values)
-    return year_of_note([year for found in years for year in found], ages, born, default)
+    return year_of_note(years, ages, born, default)
 
 
 def _default_year(patient: Patient) -> int:

@@ -164,7 +164,8 @@ class Surrogates:
         style = read_style([value for _, value in dated], UNKNOWN_NOTE_YEAR)
         born = date_of_birth(record.fields.get("dob", "")) if record is not None else None
         years = years_of_dates(dated, style, born)
-        note_year = year_of_ages(note, spans, values, years.values(), born, UNKNOWN_NOTE_YEAR)
+        every = [year for found in years.values() for year in found]
+        note_year = year_of_ages(note, spans, values, every, born, UNKNOWN_NOTE_YEAR)
         dates = iter(dated)
         kept: list[str] = []
         for span, value, new in zip(spans, values, made, strict=True):

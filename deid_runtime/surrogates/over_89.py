@@ -8,7 +8,7 @@ and it shows only "over 89". The day, month and form of the date change like tho
 
 import re
 from calendar import monthrange
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Final
 
@@ -26,6 +26,7 @@ _LATEST_NOTE: Final = 2199
 _YEARS_OF_AGE_AND_BIRTH: Final = 15
 _NOTES_TOGETHER_YEARS: Final = 5  # notes of the same five years share one grouped year of birth
 _YEARS_AHEAD: Final = 15
+_YEARS_PLANNED: Final = 5  # a year of two digits further ahead than this may be of a birth, and tells no time of a note
 _YEAR_UNTOLD: Final = 2020
 BIRTH_CUE: Final = re.compile(
     r"(?:\bd\.?o\.?b\b|\byob\b|\bborn\b|\bbirth(?:date|day)?\b|\bb\.)[^\w]*(?:(?:on|in|date)\b\W*)?$", re.I
@@ -50,8 +51,9 @@ def year_of_note(years: Iterable[int], ages: Iterable[int], born: date | None, d
 
     ``years`` are the years of its dates; ``ages`` are the ages it states. The year of birth is that of the record,
     or else the earliest year. When an age over 89 plus the year of birth gives a year up to 15 years after the
-    latest, return that year. Exception: more ages below 90 than such ages over 89 fit the latest year. Then those
-    are the patient's ages, and the age over 89 is another person's or in the future.
+    latest, return that year. Exception: more ages below 90 than such ages over 89 fit the latest year. Then those are
+    the patient's ages, and the age over 89 is another person's (a list of patients) or in the future. As many are
+    enough when the date of birth is known and that year is more than 5 years later.
     """
     named = [year for year in years if year <= _LATEST_NOTE]
     latest = max((year for year in named if year >= _EARLIEST_NOTE), default=default)
@@ -62,7 +64,24 @@ def year_of_note(years: Iterable[int], ages: Iterable[int], born: date | None, d
     later = [birth + age for age in told if age >= GROUPED_AGE_YEARS]
     later = [year for year in later if latest <= year <= latest + _YEARS_OF_AGE_AND_BIRTH]
     fitting = sum(age < GROUPED_AGE_YEARS and birth + age in (latest - 1, latest) for age in told)
-    return max(later) if later and fitting <= len(later) else latest
+    if not later or fitting > len(later):
+        return latest
+    is_of_others = born is not None and fitting == len(later) and min(later) > latest + _YEARS_PLANNED
+    return latest if is_of_others else max(later)
+
+
+def years_of_visits(years: Mapping[tuple[str, str], Sequence[int]], main_year: int) -> list[int]:
+    """Return the years of dates that may tell the time of a note.
+
+    ``years`` are the years of each pair (text before a date, date). A year of two digits is left out when it is read
+    as more than 5 years after ``main_year``: in a list of patients it may be of a birth (``8/3/37``).
+    """
+    return [
+        year
+        for (_, value), found in years.items()
+        for year in found
+        if str(year) in value or year <= main_year + _YEARS_PLANNED
+    ]
 
 
 def is_of_patient_now(before: str, after: str) -> bool:

@@ -131,6 +131,28 @@ def test_the_year_that_ages_are_counted_to(years, ages, note_year):
     assert year_of_note(years, ages, None, 2017) == note_year
 
 
+def test_the_age_of_another_patient_of_a_list_is_not_the_patients():
+    assert year_of_note([1929, 2004], [75, 82, 90], date(1929, 1, 5), 2017) == 2004
+    assert year_of_note([1929, 2018], [89, 90], date(1929, 1, 5), 2017) == 2019  # turned 90 after the last visit
+
+
+def test_births_of_a_list_of_patients_tell_no_time_of_the_note():
+    seen, *births = surrogates_of(
+        "run <DATE>05/01/2025</DATE>\nLundeen | <DATE>1/14/40</DATE>\nOdegaard | <DATE>2/27/44</DATE>\n"
+        "Bluestone | <DATE>12/30/39</DATE>\nXiong | <DATE>7/7/51</DATE>"
+    )
+    read = [[int(part) for part in value.split("/")] for value in (seen, *births)]
+    moved = [date(1900 + year % 100, month, day) for month, day, year in read]
+    shift = moved[0] - date(1925, 5, 1)
+
+    assert moved[1:] == [
+        date(1940, 1, 14) + shift,
+        date(1944, 2, 27) + shift,
+        date(1939, 12, 30) + shift,
+        date(1951, 7, 7) + shift,
+    ]
+
+
 @pytest.mark.parametrize("aside", ["mother died at", "Her sister,", "PGM (", "means to drive until"])
 def test_only_the_age_of_the_patient_moves_the_date_of_birth_out_of_line(aside):
     seen, dob, _, _ = surrogates_of(
