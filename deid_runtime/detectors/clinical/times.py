@@ -81,12 +81,12 @@ ROWS: Final = (
     ClinicalRow(
         name="duration-hours",
         kind="relative time",
-        # "every 4/24", "x 18/24": hours as parts of a day
+        # "every 4/24", "x 18/24", "turns 2/24": hours as parts of a day
         pattern=(
-            r"(?i:for|over|past|last|within|every|max|x|q|sleeps|about|approx|at least|up to|dwell)[ ]{1,2}"
+            r"(?i:for|over|past|last|within|every|max|x|q|sleeps|about|approx|at least|up to|dwell|turns?|PAC)[ ]{1,2}"
             r"(?P<value>(?:[1-9]|1\d|2[0-4])/24)(?![\d/])"
         ),
-        words=frozenset("for over past last within every max x q sleeps about approx at up dwell".split()),
+        words=frozenset("for over past last within every max x q sleeps about approx at up dwell turn turns pac".split()),
         excludes=_NOT_OF_INFANTS,
     ),
     ClinicalRow(

@@ -54,6 +54,8 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("VA R [6/9] L [6/12]", "DATE"),
         ("RTC [3/12] with bloods", "DATE"),
         ("Feeds 60 ml [3/24] via NGT", "DATE"),
+        ("neuro obs and turns [2/24] overnight", "DATE"),
+        ("extubated to NIV [12/6]", "DATE"),
         ("SBR at [6/24], ring NICU if over 250", "DATE"),
         ("SBR at [6/24] then [12/24], feeds as tolerated", "DATE"),
         ("NPO, TRANSPORT SET FOR TOMORROW [A.M.], BLS", "DOCTOR"),
