@@ -36,7 +36,7 @@ from surrogates import Replaced, replace_all
 from deid_export.data.corpus import corpus_digest
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated, read_records
-from deid_runtime.lexicon.states import us_states
+from deid_runtime.lexicon.states import other_states, us_states
 from deid_runtime.spans import PatientRecord
 
 _MEASURED: Final = ("United Kingdom", "Ireland", "Canada", "Australia")
@@ -118,7 +118,8 @@ def read_lists() -> Lists:
     """Read the places that travel with the package."""
     lists = Lists()
     for country, name, shorts, _, _, towns in _rows("provinces.tsv"):
-        lists.states[country].update(bare(form) for form in (name, *shorts.split(",")) if form)
+        forms = other_states().get(name, (name,))
+        lists.states[country].update(bare(form) for form in (*forms, *shorts.split(",")) if form)
         lists.towns[country].update(bare(town.split(" ")[0].replace("_", "")) for town in towns.split(","))
     for file in ("us_cities.tsv", "us_towns.tsv"):
         for _, towns in _rows(file):

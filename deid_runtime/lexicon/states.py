@@ -6,11 +6,11 @@ from typing import Literal, NamedTuple
 
 from deid_runtime.lexicon.tables import table
 
-StateUse = Literal["find", "record", "train", "word", "credential", "ambiguous"]
+StateUse = Literal["find", "record", "train", "word", "credential", "ambiguous", "postcode", "surrogate"]
 
 
 class StateName(NamedTuple):
-    """A state. ``code`` is the postal code. ``short`` is the traditional abbreviation of a US state, or empty."""
+    """A state. ``code`` is the postal code. ``short`` is the traditional abbreviation, or empty."""
 
     code: str
     name: str
@@ -26,6 +26,13 @@ def states(use: StateUse | None = None) -> tuple[StateName, ...]:
 def us_states() -> Mapping[str, StateName]:
     """Return the states of the United States by code, including the District of Columbia and the territories."""
     return {row[0]: StateName(row[0], row[1], row[3]) for row in _table() if row[2] == "US"}
+
+
+@cache
+def other_states() -> Mapping[str, StateName]:
+    """Return states and provinces of other countries by country and code, as in ISO 3166-2: ``CA-ON``."""
+    rows = (row for row in _table() if "surrogate" in row[-1].split())
+    return {f"{country}-{code}": StateName(code, name, short) for code, name, country, short, _ in rows}
 
 
 @cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
 
-from deid_runtime.lexicon.states import us_states
+from deid_runtime.lexicon.states import other_states, us_states
 from deid_runtime.surrogates.forms import normal_form
 from deid_runtime.surrogates.lists import read_rows
 
@@ -183,6 +183,9 @@ def _provinces() -> tuple[Province, ...]:
             town, post, dial, *_ = [*entry.split(" "), "", ""]
             towns.append(Town(town.replace("_", " "), post, dial))
         split = [tuple(filter(None, value.split(","))) for value in (shorts, dials, posts)]
+        state = other_states().get(name)
+        if state is not None:
+            name, split[0] = state.name, (*filter(None, (state.code, state.short)), *split[0])
         found.append(Province(country, name, split[0], split[1], split[2], tuple(towns), _offered(tuple(towns))))
     return tuple(found)
 

@@ -32,7 +32,7 @@ from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
 from deid_runtime.lexicon.calendar_words import MONTH_OF, WEEKDAY_OF
 from deid_runtime.lexicon.name_cues import is_function_word
-from deid_runtime.lexicon.states import us_states
+from deid_runtime.lexicon.states import other_states, us_states
 from deid_runtime.lexicon.word_codes import EPONYM, FAMILY, FAMILY_SHIFT, GIVEN, PLACE, WORD, WORD_SHIFT, word_key
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -145,7 +145,8 @@ def places() -> set[str]:
     """Return the keys of one-word towns, states, provinces and countries in our lists."""
     names = [row[0] for row in _own_rows("surrogates", "countries.tsv")]
     names += [town for row in _own_rows("surrogates", "countries.tsv") for town in row[2].split(",")]
-    names += [row[1] for row in _own_rows("surrogates", "provinces.tsv")]
+    provinces = (row[1] for row in _own_rows("surrogates", "provinces.tsv"))
+    names += [other_states()[name].name if name in other_states() else name for name in provinces]
     names += [us_states()[row[0]].name.split()[-1] for row in _own_rows("surrogates", "us_states.tsv")]  # Carolina
     for row in _own_rows("surrogates", "us_cities.tsv"):
         names += [town.rpartition(" ")[0] for town in row[1].split(",")]

@@ -5,7 +5,7 @@ import pytest
 from deid_runtime.errors import SettingsError
 from deid_runtime.lexicon.calendar_words import MONTH_OF, MONTHS, WEEKDAY_OF, WEEKDAYS, month_words
 from deid_runtime.lexicon.numbers import NUMBER_WORDS, ORDINAL_WORDS, cardinal, ordinal
-from deid_runtime.lexicon.states import states, us_states
+from deid_runtime.lexicon.states import other_states, states, us_states
 from deid_runtime.lexicon.tables import parse_table, table, words_for
 from deid_runtime.lexicon.vocabulary import alternation, credential_keys, dotted_credentials, kin, with_stops
 
@@ -73,6 +73,8 @@ def test_states_have_one_name():
     assert us_states()["WA"].name == "Washington"
     assert us_states()["MA"].short == "Mass."
     assert {state.code for state in states("word")} >= {"MD", "OR", "IN"}
+    assert other_states()["CA-ON"].name == "Ontario"
+    assert other_states()["AU-WA"].name == "Western Australia"
 
 
 def test_patterns_of_words_take_the_longest_first():
