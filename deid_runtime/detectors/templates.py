@@ -44,7 +44,7 @@ from deid_runtime.lexicon.calendar_words import (
     weekday_words,
 )
 from deid_runtime.lexicon.name_cues import fold, is_listed_name, is_ordinary
-from deid_runtime.lexicon.vocabulary import alternation, dotted_credentials, kin, with_stops
+from deid_runtime.lexicon.vocabulary import alternation, dotted_credentials, kin, particles, with_stops
 from deid_runtime.spans import Span
 from deid_runtime.system.installed_files import missing_file
 from deid_runtime.text.regexes import compiled
@@ -66,7 +66,7 @@ _NOT_A_NAME: Final = (
     r"Confirmed|Reported|Correct|Wrong)(?![^\W\d_]))"
 )
 _NAME_WORD: Final = rf"{_NOT_A_NAME}(?:[^\W\d_a-z]\.|[^\W\d_a-z](?:[^\W\d_]|['\u2019-](?=[^\W\d_]))*+)"
-_PARTICLE: Final = r"(?:(?:de la|de los|de|del|da|dos|van der|van den|van|von|la|le|ter|ten|bin|al|el|y)[ ]|d['\u2019])"
+_PARTICLE: Final = rf"(?:(?:{alternation(particles('template'))})[ ]|d['\u2019])"
 _NAME_PART: Final = rf"(?:{_PARTICLE}?+{_NAME_WORD})"
 _SUFFIX: Final = r"(?:,? (?:Jr|Sr)\.?| (?:II|III|IV))?"
 _NAME: Final = rf"{_NAME_PART}(?:(?: {_NAME_PART}){{0,4}}|, ?{_NAME_PART}(?: {_NAME_PART}){{0,2}}){_SUFFIX}"

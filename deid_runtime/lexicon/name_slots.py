@@ -25,7 +25,7 @@ from deid_runtime.lexicon.name_cues import (
     is_ordinary,
     precedes_no_verb,
 )
-from deid_runtime.lexicon.vocabulary import alternation, human_verbs, kin
+from deid_runtime.lexicon.vocabulary import alternation, human_verbs, kin, titles
 
 
 class NameWord(Protocol):
@@ -48,10 +48,10 @@ Word = TypeVar("Word", bound=NameWord)
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _BEFORE_CHARS: Final = 40  # how far before a word its cue may begin
-_COURTESY: Final = re.compile(r"(?i:\b(?:mr|mrs|mx|sr|sra)\b\.?|\bms\.)[ \t]{0,2}$")
-_SHORT_TITLE: Final = re.compile(r"(?i:\b(?:mr|mrs|ms|mx|sr|sra|dr|drs|prof)\b\.?)[ \t]{0,2}$")
+_COURTESY: Final = re.compile(rf"(?i:\b(?:{alternation(titles('courtesy'))})\b\.?|\bms\.)[ \t]{{0,2}}$")
+_SHORT_TITLE: Final = re.compile(rf"(?i:\b(?:{alternation(titles('brief'))})\b\.?)[ \t]{{0,2}}$")
 _LOUD_TITLE: Final = re.compile(
-    r"\b(?:MR|MRS|MS|MX|MISS|SR|SRA|DR|DRS|PROF|DOCTOR|NURSE|PASTOR|OFFICER|[MD]rs?|M[sx]|Miss|Prof)\b\.?[ \t]{0,2}$"
+    rf"\b(?:{alternation((*map(str.upper, titles('capitals')), *map(str.title, titles('capital'))))})\b\.?[ \t]{{0,2}}$"
 )
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:;\n\r•*#>|/\-\u2013\u2014(\[\"\u201c])[\s\d.)]*$")
 _POSSESSIVE: Final = re.compile(r"['\u2019]s?\b|['\u2019](?= )")

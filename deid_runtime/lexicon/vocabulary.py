@@ -1,4 +1,4 @@
-"""Credentials, titles, kin, particles and address words. ``data/lexicon/*.tsv`` lists the words and their uses."""
+"""Credentials, titles, kin, particles and words of addresses. ``data/lexicon/*.tsv`` lists them and their uses."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,19 +9,26 @@ from deid_runtime.lexicon.tables import table, words_for
 
 CredentialUse = Literal[
     "cue", "doubtful", "sure", "dotted", "text", "text-dotted", "template", "username", "label", "staff", "surrogate",
-    "not-initials", "not-month", "not-year", "mailbox", "gazetteer",
+    "not-initials", "not-month", "not-year", "mailbox", "license", "gazetteer",
 ]  # fmt: skip
 KinUse = Literal[
     "age", "age-before", "cue", "term", "label", "introduces", "heads", "no-name", "not-now", "negative", "mention",
-    "address",
+    "address", "several", "subject", "origin",
 ]  # fmt: skip
-TitleUse = Literal["staff", "person", "stop", "text", "text-staff", "surrogate", "gazetteer"]
+TitleUse = Literal[
+    "staff", "person", "stop", "text", "text-staff", "surrogate", "gazetteer", "courtesy", "brief", "capitals",
+    "capital", "no-end", "subject",
+]  # fmt: skip
 ParticleUse = Literal[
-    "name", "cue", "suffix", "surrogate", "firm", "given", "surrogate-suffix", "train", "unidentified"
+    "name", "cue", "suffix", "surrogate", "firm", "given", "surrogate-suffix", "train", "unidentified", "template"
 ]
-StreetUse = Literal["suffix", "soft", "sure", "likely", "lower", "after-year", "no-person", "surrogate"]
+StreetUse = Literal[
+    "suffix", "soft", "sure", "likely", "lower", "lower-end", "ordinal", "after-year", "no-person", "surrogate",
+    "resynthesis",
+]  # fmt: skip
+UnitUse = Literal["address", "dot", "lower", "record-begin", "record", "resynthesis", "room", "part", "no-end"]
 HumanVerbUse = Literal["acts", "known", "only", "object"]
-AddressUse = Literal["record", "resynthesis"]
+AddressUse = Literal["record", "resynthesis", "direction"]
 
 _CREDENTIAL_COLUMNS = ("word", "dotted", "uses")
 
@@ -65,6 +72,11 @@ def particles(use: ParticleUse) -> tuple[str, ...]:
 def street_kinds(use: StreetUse) -> tuple[str, ...]:
     """Return words that end a street name, in lower case."""
     return words_for("street_kinds", use)
+
+
+def unit_words(use: UnitUse) -> tuple[str, ...]:
+    """Return words for a part of a building or plot (``apt``, ``floor``), in lower case."""
+    return words_for("unit_words", use)
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Final
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.lexicon.name_cues import PARTICLES
-from deid_runtime.lexicon.vocabulary import address_words
+from deid_runtime.lexicon.vocabulary import address_words, street_kinds, unit_words
 from deid_runtime.records.fields import fields_that_hold
 from deid_runtime.spans import PatientRecord, Span
 from deid_runtime.surrogates.forms import normal_form
@@ -43,16 +43,9 @@ _STREET_WORDS: Final[Mapping[str, str]] = {
     form: word for word, short in address_words("resynthesis").items() for form in short
 }
 #: Words that mark a name as the name of a street.
-STREET_KINDS: Final = frozenset(_STREET_WORDS.values()) | frozenset(
-    "way pike trail loop row path walk run calle avenida camino via rue strasse straße straat close grove gardens hill "
-    "mews parade plaza paseo quay green bypass causeway parkway".split()
-)
-DIRECTIONS: Final = frozenset(
-    "n s e w ne nw se sw north south east west northeast northwest southeast southwest".split()
-)
-_UNITS: Final = frozenset(
-    "apt apartment unit ste suite fl floor flat rm room bldg building lot box po pob trlr c p".split()
-)
+STREET_KINDS: Final = frozenset(_STREET_WORDS.values()).union(street_kinds("resynthesis"))
+DIRECTIONS: Final = frozenset(form for word, short in address_words("direction").items() for form in (word, *short))
+_UNITS: Final = frozenset(unit_words("resynthesis"))
 
 
 @dataclass(frozen=True, slots=True)

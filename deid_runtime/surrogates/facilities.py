@@ -15,6 +15,7 @@ from typing import Final
 from deid_runtime.lexicon.clinical_initials import clinical_initials
 from deid_runtime.lexicon.letter_case import case_like
 from deid_runtime.lexicon.numbers import ORDINAL_WORDS, ordinal, ordinal_ending
+from deid_runtime.lexicon.vocabulary import unit_words
 from deid_runtime.surrogates.chain_names import other_chain
 from deid_runtime.surrogates.facility_words import LEAST_POSSESSIVE, POSSESSIVE, new_words
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
@@ -49,7 +50,7 @@ _LOWER_CASE_LETTERS: Final = 3  # longer lower-case strings are words, not abbre
 _APOSTROPHE: Final = re.compile("['’ʻʼ]")
 _NAMED: Final = ("facility", "organization")  # kinds with brands and abbreviations
 #: Words before the number of a room; its floor is the digits before the last two.
-_ROOMS: Final = frozenset("apt bay bed cubicle office rm room rooms ste suite unit ward".split())
+_ROOMS: Final = frozenset(unit_words("room"))
 _FLOORS: Final = "1234567"  # floors that replace each other
 _ROOMS_ON_FLOOR: Final = 40  # most floors have fewer rooms, so a lower number stays below this one
 _LETTER_TURNS: Final = 8  # number of draws to find a word with another first letter than the original

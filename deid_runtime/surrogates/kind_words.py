@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from deid_runtime.lexicon.numbers import ORDINAL_WORDS
-from deid_runtime.lexicon.vocabulary import street_kinds
+from deid_runtime.lexicon.vocabulary import street_kinds, unit_words
 
 _SPECIALTY: Final = re.compile(
     r"(?:olog(?:y|ic|ical|ists?)|iatr(?:y|ics|ists?|icians?)|therap(?:y|ies|ists?)|pathy|dont(?:ics|ists?)|dentists?|"
@@ -27,9 +27,7 @@ HEADS: Final = frozenset(
     "programme rehab school service services society unit university".split()
 )
 #: Parts of a building, identified by the number after them.
-_UNITS: Final = frozenset(
-    "bed building bldg east floor fl level north pod room rm south station suite tower wing ward west".split()
-)
+_UNITS: Final = frozenset(unit_words("part"))
 _CHURCH: Final = ["C", " ", "of", " ", "E"]
 SKIPPED: Final = frozenset({"of", "the", "and", "at", "for"})  # words that abbreviations omit
 

@@ -6,14 +6,16 @@ In notes, most sentences end at line ends, as list items and table rows do; fewe
 import re
 from typing import Final
 
+from deid_runtime.lexicon.tables import listed_words
+from deid_runtime.lexicon.vocabulary import alternation, titles, unit_words
 from deid_runtime.spans import Sentence
 
 # A sentence ends after a line break. It also ends after closing punctuation before white space and a capital, digit or
 # opening bracket. Extra cuts cost little, because windows join sentences again, so the list of abbreviations is short.
 _END: Final = re.compile(r"[\r\n]\s*+|(?<=[.!?])[\"')\]]{0,2}[ \t]++(?=[^\W_a-z]|[(\[\"'])")
 _ABBREVIATION: Final = re.compile(
-    r"(?:\b(?:dr|mr|mrs|ms|st|mt|ft|prof|rev|fr|sr|jr|vs|no|nos|ext|tel|ph|apt|ste|rm|bldg|approx|dept|hosp|attn|pt|"
-    r"fig|dx|hx|rx|tx|sgt|lt|capt|col|gen|e\.g|i\.e|a\.k\.a|u\.s)|(?:^|[\s.(])[^\W\d_]|^\s*\d{1,3})\.$",
+    rf"(?:\b(?:{alternation((*titles('no-end'), *unit_words('no-end'), *listed_words('abbreviations', 'no-end')))})|"
+    r"(?:^|[\s.(])[^\W\d_]|^\s*\d{1,3})\.$",
     re.IGNORECASE,
 )
 

@@ -178,10 +178,9 @@ ROWS: Final = (
         pattern=(
             rf"(?P<value>{any_of(_PEOPLES)}(?:[ /-](?:American|{any_of(_PEOPLES)}))?)[ -](?:and[ ]\w{{3,14}}[ ])?"
             r"(?i:(?:man|woman|male|female|lady|gentleman|boy|girl|descent|origin|heritage|ancestry|ethnicity|"
-            r"extraction|parentage|grandmother|grandfather|grandparents|grandma|elder|patient|pt|child|toddler|"
-            r"baby|infant|migrant|healer|remed(?:y|ies)|background|community|roots|people|household|refugee|"
-            r"traveller|herbs?|herbal|foods?|diet|cuisine|cooking|tea|takeaway|mother|father|"
-            r"parents|family|carers?|aide)(?!\w))"
+            r"extraction|parentage|elder|patient|pt|toddler|migrant|healer|remed(?:y|ies)|background|community|roots|"
+            r"people|household|refugee|traveller|herbs?|herbal|foods?|diet|cuisine|cooking|tea|takeaway|family|carers?|"
+            rf"aide|{alternation(kin('origin'))})(?!\w))"
         ),
         words=anchors(_PEOPLES),
         excludes=ORIGINS,

@@ -13,7 +13,10 @@ from deid_runtime.detectors.patterns.ages import KIN_WORDS
 from deid_runtime.detectors.patterns.places import LIKELY_SUFFIXES, SOFT_SUFFIXES, SUFFIXES, SURE_SUFFIXES
 from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, US_STATES, WEEKDAYS, YEAR, YEAR2, either
 from deid_runtime.errors import SettingsError
+from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
 from deid_runtime.lexicon.numbers import ONES, TEENS, TENS, ordinal
+from deid_runtime.lexicon.states import states
+from deid_runtime.lexicon.vocabulary import credentials, kin, street_kinds, titles, unit_words
 
 PARTS_FILE: Final = "parts.tsv"
 _COLUMNS: Final = ("name", "kind", "value", "notes")
@@ -37,6 +40,7 @@ def word_parts() -> dict[str, str]:
         "year": YEAR,
         "year2": YEAR2,
         "months": either(MONTHS),
+        "short_months": either(SHORT_MONTHS),
         "weekdays": either(WEEKDAYS),
         "seasons": either(SEASONS),
         "ones": "|".join(ONES),
@@ -45,12 +49,24 @@ def word_parts() -> dict[str, str]:
         "ordinals_to_nine": "|".join(map(ordinal, range(1, 10))),
         "later_ordinals": "|".join(map(ordinal, [*range(10, 21), 30])),
         "kin": either(KIN_WORDS),
+        "several_kin": either(kin("several")),
+        "subject_kin": either(kin("subject")),
+        "subject_titles": either(titles("subject")),
+        "user_credentials": either(credentials("username")),
+        "license_credentials": either(credentials("license")),
         "street_words": _as_names(SUFFIXES),
         "soft_street_words": _as_names(SOFT_SUFFIXES),
         "sure_street_words": _titled(SURE_SUFFIXES),
         "likely_street_words": _titled(LIKELY_SUFFIXES),
+        "ordinal_street_words": _titled(street_kinds("ordinal")),
+        "lower_street_words": either(street_kinds("lower")),
+        "ending_street_words": either(street_kinds("lower-end")),
+        "unit_words": either(unit_words("address")),
+        "units_behind_dot": either(unit_words("dot")),
+        "lower_units": either(unit_words("lower")),
         "state_names": _as_names(list(US_STATES.values())),
         "state_codes": "|".join(US_STATES),
+        "australian_states": either(form for state in states("postcode") for form in (state.code, state.short) if form),
     }
 
 

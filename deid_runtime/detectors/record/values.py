@@ -9,7 +9,7 @@ from typing import Final
 from deid_runtime.lexicon.calendar_words import MONTH_NAMES
 from deid_runtime.lexicon.name_cues import fold, is_eponym, is_ordinary
 from deid_runtime.lexicon.states import states
-from deid_runtime.lexicon.vocabulary import address_words
+from deid_runtime.lexicon.vocabulary import address_words, alternation, unit_words
 from deid_runtime.records.birth_dates import date_of_birth
 from deid_runtime.records.fields import record_values
 from deid_runtime.spans import Span
@@ -68,10 +68,8 @@ _CREDENTIALS: Final = frozenset(state.code for state in states("credential"))
 _STREET_WORDS: Final[dict[str, str]] = {
     form: "|".join((word, *short)) for word, short in address_words("record").items() for form in (word, *short)
 }
-_UNIT: Final = re.compile(
-    r",|\s#|\s(?=(?:apt|apartment|unit|suite|ste|floor|fl|bldg|building|room|rm|lot|trlr)\b)", re.IGNORECASE
-)
-_UNIT_WORD: Final = r"(?:apt|apartment|unit|suite|ste|no|rm|room|lot|bldg|fl|floor)"
+_UNIT: Final = re.compile(rf",|\s#|\s(?=(?:{alternation(unit_words('record-begin'))})\b)", re.IGNORECASE)
+_UNIT_WORD: Final = rf"(?:{alternation(unit_words('record'))})"
 
 
 def value_patterns(values: Mapping[str, Sequence[str]]) -> list[ValuePattern]:

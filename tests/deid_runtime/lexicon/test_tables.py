@@ -6,7 +6,7 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.lexicon.calendar_words import MONTH_OF, MONTHS, WEEKDAY_OF, WEEKDAYS, month_words
 from deid_runtime.lexicon.numbers import NUMBER_WORDS, ORDINAL_WORDS, cardinal, ordinal
 from deid_runtime.lexicon.states import other_states, states, us_states
-from deid_runtime.lexicon.tables import parse_table, table, words_for
+from deid_runtime.lexicon.tables import listed_words, parse_sections, parse_table, table, words_for
 from deid_runtime.lexicon.vocabulary import alternation, credential_keys, dotted_credentials, kin, with_stops
 
 COLUMNS = ("word", "uses")
@@ -37,7 +37,31 @@ def test_a_use_that_no_word_has_is_an_error():
         words_for("kin", "cues")
 
 
-@pytest.mark.parametrize("name", ["kin", "titles", "particles", "street_kinds"])
+def test_a_list_has_sections_of_words() -> None:
+    text = "# about the list\n\n# [first] what they do\nzeta alpha\n# a comment\nbeta\n\n# [second]\ntwo words\n"
+
+    assert parse_sections("x.txt", text) == {"first": ("zeta alpha", "beta"), "second": ("two words",)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("zeta\n# [a]\n", r"x\.txt:1: words above the first section", id="no-section"),
+        pytest.param("# [a]\nzeta\n# [a]\n", r"x\.txt:3: a second section \[a\]", id="twice"),
+    ],
+)
+def test_what_is_wrong_in_a_list_is_named_by_line(text: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        parse_sections("x.txt", text)
+
+
+def test_a_section_that_no_list_has_is_an_error() -> None:
+    assert "approx" in listed_words("abbreviations", "no-end")
+    with pytest.raises(SettingsError, match=r"abbreviations\.txt: no words under # \[end\]"):
+        listed_words("abbreviations", "end")
+
+
+@pytest.mark.parametrize("name", ["kin", "titles", "particles", "street_kinds", "unit_words"])
 def test_every_word_stands_once_with_a_use(name):
     rows = table(name, *COLUMNS)
 
