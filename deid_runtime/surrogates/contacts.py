@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from deid_runtime.lexicon.letter_case import case_like
+from deid_runtime.lexicon.tables import listed_words
 from deid_runtime.lexicon.vocabulary import credential_keys
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.hashing import Keyed
@@ -29,24 +30,9 @@ _CHUNK: Final = re.compile(r"[^\W\d_]+|\d+|[\W_]")
 _HOST: Final = re.compile(r"^(?P<scheme>[a-z][a-z0-9+.-]*://)?(?P<host>[^/?#:\s]+)(?P<rest>.*)$", re.I | re.S)
 _TOP: Final = {"com": "example.com", "org": "example.org", "net": "example.net", "edu": "example.edu"}
 _SECOND_LEVELS: Final = frozenset("co ac gov nhs org com net edu".split())  # as in clinic.co.uk
-_SERVICES: Final = frozenset(
-    "www my portal mychart mail webmail chart patient patients secure login app apps m visit meet rehab fax lab labs "
-    "api".split()
-)
-_PATH_WORDS: Final = frozenset(
-    """patient patients portal privacy forms form labs lab results login register activate reset help support index
-    html htm php aspx pdf img image images video join meeting j r u p t c id eh records record appointments schedule
-    billing pay contact about news info survey consent study trials trial handouts docs files download live ask
-    family monitor en es home page search view visit www http https example com org net edu gov html5 of and""".split()
-)
-_MAILBOX_WORDS: Final = frozenset(
-    """info admin office contact support help intake referral referrals records medicalrecords billing scheduling
-    schedule
-    appointments privacy compliance benefits claims hr nursing nurse nurses lab labs pharmacy clinic dispatch
-    frontdesk desk
-    mail noreply no reply donotreply privacyofficer med secs econsult research study trials registry icu ccu er ed
-    dr staff team fax legal accounts service services care health master sched infusion""".split()
-) | credential_keys("mailbox")
+_SERVICES: Final = frozenset(listed_words("contact_words", "service"))
+_PATH_WORDS: Final = frozenset(listed_words("contact_words", "path"))
+_MAILBOX_WORDS: Final = frozenset(listed_words("contact_words", "mailbox")) | credential_keys("mailbox")
 
 _LONG_MAILBOX_WORDS: Final = frozenset(word for word in _MAILBOX_WORDS if len(word) > 2)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from deid_runtime.lexicon.numbers import ORDINAL_WORDS
+from deid_runtime.lexicon.tables import words_for
 from deid_runtime.lexicon.vocabulary import street_kinds, unit_words
 
 _SPECIALTY: Final = re.compile(
@@ -21,11 +22,7 @@ _NUMBERED_ROADS: Final = frozenset(
 )
 _ROYAL: Final = frozenset({"royal", "queens", "kings"})
 #: Words that are a kind of facility by themselves; a name comes before them.
-HEADS: Final = frozenset(
-    "academy agency centre center church clinic college company department dept facility foundation group home hospice "
-    "hospital house infirmary institute lab laboratory office organization organisation pharmacy practice program "
-    "programme rehab school service services society unit university".split()
-)
+HEADS: Final = frozenset(words_for("generic_words", "facility"))
 #: Parts of a building, identified by the number after them.
 _UNITS: Final = frozenset(unit_words("part"))
 _CHURCH: Final = ["C", " ", "of", " ", "E"]

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from deid_runtime.detectors.clinical.rows import ClinicalRow
+from deid_runtime.lexicon.tables import listed_words
 
 _UNITS: Final = (
     r"(?:m[cg]g?|[unp]g|µg|μg|kg|kilos?|lbs?|pounds|oz|ounces|gm|gms|grams?|g(?![ ]?\d)|m[lL]|cc|dL|"
@@ -23,20 +24,7 @@ _TAIL: Final = (
     r"(?![^\W_])(?:/(?:kg|min|hr?|day|d|dL|dl|mL|ml|L|wk|week|dose|m2|hpf|lpf|mm3|uL|µL|24[ ]?h(?:rs?)?|"
     r"kg/min|kg/hr?|kg/day)\b){0,2}"
 )
-_VACCINES: Final = (
-    "dtp opv bcg hepa mmrv hexa pentavalent pcv13 pcv menc mencc menacwy kinrix pediarix pentacel vaxelis infanrix "
-    "priorix zoster rsv arexvy abrysvo prevenar nimenrix boostrix adacel repevax mvr je yf typhoid tcv oral "
-    "dengvaxia jynneos mpox flu influenza "
-    "shingrix pfizer moderna covid vaccine vaccines vax vaccination gardasil hpv heplisav engerix "
-    "twinrix hepb hep havrix vaqta "
-    "prevnar pcv pneumovax ppsv mmr varicella varivax dtap tdap td ipv hib rotateq rotarix menb "
-    "bexsero trumenba menactra "
-    "menveo menacwy zostavax novavax boosters booster series rabies imovax synagis infliximab remicade "
-    "eylea avastin lucentis "
-    "synvisc orthovisc euflexxa hyalgan supartz venofer injectafer feraheme rituxan rituximab ocrevus "
-    "series dose doses cycle "
-    "course fraction session".split()
-)
+_VACCINES: Final = listed_words("clinical_words", "vaccine")
 
 ROWS: Final = (
     ClinicalRow(

@@ -1,7 +1,7 @@
 """Parts of patterns that several families share: numbers, units, and the text between a name and its value."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from deid_runtime.detectors.patterns.words import either
@@ -45,6 +45,14 @@ NOT_AGE: Final = rf"(?!{AGE_BEHIND})"
 def words_of(text: str) -> tuple[str, ...]:
     """Return the names in a comma-separated list, without white space around them."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def by_lower_case(words: Iterable[str]) -> Mapping[str, frozenset[str]]:
+    """Return each of ``words`` in lower case -> the cases in which it stands there."""
+    found: dict[str, set[str]] = {}
+    for word in words:
+        found.setdefault(word.lower(), set()).add(word)
+    return {word: frozenset(cases) for word, cases in found.items()}
 
 
 def any_of(names: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from typing import Final
 
 from deid_runtime.detectors.clinical.rows import FIGURES, NAMES, ClinicalRow
 from deid_runtime.detectors.patterns.words import either
+from deid_runtime.lexicon.tables import listed_words
 from deid_runtime.spans import Span
 
 #: Days of a week, weeks of a year or months of a year, as notes in Britain and Ireland write durations.
@@ -13,15 +14,7 @@ _DURATION: Final = r"(?:\d{1,2}(?:[-–]\d{1,2})?/52|(?:[1-9]|1[0-4])/7|(?:[1-9]
 _NOT_OF_INFANTS: Final = FIGURES - {"AGE"}
 
 #: Words for a time without a calendar. Seasons without a year are not dates, either.
-_RELATIVE: Final = frozenset(
-    "spring summer autumn fall winter season seasons yesterday today tonight tomorrow overnight morning afternoon "
-    "evening "
-    "night noon midday midnight bedtime breakfast lunch lunchtime dinner supper last this next past previous following "
-    "coming same early earlier late later mid the a an in of on at since until week weeks month months year years "
-    "day days hour hours minute minutes ago before after prior now then again one two three few several couple "
-    "yday yest ystd yesterdy tday tdy 2day tonite tmrw tmr tmw tomo tomoz 2moro nite noc nocs wk wks mth mths yr yrs "
-    "hr hrs".split()
-)
+_RELATIVE: Final = frozenset(listed_words("clinical_words", "relative-time"))
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 _BIRTH_BEFORE: Final = re.compile(r"(?i)\b(?:since|born|b\.?|dob|in|from)[ ]{1,2}$")

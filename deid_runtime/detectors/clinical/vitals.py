@@ -3,26 +3,22 @@
 import re
 from typing import Final
 
-from deid_runtime.detectors.clinical.forms import FILL, JOIN, NOT_AGE, NUMBER, SMALL, anchors, any_of, chain, words_of
+from deid_runtime.detectors.clinical.forms import (
+    FILL,
+    JOIN,
+    NOT_AGE,
+    NUMBER,
+    SMALL,
+    anchors,
+    any_of,
+    by_lower_case,
+    chain,
+)
 from deid_runtime.detectors.clinical.rows import ClinicalRow
+from deid_runtime.lexicon.tables import listed_words, words_for
 
-_SIGNS: Final = words_of(
-    "HR,heart rate,pulse,RR,resp,resps,resp rate,respirations,respiratory rate,temp,temps,temperature,Tmax,"
-    "T max,Tm,Tc,Tcurrent,SBP,DBP,MAP,MAPs,CVP,systolic,systolics,diastolic,diastolics,SBPs,BPs,ICP,CPP,PCWP,"
-    "wedge,SVR,SvO2,ScvO2,bladder pressure,BMI,wt,weight,weights,dry weight,ht,height,HC,head circumference,IBW,"
-    "FHR,FHT,FHTs,EtCO2,ETCO2,QTc,QRS,QT,PR interval,EF,LVEF,ejection fraction,RVSP,PASP,AVA,mean gradient,"
-    "peak gradient,gradient,LVIDd,LVEDP,FEV1,FVC,FEV1/FVC,DLCO,TLC,peak flow,PEF,PEFR,FEF25-75,ABI,"
-    "ABIs,TBI,AHI,RDI,ESS,"
-    "IOP,IOPs,CCT,axial length,TTE EF,pulse ox,BIS,UO,UOP,urine output,EBL,"
-    "PVR,bladder scan,chest tube output,drain output,PO intake,girth,"
-    "fundal height,AFI,EFW,CRL,BPD"
-)
-_SATURATIONS: Final = words_of(
-    "sat,sats,satting,sating,saturating,saturation,saturations,SpO2,SaO2,O2 sat,O2 sats,O2sat,oxygen saturation,"
-    "oxygen sats,O2 saturation,pulse ox,pulse oximetry,POx,SPO2,desat,desats,desatted,desatting,"
-    "desaturated,desaturation,"
-    "desaturating,desaturations,nadir"
-)
+_SIGNS: Final = words_for("measures", "sign", "name", "uses")
+_SATURATIONS: Final = words_for("measures", "saturation", "name", "uses")
 _OXYGEN: Final = (
     r"(?:[ ]?%?[ ]?(?:\(?[ ]?(?:on|w/|with|@|at)[ ])?(?:RA\b|room air|\d{1,2}(?:\.\d)?[ ]?(?:L|l|lpm|"
     r"LPM|liters?|litres?)?(?![\w/])"
@@ -148,22 +144,7 @@ ROWS: Final = (
 )
 
 #: Names that are also words, initials or codes, with the case in which they count as vital signs.
-_CASES: Final = {
-    "ht": ("Ht", "ht"),
-    "wt": ("wt", "Wt", "WT"),
-    "hc": ("HC",),
-    "map": ("MAP", "MAPs"),
-    "maps": ("MAPs",),
-    "tm": ("Tm",),
-    "tc": ("Tc",),
-    "t": ("T",),
-    "hr": ("HR",),
-    "ef": ("EF", "ef"),
-    "qt": ("QT",),
-    "bis": ("BIS",),
-    "ess": ("ESS",),
-    "k": ("K",),
-}
+_CASES: Final = by_lower_case(listed_words("clinical_words", "sign-case"))
 
 
 def _is_sign(match: re.Match[str]) -> bool:

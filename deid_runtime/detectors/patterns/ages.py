@@ -7,6 +7,7 @@ from typing import Final
 from deid_runtime.detectors.patterns.context import context_of
 from deid_runtime.detectors.patterns.rows import Check
 from deid_runtime.lexicon.calendar_words import MONTH_NAMES, SHORT_MONTHS, WEEKDAY_NAMES, weekday_words
+from deid_runtime.lexicon.tables import listed_words
 from deid_runtime.lexicon.vocabulary import kin
 
 #: Words for relatives; a number in brackets after such a word and a name is an age.
@@ -47,13 +48,7 @@ def _is_labelled(match: re.Match[str]) -> bool:
 # --- number and sex ------------------------------------------------------------------------------------------------
 
 #: Words around ``6F`` or ``36 F`` that make it a French size or a temperature.
-_SIZE_WORDS: Final = frozenset(
-    "cfa radial rfv fem femoral access basilic cath catheter foley chest tube l r rad artery vein sheath drain "
-    "drains retrograde v brachial "
-    "cephalic jugular ij picc size below exceeds exceed under above temp temperature t type grade class count gate "
-    "ward session semi-pvt calle "
-    "receiver concourse".split()
-)
+_SIZE_WORDS: Final = frozenset(listed_words("pattern_context", "size"))
 _SIZE_AFTER: Final = re.compile(
     r"[ ]?(?i:sheath|glidesheath|bougie|chest|tube|catheter|cath|pigtail|introducer|guide|foley|sutures?|silk|drain|"
     r"w/o glove|CT\b)|[ ]\d"
@@ -85,14 +80,13 @@ def _is_sexed(match: re.Match[str]) -> bool:
 
 # --- in sentences --------------------------------------------------------------------------------------------------
 
-_NOT_NAMES: Final = frozenset(
-    "table figure fig grade stage type score day week visit total group level phase case item page pain bed room "
-    "line dose cycle step class "
-    "suite unit room apt "
-    "floor gcs moca phq gad mmse bmi ef "
-    "age ages section chapter step hr bp rr temp fev1 inr hgb wbc route hwy st street ave rd road box lot ward vol "
-    "pp no ulnar median".split()
-) | {*MONTH_NAMES, *SHORT_MONTHS, "sept", *WEEKDAY_NAMES, *weekday_words("short")}
+_NOT_NAMES: Final = frozenset(listed_words("pattern_context", "not-name")) | {
+    *MONTH_NAMES,
+    *SHORT_MONTHS,
+    "sept",
+    *WEEKDAY_NAMES,
+    *weekday_words("short"),
+}
 
 
 def _is_after_name(match: re.Match[str]) -> bool:
@@ -114,19 +108,8 @@ def _is_life_event(match: re.Match[str]) -> bool:
 
 #: Behind a number that counts weeks: "38 and 3 sevenths", "38 and 3/7".
 _WEEKS_AFTER: Final = re.compile(r"[ ](?:and[ ])?\d(?:/7|[ ]sevenths)")
-_LIFE_WORDS: Final = KIN_WORDS | frozenset(
-    "died dies death d passed diagnosed dx dx'd onset menarche menopause married widowed divorced quit "
-    "stroke mi cancer ca deceased "
-    "alive living dead retired conscripted came moved left worked jailed suicide hanged cabg colon breast "
-    "ovarian prostate lynch lived "
-    "pregnancy birth appy appendectomy tonsillectomy overdose drank smoking smoked drinking using he she fell mono "
-    "chd dm htn".split()
-)
-_MEASURE_WORDS: Final = frozenset(
-    "rate rhythm regular hr ecg ekg sinus vent paced lasegue hz peak peaked titrated positive rings phoned phones "
-    "intake screening visit bed snack appt clinic arrives "
-    "lands seen fever flexion am pm bp".split()
-)
+_LIFE_WORDS: Final = KIN_WORDS | frozenset(listed_words("pattern_context", "life"))
+_MEASURE_WORDS: Final = frozenset(listed_words("pattern_context", "measure"))
 
 
 def _is_turning(match: re.Match[str]) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 from deid_runtime.detectors.patterns.rows import Check
 from deid_runtime.detectors.patterns.validators import is_ipv4
+from deid_runtime.lexicon.tables import listed_words
 
 # --- telephone -----------------------------------------------------------------------------------------------------
 
@@ -143,12 +144,7 @@ def _is_spelled_mail(match: re.Match[str]) -> bool:
     )
 
 
-_WORDS_BEFORE_AT: Final = frozenset(
-    "more chat us online booklet last look looked found available visit info information form forms seen portal page "
-    "it email e-mail mail "
-    "works work account questions details website site video reach contact me him her them is are was be back "
-    "records pay list listed".split()
-)
+_WORDS_BEFORE_AT: Final = frozenset(listed_words("pattern_context", "before-at"))
 
 
 def _is_ipv6(match: re.Match[str]) -> bool:

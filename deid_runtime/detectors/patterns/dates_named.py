@@ -13,6 +13,7 @@ from deid_runtime.detectors.patterns.rows import Check, Grade
 from deid_runtime.detectors.patterns.validators import is_day_of_year, is_month_day
 from deid_runtime.detectors.patterns.words import MONTHS, WEEKDAYS, either
 from deid_runtime.lexicon.calendar_words import MONTH_NAMES, month_words
+from deid_runtime.lexicon.tables import listed_words
 from deid_runtime.lexicon.vocabulary import alternation, credentials
 
 #: Months that are also English words or names, and abbreviations with a medical meaning (MAR, OCT, "dec." = decreased).
@@ -75,15 +76,10 @@ def _is_month_day_named(match: re.Match[str]) -> bool:
 
 # --- month alone ---------------------------------------------------------------------------------------------------
 
-_PERIOD_WORDS: Final = frozenset("in since until till til last early late mid end beginning start middle month "
-                                 "through rtc next past".split()) | {
+_PERIOD_WORDS: Final = frozenset(listed_words("pattern_context", "period")) | {
     "end of", "beginning of", "start of", "middle of", "month of", "this past",
 }  # fmt: skip
-_MONTH_WORDS_BEFORE: Final = _PERIOD_WORDS | frozenset(
-    "by this of from thru before after every each starting beginning begin due around about previous following "
-    "during for and to or "
-    "lab labs".split()
-)
+_MONTH_WORDS_BEFORE: Final = _PERIOD_WORDS | frozenset(listed_words("pattern_context", "month"))
 _LOOSE: Final = frozenset("for and or to by from of".split())
 _TITLE_MONTHS: Final = either(month.title() for month in MONTHS)
 _MONTH_BESIDE: Final = re.compile(

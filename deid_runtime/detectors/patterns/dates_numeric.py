@@ -13,6 +13,7 @@ from deid_runtime.detectors.patterns.fractions import COUNTED, GRADED, is_counte
 from deid_runtime.detectors.patterns.rows import Check, Grade
 from deid_runtime.detectors.patterns.validators import is_day_of_year, is_month_day
 from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, either
+from deid_runtime.lexicon.tables import listed_words
 from deid_runtime.lexicon.vocabulary import alternation, credential_keys, street_kinds
 
 # --- whole dates ---------------------------------------------------------------------------------------------------
@@ -72,49 +73,12 @@ def _is_pair_of_weekday(match: re.Match[str]) -> bool:
 
 #: Words directly before a date that rarely precede any other figures with a slash.
 _DATE_WORDS_SURE: Final = (
-    frozenset(
-        "on since until till til thru date dated dos doi doa dod dob lmp edd edc exp expires rtc appt due adm admit "
-        "admitted admission "
-        "disch discharge discharged started scheduled rescheduled seen f/u faxed signed typed dictated printed "
-        "collected coll received "
-        "rec'd by before after effective eff start begun began stopped".split()
-    )
-    | {"week of", "wk of", "as of", "follow up"}
-    | WEEKDAYS
+    frozenset(listed_words("pattern_context", "date-sure")) | {"week of", "wk of", "as of", "follow up"} | WEEKDAYS
 )
 #: Words that often stand before a date.
-_DATE_WORDS: Final = frozenset(
-    "from through next last of for follow-up appointment d/c d/c'd dc'd dc ended held placed removed done drawn sent "
-    "given called "
-    "lvm reviewed echo mri ct cxr xr us ekg ecg eeg tte tee lab labs bx biopsy cx ucx surgery or cath scan mammo "
-    "colonoscopy egd "
-    "pap a1c hgb inr psa tsh cbc bmp cmp wbc repeat recheck sched between w/o re dd dt d t hd pod extub extubated "
-    "intub intubated "
-    "trach transferred refill refilled filled fill visited note notes letter msg message vm report and to was were "
-    "is hearing died "
-    "return returned back out off begins about home orif s/p accepted permit check".split()
-)
+_DATE_WORDS: Final = frozenset(listed_words("pattern_context", "date"))
 #: Words directly before a fraction, a score, a ratio or a setting.
-_SCORE_WORDS: Final = frozenset(
-    "pain strength motor power murmur sem hsm grade gr apgar apgars score scale mmse moca bpp ilo profusion "
-    "monofilament mf crackles "
-    "rales smokes smoke tob tobacco smoking bipap bi-pap cpap simv nph ps psv ipap reflex reflexes pupil pupils grip "
-    "grips quads "
-    "deltoid deltoids biceps triceps hip hips knee knees ankle ankles wrist wrists elbow elbows flexor flexors "
-    "extensors ehl apb fdi "
-    "fcu fdp ext df pf mmt nrs vas dyspnea itch itching headache ha va vision od os ou acuity snellen literacy adl "
-    "adls iadls katz "
-    "phq gad gcs glasgow tof culture cultures bottles bcx blood node nodes ln cores stage recall clock orientation "
-    "delay delayed "
-    "naming cincinnati histamine saline sinemet levodopa advair norco percocet suboxone zubsolv "
-    "buprenorphine film vicodin oxycodone hydrocodone prograf "
-    "tacro used nights "
-    "pulse pulses bike approx drank ate eat eats eaten packed stroop sx symptoms class type figure fig needle "
-    "in step rated "
-    "rates level now cat dog horse oak grass ragweed cedar mold dust gds faq staff residents english spanish "
-    "untrained visit "
-    "session tx brca gsm x asa bp hr rr nightly r l".split()
-)
+_SCORE_WORDS: Final = frozenset(listed_words("pattern_context", "score"))
 _SCORE_AFTER: Final = re.compile(
     r"(?i)[ \t]{0,2}(?:[\"”°%]|-?(?:ppd|pack|packs|tab|tabs|tablets?|cups?|cans?|tsp|tbsp|bottles?|glass|mile|mi|"
     r"blocks?|dose|inch|in|"
@@ -129,10 +93,7 @@ _SCORE_AFTER: Final = re.compile(
     r"w/[ ]?(?:movement|mvmt|amb|activity|cue|drsg|dsg))(?![\w/]))"
 )
 #: Oral contraceptives, whose strengths look like dates after their names: ``Junel Fe 1/20``, ``Ortho-Novum 10/11``.
-_PILLS: Final = frozenset(
-    "alyacen aurovela blisovi cyclafem dasetta demulen estrostep gildess hailey jenest junel kelnor larin loestrin "
-    "microgestin minastrin modicon necon norinyl nortrel nylia ortho-novum pirmella tarina taytulla zovia".split()
-)
+_PILLS: Final = frozenset(listed_words("pattern_context", "pill"))
 _PILL_FORMS: Final = frozenset({"fe", "lo", "21", "24", "28"})
 _PILL_STRENGTHS: Final = frozenset({"1/10", "1/20", "10/11"})
 #: Words after a duration such as ``3/7 hx``: British notes write days as sevenths of a week, months as twelfths.
@@ -255,30 +216,9 @@ def _is_calendar_decade(match: re.Match[str]) -> bool:
 
 # --- years ---------------------------------------------------------------------------------------------------------
 
-_YEAR_WORDS: Final = (
-    frozenset(
-        "in since from circa ca early late mid year summer fall spring winter autumn during between born b retired "
-        "diagnosed dx dx'd until "
-        "till til through before after of around about died quit divorced married to and d thru class".split()
-    )
-    | SEASONS
-)
-_CLOCK_WORDS: Final = frozenset(
-    "at called paged repaged notified lab labs time tod by pager page ext x rm room apt id no bleep beeper eta meal "
-    "machine heparin hep pop "
-    "approached arrived npo ebl resolved ldh ferritin seen last dose scored vitamin d code keysafe keypad safe model "
-    "lot unit # case lic "
-    "huddle foley dc'd post hydrea resp extub elbow".split()
-)
-_YEAR_NOUNS: Final = frozenset(
-    "psh pmh vaccine tdap td flu pneumovax prevnar zostavax shingrix covid appy chole cabg tkr thr tka tha c-section "
-    "cs cesarean "
-    "appendectomy cholecystectomy hysterectomy tonsillectomy surgery repair stent stents pci mi stroke cva dvt pe "
-    "colonoscopy "
-    "mammogram dexa mri ct echo bx biopsy fracture fx orif arthroplasty replacement widowed hx est exp expires "
-    "approx around "
-    "years placed by x concussion".split()
-)
+_YEAR_WORDS: Final = frozenset(listed_words("pattern_context", "year")) | SEASONS
+_CLOCK_WORDS: Final = frozenset(listed_words("pattern_context", "clock"))
+_YEAR_NOUNS: Final = frozenset(listed_words("pattern_context", "year-noun"))
 _NOT_YEAR_AFTER: Final = re.compile(
     r"(?i)[ \t]?(?:mg|mcg|ug|g|kg|ml|l|cc|cm|mm|units?|u|iu|tabs?|x|%|°|hrs?|hours?|h|min|minutes?|weeks?|days?|am|"
     r"pm|mmol|meq|bpm|lbs?|"

@@ -9,6 +9,7 @@ from deid_runtime.detectors.patterns.rows import Check, Grade
 from deid_runtime.detectors.patterns.words import US_STATES, either
 from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
 from deid_runtime.lexicon.states import states
+from deid_runtime.lexicon.tables import listed_words
 from deid_runtime.lexicon.vocabulary import street_kinds
 
 # --- streets -------------------------------------------------------------------------------------------------------
@@ -34,11 +35,7 @@ def _is_street(match: re.Match[str]) -> bool:
     return any(len(word) > 2 or word[0].isdigit() for word in words)
 
 
-_NOT_IN_STREET: Final = frozenset(
-    "mg mcg ml cm mm kg ft mi min units tab tabs cap caps po bid tid qid prn hs days weeks hours patient pt dr mrs "
-    "mr ms am pm percent with or and for "
-    "was is at to on in by per from fr chest head".split()
-) | {*SHORT_MONTHS, "sept"}
+_NOT_IN_STREET: Final = frozenset(listed_words("pattern_context", "not-in-street")) | {*SHORT_MONTHS, "sept"}
 
 
 def _is_lower_street(match: re.Match[str]) -> bool:

@@ -14,6 +14,7 @@ from typing import Final
 
 from deid_runtime.detectors.patterns.rows import Check
 from deid_runtime.lexicon.name_cues import fold, is_family_name, is_ordinary
+from deid_runtime.lexicon.tables import listed_words
 
 _DRUG_LIKE: Final = re.compile(
     r"(?i)(?:vit|cd|hla|il|ca|ppsv|pcv|covid|spo|hba|fio|po|pco|peg|q|post|day|pod|week|month|year|hour|grade|stage|step|"
@@ -51,10 +52,7 @@ def _holds_family_name(match: re.Match[str]) -> bool:
 
 
 #: Parts of field names in exports and forms: ``session_id``, ``coll_dt``.
-_FIELD_PARTS: Final = frozenset(
-    "addr code cm count date desc dob dt end flag id ip key kg lot mg ml mm mrn name no note notes num number ref "
-    "start status text time type user val value".split()
-)
+_FIELD_PARTS: Final = frozenset(listed_words("pattern_context", "field"))
 
 
 def _is_no_field(match: re.Match[str]) -> bool:

@@ -16,6 +16,7 @@ from deid_runtime.detectors.people.words import Case, Facts, Grade, Word, read_w
 from deid_runtime.lexicon.clinical_forms import has_clinical_form
 from deid_runtime.lexicon.name_cues import is_function_word
 from deid_runtime.lexicon.name_slots import does_what_only_people_do
+from deid_runtime.lexicon.tables import listed_words
 from deid_runtime.lexicon.word_codes import EPONYM, PLACE
 from deid_runtime.spans import Span
 
@@ -23,15 +24,9 @@ from deid_runtime.spans import Span
 _SURE: Final = 0.7
 
 #: Words that are rarer as names than as words, but mean a person before what only people do: *Will says*.
-_NAMES_THOUGH_WORDS: Final = frozenset(
-    "barb bev buck bud butch chip christian dot drew faith grant herb hope joy lance miles norm pat pearl peg reed sky "
-    "will".split()
-)
+_NAMES_THOUGH_WORDS: Final = frozenset(listed_words("person_cues", "name-though-word"))
 #: Words that the lists of names have, and that mean any person, or no one, before what people do: *Baby slept*.
-_NO_NAMES: Final = frozenset(
-    "anon baby bitten fella fem guy infant innocent junior kin king lady made man mate pal papa queen said see so son "
-    "sultan tea unique unknown valid walker".split()
-)
+_NO_NAMES: Final = frozenset(listed_words("person_cues", "no-name"))
 _SHORTEST_ALONE: Final = 4  # characters of a name that needs no evidence beside it: Ana is also a test, Lor a loss
 #: Endings of drugs: such an unlisted word is not a name.
 _DRUG_ENDS: Final = ("mab", "nib", "pril", "olol", "statin", "azole", "cillin", "mycin", "vir")

@@ -6,7 +6,7 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.lexicon.calendar_words import MONTH_OF, MONTHS, WEEKDAY_OF, WEEKDAYS, month_words
 from deid_runtime.lexicon.numbers import NUMBER_WORDS, ORDINAL_WORDS, cardinal, ordinal
 from deid_runtime.lexicon.states import other_states, states, us_states
-from deid_runtime.lexicon.tables import listed_words, parse_sections, parse_table, table, words_for
+from deid_runtime.lexicon.tables import listed_lines, listed_words, parse_sections, parse_table, table, words_for
 from deid_runtime.lexicon.vocabulary import alternation, credential_keys, dotted_credentials, kin, with_stops
 
 COLUMNS = ("word", "uses")
@@ -56,9 +56,10 @@ def test_what_is_wrong_in_a_list_is_named_by_line(text: str, message: str) -> No
 
 
 def test_a_section_that_no_list_has_is_an_error() -> None:
-    assert "approx" in listed_words("abbreviations", "no-end")
-    with pytest.raises(SettingsError, match=r"abbreviations\.txt: no words under # \[end\]"):
-        listed_words("abbreviations", "end")
+    assert "physician" in listed_words("person_cues", "staff")
+    assert "mary jane" in listed_lines("person_cues", "no-people")
+    with pytest.raises(SettingsError, match=r"person_cues\.txt: no words under # \[staffs\]"):
+        listed_words("person_cues", "staffs")
 
 
 @pytest.mark.parametrize("name", ["kin", "titles", "particles", "street_kinds", "unit_words"])
