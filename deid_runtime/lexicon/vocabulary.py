@@ -17,7 +17,7 @@ KinUse = Literal[
 ]  # fmt: skip
 TitleUse = Literal[
     "staff", "person", "stop", "text", "text-staff", "surrogate", "gazetteer", "courtesy", "brief", "capitals",
-    "capital", "no-end", "subject",
+    "capital", "no-end", "subject", "age-before",
 ]  # fmt: skip
 ParticleUse = Literal[
     "name", "cue", "suffix", "surrogate", "firm", "given", "surrogate-suffix", "train", "unidentified", "template"

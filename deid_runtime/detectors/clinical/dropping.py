@@ -43,7 +43,7 @@ from deid_runtime.detectors.clinical.times import is_half_of_day, is_relative
 from deid_runtime.detectors.patterns.words import WEEKDAYS, either
 from deid_runtime.labels import HEADS
 from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
-from deid_runtime.lexicon.vocabulary import alternation, kin
+from deid_runtime.lexicon.vocabulary import alternation, kin, titles
 from deid_runtime.spans import Span, covered
 
 #: From this score on a model outvotes the grammar. On dev it was right in all six such spans.
@@ -69,9 +69,8 @@ _AGE_AFTER: Final = re.compile(AGE_BEHIND, re.IGNORECASE)
 _AGE_BEFORE: Final = re.compile(
     r"(?i)(?:\b(?:aged?|ages|born|turned|turning|turns|dob|edad|âge|age/sex|(?:he|she|who|patient|pt|"
     r"i)(?:['’]s|['’]m|[ ](?:is|was|am))|"
-    rf"{alternation(kin('age-before'))}|grand\w{{2,8}}|died|deceased|mr|mrs|ms|miss)\b[^\w\n]{{0,3}}(?:(?:at|of|"
-    rf"is|was|now|about|age|"
-    r"aged|in)[ ]){0,2}[(~]?)$"
+    rf"{alternation(kin('age-before'))}|grand\w{{2,8}}|died|deceased|{alternation(titles('age-before'))})"
+    r"\b[^\w\n]{0,3}(?:(?:at|of|is|was|now|about|age|aged|in)[ ]){0,2}[(~]?)$"
 )
 #: ``mar`` alone also begins medical words.
 _MONTH_BEGINNING: Final = "|".join("mar[ c.]" if month == "mar" else month for month in SHORT_MONTHS)
