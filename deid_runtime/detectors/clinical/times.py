@@ -79,7 +79,9 @@ ROWS: Final = (
             r"(?i:for|over|past|last|within|every|max|x|q|sleeps|about|approx|at least|up to|dwell|turns?|PAC)[ ]{1,2}"
             r"(?P<value>(?:[1-9]|1\d|2[0-4])/24)(?![\d/])"
         ),
-        words=frozenset("for over past last within every max x q sleeps about approx at up dwell turn turns pac".split()),
+        words=frozenset(
+            "for over past last within every max x q sleeps about approx at up dwell turn turns pac".split()
+        ),
         excludes=_NOT_OF_INFANTS,
     ),
     ClinicalRow(

@@ -29,10 +29,8 @@ _MEASURES_AFTER: Final = re.compile(r"[ ]?(?:beats|cm|mm|mg|mcg|mL|ml|units|inch
 _SCORES_IN_TIME: Final = frozenset({"apgar", "apgars"})
 
 
-_INSULIN_BEFORE: Final = re.compile(
-    r"(?i)\b(?:insulin|aspart|lispro|glulisine|glargine|detemir|degludec|novorapid|novolog|novomix|fiasp|humalog|humulin|"
-    r"lyumjev|apidra|actrapid|admelog|insulatard|mixtard|trurapi)(?:[ ](?:mix|pen|penfill|flexpen))?[ :]{1,3}$"
-)
+_INSULINS: Final = alternation(listed_words("pattern_context", "insulin"))
+_INSULIN_BEFORE: Final = re.compile(rf"(?i)\b(?:{_INSULINS})(?:[ ](?:mix|pen|penfill|flexpen))?[ :]{{1,3}}$")
 
 
 def _is_full(match: re.Match[str]) -> bool:

@@ -4,7 +4,6 @@ Softmax and argmax are in the graph, so that its outputs are small: uint8 tags a
 model and then compares the graph with it.
 """
 
-import os
 import warnings
 from pathlib import Path
 from typing import Final

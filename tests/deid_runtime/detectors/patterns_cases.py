@@ -245,6 +245,7 @@ DATES: Cases = {
             "ER («9/4») and",
             "\n«9/12» 0830 called",
             "from «7/8»",
+            "Mr de Wit RIP «1/4», certificate done",
         ),
         (
             "strength 5/5",
