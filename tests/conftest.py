@@ -27,6 +27,8 @@ LONGEST = (
     "deid_runtime/release/test_release_commands.py",
     "deid_runtime/serving/test_monitor.py",
     "deid_runtime/review/test_pages.py",
+    "test_readme.py",
+    "test_spark_page.py",
 )
 
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 import textwrap
@@ -15,6 +16,11 @@ from deid_runtime.labels import LABELS, group_of
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+#: Files of other folders that are pages of the site, too. tests/test_readme.py runs the code of README.md.
+OTHER_PAGES = sorted(
+    ROOT / name for name in runpy.run_path(str(ROOT / "scripts" / "docs_pages.py"))["PAGES"] if name != "README.md"
+)
+RUN_PAGES = [*PAGES, *OTHER_PAGES]
 #: A block of code, after an optional mark with the reason why it is not run.
 _BLOCK = re.compile(
     r"^(?P<mark>[ ]*<!-- not run: (?P<reason>[^>]+) -->\n)?"
@@ -22,19 +28,33 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _SHOWN_ONLY = ("text", "")
+#: A line that a reader would run. It must not stand in a block that is only shown.
+_COMMAND = re.compile(
+    r"^[ ]*(?:\$ |\S*/)?(?:deid|deid-export|python3?|bash|git|pip|curl|kubectl|docker|podman|buildah|psql|openssl) \S",
+    re.MULTILINE,
+)
 
 has_models = pytest.mark.skipif(
     not (ROOT / "model_repository" / "manifest.json").exists(), reason="this checkout has no models"
 )
 
 
+def all_blocks(page: Path) -> list[tuple[str, str]]:
+    """Return language and code of each block that is run here, or elsewhere for a reason."""
+    return [(language, code) for language, code, _ in _read_blocks(page) if language not in _SHOWN_ONLY]
+
+
 def blocks(page: Path) -> list[tuple[str, str]]:
-    """Return language and code of each block that is run."""
-    found = []
-    for match in _BLOCK.finditer(page.read_text(encoding="utf-8")):
-        if not match["mark"] and match["language"] not in _SHOWN_ONLY:
-            found.append((match["language"], textwrap.dedent(match["code"])))
-    return found
+    """Return language and code of each block that is run here."""
+    return [(language, code) for language, code, mark in _read_blocks(page) if not mark and language not in _SHOWN_ONLY]
+
+
+def _read_blocks(page: Path) -> list[tuple[str, str, str | None]]:
+    """Return language, code and mark of each block."""
+    return [
+        (match["language"], textwrap.dedent(match["code"]), match["mark"])
+        for match in _BLOCK.finditer(page.read_text(encoding="utf-8"))
+    ]
 
 
 @pytest.fixture
@@ -46,7 +66,9 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @has_models
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: str(page.relative_to(DOCS)))
+@pytest.mark.parametrize(
+    "page", [page for page in RUN_PAGES if blocks(page)], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_the_code_of_a_page_runs_in_order(page: Path, commands: dict[str, str], workspace: Path) -> None:
     if any("deid-export" in code for _, code in blocks(page)):
         pytest.importorskip("torch", reason="deid-export needs torch")
@@ -74,10 +96,22 @@ def test_the_code_of_a_page_runs_in_order(page: Path, commands: dict[str, str], 
 
 
 def test_what_is_not_run_says_why_and_is_rare() -> None:
-    marks = [match["reason"] for page in PAGES for match in _BLOCK.finditer(page.read_text()) if match["mark"]]
+    marks = [match["reason"] for page in RUN_PAGES for match in _BLOCK.finditer(page.read_text()) if match["mark"]]
 
     assert all(len(reason.split()) >= 2 for reason in marks)
-    assert len(marks) < sum(len(blocks(page)) for page in PAGES)
+    run_elsewhere = [
+        reason for reason in marks if re.search(r"tests/\S+ runs (?:it|the commands of this page)$", reason)
+    ]
+    assert len(marks) - len(run_elsewhere) < sum(len(blocks(page)) for page in RUN_PAGES)
+    named = {path for reason in marks for path in re.findall(r"tests/[\w./]*\w", reason)}
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", RUN_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_block_that_is_only_shown_holds_no_command(page: Path) -> None:
+    shown = [code for language, code, _ in _read_blocks(page) if language in _SHOWN_ONLY]
+
+    assert [match[0] for code in shown for match in _COMMAND.finditer(code)] == []
 
 
 def test_the_first_example_names_no_original_as_a_surrogate() -> None:

@@ -1,6 +1,8 @@
-"""Test that the code in the README runs unchanged."""
+"""Test that the commands and the code in the README run unchanged."""
 
+import csv
 import json
+import os
 import re
 import subprocess
 import sys
@@ -27,6 +29,33 @@ def test_python_example(name, tmp_path):
     first = done.stdout.splitlines()[0]
     assert first.startswith("Ms. ")
     assert not [name for name in ("Halvorsen", "3/11/2019", "Lindqvist", "Dundas") if name in first]
+
+
+@pytest.mark.skipif(not (ROOT / "model_repository" / "manifest.json").exists(), reason="this checkout has no models")
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this folder is no clone")
+def test_its_commands_install_a_fresh_clone_and_use_it(tmp_path):
+    install, use = re.findall(r"^```bash\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    lines = (ROOT / "examples" / "patients.jsonl").read_text(encoding="utf-8").splitlines()
+    with (tmp_path / "patients.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, fieldnames=list(json.loads(lines[0])))
+        table.writeheader()
+        table.writerows(map(json.loads, lines))
+    install = install.replace("REPOSITORY", f"file://{ROOT}")
+    script = f"{install}\ncp examples/notes.jsonl ../patients.csv .\n{use}"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+    if "after connection broken by" in done.stderr:
+        pytest.skip("pip reaches no index of packages")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    for name in ("out/notes.jsonl", "deidentified.jsonl"):
+        written = (tmp_path / "deid-runtime" / name).read_text(encoding="utf-8")
+        assert len(written.splitlines()) == len((ROOT / "examples" / "notes.jsonl").read_text("utf-8").splitlines())
+        assert "Halvorsen" not in written
 
 
 def test_ten_lines():

@@ -1,6 +1,7 @@
 """Test what the check of annotated notes reports as a problem, as a doubt, and not at all."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,6 @@ def test_our_own_corpus_has_no_problem() -> None:
 
 def test_the_example_of_the_data_card_keeps_the_rules(tmp_path: Path) -> None:
     card = (CORPUS / "README.md").read_text(encoding="utf-8")
-    [example] = [block for block in card.split("```\n") if block.startswith("%% patient")]
+    [example] = re.findall(r"^```text\n(%% patient.*?)^```$", card, re.MULTILINE | re.DOTALL)
 
     assert check(tmp_path, example).findings == []
