@@ -1,7 +1,9 @@
 """Does this checkout give the same bytes as another one? For changes that must not change behaviour.
 
     git worktree add /tmp/before HEAD~1
-    python benchmarks/unchanged.py --against /tmp/before
+    python benchmarks/unchanged.py --against /tmp/before --lists LISTS
+
+``LISTS`` is a folder with ``gazetteers/`` and ``medical/``, as for ``deid-export train``.
 
 Method: the notes of dev and test, and notes made from those of train with fresh values, go through ``deid detect`` and
 ``deid run`` of both checkouts, in both profiles, each checkout with its own code and models. The SHA-256 of the outputs
