@@ -100,7 +100,7 @@ def _run_inputs(command: Any) -> Any:
 def check(out: Path, inputs: tuple[Path, ...], details: Path | None, gate: bool, json: bool, **options: Any) -> None:
     """Search the output of a run again with a second set of detectors; print PASS, REVIEW or FAIL for each note.
 
-    OUT is the output of `deid run`, IN its input. The run is repeated with its key and the settings of its manifest;
+    OUT is the output of `deid run`, IN its input. The run is repeated with its key and the settings of its run report;
     then the models of the profile full, patterns and the patients' records read the de-identified text. FAIL: an
     identifier is certainly left. REVIEW: the models found something that a person must check.
 

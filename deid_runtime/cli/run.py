@@ -100,14 +100,14 @@ _SPEED_OPTIONS = cli_options.section(
     memory_option,
     cli_options.engine(
         "Inference engine. Engines round differently: to compare runs byte for byte, use the same engine. auto chooses "
-        "the faster one for this processor; the manifest names it."
+        "the faster one for this processor; the run report names it."
     ),
     cli_options.precision(),
     cli_options.repeated_text(),
 )
 
 _OVERWRITE = cli_options.flag(
-    "--overwrite", "Replace an earlier output, its manifest and quarantine when the new output is complete."
+    "--overwrite", "Replace an earlier output, its run report and quarantine when the new output is complete."
 )
 _QUIET = cli_options.flag("--quiet", "No progress and no summary on stderr; warnings and errors remain.")
 

@@ -15,18 +15,18 @@ from deid_runtime.cli.exits import ExitCode, reported
 @click.option(
     "--crosswalk",
     type=cli_options.PATH,
-    help="Crosswalk that the run wrote, to compare it as well. The manifest has its digest, but not its path. "
+    help="Crosswalk that the run wrote, to compare it as well. The run report has its digest, but not its path. "
     "Default: not compared.",
 )
 @reported
 def verify(out: Path, crosswalk: Path | None) -> None:
-    """Compare an output with its manifest: digests of OUT and of its quarantine, and the counts of notes.
+    """Compare an output with its run report: digests of OUT and of its quarantine, and the counts of notes.
 
     OUT is what was given to `deid run`, `deid detect` or `deid corpus resynthesize`. Prints every difference as one
     line on stdout; it names tables, but not files that are a single note.
 
-    Exit codes: 0 when nothing has changed since the run, 1 when something has, 2 when there is no manifest or a file
-    cannot be read. The manifest is not signed: anyone who can change OUT can change both.
+    Exit codes: 0 when nothing has changed since the run, 1 when something has, 2 when there is no run report or a file
+    cannot be read. The run report is not signed: anyone who can change OUT can change both.
     """
     from deid_runtime.run.verify import verify_output
 
@@ -36,6 +36,6 @@ def verify(out: Path, crosswalk: Path | None) -> None:
     for difference in found.differences:
         click.echo(difference)
     if found.differences:
-        click.echo(f"deid: {out} differs from its manifest", err=True)
+        click.echo(f"deid: {out} differs from its run report", err=True)
         sys.exit(ExitCode.HELD_BACK)
-    click.echo(f"{out}: {found.files:,} files, {found.size_bytes:,} bytes, as the manifest says")
+    click.echo(f"{out}: {found.files:,} files, {found.size_bytes:,} bytes, as the run report says")

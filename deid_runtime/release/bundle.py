@@ -79,7 +79,7 @@ def make_bundle(
     """
     verified = verify_output(out)
     if verified.differences:
-        raise SettingsError(f"{out} differs from its manifest ({verified.differences[0]}); run again")
+        raise SettingsError(f"{out} differs from its run report ({verified.differences[0]}); run again")
     content = {
         "format": _FORMAT,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -122,7 +122,7 @@ def verify_bundle(folder: Path, signer: Path, *, out: Path | None = None, inputs
         if out is not None:
             differences += verify_output(out).differences
             if _shortened(read_manifest(out)) != content["run"]:
-                differences.append("output: its manifest differs from that of the bundle")
+                differences.append("output: its run report differs from that of the bundle")
     except (KeyError, TypeError, ValueError, AttributeError):
         raise SourceError(f"{folder}: not a bundle of this version; use the version of deid that wrote it") from None
     return differences

@@ -175,7 +175,7 @@ def _check_same(now: Mapping[str, object], run: Mapping[str, object]) -> None:
     if now["key_versions"] != run.get("key_versions"):
         raise SettingsError(
             "this version of deid derives other values from a key than the version that made the run (key_versions in "
-            "its manifest); check the run with the version of deid that made it"
+            "its run report); check the run with the version of deid that made it"
         )
     for name, option in (
         ("inclusion", "--inclusion"),

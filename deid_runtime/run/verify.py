@@ -63,7 +63,7 @@ def verify_output(out: Path, crosswalk: Path | None = None) -> Verification:
         if isinstance(error, DeidError):
             raise
         raise SettingsError(
-            f"{manifest_path(out)}: not a manifest of this version; use the version of deid that wrote it"
+            f"{manifest_path(out)}: not a run report of this version; use the version of deid that wrote it"
         ) from None
     return found
 
@@ -79,11 +79,11 @@ def _read_manifest(path: Path) -> Mapping[str, Any]:
             data = file.read(_MANIFEST_LIMIT_BYTES + 1)
         manifest = json.loads(data) if len(data) <= _MANIFEST_LIMIT_BYTES else None
     except OSError as error:
-        raise SettingsError(f"{path}: there is no manifest to compare with: {error.strerror}") from None
+        raise SettingsError(f"{path}: there is no run report to compare with: {error.strerror}") from None
     except (ValueError, RecursionError):
         manifest = None
     if not isinstance(manifest, dict):
-        raise SettingsError(f"{path}: not a manifest; expected the file that `deid run` writes beside its output")
+        raise SettingsError(f"{path}: not a run report; expected the file that `deid run` writes beside its output")
     if "outputs" not in manifest:
         raise SettingsError(f"{path}: has no digests, because an older version of deid wrote it; run again")
     return manifest
@@ -158,11 +158,11 @@ def _verify_file(what: str, path: Path, expected: Mapping[str, Any], found: Veri
 def _verify_counts(counts: Mapping[str, Any], found: Verification) -> None:
     if counts["read"] != counts["written"] + counts["quarantined"]:
         found.differs(
-            f"manifest: {int(counts['read']):,} notes read, but {int(counts['written']):,} written and "
+            f"run report: {int(counts['read']):,} notes read, but {int(counts['written']):,} written and "
             f"{int(counts['quarantined']):,} quarantined"
         )
     if found.notes != counts["written"]:
-        found.differs(f"output: {found.notes:,} notes; the manifest says {int(counts['written']):,}")
+        found.differs(f"output: {found.notes:,} notes; the run report says {int(counts['written']):,}")
 
 
 def _verify_quarantine(path: Path, counts: Mapping[str, Any], found: Verification) -> None:
@@ -172,9 +172,9 @@ def _verify_quarantine(path: Path, counts: Mapping[str, Any], found: Verificatio
     for _, row in read_objects(Source(path, path.name, "jsonl", 0), RECORD_LIMIT_BYTES, Meter()):
         stages[str(row.get("stage")) if isinstance(row, dict) else "none"] += 1
     if stages.total() != counts["quarantined"]:
-        found.differs(f"quarantine: {stages.total():,} notes; the manifest says {int(counts['quarantined']):,}")
+        found.differs(f"quarantine: {stages.total():,} notes; the run report says {int(counts['quarantined']):,}")
     elif dict(stages) != counts["quarantined_by_stage"]:
-        found.differs("quarantine: the stages at which notes were held back differ from the manifest")
+        found.differs("quarantine: the stages at which notes were held back differ from the run report")
 
 
 def _count_rows(what: str, path: Path, format_name: str, found: Verification) -> None:

@@ -60,7 +60,7 @@ def test_what_a_run_wrote_is_as_its_manifest_says(written: Path, name: str) -> N
     code, lines = verify(written / name)
 
     assert code == 0, lines
-    assert lines[0].endswith("as the manifest says")
+    assert lines[0].endswith("as the run report says")
 
 
 def test_the_crosswalk_is_compared_where_it_is_named(copy: Path) -> None:
@@ -94,15 +94,15 @@ CHANGES: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     ),
     "table-cut": (
         lambda out: (out / "c.csv").write_bytes(b"id,text\r\n"),
-        ["table c.csv: 9 bytes; the run wrote", "output: 11 notes; the manifest says 13"],
+        ["table c.csv: 9 bytes; the run wrote", "output: 11 notes; the run report says 13"],
     ),
     "table-gone": (
         lambda out: (out / "d.parquet").unlink(),
-        ["table d.parquet: missing", "output: 11 notes; the manifest says 13"],
+        ["table d.parquet: missing", "output: 11 notes; the run report says 13"],
     ),
     "table-damaged": (
         lambda out: (out / "b.jsonl.gz").write_bytes((out / "b.jsonl.gz").read_bytes()[:-9]),
-        ["table b.jsonl.gz: ", "table b.jsonl.gz: cannot be read as jsonl", "output: 10 notes; the manifest says 13"],
+        ["table b.jsonl.gz: ", "table b.jsonl.gz: cannot be read as jsonl", "output: 10 notes; the run report says 13"],
     ),
     "table-more": (
         lambda out: (out / "e\x1b[2J.csv").write_text("id,text\n"),
@@ -118,40 +118,40 @@ CHANGES: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     ),
     "note-gone": (
         lambda out: (out / "sub" / "n3.txt").unlink(),
-        ["files of single notes: 2; the run wrote 3", "output: 12 notes; the manifest says 13"],
+        ["files of single notes: 2; the run wrote 3", "output: 12 notes; the run report says 13"],
     ),
     "note-more": (
         lambda out: (out / ".hidden").write_text("x"),
-        ["files of single notes: 4; the run wrote 3", "output: 14 notes; the manifest says 13"],
+        ["files of single notes: 4; the run wrote 3", "output: 14 notes; the run report says 13"],
     ),
     "link": (
         lambda out: [(out / "n1.txt").rename(out.parent / "x"), (out / "n1.txt").symlink_to(out.parent / "x")],
         [
             "output: 1 links or special files; the run writes none",
             "files of single notes: 2; the run wrote 3",
-            "output: 12 notes; the manifest says 13",
+            "output: 12 notes; the run report says 13",
         ],
     ),
-    "output-gone": (lambda out: shutil.rmtree(out), ["output: missing", "output: 0 notes; the manifest says 13"]),
+    "output-gone": (lambda out: shutil.rmtree(out), ["output: missing", "output: 0 notes; the run report says 13"]),
     "output-file": (
         lambda out: [shutil.rmtree(out), out.write_text("x")],
-        ["output: not a folder, as the run wrote it", "output: 0 notes; the manifest says 13"],
+        ["output: not a folder, as the run wrote it", "output: 0 notes; the run report says 13"],
     ),
     "quarantine": (
         lambda out: (out.parent / "out.quarantine.jsonl").write_text(""),
-        ["quarantine: 0 bytes; the run wrote", "quarantine: 0 notes; the manifest says 2"],
+        ["quarantine: 0 bytes; the run wrote", "quarantine: 0 notes; the run report says 2"],
     ),
     "quarantine-gone": (lambda out: (out.parent / "out.quarantine.jsonl").unlink(), ["quarantine: missing"]),
     "counts": (
         lambda out: edit(out.parent / "out.manifest.json", b'"written": 13', b'"written": 12'),
         [
-            "manifest: 15 notes read, but 12 written and 2 quarantined",
-            "output: 13 notes; the manifest says 12",
+            "run report: 15 notes read, but 12 written and 2 quarantined",
+            "output: 13 notes; the run report says 12",
         ],
     ),
     "stages": (
         lambda out: edit(out.parent / "out.manifest.json", b'"read": 2', b'"reed": 2'),
-        ["quarantine: the stages at which notes were held back differ from the manifest"],
+        ["quarantine: the stages at which notes were held back differ from the run report"],
     ),
 }
 
@@ -180,12 +180,12 @@ def test_an_output_that_should_not_be_is_told(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("manifest", "message"),
     [
-        (None, "there is no manifest"),
-        ("no json", "not a manifest; expected"),
-        ("[]", "not a manifest; expected"),
+        (None, "there is no run report"),
+        ("no json", "not a run report; expected"),
+        ("[]", "not a run report; expected"),
         ("{}", "has no digests"),
-        ('{"outputs": {}}', "not a manifest of this version"),
-        ('{"outputs": {"body": {"kind": "file"}, "crosswalk": null}}', "not a manifest of this version"),
+        ('{"outputs": {}}', "not a run report of this version"),
+        ('{"outputs": {"body": {"kind": "file"}, "crosswalk": null}}', "not a run report of this version"),
     ],
 )
 def test_without_a_manifest_to_compare_with_the_exit_code_is_2(
