@@ -1,4 +1,4 @@
-"""Are notes lost, doubled or changed when the service is disturbed, and does it come back without a hand?
+"""Are notes lost, doubled or changed when the service is disturbed, and does it recover by itself?
 
     python benchmarks/chaos/service.py --results benchmarks/results/chaos_service.json
 
