@@ -16,6 +16,8 @@ from deid_runtime.cli.exits import reported
 if TYPE_CHECKING:
     from deid_runtime.annotations.note import AnnotatedNote
     from deid_runtime.evaluation.full_report import Against
+    from deid_runtime.evaluation.report import Report
+    from deid_runtime.evaluation.review import ErrorInContext
     from deid_runtime.spans import Span
 
 
@@ -125,8 +127,6 @@ def _evaluate(
     from deid_runtime.annotations.read import read_gold
     from deid_runtime.evaluation.full_report import full_report
     from deid_runtime.evaluation.report import evaluate
-    from deid_runtime.evaluation.review import errors_in_context
-    from deid_runtime.evaluation.tables import render, render_differences
 
     if report is not None:
         from deid_runtime.evaluation.report_page import require_libraries
@@ -135,39 +135,44 @@ def _evaluate(
     annotated, detected = read_gold(gold), read_found(found)
     held, second = _held_back(found, quarantine), _second(annotated, detected, against) if against else None
     if report is None:
-        scores = evaluate(annotated, detected, quarantined=held)
+        whole, scores = None, evaluate(annotated, detected, quarantined=held)
     else:
-        shown = (
-            list(errors_in_context(annotated, detected, context_words=context_words, shows_wrong=True))
-            if show_text
-            else None
-        )
         whole = full_report(
             annotated,
             detected,
             quarantined=held,
             altered=_altered_forms(annotated, detected, altered) if altered else (),
             against=second,
-            errors=shown,
+            errors=_shown_errors(annotated, detected, context_words) if show_text else None,
         )
         scores = whole.scores
         _write(report, whole, {"gold": gold, "found": found, "against": against}, overwrite=overwrite)
+    _warn_of_overlaps(scores)
+    if errors is not None:
+        _write_errors(errors, annotated, detected, context_words)
+    if json:
+        click.echo(dumps(_as_json(scores, second) if whole is None else whole.to_json(), indent=2))
+    elif whole is not None:
+        click.echo("\n".join(whole.sentences))
+    else:
+        _print_tables(scores, second)
+
+
+def _warn_of_overlaps(scores: "Report") -> None:
     if scores.overlapping_gold:
         click.echo(
             f"deid: WARNING: {scores.overlapping_gold:,} gold spans begin inside another; a word in both gets the "
             "label of the first",
             err=True,
         )
-    if errors is not None:
-        _write_errors(errors, annotated, detected, context_words)
-    if json:
-        click.echo(dumps(whole.to_json() if report is not None else _as_json(scores, second), indent=2))
-    elif report is not None:
-        click.echo("\n".join(whole.sentences))
-    else:
-        click.echo(render(scores), nl=False)
-        if second is not None:
-            click.echo("\n" + render_differences(second.differences, second.shuffles), nl=False)
+
+
+def _print_tables(scores: "Report", second: "Against | None") -> None:
+    from deid_runtime.evaluation.tables import render, render_differences
+
+    click.echo(render(scores), nl=False)
+    if second is not None:
+        click.echo("\n" + render_differences(second.differences, second.shuffles), nl=False)
 
 
 def _as_json(scores: Any, second: "Against | None") -> dict[str, object]:
@@ -235,6 +240,15 @@ def _write(path: Path, report: Any, inputs: Mapping[str, Path | None], *, overwr
             err=True,
             bold=True,
         )
+
+
+def _shown_errors(
+    annotated: "Sequence[AnnotatedNote]", detected: "Mapping[str, Sequence[Span]]", context_words: int
+) -> "list[ErrorInContext]":
+    """Return the errors for the page, wrongly removed words unmasked."""
+    from deid_runtime.evaluation.review import errors_in_context
+
+    return list(errors_in_context(annotated, detected, context_words=context_words, shows_wrong=True))
 
 
 def _write_errors(

@@ -45,6 +45,11 @@ def _written(piece: Piece, parts: DateParts) -> str:
     year, month, day = parts.year, parts.month, parts.day
     if year is None or month is None or day is None:
         raise ValueError(f"a {piece.role.value} in a date without a day")
+    return _written_for_day(piece, parts, year, month, day)
+
+
+def _written_for_day(piece: Piece, parts: DateParts, year: int, month: int, day: int) -> str:
+    """Return the text of one piece that depends on the day of the date, which is ``year``, ``month`` and ``day``."""
     match piece.role:
         case Role.YEAR:
             return year_like(year, piece.text)
@@ -61,9 +66,7 @@ def _written(piece: Piece, parts: DateParts) -> str:
         case Role.DAY_WORD:
             return _word_like(ordinal(day), piece.text)
         case Role.SEASON:
-            name = _SEASONS[(month % 12) // 3]
-            name = "autumn" if name == "fall" and piece.text.lower() == "autumn" else name
-            return case_like(name.title() if piece.text[0].isupper() else name, piece.text)
+            return _season_like(month, piece.text)
         case Role.DECADE:
             return _decade_like(year, piece.text)
         case Role.QUARTER:
@@ -105,6 +108,13 @@ def _ordinal_like(day: int, original: str) -> str:
 
 def _word_like(word: str, original: str) -> str:
     return case_like(word.capitalize() if original[0].isupper() else word, original)
+
+
+def _season_like(month: int, original: str) -> str:
+    """Return the season of ``month``, as ``Fall`` or ``autumn`` like ``original``."""
+    name = _SEASONS[(month % 12) // 3]
+    name = "autumn" if name == "fall" and original.lower() == "autumn" else name
+    return case_like(name.title() if original[0].isupper() else name, original)
 
 
 def _decade_like(year: int, original: str) -> str:

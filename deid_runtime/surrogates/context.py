@@ -5,7 +5,7 @@ initials, towns and abbreviations agree in all notes, and nothing is stored betw
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
@@ -25,6 +25,8 @@ from deid_runtime.surrogates.written_places import place_written_after
 _NICKNAMED: Final = re.compile(r"[^\W\d_]{2,20} [(\"“][^\W\d_]{2,20}[)\"”] [^\W\d_]{2,20}(?:[-'’][^\W\d_]{2,20})?")
 _NAME_LABELS: Final = frozenset({"PATIENT", "DOCTOR"})
 _HANDLE_LABELS: Final = frozenset({"USERNAME", "EMAIL"})
+_FACILITY_LABELS: Final = frozenset({"HOSPITAL", "ORGANIZATION"})
+_PHONE_LABELS: Final = frozenset({"PHONE", "FAX"})
 #: Words before a town that is abroad rather than a small one at home: *back from Lima*, *born in Manila*.
 _FAR_AWAY: Final = re.compile(
     r"(?i)\b(?:"
@@ -84,66 +86,89 @@ class Context:
 
 def read_context(notes: Iterable[tuple[Note, Sequence[Span]]]) -> Context:
     """Return the context of ``notes``, all of one patient. The spans of each note are sorted and disjoint."""
-    notes = list(notes)
-    names, handles = dict[str, None](), dict[str, None]()
-    mentions: dict[tuple[str, str], None] = {}
-    towns: dict[str, tuple[str, str, str]] = {}
-    zips: dict[str, tuple[str, str]] = {}
-    locales: dict[str, str] = {}
-    facilities, phones = dict[str, None](), dict[str, None]()
-    plain = {"HOSPITAL": facilities, "ORGANIZATION": facilities, "PHONE": phones, "FAX": phones}
-    originals, staying, far_away = set[str](), set[str](), set[str]()
-    read: list[tuple[Note, Sequence[Span], list[str]]] = []
-    dated: list[str] = []
-    evidence: dict[str, float] = dict.fromkeys(LOCALES, 0.0)
-    for note, spans in notes:
-        values = [note.text[span.start : span.end] for span in spans]
-        labelled = [(span.label, value) for span, value in zip(spans, values, strict=True)]
-        if len(notes) > 1:
-            read.append((note, spans, values))
-            dated += (value for label, value in labelled if label == "DATE")
-        for locale, weight in read_evidence(note.text, labelled).items():
-            evidence[locale] += weight
-        for index, (span, value) in enumerate(zip(spans, values, strict=True)):
-            mentions[span.label, value] = None
-            if span.label not in MOVING_LABELS:
-                originals.add(normal_form(value))
-            if span.label in _NAME_LABELS:
-                names[value] = None
-                if whole := _with_nickname(note.text, spans, index):
-                    names[whole] = None
-            elif span.label in _HANDLE_LABELS:
-                handles[value.partition("@")[0][:_LONGEST_HANDLE_CHARS]] = None
-            elif span.label in plain:
-                plain[span.label][value] = None
-            elif span.label == "CITY":
-                _add_town(towns, staying, note.text, spans, values, index)
-                if _FAR_AWAY.search(note.text, max(0, span.start - _FAR_AWAY_CHARS), span.start):
-                    far_away.add(normal_form(value))
-            elif span.label == "STATE":
-                _add_state(locales, note.text, spans, values, index)
-            elif span.label == "ZIP":
-                _add_zip(zips, note.text, spans, values, index)
-    day_first, locale = (read_order(dated), locale_of(evidence, {})) if read else (None, "US")
+    rows = [(note, spans, [note.text[span.start : span.end] for span in spans]) for note, spans in notes]
+    found = _Originals()
+    for note, spans, values in rows:
+        found.add(note.text, spans, values)
+    several = rows if len(rows) > 1 else []
+    dated = [value for _, spans, values in several for value in _values_of("DATE", spans, values)]
+    day_first, locale = (read_order(dated), locale_of(found.evidence, {})) if several else (None, "US")
     return Context(
-        names=tuple(names),
-        handles=tuple(handles),
-        mentions=tuple(mentions),
-        towns=towns,
-        locales=locales,
-        staying=frozenset(staying),
-        far_away=frozenset(far_away),
-        zips=zips,
-        facilities=tuple(facilities),
-        evidence=evidence,
-        abbreviations=abbreviations(facilities),
-        apart=spelled_apart(facilities),
-        phones=tuple(phones),
-        originals=frozenset(originals - {""}),
-        born=likely_birth(births_in(*each, locale=locale, usual=day_first) for each in read),
+        names=tuple(found.names),
+        handles=tuple(found.handles),
+        mentions=tuple(found.mentions),
+        towns=found.towns,
+        locales=found.locales,
+        staying=frozenset(found.staying),
+        far_away=frozenset(found.far_away),
+        zips=found.zips,
+        facilities=tuple(found.facilities),
+        evidence=found.evidence,
+        abbreviations=abbreviations(found.facilities),
+        apart=spelled_apart(found.facilities),
+        phones=tuple(found.phones),
+        originals=frozenset(found.originals - {""}),
+        born=likely_birth(births_in(*each, locale=locale, usual=day_first) for each in several),
         year=read_style(dated, _NO_YEAR).year or None,
         day_first=day_first,
     )
+
+
+def _values_of(label: str, spans: Sequence[Span], values: Sequence[str]) -> Iterator[str]:
+    return (value for span, value in zip(spans, values, strict=True) if span.label == label)
+
+
+@dataclass(slots=True, repr=False)
+class _Originals:
+    """The originals of the notes read so far, with the names of :class:`Context`."""
+
+    names: dict[str, None] = field(default_factory=dict)
+    handles: dict[str, None] = field(default_factory=dict)
+    mentions: dict[tuple[str, str], None] = field(default_factory=dict)
+    towns: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    locales: dict[str, str] = field(default_factory=dict)
+    staying: set[str] = field(default_factory=set)
+    far_away: set[str] = field(default_factory=set)
+    zips: dict[str, tuple[str, str]] = field(default_factory=dict)
+    facilities: dict[str, None] = field(default_factory=dict)
+    evidence: dict[str, float] = field(default_factory=lambda: dict.fromkeys(LOCALES, 0.0))
+    phones: dict[str, None] = field(default_factory=dict)
+    originals: set[str] = field(default_factory=set)
+
+    def add(self, text: str, spans: Sequence[Span], values: Sequence[str]) -> None:
+        """Add the spans of one note. ``values`` are the texts of ``spans``."""
+        labelled = [(span.label, value) for span, value in zip(spans, values, strict=True)]
+        for locale, weight in read_evidence(text, labelled).items():
+            self.evidence[locale] += weight
+        for index, (label, value) in enumerate(labelled):
+            self.mentions[label, value] = None
+            if label not in MOVING_LABELS:
+                self.originals.add(normal_form(value))
+            if label in _NAME_LABELS:
+                self.names[value] = None
+                if whole := _with_nickname(text, spans, index):
+                    self.names[whole] = None
+            elif label in _HANDLE_LABELS:
+                self.handles[value.partition("@")[0][:_LONGEST_HANDLE_CHARS]] = None
+            elif label in _FACILITY_LABELS:
+                self.facilities[value] = None
+            elif label in _PHONE_LABELS:
+                self.phones[value] = None
+            else:
+                self._add_place(text, spans, values, index)
+
+    def _add_place(self, text: str, spans: Sequence[Span], values: Sequence[str], index: int) -> None:
+        """Add a town, a state or a postal code with the places beside it."""
+        match spans[index].label:
+            case "CITY":
+                _add_town(self.towns, self.staying, text, spans, values, index)
+                start = spans[index].start
+                if _FAR_AWAY.search(text, max(0, start - _FAR_AWAY_CHARS), start):
+                    self.far_away.add(normal_form(values[index]))
+            case "STATE":
+                _add_state(self.locales, text, spans, values, index)
+            case "ZIP":
+                _add_zip(self.zips, text, spans, values, index)
 
 
 def beside(text: str, spans: Sequence[Span], values: Sequence[str], index: int, label: str, step: int) -> str:

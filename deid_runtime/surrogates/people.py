@@ -72,73 +72,101 @@ def find_people(patient: Patient, mentions: Iterable[str], handles: Iterable[str
 
     ``handles`` are usernames and local parts of e-mail addresses: anna.kowalski also names a person.
     """
-    persons: list[Person] = []
-    by_initial: list[Person] = []
-    roles: dict[str, str] = {}
-    nearby: dict[str, None] = {}
-    words: set[str] = set(patient.roles)
-    marks: dict[str, int] = {}
-    sexes: dict[str, str] = {}
-    syllables: dict[str, str] = {}
-    halves: dict[str, tuple[str, str]] = {}
-    own_given = tuple(form for form, role in patient.roles.items() if role == GIVEN)
-    own_family = tuple(form for form, role in patient.roles.items() if role == FAMILY)
-    former = former_forms(patient.record)
-    # Add the patient once for each family name, so that initials of the current and of the former name are both found.
-    for family in (
-        tuple(form for form in own_family if form not in former),
-        tuple(form for form in own_family if form in former),
-    ):
-        if own_given and family:
-            persons.append(Person(own_given, family))
+    own = _own_persons(patient)
     parsed = {value: parse(patient, value) for value in dict.fromkeys(mentions) if len(value) <= LONGEST_NAME_CHARS}
-    parsed.update(_told_initials(persons, parsed))
+    parsed.update(_told_initials(own, parsed))
+    read = _Mentions(persons=own, words=set(patient.roles))
     for value, parts in parsed.items():
-        marks.update((part.form, place) for part in parts if (place := apostrophe_of(value[part.start : part.end])))
-        words.update(*(forms_of(value[part.start : part.end]) for part in parts if part.role in (GIVEN, FAMILY, "")))
-        for word in (value[part.start : part.end] for part in parts):
-            if culture := syllabic_culture(word):
-                first, second = map(normal_form, _HALVES.split(word))
-                halves[first + second] = (first, second)
-                syllables.update({first: culture, second: culture})
+        read.add(value, parts)
+    # Lam Wai Lam: as a family name it has the surrogate that it has in the notes without such a given name.
+    families = {form for form, role in (*read.roles.items(), *patient.roles.items()) if role == FAMILY}
+    known = {word for person in read.persons for word in (*person.given, *person.family)}
+    of_handles = list(_of_handles(handles, known))
+    for person in of_handles:
+        read.add_handle(person)
+    return People(
+        persons=tuple(read.persons + read.by_initial + of_handles)[:_MOST_PERSONS],
+        roles=read.roles,
+        marks=read.marks,
+        words=frozenset(read.words),
+        syllables={form: culture for form, culture in read.syllables.items() if form not in families},
+        halves=read.halves,
+        sexes=read.sexes,
+        parsed=parsed,
+        spellings=usual_spellings(parsed),
+        misspelt=_misspelt(patient, tuple(read.nearby)[:_NEARBY_NAMES], read.words),
+    )
+
+
+def _own_persons(patient: Patient) -> list[Person]:
+    """Return the patient once for each family name, so that initials of the current and the former name are found."""
+    given = tuple(form for form, role in patient.roles.items() if role == GIVEN)
+    family = tuple(form for form, role in patient.roles.items() if role == FAMILY)
+    former = former_forms(patient.record)
+    each = (tuple(form for form in family if form not in former), tuple(form for form in family if form in former))
+    return [Person(given, forms) for forms in each if given and forms]
+
+
+@dataclass(slots=True, repr=False)
+class _Mentions:
+    """The facts of the mentions read so far, with the names of :class:`People`.
+
+    ``by_initial`` are people without a full given name. ``nearby`` has the listed names, each once, in order.
+    """
+
+    persons: list[Person]
+    words: set[str]
+    by_initial: list[Person] = field(default_factory=list)
+    roles: dict[str, str] = field(default_factory=dict)
+    nearby: dict[str, None] = field(default_factory=dict)
+    marks: dict[str, int] = field(default_factory=dict)
+    sexes: dict[str, str] = field(default_factory=dict)
+    syllables: dict[str, str] = field(default_factory=dict)
+    halves: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def add(self, value: str, parts: Sequence[Part]) -> None:
+        """Add the mention ``value``, which has ``parts``."""
+        self._add_words(value, parts)
         given = tuple(names().abbreviated.get(part.form, part.form) for part in parts if part.role == GIVEN)
         if len(given) > 1 and _CALLED.search(value) and (sex := _sex_of(given[0])):
-            sexes.update(dict.fromkeys(given[1:], sex))
-        family = tuple(part.form for part in parts if part.role == FAMILY)
+            self.sexes.update(dict.fromkeys(given[1:], sex))
         if len(parts) > 1:
             for part in parts:
                 if part.role in (GIVEN, FAMILY):
-                    roles.setdefault(names().abbreviated.get(part.form, part.form), part.role)
-        nearby.update(
-            dict.fromkeys(part.form for part in parts if part.role in (GIVEN, FAMILY) and is_listed(part.form))
-        )
-        if family and not given and parts[0].role == INITIAL:
-            by_initial.append(Person(tuple(parts[0].form), family))
-        elif len(family) > 1 and not given:  # PL for Paget-Lewis
-            by_initial.append(Person(family[:1], family[1:]))
-        if given and family:
-            persons.append(Person(given, family))
-    # Lam Wai Lam: as a family name it has the surrogate that it has in the notes without such a given name.
-    families = {form for form, role in (*roles.items(), *patient.roles.items()) if role == FAMILY}
-    syllables = {form: culture for form, culture in syllables.items() if form not in families}
-    of_handles = list(_of_handles(handles, {word for person in persons for word in (*person.given, *person.family)}))
-    for person in of_handles:
+                    self.roles.setdefault(names().abbreviated.get(part.form, part.form), part.role)
+        self._add_person(given, parts)
+
+    def add_handle(self, person: Person) -> None:
+        """Add the words and roles of a person whose name is a username."""
         for role, forms in ((GIVEN, person.given), (FAMILY, person.family)):
-            words.update(form for form in forms if len(form) > 1)
+            self.words.update(form for form in forms if len(form) > 1)
             for form in forms:
-                roles.setdefault(form, role)
-    return People(
-        persons=tuple(persons + by_initial + of_handles)[:_MOST_PERSONS],
-        roles=roles,
-        marks=marks,
-        words=frozenset(words),
-        syllables=syllables,
-        halves=halves,
-        sexes=sexes,
-        parsed=parsed,
-        spellings=usual_spellings(parsed),
-        misspelt=_misspelt(patient, tuple(nearby)[:_NEARBY_NAMES], words),
-    )
+                self.roles.setdefault(form, role)
+
+    def _add_words(self, value: str, parts: Sequence[Part]) -> None:
+        """Add the apostrophes, normal forms, syllables and listed names of the words of a mention."""
+        for part in parts:
+            word = value[part.start : part.end]
+            if place := apostrophe_of(word):
+                self.marks[part.form] = place
+            if part.role in (GIVEN, FAMILY, ""):
+                self.words.update(forms_of(word))
+            if culture := syllabic_culture(word):
+                first, second = map(normal_form, _HALVES.split(word))
+                self.halves[first + second] = (first, second)
+                self.syllables.update({first: culture, second: culture})
+            if part.role in (GIVEN, FAMILY) and is_listed(part.form):
+                self.nearby[part.form] = None
+
+    def _add_person(self, given: tuple[str, ...], parts: Sequence[Part]) -> None:
+        """Add the person of a mention with at least two names, or with an initial and a family name."""
+        family = tuple(part.form for part in parts if part.role == FAMILY)
+        if family and not given and parts[0].role == INITIAL:
+            self.by_initial.append(Person(tuple(parts[0].form), family))
+        elif len(family) > 1 and not given:  # PL for Paget-Lewis
+            self.by_initial.append(Person(family[:1], family[1:]))
+        if given and family:
+            self.persons.append(Person(given, family))
 
 
 def _misspelt(patient: Patient, nearby: Iterable[str], words: Iterable[str]) -> dict[str, str]:
@@ -226,4 +254,5 @@ def forms_of(word: str) -> set[str]:
 
 
 def apostrophe_of(word: str) -> int:
+    """Return the index of the first apostrophe of a word; 0 when there is none."""
     return next((place for place, char in enumerate(word) if char in APOSTROPHES), 0)
