@@ -10,67 +10,7 @@ from deid_runtime.detectors.patterns.fractions import COUNTED, GRADED, is_counte
 from deid_runtime.lexicon.name_cues import follows_title
 from deid_runtime.lexicon.tables import words_for
 
-_SCORES: Final = (
-    *words_for("named_facts", "score", "name", "uses"),
-    *words_of(
-        "GCS,Glasgow coma scale,Glasgow coma score,Glasgow,Glasgow-Blatchford,Blatchford,GBS score,NIHSS,"
-        "NIH stroke scale,mRS,"
-        "modified Rankin,Rankin,APGAR,APGARs,Apgar score,Apgar scores,MMSE,MoCA,SLUMS,mini-cog,Mini-Mental,KELS,"
-        "PHQ-9,PHQ9,"
-        "PHQ-2,PHQ2,PHQ,GAD-7,GAD7,GAD,EPDS,Edinburgh,AUDIT-C,AUDIT,DAST-10,DAST,CAGE,C-SSRS,PCL-5,PCL,BDI,"
-        "BDI-II,HAM-D,HAMD,"
-        "MADRS,YMRS,Y-BOCS,YBOCS,PANSS,AIMS,COWS,CIWA,CIWA-Ar,RASS,SAS,CAM-ICU,CPOT,FLACC,NRS,VAS,NPRS,pain,pain score,"
-        "pain scale,pain level,Braden,Norton,Morse,Morse fall,Morse fall scale,fall risk,Hendrich,STRATIFY,"
-        "MUST,MST,NRS-2002,"
-        "Ranson,Ranson's,BISAP,Balthazar,CTSI,APACHE,APACHE II,SOFA,qSOFA,SIRS,NEWS,NEWS2,EWS,INEWS,IMEWS,MEOWS,"
-        "MEWS,PEWS,ViEWS,Q-ADDS,CURB-65,CURB65,"
-        "CRB-65,"
-        "PSI,PORT,PESI,sPESI,Wells,Wells score,Geneva,PERC,HEART,HEART score,TIMI,TIMI risk,GRACE,Killip,"
-        "CHADS2,CHA2DS2-VASc,"
-        "CHADS-VASc,CHADSVASC,HAS-BLED,HASBLED,ABCD2,RCRI,Lee index,Caprini,Padua,Khorana,4Ts,4T score,HIT "
-        "score,MELD,MELD-Na,"
-        "PELD,Child-Pugh,Child Pugh,CTP,Child-Turcotte-Pugh,Maddrey,FIB-4,NAFLD score,Lille,Alvarado,AIR score,Bishop,"
-        "Bishop score,Bishops,Bishop's,modified Bishop,BPP,Ballard,Silverman,Centor,McIsaac,FeverPAIN,"
-        "Mallampati,ASA,ASA class,"
-        "Cormack-Lehane,LEMON,STOP-BANG,STOPBANG,Epworth,ESS,ISI,PSQI,Karnofsky,KPS,PPS,ECOG,Lansky,WHO PS,PS,ESAS,"
-        "Gleason,Gleason score,grade group,Nottingham,Nottingham grade,Nottingham score,Nottingham histologic "
-        "grade,SBR,"
-        "Bloom-Richardson,Elston,Fuhrman,Oncotype,Oncotype DX,recurrence score,MammaPrint,Decipher,PI-RADS,PIRADS,"
-        "BI-RADS,"
-        "BIRADS,LI-RADS,TI-RADS,TIRADS,Lung-RADS,O-RADS,CAD-RADS,RCB,Ki-67,Ki67,Allred,Bethesda,Deauville,"
-        "IPI,R-IPI,FLIPI,IPSS,"
-        "IPSS-R,AUA,AUASS,AUA symptom score,SHIM,IIEF,ISS,R-ISS,Mayo score,Mayo,UCEIS,CDAI,HBI,"
-        "Harvey-Bradshaw,SES-CD,DAS28,"
-        "CDAI score,RAPID3,HAQ,BASDAI,SLEDAI,PASI,BSA,EASI,SCORAD,DLQI,IGA,Hurley,Ferriman-Gallwey,"
-        "Kellgren,Kellgren-Lawrence,"
-        "KL grade,Outerbridge,Tonnis,WOMAC,KOOS,HOOS,Oxford,Oxford hip,Oxford knee,Harris hip,Constant,ASES,DASH,"
-        "QuickDASH,"
-        "ODI,Oswestry,NDI,JOA,Cobb,Risser,Tanner,Berg,Berg balance,Tinetti,TUG,Timed Up and Go,DGI,FGA,"
-        "mini-BESTest,FIM,Barthel,"
-        "Katz,Lawton,ADL,ADLs,IADL,IADLs,AM-PAC,AMPAC,6 clicks,Modified Ashworth,Ashworth,MAS,Brunnstrom,"
-        "Fugl-Meyer,UPDRS,"
-        "MDS-UPDRS,Hoehn and Yahr,H&Y,EDSS,ALSFRS,ALSFRS-R,HIT-6,MIDAS,Hunt-Hess,Hunt and Hess,Fisher,modified Fisher,"
-        "ICH score,ASPECTS,Spetzler-Martin,House-Brackmann,Marshall,Rotterdam,FOUR score,Rancho,JFK,CRS-R,"
-        "Ranchos,ACT,C-ACT,"
-        "CAT,mMRC,MRC,NYHA,CCS,Borg,RPE,BODE,GOLD,SNOT-22,SNOT,LUND-Mackay,Lund-Mackay,Centor score,Westley,RDAI,"
-        "Wagner,"
-        "UT grade,Rutherford,Fontaine,CEAP,VCSS,Fitzpatrick,Breslow,Clark,Clark level,BAI,ACE,ACEs,M-CHAT,"
-        "MCHAT,MCHAT-R,ASQ,"
-        "Vanderbilt,SCARED,PSC,PSC-17,CRAFFT,SDQ,Conners,WISC,FSIQ,IQ,SCORE2,ASCVD,ASCVD risk,QRISK,QRISK3,"
-        "Framingham,FRAX,"
-        "T-score,T score,Z-score,Z score,ELAN,Rockford,EuroSCORE,STS,STS score,Gensini,SYNTAX,Agatston,CAC,CAC score,"
-        "calcium score,HOMA-IR,Rockall,Forrest,Savary,Prague,Hill grade,LA grade,Boston,BBPS,Boston bowel prep,Bristol,"
-        "Bristol stool,Bristol type,Dukes,POP-Q,PFDI,UDI-6,ICIQ,Rome,Kupperman,KDIGO,RIFLE,AKIN,CKD stage,stage,grade,"
-        "ISUP,OPQRST,Schwab,CES-D,GDS,CDR,FAST,FAQ,NPI-Q,Clock,clock draw,CAM,4AT,Mini-COG,bCAM,AVPU,TOF,"
-        "train of four,ICDSC,"
-        "Aldrete,PADSS,Steward,Snellen,VA,visual acuity,vision,acuity,near vision,cup to disc,cup/disc,Snellen acuity,"
-        "clarity,Waterlow,Bartels,MUST score,ISS score,RTS,TRISS,PTS,Salter-Harris,SH,RCVS,LIPS,Murray,P/F,PF "
-        "ratio,P:F,"
-        "Hestia,LRINEC,RUCAM,Naranjo,SCORTEN,HScore,PLASMIC,ISTH,JOAS,Garden,Gartland,Weber,Schatzker,Gustilo,Rockwood,"
-        "Neer,Vancouver,Mayfield,AO,Lauge-Hansen,Sanders,Hawkins,Myerson,WIfI,TICI,mTICI,Spurling,Motricity,MIPI,"
-        "Ann Arbor"
-    ),
-)
+_SCORES: Final = words_for("named_facts", "score", "name", "uses")
 #: Maximum values of scores, scales and findings, with their names: a fraction behind a name must have the maximum of
 #: that name as its denominator.
 _OUT_OF: Final[tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]] = (
