@@ -7,16 +7,14 @@ The comparison is exact after :func:`normalise`.
 File format: UTF-8, one sentence per line; blank lines and lines that start with ``#`` are skipped.
 """
 
-import hashlib
 import re
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from deid_runtime.detectors.line_files import read_lines
 from deid_runtime.errors import SettingsError
 from deid_runtime.spans import Detector
-from deid_runtime.system.installed_files import missing_file
 
 #: Longer sentences are never looked up: they do not repeat, and a whole note in one line would take time.
 MAX_SENTENCE_CHARS: Final = 400
@@ -71,17 +69,7 @@ def load_inclusion(path: Path | None, *, screen: Detector) -> InclusionList:
     - an entry with fewer than :data:`MIN_LETTERS` letters or longer than :data:`MAX_SENTENCE_CHARS`.
     """
     name = str(path or "inclusion.txt")
-    try:
-        data = (path or files("deid_runtime") / "data" / "inclusion.txt").read_bytes()
-        lines = data.decode("utf-8-sig").splitlines()
-    except OSError as error:
-        raise missing_file(error) or SettingsError(
-            f"inclusion list {name}: {error.strerror or 'unreadable'}; expected a UTF-8 text file"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise SettingsError(
-            f"inclusion list {name}: bad bytes at offset {error.start}; expected a UTF-8 text file"
-        ) from None
+    lines, sha256 = read_lines(path, "inclusion.txt", "inclusion list")
     numbered = [(i, line.strip()) for i, line in enumerate(lines, 1) if line.strip() and line.lstrip()[0] != "#"]
     screened = [[] for _ in numbered] if path is None else screen([line for _, line in numbered])
     for (number, line), found in zip(numbered, screened, strict=True):
@@ -101,4 +89,4 @@ def load_inclusion(path: Path | None, *, screen: Detector) -> InclusionList:
                 f"{MAX_SENTENCE_CHARS} are looked up"
             )
     entries = frozenset(filter(None, (normalise(line) for _, line in numbered)))
-    return InclusionList(entries, hashlib.sha256(data).hexdigest())
+    return InclusionList(entries, sha256)

@@ -25,14 +25,13 @@ When a line begins with a name, any capitalised words could match it ("Office Vi
 be a listed name, or a credential must follow.
 """
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from deid_runtime.detectors.line_files import read_lines
 from deid_runtime.errors import SettingsError
 from deid_runtime.labels import LABELS
 from deid_runtime.lexicon.calendar_words import (
@@ -46,7 +45,6 @@ from deid_runtime.lexicon.calendar_words import (
 from deid_runtime.lexicon.name_cues import fold, is_listed_name, is_ordinary
 from deid_runtime.lexicon.vocabulary import alternation, dotted_credentials, kin, particles, with_stops
 from deid_runtime.spans import Span
-from deid_runtime.system.installed_files import missing_file
 from deid_runtime.text.regexes import compiled
 
 #: Longer sentences are never matched, because a template describes one line.
@@ -382,17 +380,7 @@ def load_templates(path: Path | None) -> Templates:
     Raises SettingsError, with file and line, for a file that cannot be read and for a malformed template.
     """
     name = str(path or "templates.txt")
-    try:
-        data = (path or files("deid_runtime") / "data" / "templates.txt").read_bytes()
-        lines = data.decode("utf-8-sig").splitlines()
-    except OSError as error:
-        raise missing_file(error) or SettingsError(
-            f"template file {name}: {error.strerror or 'unreadable'}; expected a UTF-8 text file"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise SettingsError(
-            f"template file {name}: bad bytes at offset {error.start}; expected a UTF-8 text file"
-        ) from None
+    lines, sha256 = read_lines(path, "templates.txt", "template file")
     templates: list[Template] = []
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -400,4 +388,4 @@ def load_templates(path: Path | None) -> Templates:
                 templates.append(compile_template(line))
             except SettingsError as error:
                 raise SettingsError(f"template file {name}, line {number}: {error}") from None
-    return Templates(templates, hashlib.sha256(data).hexdigest())
+    return Templates(templates, sha256)
