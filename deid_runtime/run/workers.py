@@ -12,7 +12,6 @@ import select
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from time import monotonic, time_ns
 from types import TracebackType
 from typing import Final, Self
@@ -24,6 +23,7 @@ from deid_runtime.run.batches import Batch
 from deid_runtime.run.outcomes import Work, units
 from deid_runtime.run.watchdog import STEP_S, Patience, Watchdog, resident_bytes
 from deid_runtime.run.worker import Answer, NotLoaded, Ready, Worker
+from deid_runtime.run.worker_jobs import OpenBatch, WorkerJob
 from deid_runtime.spans import Note
 from deid_runtime.stages import WORKER_STAGE
 
@@ -106,34 +106,6 @@ class InProcess:
         return [outcome for row in rows for outcome in self._process(notes[row.start : row.stop])]
 
 
-@dataclass(slots=True, eq=False)
-class _Task:
-    """A batch in progress. ``outcomes`` has one entry per note, None while there is no outcome."""
-
-    batch: Batch
-    notes: list[Note]
-    outcomes: list[Outcome | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """The notes of a task at ``indexes``. ``failures`` is the number of workers that failed on exactly these notes."""
-
-    task: _Task
-    indexes: range
-    failures: int = 0
-
-    @property
-    def notes(self) -> list[Note]:
-        """The notes of the job, in order."""
-        return [self.task.notes[index] for index in self.indexes]
-
-    @property
-    def chars(self) -> int:
-        """The number of characters of all notes of the job."""
-        return sum(len(note.text) for note in self.notes)
-
-
 class WorkerPool:
     """Up to ``count`` worker processes, started when there is work. A context manager; leaving it kills them.
 
@@ -154,8 +126,8 @@ class WorkerPool:
         self._patience = patience or Patience()
         self._watchdog = Watchdog(self._patience, work.settings.server)
         self._context = multiprocessing.get_context("spawn")
-        self._workers: list[Worker[_Job]] = []
-        self._jobs: deque[_Job] = deque()
+        self._workers: list[Worker[WorkerJob]] = []
+        self._jobs: deque[WorkerJob] = deque()
         self._description: dict[str, object] | None = None
         self._past_seconds: list[Mapping[str, float]] = []  # of workers that have ended
         self._past_counts: Counter[str] = Counter()  # blocks of text of workers that have ended
@@ -180,7 +152,7 @@ class WorkerPool:
         Raises the error of a worker that could not load its pipeline; ModelError when workers repeatedly end while
         loading.
         """
-        in_flight: deque[_Task] = deque()
+        in_flight: deque[OpenBatch] = deque()
         most = _BATCHES_PER_WORKER * self._count
         chars = 0
         exhausted = False
@@ -194,11 +166,11 @@ class WorkerPool:
                 if batch is None:
                     exhausted = True
                     break
-                task = _new_task(batch)
-                in_flight.append(task)
+                opened = OpenBatch.of(batch)
+                in_flight.append(opened)
                 chars += batch.chars
-                if task.notes:
-                    self._jobs.append(_Job(task, range(len(task.notes))))
+                if opened.notes:
+                    self._jobs.append(WorkerJob(opened, range(len(opened.notes))))
                 # Give the next job to finished workers between batches: they must not wait for the reader.
                 self._assign()
                 self._receive(wait_s=0.0)
@@ -240,12 +212,12 @@ class WorkerPool:
         self._workers.append(Worker(self._context, self._work))
         return True
 
-    def _send(self, worker: Worker[_Job], job: _Job) -> None:
+    def _send(self, worker: Worker[WorkerJob], job: WorkerJob) -> None:
         worker.job = job
         worker.job_started_ns = time_ns()
         worker.watch.start()
         with suppress(OSError):  # the worker died before it received the job; `_receive` detects that
-            worker.mailbox.post([_bare(note) for note in job.notes])
+            worker.mailbox.post(job.message())
 
     def _receive(self, wait_s: float) -> None:
         """Wait up to ``wait_s`` for messages, handle them, and retire workers that are gone or overdue."""
@@ -271,7 +243,7 @@ class WorkerPool:
             if fault:
                 self._retire(worker, fault)
 
-    def _take(self, worker: Worker[_Job], message: object) -> None:
+    def _take(self, worker: Worker[WorkerJob], message: object) -> None:
         if isinstance(message, NotLoaded):
             if not isinstance(message.error, EngineError):
                 raise message.error  # every other worker would raise it too
@@ -292,12 +264,12 @@ class WorkerPool:
             worker.cache_counts = message.cache_counts
             self._watchdog.learn(worker.watch, job.chars)
             for index, outcome in zip(job.indexes, message.outcomes, strict=True):
-                job.task.outcomes[index] = outcome
+                job.batch.outcomes[index] = outcome
             worker.jobs_done += 1
             self._check_memory(worker)
             self._assign()
 
-    def _check_memory(self, worker: Worker[_Job]) -> None:
+    def _check_memory(self, worker: Worker[WorkerJob]) -> None:
         """Replace a worker without a job that uses more than its share of the memory.
 
         Raises SettingsError when workers do so from their first job on: then replacing them is useless.
@@ -318,7 +290,7 @@ class WorkerPool:
 
     def _retire(
         self,
-        worker: Worker[_Job],
+        worker: Worker[WorkerJob],
         fault: str = "",
         *,
         error: EngineError | None = None,
@@ -350,30 +322,20 @@ class WorkerPool:
             )
         self._next_start_s = monotonic() + self._patience.restart_pause_s * self._failed_starts
 
-    def _put_back(self, job: _Job, told: Fault | None, fault: str) -> None:
+    def _put_back(self, job: WorkerJob, told: Fault | None, fault: str) -> None:
         """Repeat a job; split it when too many workers failed on it; quarantine its notes when it cannot be split."""
         if job.failures + 1 < _ATTEMPTS:
-            self._jobs.appendleft(_Job(job.task, job.indexes, job.failures + 1))
+            self._jobs.appendleft(WorkerJob(job.batch, job.indexes, job.failures + 1))
             return
         start = job.indexes.start
         rows = [range(start + row.start, start + row.stop) for row in units(self._work, job.notes)]
         if len(rows) > 1:
-            self._jobs.extendleft(_Job(job.task, row) for row in reversed(rows))
+            self._jobs.extendleft(WorkerJob(job.batch, row) for row in reversed(rows))
             return
         on = "the notes of this patient" if self._work.whole_patients else "this note"
         why = told or Fault(WORKER_STAGE, f"the worker process {fault} on {on}")
         for index in job.indexes:
-            job.task.outcomes[index] = Quarantined(job.task.notes[index].id, why.stage, why.reason)
-
-
-def _new_task(batch: Batch) -> _Task:
-    notes = batch.notes
-    return _Task(batch, notes, [None] * len(notes))
-
-
-def _bare(note: Note) -> Note:
-    """Return the note without its extra columns, which only the writer needs."""
-    return Note(note.id, note.text, note.patient, note.type) if note.extra else note
+            job.batch.outcomes[index] = Quarantined(job.batch.notes[index].id, why.stage, why.reason)
 
 
 def _check_same(before: Mapping[str, object], after: Mapping[str, object]) -> None:
