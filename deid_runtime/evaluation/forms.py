@@ -22,6 +22,7 @@ import numpy as np
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.errors import InputError
 from deid_runtime.evaluation.intervals import share_interval
+from deid_runtime.evaluation.layout import recased, wrapped
 from deid_runtime.evaluation.significance import Interval
 from deid_runtime.evaluation.token_table import TokenTable
 from deid_runtime.evaluation.tokens import IntArray, Score, ratio, token_binary
@@ -141,29 +142,9 @@ def rewritten(note: AnnotatedNote, form: str) -> AnnotatedNote:
     return replace(note, text=ALTERATIONS[form](note.text))
 
 
-def _each(change: Callable[[str], str]) -> Callable[[str], str]:
-    # A letter whose other case has another length (the German sharp s) stays, so that offsets stay valid.
-    return lambda text: "".join(new if len(new := change(each)) == 1 else each for each in text)
-
-
-def _wrapped(text: str) -> str:
-    """Replace the last space by a line end before every :data:`WRAP_COLUMNS` columns of a line."""
-    characters = list(text)
-    line_start, blank = 0, -1
-    for at, character in enumerate(characters):
-        if character == "\n":
-            line_start, blank = at + 1, -1
-        elif character == " ":
-            blank = at
-        if at - line_start >= WRAP_COLUMNS and blank > line_start:
-            characters[blank] = "\n"
-            line_start, blank = blank + 1, -1
-    return "".join(characters)
-
-
 #: Form of altered notes -> how a text is written in it.
 ALTERATIONS: Final[Mapping[str, Callable[[str], str]]] = {
-    "lower": _each(str.lower),
-    "capitals": _each(str.upper),
-    "wrapped": _wrapped,
+    "lower": lambda text: recased(text, str.lower),
+    "capitals": lambda text: recased(text, str.upper),
+    "wrapped": lambda text: wrapped(text, WRAP_COLUMNS),
 }

@@ -11,11 +11,11 @@ from deid_export.data.contrasts import contrast_note
 from deid_export.data.gazetteers import Gazetteers
 from deid_export.data.negatives import negative_text
 from deid_export.data.resample import Resampler
-from deid_export.data.substitution.layout import recased, wrapped
 from deid_export.data.substitution.prose import Document
 from deid_export.data.substitution.setting import PeopleSetter
 from deid_export.model.tagger import tags_of
 from deid_runtime.annotations.note import AnnotatedNote
+from deid_runtime.evaluation.layout import recased, wrapped
 from deid_runtime.labels import HEAD_OF, HEADS
 from deid_runtime.spans import Sentence, Span
 from deid_runtime.text.reading.view import read_marked, read_view

@@ -16,10 +16,10 @@ from importlib import resources
 from typing import Final
 
 from deid_export.data.gazetteers import Gazetteers
-from deid_export.data.substitution.layout import recased, wrapped
 from deid_export.data.substitution.mentions import Mention
 from deid_export.data.substitution.persons import Person, PersonDrawer
 from deid_export.data.substitution.prose import Document
+from deid_runtime.evaluation.layout import recased, wrapped
 from deid_runtime.spans import Span
 
 _GAP: Final = re.compile(r"\{([pkdPKD])\}")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from deid_export.data.gazetteers import Gazetteers, load_gazetteers
-from deid_export.data.substitution.layout import recased, wrapped
 from deid_export.data.substitution.persons import CULTURES, PersonDrawer, is_held_out, listed_names
 from deid_export.data.substitution.prose import Document, make_document
 from deid_export.data.substitution.setting import PeopleSetter, SetNote, SettingRates, frames
+from deid_runtime.evaluation.layout import recased, wrapped
 from deid_runtime.labels import LABELS
 from deid_runtime.spans import Span
 from tests.export.lists import write_lists
