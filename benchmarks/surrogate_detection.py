@@ -16,17 +16,15 @@ no identifier any more and need not be found.
 All notes of patients drawn at random are taken until there are ``--limit``. One thread; results hold counts alone.
 """
 
-import argparse
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
-from drawing import draw_patients
+from drawing import draw_patients, notes_parser
 from equivalence import compare_recalls
-from measuring import RESULTS, describe_machine, write_results
+from measuring import describe_machine, write_results
 from surrogates import plain
 
 from deid_export.data.corpus import corpus_digest
@@ -50,13 +48,9 @@ IntArray = npt.NDArray[np.int64]
 
 def main() -> None:
     """Replace, search both, test, write the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--notes", type=Path, nargs="+", required=True, help="annotated files, or folders of them")
+    parser = notes_parser(__doc__, "surrogate_detection.json")
     parser.add_argument("--limit", type=int, default=1_000, help="notes; 0 for all; time is linear")
     parser.add_argument("--margin", type=float, default=0.01, help="difference of recalls that is allowed")
-    parser.add_argument("--profile", choices=("fast", "full"), default="fast")
-    parser.add_argument("--seed", type=int, default=5, help="of the patients drawn and the bootstrap")
-    parser.add_argument("--results", type=Path, default=RESULTS / "surrogate_detection.json")
     options = parser.parse_args()
     machine = describe_machine()
     notes, records = read_annotated(options.notes), read_records(options.notes)

@@ -8,14 +8,12 @@ time of all stages of the embedded pipeline, with what it finds by itself in ``-
 share depends on how fast the machine runs the models; the seconds do not.
 """
 
-import argparse
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, Literal
 
-from drawing import draw_patients
-from measuring import RESULTS, describe_machine, write_results
+from drawing import draw_patients, notes_parser
+from measuring import describe_machine, write_results
 from surrogates import plain
 
 from deid_export.data.corpus import corpus_digest
@@ -35,13 +33,9 @@ _BATCH_NOTES: Final = 32
 
 def main() -> None:
     """Measure, print, write the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--notes", type=Path, nargs="+", required=True, help="annotated files, or folders of them")
+    parser = notes_parser(__doc__, "surrogate_speed.json")
     parser.add_argument("--words-notes", type=int, default=1_000, help="notes for the seconds for 1,000 words")
     parser.add_argument("--run-notes", type=int, default=100, help="notes for the share of a run; 0 for none")
-    parser.add_argument("--profile", choices=("fast", "full"), default="fast")
-    parser.add_argument("--seed", type=int, default=5, help="of the patients drawn")
-    parser.add_argument("--results", type=Path, default=RESULTS / "surrogate_speed.json")
     options = parser.parse_args()
     machine = describe_machine()
     notes, records = read_annotated(options.notes), read_records(options.notes)
