@@ -8,6 +8,7 @@ import cloup
 
 from deid_runtime.cli import options as cli_options
 from deid_runtime.cli.exits import ExitCode, reported
+from deid_runtime.resynthesis.forms import FORMS
 
 
 @cloup.group()
@@ -29,7 +30,7 @@ def corpus() -> None:
     click.option(
         "--format",
         "format",
-        type=click.Choice(["jsonl", "tagged", "i2b2", "brat"]),
+        type=click.Choice(FORMS),
         default="jsonl",
         show_default=True,
         help="jsonl: one file, for any note. tagged: one file per patient, spans in <LABEL> tags, with the patient's "

@@ -22,7 +22,7 @@ from deid_runtime.system.owner_only import write_owner_only
 class CorpusOptions:
     """How to read and write a corpus."""
 
-    form: str = "jsonl"  # one of deid_runtime.resynthesis.write.FORMS
+    form: str = "jsonl"  # one of deid_runtime.resynthesis.forms.FORMS
     keep_ids: bool = False
     overwrite: bool = False
     ordinary_words: Path | None = None  # file of words, one per line, that a person found to be ordinary

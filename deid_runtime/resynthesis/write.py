@@ -24,11 +24,11 @@ PATIENTS: Final = "patients.csv"
 
 
 def write_corpus(folder: Path, form: str, notes: Sequence[AnnotatedNote], records: Mapping[str, PatientRecord]) -> None:
-    """Write notes and records, which are by patient id, into the empty ``folder`` in one of :data:`FORMS`.
+    """Write notes and records, which are by patient id, into the empty ``folder``.
 
-    Tagged text includes the records. The other forms have them in ``patients.csv``, as ``deid run --patients`` reads
-    it. The names of i2b2 files contain the number of the patient and of the note, because that form identifies patients
-    by file name.
+    ``form`` is one of :mod:`deid_runtime.resynthesis.forms`. Tagged text includes the records. The other forms have
+    them in ``patients.csv``, as ``deid run --patients`` reads it. The names of i2b2 files contain the number of the
+    patient and of the note, because that form identifies patients by file name.
 
     Raises InputError for a note that the form cannot represent. Raises OutputError when the written files do not read
     back as the same texts and spans.
@@ -116,7 +116,6 @@ _WRITERS: Final[
     "i2b2": _write_i2b2,
     "brat": _write_brat,
 }
-FORMS: Final = tuple(_WRITERS)
 
 
 def _file_name(name: str) -> str:

@@ -78,9 +78,10 @@ class Corrections:
 
 
 def give_out(folder: Path, form: str, notes: Iterable[tuple[Note, Sequence[Span]]]) -> list[Refused]:
-    """Write notes with their spans, sorted and disjoint, into the new ``folder``, in one of :data:`FORMS`.
+    """Write notes with their spans, sorted and disjoint, into the new ``folder``.
 
-    Returns the notes that this format cannot represent. Raises OutputError when the folder exists or cannot be written.
+    ``form`` is one of :mod:`deid_export.adapt.forms`. Returns the notes that this form cannot represent. Raises
+    OutputError when the folder exists or cannot be written.
     """
     if os.path.lexists(folder):
         raise OutputError(f"{folder}: already exists, and annotations are never overwritten; choose another name")
@@ -173,7 +174,6 @@ _WRITERS: Final[Mapping[str, Callable[[Path, Original, str], None]]] = {
     "brat": _write_brat,
     "i2b2": _write_i2b2,
 }
-FORMS: Final = tuple(_WRITERS)
 
 
 # Reading back -------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from typing import Literal
 
 import click
 
+from deid_export.adapt.forms import FORMS
 from deid_runtime.cli.exits import ExitCode
 
 _EXISTING = click.Path(exists=True, path_type=Path)
@@ -67,7 +68,7 @@ def card(notes: tuple[Path, ...], update: Path | None) -> None:
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="New folder to write.")
 @click.option(
     "--form",
-    type=click.Choice(["jsonl", "brat", "i2b2"]),
+    type=click.Choice(FORMS),
     default="jsonl",
     show_default=True,
     help="jsonl: one file, for `deid evaluate --gold` and the benchmarks; brat: .txt with .ann; i2b2: XML of 2014.",

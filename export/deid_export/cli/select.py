@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import cloup
 
+from deid_export.adapt.forms import FORMS
 from deid_export.cli.config import config_option
 from deid_export.cli.reports import NAMED, tell_notes
 from deid_runtime.cli import options as cli_options
@@ -55,7 +56,7 @@ _BATCH_NOTES = 32
     ),
     click.option(
         "--annotate-as",
-        type=click.Choice(("jsonl", "brat", "i2b2")),
+        type=click.Choice(FORMS),
         default="brat",
         show_default=True,
         help="Form of the notes in that folder.",

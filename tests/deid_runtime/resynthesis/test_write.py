@@ -6,7 +6,8 @@ from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.errors import InputError
 from deid_runtime.records.patients import read_patients
-from deid_runtime.resynthesis.write import FORMS, PATIENTS, write_corpus
+from deid_runtime.resynthesis.forms import FORMS
+from deid_runtime.resynthesis.write import PATIENTS, write_corpus
 from deid_runtime.spans import PatientRecord, Span
 from tests.deid_runtime.resynthesis.notes import write_notes
 

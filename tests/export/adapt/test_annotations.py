@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deid_export.adapt.annotations import (
-    FORMS,
     Corrections,
     Refused,
     give_out,
@@ -19,6 +18,7 @@ from deid_export.adapt.annotations import (
     read_originals,
     write_corpus,
 )
+from deid_export.adapt.forms import FORMS
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.annotations.read import read_annotated
 from deid_runtime.errors import OutputError, SourceError
