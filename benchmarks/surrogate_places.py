@@ -52,7 +52,6 @@ _COUNTRY_NAMES: Final = {
     "northernireland": "United Kingdom", "ireland": "Ireland", "republicofireland": "Ireland", "eire": "Ireland",
     "canada": "Canada", "can": "Canada", "australia": "Australia", "aus": "Australia",
 }  # fmt: skip
-_DIALLED: Final = {"44": "United Kingdom", "353": "Ireland", "61": "Australia"}
 #: National numbers of the ranges for drama, by country, with the trunk prefix.
 _DRAMA: Final = {
     "United Kingdom": (

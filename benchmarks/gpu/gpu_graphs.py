@@ -23,8 +23,6 @@ _INSTALL: Final = (
     "install onnxruntime-gpu in place of onnxruntime (for TensorRT, its libraries too) on a machine with an NVIDIA "
     "GPU, or give --device cpu to see that the script works"
 )
-#: Graphs whose embeddings are smaller than this in float16 keep all values; larger constants are cut by the converter.
-_NOTES_TO_RESTORE: Final = 8
 
 
 def provider_of(kind: str, device: str) -> tuple[str, str]:

@@ -211,10 +211,11 @@ def is_day_first(first: int, second: int, style: DateStyle) -> bool:
     return style.day_first and not second > 12 >= first
 
 
-def roles_of(
-    tokens: Sequence[str], lowered: Sequence[str], has_month: bool
-) -> tuple[int | None, int | None, list[int]]:
-    """Return the index of the year token, the index of the day token, and the indices of the other numbers."""
+def roles_of(lowered: Sequence[str], has_month: bool) -> tuple[int | None, int | None, list[int]]:
+    """Return the index of the year token, the index of the day token, and the indices of the other numbers.
+
+    ``lowered`` are the tokens of a date in lower case.
+    """
     year_at = day_at = None
     others: list[int] = []
     for index, word in enumerate(lowered):

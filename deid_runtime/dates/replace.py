@@ -42,9 +42,3 @@ def moved_date(parts: DateParts, days: int) -> str | None:
         return render(shift(parts, days))
     except (ValueError, OverflowError):
         return None
-
-
-def replace_date(value: str, days: int, style: DateStyle) -> str | None:
-    """Return ``value``, the only date of a note, moved by ``days`` days, or None when it cannot be read as a date."""
-    [parts] = read_dates([value], style)
-    return None if parts is None else moved_date(parts, days)

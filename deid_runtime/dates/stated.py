@@ -63,7 +63,7 @@ def _years_of_part(part: str, style: DateStyle) -> list[int]:
         part = part[: numeric.start()] + " " + part[numeric.end() :]
     tokens = TOKEN.findall(part)
     lowered = [token.lower() for token in tokens]
-    year_at, _, _ = roles_of(tokens, lowered, named)
+    year_at, _, _ = roles_of(lowered, named)
     if year_at is not None:
         digits = tokens[year_at].lstrip("'’")
         return [int(digits) if len(digits) == 4 else full_year(int(digits), style.year)]
@@ -88,7 +88,7 @@ def day_named(text: str, style: DateStyle) -> date | None:
     month: int | None
     day: int | None
     if months:
-        year_at, day_at, _ = roles_of(tokens, lowered, True)
+        year_at, day_at, _ = roles_of(lowered, True)
         digits = tokens[year_at].lstrip("'’") if year_at is not None else ""
         year = None if not digits else int(digits) if len(digits) == 4 else full_year(int(digits), style.year)
         month, day = months[0], int(re.sub(r"\D", "", tokens[day_at])) if day_at is not None else None

@@ -69,7 +69,7 @@ def read_worded(value: str, style: DateStyle) -> DateParts | None:
     spoken = read_spoken(tokens, lowered, months, weekdays, style)
     if spoken is not None:
         return spoken
-    year, day, others = roles_of(tokens, lowered, bool(months))
+    year, day, others = roles_of(lowered, bool(months))
     if others:
         return None
     words = _Words(

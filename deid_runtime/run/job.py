@@ -100,7 +100,7 @@ def deidentify_files(
     Raises SourceError, SettingsError, ModelError or OutputError; ``out`` is then unchanged.
     """
     inputs, files = find_inputs(paths, options.format)
-    _check_options(inputs, files, options)
+    _check_options(files, options)
     inputs, files = plan_tables(inputs, files, options.read, format_of(out.name) if inputs.is_single_file else None)
     if inputs.is_single_file:
         _check_out_suffix(next(iter(inputs)), out)
@@ -130,7 +130,7 @@ def detect_files(
     Raises SourceError, SettingsError, ModelError or OutputError; ``out`` is then unchanged.
     """
     inputs, files = find_inputs(paths, options.format)
-    _check_options(inputs, files, options)
+    _check_options(files, options)
     inputs, files = plan_tables(inputs, files, options.read)
     work = Work(task="detect", settings=settings, records=records or {})
     return _run(inputs, files, out, work, options, is_folder=False)
@@ -146,7 +146,7 @@ def _run(
     if options.resume and (finished := finished_counts(out, identity)) is not None:
         staging.clean_up(lambda parent: discard_finished(parent, out))
         return Summary(out, finished, inputs.special_files, is_done_before=True)
-    with staging, writing(out), _open_job(staging, out, identity, inputs, work, options) as job:
+    with staging, writing(out), _open_job(staging, out, identity, inputs, options) as job:
         cached = _process(inputs, files, work, options, job, is_folder=is_folder)
         if job.state.resumed and describe_inputs(inputs) != identity["inputs"]:
             raise SourceError("the inputs were changed during the run; start again with --restart")
@@ -190,7 +190,7 @@ def _identity(inputs: Inputs, work: Work, options: RunOptions, out: Path, *, is_
 
 
 def _open_job(
-    staging: Staging, out: Path, identity: Mapping[str, Any], inputs: Inputs, work: Work, options: RunOptions
+    staging: Staging, out: Path, identity: Mapping[str, Any], inputs: Inputs, options: RunOptions
 ) -> JobFolder:
     can_resume = options.can_resume and not inputs.pipes
     if options.resume and not can_resume:
@@ -333,7 +333,7 @@ def _found_in_value(outcome: Outcome) -> str:
     return f"a value that looks like {', '.join(labels)}" if labels else ""
 
 
-def _check_options(inputs: Inputs, files: Mapping[str, FileCount], options: RunOptions) -> None:
+def _check_options(files: Mapping[str, FileCount], options: RunOptions) -> None:
     if options.workers < 1 or options.batch_size < 1 or options.shard_chars < 1:
         raise SettingsError("workers, batch size and shard size must be at least 1")
     if options.resume and options.restart:

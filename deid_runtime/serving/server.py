@@ -126,11 +126,6 @@ class Server:
         return self._process.pid
 
     @property
-    def log_tail(self) -> list[str]:
-        """The last log lines of the server: warnings and errors, without content of requests."""
-        return list(self._log)
-
-    @property
     def metrics_socket(self) -> str:
         """The path of the socket file that serves the server's own metrics."""
         return self._socket(METRICS_SOCKET)

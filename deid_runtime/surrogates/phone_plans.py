@@ -61,7 +61,7 @@ def read_number(value: str, locale: str) -> Dialled | None:
     if begun and any(map(str.isdecimal, shown[begun.end() :])):
         return _international(shown, digits_of(begun.group()), digits, rest)
     if digits.startswith("0"):
-        return Dialled("0", _code_of_national(shown, digits, locale), digits[1:], rest)
+        return Dialled("0", _code_of_national(digits, locale), digits[1:], rest)
     if len(digits) == 10 and (_INDIAN_MOBILE.fullmatch(shown) or (locale == "IN" and digits[0] in "6789")):
         return Dialled("", "91", digits, rest)
     if len(digits) == 10 and digits[:4] in ("1300", "1800") and locale in ("AU", "other"):
@@ -94,7 +94,7 @@ def _end_of_digits(text: str, count: int) -> int:
     return len(text)
 
 
-def _code_of_national(shown: str, digits: str, locale: str) -> str:
+def _code_of_national(digits: str, locale: str) -> str:
     """Return the country code of a number with a trunk prefix: that of the note if it fits, or else the likely one."""
     size = len(digits)
     fits = {

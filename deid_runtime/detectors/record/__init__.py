@@ -50,11 +50,6 @@ class RecordFinder:
         return matcher
 
 
-def find_record(text: str, record: PatientRecord) -> list[Span]:
-    """Return the same as :meth:`RecordFinder.find` for one record and text, without a cache."""
-    return RecordFinder().find(text, record)
-
-
 @dataclass(frozen=True, slots=True)
 class _Matcher:
     persons: tuple[Person, ...] = field(repr=False)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from deid_runtime.dates.holiday_days import HOLIDAY, HOLIDAYS, easter, holiday_names, orthodox_easter
 from deid_runtime.dates.holidays import plain_letters
 from deid_runtime.dates.parts import DateStyle
-from deid_runtime.dates.replace import replace_date
 from deid_runtime.lexicon.calendar_words import MONTHS
+from tests.deid_runtime.dates.moving import replace_date
 from tests.deid_runtime.surrogates.marked import read, surrogates_of
 
 WORDS = DateStyle(2019)

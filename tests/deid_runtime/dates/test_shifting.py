@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from deid_runtime.dates.forms import read_style
 from deid_runtime.dates.parts import DateStyle
-from deid_runtime.dates.replace import replace_date
 from deid_runtime.dates.shift import shift_day
 from deid_runtime.lexicon.calendar_words import MONTHS
 from deid_runtime.lexicon.numbers import cardinal, ordinal, ordinal_ending
+from tests.deid_runtime.dates.moving import replace_date
 
 STYLE = DateStyle(2019)
 

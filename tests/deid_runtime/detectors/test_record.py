@@ -3,7 +3,7 @@ import time
 import pytest
 from hypothesis import given, settings
 
-from deid_runtime.detectors.record import find_record
+from deid_runtime.detectors.record import RecordFinder
 from deid_runtime.records.fields import FIELD_NAMES
 from deid_runtime.spans import PatientRecord
 from tests.strategies import texts
@@ -17,7 +17,7 @@ QUIST = {
 
 
 def values(text, fields=QUIST):
-    found = find_record(text, PatientRecord("p1", fields))
+    found = RecordFinder().find(text, PatientRecord("p1", fields))
     return [(text[span.start : span.end], span.label) for span in found]
 
 
@@ -236,7 +236,7 @@ def test_a_record_shows_nothing_of_itself():
 @settings(deadline=None)
 @given(texts)
 def test_any_text_gives_sorted_spans_within_it(text):
-    spans = find_record(text, PatientRecord("p1", QUIST))
+    spans = RecordFinder().find(text, PatientRecord("p1", QUIST))
 
     assert spans == sorted(spans)
     assert all(span.end <= len(text) and span.sources == ("record",) for span in spans)
@@ -245,7 +245,7 @@ def test_any_text_gives_sorted_spans_within_it(text):
 @settings(deadline=None)
 @given(texts, texts)
 def test_any_value_compiles(value, text):
-    find_record(text, PatientRecord("p1", dict.fromkeys(FIELD_NAMES, value)))
+    RecordFinder().find(text, PatientRecord("p1", dict.fromkeys(FIELD_NAMES, value)))
 
 
 #: Field, two values, and a text that contains both unchanged.
@@ -300,7 +300,7 @@ def test_marks_of_regular_expressions_in_a_value_are_plain_characters(field, bot
     for value in (f"{both[0]}{mark}", f"{mark}{both[0]}", mark):
         fields = {**address, field: value}
         # Every pattern must compile, also if its value is not in the text.
-        find_record(f"{text} {value} Reading, MN 55944", PatientRecord("p1", fields))
+        RecordFinder().find(f"{text} {value} Reading, MN 55944", PatientRecord("p1", fields))
         if mark in ("|", "||") and value != mark:
             assert both[0] in found(text, {field: value})
 
@@ -322,7 +322,7 @@ def test_hostile_text_takes_linear_time(piece):
     text = piece * (100_000 // len(piece))
     started = time.process_time()
 
-    find_record(text, PatientRecord("p1", QUIST))
+    RecordFinder().find(text, PatientRecord("p1", QUIST))
 
     assert time.process_time() - started < 15
 

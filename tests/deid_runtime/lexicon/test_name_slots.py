@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deid_runtime.detectors.record import find_record
+from deid_runtime.detectors.record import RecordFinder
 from deid_runtime.lexicon.name_cues import fold, is_function_word, is_name_first, is_ordinary
 from deid_runtime.merging.propagation import propagate
 from deid_runtime.spans import PatientRecord, Span
@@ -16,7 +16,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def by_record(given_name, family, text):
-    found = find_record(text, PatientRecord("p1", {"given": given_name, "family": family}))
+    found = RecordFinder().find(text, PatientRecord("p1", {"given": given_name, "family": family}))
     return [text[span.start : span.end] for span in found]
 
 
@@ -173,7 +173,7 @@ def test_a_function_word_is_never_a_name_alone(text, name):
     note = f"{name[0].title()} {name[1].title()}\n\n{text}"
     first = len(name[0]) + len(name[1]) + 1
     spans = propagate(note, [Span(0, first, "PATIENT", 1.0, ("template",))])
-    spans += find_record(note, PatientRecord("p1", {"given": name[0].title(), "family": name[1].title()}))
+    spans += RecordFinder().find(note, PatientRecord("p1", {"given": name[0].title(), "family": name[1].title()}))
 
     for span in spans:
         words = [fold(word) for word in _WORD.findall(note[span.start : span.end])]
@@ -195,7 +195,7 @@ def test_the_order_of_the_found_does_not_matter(text, random):
 @settings(deadline=None, max_examples=100)
 @given(_TEXTS)
 def test_a_small_ordinary_word_is_found_beside_another_part_or_a_title_alone(text):
-    for span in find_record(text, PatientRecord("p1", {"given": "Hope", "family": "Cane"})):
+    for span in RecordFinder().find(text, PatientRecord("p1", {"given": "Hope", "family": "Cane"})):
         words = _WORD.findall(text[span.start : span.end])
         assert len(words) > 1 or not words[0].islower()
 

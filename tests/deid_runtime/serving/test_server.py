@@ -350,15 +350,18 @@ def make_certificate(folder: Path) -> Tls:
     return tls
 
 
-def test_with_mutual_tls_only_a_client_with_a_certificate_is_served(small_folder: ServedFolder, tmp_path: Path) -> None:
+def test_with_mutual_tls_only_a_client_with_a_certificate_is_served(
+    small_folder: ServedFolder, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     tls = make_certificate(tmp_path)
     options = dataclasses.replace(small_folder.options(), tls=tls)
     files = {"root_certificates": str(tls.certificate)}
     own = {"private_key": str(tls.key), "certificate_chain": str(tls.certificate)}
 
-    with started(options) as server:
+    with started(options):
         assert answers_grpc(options, 5)
-        assert server.log_tail == []  # a request leaves no complaint in the log
+        assert "tritonserver:" not in caplog.text  # a request leaves no complaint in the log
         with grpc.InferenceServerClient(options.grpc, ssl=True, **files, **own) as client:
             assert client.is_model_ready("v0")
         for others in ({"ssl": True, **files}, {}):
@@ -436,4 +439,3 @@ def test_no_text_reaches_the_log(triton: Server, caplog: pytest.LogCaptureFixtur
 
     assert secret not in caplog.text
     assert "987654" not in caplog.text
-    assert not [line for line in triton.log_tail if secret in line]
