@@ -36,8 +36,9 @@ OWNED = {
     "tritonclient": "deid_client",
 }
 
-#: The rooms of each package, lowest first. A module imports only from its own room and from rooms further down. Every
-#: room is in a ladder. Imports inside functions and under ``TYPE_CHECKING`` count like all others.
+#: The rooms of each package, lowest first: its folders and the modules beside them. A module imports only from its own
+#: room and from rooms further down. Every room is in a ladder. Imports inside functions and under ``TYPE_CHECKING``
+#: count like all others.
 LADDERS = {
     "deid_runtime": (
         ("errors",),
@@ -55,6 +56,17 @@ LADDERS = {
         ("cli",),
         ("spark",),
         ("__main__",),
+    ),
+    "deid_client": (
+        ("refusals", "settings", "agreement", "server_version"),
+        ("errors", "metrics", "addresses"),
+        ("tensors", "diagnosis", "stream"),
+        ("probe", "routes"),
+        ("endpoint",),
+        ("service", "canary"),
+        ("connection", "whole_notes"),
+        ("tagger",),
+        ("notes", "server"),
     ),
     "deid_export": (("data",), ("model",), ("onnx",), ("train",), ("adapt",), ("cli",)),
 }
@@ -152,6 +164,8 @@ def test_arrows(name: str, path: Path) -> None:
         ("deid_runtime.pipeline", "deid_runtime.run.job", True),
         ("deid_runtime.spans", "deid_runtime.text.sentences", True),
         ("deid_runtime.labels", "deid_runtime.spans", False),
+        ("deid_client.endpoint", "deid_client.service", False),
+        ("deid_client.stream", "deid_client.diagnosis", True),
     ],
 )
 def test_a_forbidden_arrow_is_seen(name: str, target: str, at_import: bool) -> None:
