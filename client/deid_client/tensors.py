@@ -57,7 +57,10 @@ class Askable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request to one model. It is safe to send it several times."""
+    """One request to one model. It is safe to send it several times.
+
+    ``inputs`` are arrays ``(rows, tokens, ...)`` by name, all with the same rows and tokens.
+    """
 
     model: str
     inputs: Mapping[str, Array] = field(repr=False)  # no repr: the note text can be read from them
@@ -130,7 +133,10 @@ def outputs_of(version: HeadVersion, shape: tuple[int, ...], suffix: str = "") -
 
 
 def head_scores(endpoint: str, version: HeadVersion, arrays: Mapping[str, Array], suffix: str = "") -> TokenScores:
-    """Return the tags and scores of one head. Raises BadAnswerError for an unknown tag or a score outside 0 to 1."""
+    """Return the tags and scores of one head, in the shape of its outputs: ``(rows, tokens)``.
+
+    Raises BadAnswerError for an unknown tag or a score outside 0 to 1.
+    """
     (label, _), (score, _) = head_outputs(version.output + suffix)
     tags: NDArray[np.uint8] = arrays[label].astype(np.uint8, copy=False)
     scores = arrays[score].astype(np.float32)

@@ -206,6 +206,7 @@ def numbers_of(found: re.Match[str], style: DateStyle) -> tuple[int | None, int 
 
 
 def is_day_first(first: int, second: int, style: DateStyle) -> bool:
+    """Return whether ``first`` of two numbers of a date is the day: by their sizes, else by the style of the note."""
     if first > 12 >= second:
         return True
     return style.day_first and not second > 12 >= first

@@ -138,6 +138,7 @@ class DelimitedWriter:
             self._rows.writerow(columns)
 
     def write(self, note: Note) -> None:
+        """Write one row."""
         options = self._options
         row = dict(note.extra)
         row |= {
@@ -148,6 +149,7 @@ class DelimitedWriter:
         self._rows.writerow([row.get(column, "") for column in self._columns])
 
     def close(self) -> None:
+        """Finish the file."""
         self._file.close()
 
 

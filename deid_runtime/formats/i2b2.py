@@ -103,6 +103,7 @@ class I2b2Writer(FileWriter):
     """Writes only TEXT, because the tags of the input describe the original."""
 
     def render(self, text: str) -> bytes:
+        """Return the XML of a note in UTF-8."""
         # In CDATA, an XML parser would turn a carriage return into a line feed. A character reference stays unchanged.
         body = escape(text, {"\r": "&#13;"}) if "\r" in text else _cdata(text)
         return f'<?xml version="1.0" encoding="UTF-8" ?>\n<{_ROOT}>\n<TEXT>{body}</TEXT>\n</{_ROOT}>\n'.encode()

@@ -137,6 +137,7 @@ class JsonlWriter:
         self._file = cast("IO[bytes]", self._gzip or self._stored)
 
     def write(self, note: Note) -> None:
+        """Write one line."""
         options = self._options
         row: dict[str, object] = {options.id_column: note.id}
         if note.patient:
@@ -146,6 +147,7 @@ class JsonlWriter:
         self._file.write(dump_line(row))
 
     def close(self) -> None:
+        """Finish the file, and the gzip stream in it."""
         with self._stored:  # close it even when closing the gzip stream fails on a full disk
             if self._gzip:
                 self._gzip.close()

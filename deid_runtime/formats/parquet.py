@@ -217,6 +217,7 @@ class ParquetWriter:
         self._chars = 0
 
     def write(self, note: Note) -> None:
+        """Write one row; rows are collected into groups."""
         options = self._options
         row = dict(note.extra)
         row |= {
@@ -234,6 +235,7 @@ class ParquetWriter:
             self._flush()
 
     def close(self) -> None:
+        """Write the last group of rows and finish the file."""
         with self._file, self._writer:  # close both also when the disk is full and the last rows cannot be written
             self._flush()
 

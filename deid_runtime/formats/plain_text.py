@@ -76,6 +76,7 @@ class FileWriter:
         self._is_folder = is_folder
 
     def write(self, note: Note) -> None:
+        """Write one file."""
         path, data = self._target, self.render(note.text)
         if self._is_folder:
             path = self._target / f"{note.id}{self._suffix}"
@@ -84,10 +85,11 @@ class FileWriter:
             file.write(data)
 
     def render(self, text: str) -> bytes:
+        """Return the content of the file of a note."""
         return text.encode("utf-8")
 
     def close(self) -> None:
-        pass
+        """Do nothing: each file is finished when it is written."""
 
 
 def write_text(source: Source, options: ReadOptions, path: Path, create: Create = new_file) -> FileWriter:

@@ -143,9 +143,11 @@ class Meter:
 class Writer(Protocol):
     """Writes the notes of one source, in order, to the file or folder that it was opened for. Raises OSError."""
 
-    def write(self, note: Note) -> None: ...
+    def write(self, note: Note) -> None:
+        """Write one note."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Finish all files."""
 
 
 Reader = Callable[[Source, ReadOptions, Meter], Iterator[Item]]

@@ -35,13 +35,20 @@ class NameWord(Protocol):
     """
 
     @property
-    def start(self) -> int: ...
+    def start(self) -> int:
+        """The offset of the first code point."""
+
     @property
-    def end(self) -> int: ...
+    def end(self) -> int:
+        """The offset after the last code point."""
+
     @property
-    def folded(self) -> str: ...
+    def folded(self) -> str:
+        """The word in lower case, without accents."""
+
     @property
-    def is_particle(self) -> bool: ...
+    def is_particle(self) -> bool:
+        """Whether the word is a particle of a name."""
 
 
 Word = TypeVar("Word", bound=NameWord)

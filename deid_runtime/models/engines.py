@@ -82,7 +82,10 @@ def load_session(
     threads: int,
     precision: Precision = "float32",
 ) -> Session:
-    """Load ``graph`` with these ``inputs`` and ``outputs``, in their order; see `load_engine` for the rest."""
+    """Load ``graph`` with these ``inputs`` and ``outputs``, in their order; see :func:`load_engine` for the rest.
+
+    Raises ModelError and SettingsError like :func:`load_engine`.
+    """
     makers: dict[str, Callable[[Path, Sequence[str], Sequence[str], int, Precision], Session]] = {
         "openvino": _OpenVino,
         "onnxruntime": _OnnxRuntime,

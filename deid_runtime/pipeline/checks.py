@@ -32,6 +32,7 @@ def why_unreadable(note: Note) -> str:
 
 
 def printable(note_id: object) -> str:
+    """Return a note id as text that can be encoded as UTF-8; lone surrogate code points are escaped."""
     return str(note_id).encode("utf-8", "backslashreplace").decode()
 
 

@@ -73,9 +73,11 @@ class Rewriter:
             self._notes.mkdir()
 
     def begin(self, source: Source) -> None:
+        """Begin a table, which may stay without rows."""
         self._open(source, is_begun=False)
 
     def write(self, source: Source, note: Note, outcome: Outcome) -> None:
+        """Write one de-identified note. Raises InputError for a value that cannot be written."""
         assert isinstance(outcome, Deidentified)  # the task determines the class of the outcomes
         if source.number != self._number:
             self._open(source, is_begun=True)
@@ -86,6 +88,7 @@ class Rewriter:
         self._writer.write(rewritten)
 
     def close(self) -> None:
+        """Finish the file of the current table."""
         if self._writer:
             self._writer.close()
             self._writer = None
@@ -125,14 +128,16 @@ class SpanWriter:
         self._file = create_file(folder / TABLES / _SPANS, self._add)
 
     def begin(self, source: Source) -> None:
-        pass
+        """Do nothing: all sources share one file."""
 
     def write(self, source: Source, note: Note, outcome: Outcome) -> None:
+        """Write the id and the spans of one note."""
         assert isinstance(outcome, Detected)
         row = {"id": outcome.note_id, "spans": span_rows(outcome.spans)}
         self._file.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8"))
 
     def close(self) -> None:
+        """Finish the file."""
         self._file.close()
 
     def _add(self, digest: FileDigest) -> None:

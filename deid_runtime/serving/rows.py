@@ -81,7 +81,10 @@ class Rows:
 
 
 def join_tokens(requests: Sequence[Sequence[Array]], pad_id: int) -> Rows:
-    """Join checked requests of ids, types and mask. A row ends at the last 1 of its mask."""
+    """Join checked requests, each of ids, types and mask, int32 ``(rows, tokens)``.
+
+    A row ends at the last 1 of its mask.
+    """
     ids, types, mask = (_stack([request[index] for request in requests]) for index in range(3))
     lengths = WINDOW_TOKENS - np.argmax(mask[:, ::-1], axis=1)
     lengths[~mask.any(axis=1)] = 0
@@ -94,7 +97,10 @@ def join_tokens(requests: Sequence[Sequence[Array]], pad_id: int) -> Rows:
 
 
 def join_hidden(requests: Sequence[Sequence[Array]]) -> Rows:
-    """Join checked requests of hidden states. They have no mask: the length of a row is the width of its request."""
+    """Join checked requests, each of one array of hidden states, float32 ``(rows, tokens, size)``.
+
+    They have no mask: the length of a row is the width of its request.
+    """
     sizes = tuple((array.shape[0], array.shape[1]) for [array] in requests)
     lengths = np.repeat([tokens for _, tokens in sizes], [rows for rows, _ in sizes]).astype(np.intp)
     return Rows((_stack([array for [array] in requests]),), lengths, sizes)

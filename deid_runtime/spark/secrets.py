@@ -35,7 +35,10 @@ class KeyPlace:
 
     @classmethod
     def parse(cls, place: "str | Path | KeyPlace", *, allow_shared: bool = False) -> "KeyPlace":
-        """Return the place that a string of this module names; a path is a file on every machine."""
+        """Return the place that a string of this module names; a path is a file on every machine.
+
+        Raises SettingsError for a place that is none of these, without quoting it.
+        """
         if isinstance(place, KeyPlace):
             return place
         kind, _, name = f"file:{place}".partition(":") if isinstance(place, Path) else place.partition(":")

@@ -39,6 +39,7 @@ def is_royal(tokens: Sequence[str], index: int, kept: frozenset[str]) -> bool:
 
 
 def tells(token: str) -> bool:
+    """Return whether a token is a word or a number, and no space or mark."""
     return token[0].isalnum()
 
 
@@ -94,6 +95,7 @@ def _street_name(tokens: Sequence[str]) -> int | None:
 
 
 def stays(token: str, kept: frozenset[str], kind: str) -> bool:
+    """Return whether a word of a place name of this ``kind`` is kept; ``kept`` are words in lower case."""
     if not token[0].isalpha():
         return False
     lower = token.lower().replace("’", "'")

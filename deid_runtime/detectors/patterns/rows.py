@@ -194,11 +194,14 @@ class Table:
         )
 
     def find(self, text: str) -> list[Span]:
-        """Return the spans of one note, sorted and disjoint."""
+        """Return the spans of one note, sorted and disjoint. Raises InputError like :meth:`hits`."""
         return [hit.span() for hit in self.hits(text)]
 
     def hits(self, text: str) -> list[Hit]:
-        """Return the same as :meth:`find`, with the row of each hit; for tests and for measurements by row."""
+        """Return the same as :meth:`find`, with the row of each hit; for tests and for measurements by row.
+
+        Raises InputError when the search takes too much processor time for the length of the text.
+        """
         found = []
         latest = thread_time() + self._seconds_least + self._seconds_per_char * len(text)
         for count, (tries, place) in enumerate(self._places(text)):

@@ -49,6 +49,7 @@ class Run:
         self.last = self._end_of_run()
 
     def facts(self, at: int) -> Facts:
+        """Return the facts of the word with index ``at`` of ``words``."""
         return self.words[at].facts
 
     def _end_of_run(self) -> int:
@@ -99,6 +100,7 @@ class Run:
         return last
 
     def has_credential_behind(self, last: int) -> bool:
+        """Return whether a credential (*MD*) directly follows the word with index ``last``."""
         behind = self.words[last + 1] if last + 1 < len(self.words) else None
         if behind is None or self.words[last].is_possessive:
             return False
@@ -240,6 +242,7 @@ class Run:
         )
 
     def opens_line(self, *, is_strict: bool = False) -> bool:
+        """Return whether the run begins a line, except for list marks; unless strict, also after a colon or bracket."""
         start = self.words[self.first].start
         line = self.text.rfind("\n", max(start - 8, 0), start) + 1
         head = self.text[line:start] if line or start <= 8 else "x"
@@ -248,6 +251,7 @@ class Run:
         return not is_strict and self.text[max(start - 3, 0) : start].rstrip().endswith((":", "("))
 
     def opens_sentence(self, at: int) -> bool:
+        """Return whether the word with index ``at`` begins a sentence, a line or the text."""
         before = self.text[max(self.words[at].start - 4, 0) : self.words[at].start]
         stripped = before.rstrip(" \t\"'(-*•")
         return not stripped or stripped[-1] in ".!?:;\n"

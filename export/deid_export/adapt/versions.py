@@ -19,6 +19,7 @@ from deid_export.model import weight_files
 from deid_export.model.tagger import BranchedTagger, load
 from deid_runtime.errors import ModelError
 
+#: Name of a parameter or buffer -> its tensor, in the shape that it has in the model.
 State = Mapping[str, Tensor]
 
 _BRANCHES = "branches."
@@ -27,7 +28,7 @@ _OF_HEADS = frozenset({"state", "heads", "joint"})
 
 
 def weights_sha256(state: State) -> str:
-    """Return a SHA-256 of tensors: their names, types, shapes and values, independent of the file."""
+    """Return a SHA-256 of tensors of any shape: names, types, shapes and values, independent of the file."""
     digest = hashlib.sha256()
     for name in sorted(state):
         tensor = state[name].detach().contiguous()
@@ -57,13 +58,13 @@ def split(trained: Path) -> tuple[dict[str, object], dict[str, dict[str, Tensor]
 
 
 def branch_state(state: State, branch: str) -> dict[str, Tensor]:
-    """Return the weights of one branch of a model, with names relative to the branch."""
+    """Return the weights of one branch of a model, with names relative to the branch and shapes unchanged."""
     prefix = f"{_BRANCHES}{branch}."
     return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
 
 
 def shared_state(state: State) -> dict[str, Tensor]:
-    """Return the weights of a model that belong to no branch."""
+    """Return the weights of a model that belong to no branch, with names and shapes unchanged."""
     return {name: value for name, value in state.items() if not name.startswith(_BRANCHES)}
 
 

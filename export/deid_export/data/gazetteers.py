@@ -24,6 +24,7 @@ class Weighted:
     cumulative: Sequence[float] = field(repr=False)
 
     def draw(self, rng: random.Random) -> str:
+        """Return a value, drawn by weight."""
         return rng.choices(self.values, cum_weights=self.cumulative)[0]
 
 

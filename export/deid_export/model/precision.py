@@ -133,6 +133,7 @@ class PooledDropout(nn.Module):
         self.rate = rate
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return ``x``, of any shape, with dropout in training."""
         if not self.training or self.rate == 0:
             return x
         count = x.numel()

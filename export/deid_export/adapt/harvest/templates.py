@@ -54,6 +54,7 @@ class Part:
 
     @property
     def is_wordy(self) -> bool:
+        """Whether the part is more than a punctuation mark."""
         return self.kind != "mark"
 
     @property
@@ -182,6 +183,7 @@ class TemplateTally:
 
     @property
     def has_identifier(self) -> bool:
+        """Whether the template has a slot for an identifier."""
         return bool(self._values)
 
     @property
