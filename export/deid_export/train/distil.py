@@ -39,15 +39,15 @@ class LastStates:
 class Teacher:
     """A trained model that answers the batches of the student; its weights are frozen."""
 
-    def __init__(self, path: Path, pupil: BranchedTagger) -> None:
-        """Load the model at ``path``. Raises InputError when it lacks one of the heads of the student ``pupil``."""
+    def __init__(self, path: Path, student: BranchedTagger) -> None:
+        """Load the model at ``path``. Raises InputError when it lacks one of the heads of ``student``."""
         self._model = load(path).eval().requires_grad_(False)
-        missing = set(pupil.shape.heads) - set(self._model.shape.heads)
+        missing = set(student.shape.heads) - set(self._model.shape.heads)
         if missing:
             raise InputError(
                 f"{path} has no head {', '.join(sorted(missing))}; a teacher needs all heads of its student"
             )
-        self._own, self._pupils = LastStates(self._model), LastStates(pupil)
+        self._own, self._students = LastStates(self._model), LastStates(student)
 
     @torch.inference_mode()
     def __call__(self, batch: Batch) -> dict[str, Tensor]:
@@ -62,15 +62,15 @@ class Teacher:
         ``progress``, 0 to 1, is the completed share of the training: the weight of the hidden states falls with it.
         """
         total = divergence(logits, self(batch), batch.targets)
-        own, pupils = self._own.states, self._pupils.states
-        if own is not None and pupils is not None and own.shape == pupils.shape:
+        own, students = self._own.states, self._students.states
+        if own is not None and students is not None and own.shape == students.shape:
             read = batch.attention_mask.bool()
             wanted = own[read].float()
-            total = total + (1 - progress) * nn.functional.mse_loss(pupils[read].float(), wanted) / wanted.var()
+            total = total + (1 - progress) * nn.functional.mse_loss(students[read].float(), wanted) / wanted.var()
         return total
 
 
-def divergence(pupil: Mapping[str, Tensor], teacher: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Tensor:
+def divergence(student: Mapping[str, Tensor], teacher: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Tensor:
     """Return the Kullback-Leibler divergence of the softened answers, summed over heads, as a mean over scored tokens.
 
     It is multiplied by the square of :data:`TEMPERATURE`, which keeps its gradients as large as those of the gold tags.
@@ -78,7 +78,7 @@ def divergence(pupil: Mapping[str, Tensor], teacher: Mapping[str, Tensor], targe
     total = torch.zeros(())
     for head, target in targets.items():
         scored = target != IGNORED
-        ours = torch.log_softmax(pupil[head][scored].float() / TEMPERATURE, dim=-1)
+        ours = torch.log_softmax(student[head][scored].float() / TEMPERATURE, dim=-1)
         theirs = torch.log_softmax(teacher[head][scored].float() / TEMPERATURE, dim=-1)
         total = total + nn.functional.kl_div(ours, theirs, reduction="batchmean", log_target=True)
     return total * TEMPERATURE**2

@@ -139,7 +139,7 @@ def answered(base: Path, encoder: WordEncoder) -> tuple[Batch, dict[str, torch.T
         return batch, model(batch.input_ids, batch.token_type_ids, batch.attention_mask)
 
 
-def test_a_pupil_learns_what_its_teacher_says(deep: Path, encoder: WordEncoder, base: Path, tmp_path: Path) -> None:
+def test_a_student_learns_what_its_teacher_says(deep: Path, encoder: WordEncoder, base: Path, tmp_path: Path) -> None:
     shrink(deep, annotated(), encoder, tmp_path / "small.pt", layers=1, feed_forward=32)
     batch, _ = answered(base, encoder)
     data = Data(annotated(), [["no fever.", "denies pain."]], load_gazetteers(base / "lists"), [])
@@ -152,9 +152,9 @@ def test_a_pupil_learns_what_its_teacher_says(deep: Path, encoder: WordEncoder, 
     def learnt(name: str, path: Path | None) -> float:
         train(data, encoder, dataclasses.replace(settings, teacher=path), StreamSettings(batch_tokens=512),
               tmp_path / name)  # fmt: skip
-        pupil = load(tmp_path / name / "joint.pt").eval()
+        student = load(tmp_path / name / "joint.pt").eval()
         with torch.inference_mode():
-            answers = pupil(batch.input_ids, batch.token_type_ids, batch.attention_mask)
+            answers = student(batch.input_ids, batch.token_type_ids, batch.attention_mask)
             return float(divergence(answers, teacher(batch), batch.targets))
 
     assert learnt("taught", deep) < 0.8 * learnt("alone", None)
@@ -162,22 +162,22 @@ def test_a_pupil_learns_what_its_teacher_says(deep: Path, encoder: WordEncoder, 
 
 def test_the_last_hidden_states_count_less_and_less(base: Path, deep: Path, encoder: WordEncoder) -> None:
     batch, _ = answered(base, encoder)
-    pupil = load(deep).eval()
-    teacher = Teacher(deep, pupil)
+    student = load(deep).eval()
+    teacher = Teacher(deep, student)
 
     def loss(progress: float) -> float:
-        logits = pupil(batch.input_ids, batch.token_type_ids, batch.attention_mask)
+        logits = student(batch.input_ids, batch.token_type_ids, batch.attention_mask)
         return float(teacher.loss(batch, logits, progress).detach())
 
     assert loss(0.0) == pytest.approx(0, abs=1e-4)  # the student equals its teacher
     with torch.no_grad():
-        pupil.get_parameter("branches.name.layers.2.output.LayerNorm.bias").add_(0.5)
+        student.get_parameter("branches.name.layers.2.output.LayerNorm.bias").add_(0.5)
     first, middle, last = loss(0.0), loss(0.5), loss(1.0)
     assert first > middle > last > 0
     assert first - middle == pytest.approx(middle - last, rel=1e-3)
 
 
-def test_a_teacher_must_have_the_heads_of_its_pupil(base: Path, deep: Path, tmp_path: Path) -> None:
+def test_a_teacher_must_have_the_heads_of_its_student(base: Path, deep: Path, tmp_path: Path) -> None:
     encoder = load_base(str(base))
     one = BranchedTagger(encoder, Shape(1, ("name",)), joint=True)
     save(one, config_to_save(encoder.config), tmp_path / "one.pt")
