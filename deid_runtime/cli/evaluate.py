@@ -222,7 +222,7 @@ def _altered_forms(
 
 def _write(path: Path, report: Any, inputs: Mapping[str, Path | None], *, overwrite: bool) -> None:
     from deid_runtime.evaluation.report_files import write_report
-    from deid_runtime.evaluation.report_page import Inputs
+    from deid_runtime.evaluation.report_page import ReportInputs
     from deid_runtime.run.report import deid_version
     from deid_runtime.system.digests import digest_file
 
@@ -231,7 +231,7 @@ def _write(path: Path, report: Any, inputs: Mapping[str, Path | None], *, overwr
         for role, each in inputs.items()
         if each is not None and each.is_file()
     }
-    written = write_report(path, report, Inputs(deid_version(), digests), overwrite=overwrite)
+    written = write_report(path, report, ReportInputs(deid_version(), digests), overwrite=overwrite)
     click.echo(f"report: {', '.join(map(str, written))}", err=True)
     if report.shows_text:
         click.secho(

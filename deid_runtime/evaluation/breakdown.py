@@ -59,7 +59,7 @@ class NoteErrors:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Totals:
     """The counts of the sentences at the top of the report.
 
     ``clean_notes`` have no missed token of any label; ``name_notes`` at least one missed token of a name;
@@ -148,12 +148,12 @@ def by_note(notes: Sequence[AnnotatedNote], table: TokenTable) -> list[NoteError
     return [NoteErrors(note.id, note.type, *row) for note, *row in zip(notes, gold, missed, wrong, strict=True)]
 
 
-def outcome(table: TokenTable) -> Outcome:
+def totals(table: TokenTable) -> Totals:
     """Return the counts of the sentences at the top of the report."""
     missed = table.is_gold & ~table.is_found
     names = np.isin(LABEL_OF_CLASS[table.gold_class()], [LABELS.index(label) for label in NAME_LABELS])
     notes = len(table.words)
-    return Outcome(
+    return Totals(
         notes=notes,
         clean_notes=notes - len(np.unique(table.note[missed])),
         name_notes=len(np.unique(table.note[missed & names])),

@@ -11,14 +11,14 @@ from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.evaluation.breakdown import (
     LabelIntervals,
     NoteErrors,
-    Outcome,
     SourceRow,
+    Totals,
     by_note,
     by_source,
     confusion,
     label_intervals,
-    outcome,
     patients_of,
+    totals,
 )
 from deid_runtime.evaluation.forms import AlteredForm, FormRow, by_written_form
 from deid_runtime.evaluation.plain_words import plain_sentences
@@ -35,7 +35,7 @@ from deid_runtime.system.shown_ids import shown_id
 class Against:
     """A second system on the same notes: its outcome, and the differences to the first by group and measure."""
 
-    outcome: Outcome
+    outcome: Totals
     differences: Mapping[str, Mapping[str, Difference]]
     shuffles: int
 
@@ -49,7 +49,7 @@ class FullReport:
     """
 
     scores: Report
-    outcome: Outcome
+    outcome: Totals
     label_intervals: Mapping[str, LabelIntervals]
     confusion: Mapping[str, Mapping[str, int]]
     sources: Sequence[SourceRow]
@@ -103,7 +103,7 @@ def full_report(
     patients = patients_of(gold)
     return FullReport(
         scores=scores,
-        outcome=outcome(table),
+        outcome=totals(table),
         label_intervals=label_intervals(table, patients),
         confusion=confusion(table),
         sources=by_source(table),
@@ -133,7 +133,7 @@ def compare_with(
     """
     require_rows(gold, second, quarantined)
     return Against(
-        outcome=outcome(tabulate(gold, second)),
+        outcome=totals(tabulate(gold, second)),
         differences=compare_groups(gold, found, second, shuffles=shuffles, seed=seed),
         shuffles=shuffles,
     )

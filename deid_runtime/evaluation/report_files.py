@@ -12,7 +12,7 @@ from typing import Final
 
 from deid_runtime.errors import OutputError, SettingsError
 from deid_runtime.evaluation.full_report import FullReport
-from deid_runtime.evaluation.report_page import Inputs, render_page
+from deid_runtime.evaluation.report_page import ReportInputs, render_page
 
 SUFFIX: Final = ".html"
 #: First characters of a cell that a spreadsheet program would read as a formula.
@@ -22,7 +22,7 @@ EVERYBODY: Final = 0o644
 OWNER_ONLY: Final = stat.S_IRUSR | stat.S_IWUSR
 
 
-def write_report(path: Path, report: FullReport, inputs: Inputs, *, overwrite: bool = False) -> list[Path]:
+def write_report(path: Path, report: FullReport, inputs: ReportInputs, *, overwrite: bool = False) -> list[Path]:
     """Write ``path`` (``.html``) and the ``.json`` and ``.csv`` beside it; return the three paths.
 
     A page with note text is readable only by its owner; the other files never contain text. Each file appears whole

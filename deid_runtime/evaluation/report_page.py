@@ -27,7 +27,7 @@ _LIBRARIES: Final = ("jinja2", "matplotlib")
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class ReportInputs:
     """What was compared, for the page footer: names and digests of files, and the version of the program."""
 
     version: str
@@ -41,7 +41,7 @@ def require_libraries() -> None:
         raise SettingsError(f"the report page needs {' and '.join(missing)}; {install_extra('report')}")
 
 
-def render_page(report: FullReport, inputs: Inputs) -> str:
+def render_page(report: FullReport, inputs: ReportInputs) -> str:
     """Return the page as HTML. The same report and inputs give the same page.
 
     Raises SettingsError when jinja2 or matplotlib is not installed.

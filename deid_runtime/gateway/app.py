@@ -30,7 +30,7 @@ from deid_runtime.gateway.record import GONE, Record
 from deid_runtime.gateway.requests import check_key, parse_request
 from deid_runtime.gateway.servers import NoteServers, Task
 from deid_runtime.gateway.stream import NoteStream
-from deid_runtime.gateway.work import Worker, problem_of
+from deid_runtime.gateway.work import NoteSender, problem_of
 
 _Result = TypeVar("_Result")
 
@@ -161,10 +161,10 @@ async def _json(gateway: Gateway, task: Task, request: Request, record: Record, 
     asked = parse_request(parse_json(body), task, project)
     record.key = asked.key or None
     take_notes(use, project, max(0, len(asked.notes) - 1), len(body))
-    worker = _worker(gateway, record.client, task, asked.key)
+    sender = _sender(gateway, record.client, task, asked.key)
     try:
         async with asyncio.timeout(times.deadline_s):
-            outcomes = await _unless_gone(request, worker.outcomes(asked.notes))
+            outcomes = await _unless_gone(request, sender.outcomes(asked.notes))
     except TimeoutError:
         raise ProblemError(
             DEADLINE, f"the servers did not answer within {times.deadline_s:g} s; send fewer notes", retry_s=1
@@ -183,12 +183,12 @@ async def _json(gateway: Gateway, task: Task, request: Request, record: Record, 
 def _stream(gateway: Gateway, task: Task, request: Request, record: Record, client: Client) -> NoteStream:
     keys = request.query_params.getlist("key")
     key = check_key(keys[0] if len(keys) == 1 else None, task, client.project)
-    worker = _worker(gateway, client, task, key)
-    return NoteStream(gateway.gate, gateway.options, client, worker, record, request)
+    sender = _sender(gateway, client, task, key)
+    return NoteStream(gateway.gate, gateway.options, client, sender, record, request)
 
 
-def _worker(gateway: Gateway, client: Client, task: Task, key: str) -> Worker:
-    return Worker(gateway.servers, gateway.metrics, client.project.name, task, key, gateway.options.notes_at_once)
+def _sender(gateway: Gateway, client: Client, task: Task, key: str) -> NoteSender:
+    return NoteSender(gateway.servers, gateway.metrics, client.project.name, task, key, gateway.options.notes_at_once)
 
 
 async def _unless_gone(request: Request, work: Coroutine[Any, Any, _Result]) -> _Result:

@@ -9,7 +9,7 @@ from deid_runtime.gateway.audit_log import AuditLog
 from deid_runtime.gateway.clients import Client
 from deid_runtime.gateway.problems import ProblemError
 from deid_runtime.gateway.servers import Task
-from deid_runtime.gateway.work import Counts, Outcome
+from deid_runtime.gateway.work import NoteOutcome, RequestCounts
 
 #: The outcome of a request whose client disconnected.
 GONE = "gone"
@@ -26,7 +26,7 @@ class Record:
     is_stream: bool = False
     client: Client | None = None
     key: str | None = None
-    counts: Counts = field(default_factory=Counts)
+    counts: RequestCounts = field(default_factory=RequestCounts)
     _began_s: float = field(default_factory=time.monotonic)
     _digests: list[dict[str, str]] = field(default_factory=list)
 
@@ -41,7 +41,7 @@ class Record:
         self.client, self.key, self.is_stream = client, key or None, True
         self.audit.write(self._fields("begun"))
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: NoteOutcome) -> None:
         """Count one note. The digests of a stream are written at once. Raises ProblemError."""
         self.counts.add(outcome)
         if self.audit.digests is None:

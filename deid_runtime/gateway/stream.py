@@ -21,7 +21,7 @@ from deid_runtime.gateway.options import GatewayOptions
 from deid_runtime.gateway.problems import DEADLINE, ProblemError
 from deid_runtime.gateway.record import GONE, Record
 from deid_runtime.gateway.requests import parse_note
-from deid_runtime.gateway.work import Outcome, Worker, in_order
+from deid_runtime.gateway.work import NoteOutcome, NoteSender, in_order
 from deid_runtime.spans import Note
 
 _READ: Final = "read"
@@ -33,14 +33,14 @@ class NoteStream(Response):
     media_type = LINES
 
     def __init__(
-        self, gate: Gate, options: GatewayOptions, client: Client, worker: Worker, record: Record, request: Request
+        self, gate: Gate, options: GatewayOptions, client: Client, sender: NoteSender, record: Record, request: Request
     ) -> None:
         super().__init__()
         self._gate = gate
         self._options = options
         self._project = client.project
         self._client = client
-        self._worker = worker
+        self._sender = sender
         self._record = record
         self._request = request
         self._request_id: str = request.state.request_id
@@ -49,7 +49,7 @@ class NoteStream(Response):
         """Answer line by line. A problem before the first line is an ordinary answer; later it is the last line."""
         try:
             with self._gate.entered(self._project) as use:
-                self._record.begin_stream(self._client, self._worker.key)
+                self._record.begin_stream(self._client, self._sender.key)
                 async with aclosing(self._lines(use)) as lines:
                     await self._send_all(lines, send)
         except ProblemError as problem:
@@ -80,12 +80,12 @@ class NoteStream(Response):
 
     async def _lines(self, use: Use) -> AsyncGenerator[bytes, None]:
         """Yield the line of each note."""
-        async with aclosing(in_order(self._notes(use), self._outcome, self._worker.at_once)) as outcomes:  # type: ignore[type-var]
+        async with aclosing(in_order(self._notes(use), self._outcome, self._sender.at_once)) as outcomes:  # type: ignore[type-var]
             async for outcome in outcomes:
                 self._record.add(outcome)
-                yield _line(outcome.content(self._worker.task))
+                yield _line(outcome.content(self._sender.task))
 
-    async def _notes(self, use: Use) -> AsyncIterator[Note | Outcome]:
+    async def _notes(self, use: Use) -> AsyncIterator[Note | NoteOutcome]:
         """Yield the note of each line, as fast as the rates of the project allow; an outcome for a wrong line."""
         limits, times = self._project.limits, self._options.timeouts
         async for line in read_lines(self._request, limits.request_bytes, times.body_s):
@@ -95,15 +95,15 @@ class NoteStream(Response):
             try:
                 yield parse_note(parse_json(line), limits, "")
             except ProblemError as problem:
-                yield Outcome(Note("", ""), None, _READ, problem.detail)
+                yield NoteOutcome(Note("", ""), None, _READ, problem.detail)
 
-    async def _outcome(self, note: Note | Outcome) -> Outcome:
-        if isinstance(note, Outcome):
+    async def _outcome(self, note: Note | NoteOutcome) -> NoteOutcome:
+        if isinstance(note, NoteOutcome):
             return note
         seconds = self._options.timeouts.deadline_s
         try:
             async with asyncio.timeout(seconds):
-                return await self._worker.outcome(note)
+                return await self._sender.outcome(note)
         except TimeoutError:
             raise ProblemError(DEADLINE, f"the servers did not answer for a note within {seconds:g} s") from None
 

@@ -20,7 +20,7 @@ _DOWN_RETRY_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class NoteOutcome:
     """The outcome of one note: an answer, or the stage that held it back."""
 
     note: Note
@@ -46,14 +46,14 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Counts:
+class RequestCounts:
     """The outcomes of the notes of one request."""
 
     done: int = 0
     held_back: dict[str, int] = field(default_factory=dict)  # by stage
     chars: int = 0
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: NoteOutcome) -> None:
         """Count one note."""
         self.chars += len(outcome.note.text)
         if outcome.answer is not None:
@@ -68,7 +68,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class NoteSender:
     """Sends the notes of one request to the servers."""
 
     servers: NoteServers
@@ -78,26 +78,26 @@ class Worker:
     key: str
     at_once: int
 
-    async def outcome(self, note: Note) -> Outcome:
+    async def outcome(self, note: Note) -> NoteOutcome:
         """Return the outcome of one note. Raises ProblemError when no server answers at all."""
         begun = time.monotonic()
         try:
-            outcome = Outcome(note, await self.servers.ask(note, self.task, self.key))
+            outcome = NoteOutcome(note, await self.servers.ask(note, self.task, self.key))
         except InputError as error:
-            outcome = Outcome(note, None, error.stage)
+            outcome = NoteOutcome(note, None, error.stage)
         except ServersDownError:
             raise ProblemError(
                 NO_SERVER, "no server answers now; nothing of this request was stored", retry_s=_DOWN_RETRY_S
             ) from None
         except DeidError:
-            outcome = Outcome(note, None, WORKER_STAGE)
+            outcome = NoteOutcome(note, None, WORKER_STAGE)
         self.metrics.note_seconds.observe(time.monotonic() - begun)
         self._count(outcome)
         return outcome
 
-    async def outcomes(self, notes: Sequence[Note]) -> list[Outcome]:
+    async def outcomes(self, notes: Sequence[Note]) -> list[NoteOutcome]:
         """Return the outcomes of all notes, in order. Raises ProblemError when no server answers."""
-        found: list[Outcome | None] = [None] * len(notes)
+        found: list[NoteOutcome | None] = [None] * len(notes)
         places = iter(range(len(notes)))
 
         async def work() -> None:
@@ -112,7 +112,7 @@ class Worker:
             raise errors.exceptions[0] from None
         return [outcome for outcome in found if outcome is not None]
 
-    def _count(self, outcome: Outcome) -> None:
+    def _count(self, outcome: NoteOutcome) -> None:
         is_done = outcome.answer is not None
         self.metrics.notes.labels(self.project, self.task, "done" if is_done else "held_back").inc()
         self.metrics.chars.labels(self.project).inc(len(outcome.note.text))
@@ -174,7 +174,7 @@ def reason_of(stage: str) -> str:
     return f"the stage {stage} could not process the note, so nothing of it is returned"
 
 
-def problem_of(outcome: Outcome) -> ProblemError:
+def problem_of(outcome: NoteOutcome) -> ProblemError:
     """Return the answer to a request for one note that was not de-identified."""
     kind = SERVER_FAILED if outcome.stage == WORKER_STAGE else HELD_BACK
     return ProblemError(kind, reason_of(outcome.stage), stage=outcome.stage)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from deid_runtime.evaluation.breakdown import by_note, by_source, confusion, label_intervals, outcome, patients_of
+from deid_runtime.evaluation.breakdown import by_note, by_source, confusion, label_intervals, patients_of, totals
 from deid_runtime.evaluation.intervals import effective_size, share_interval
 from deid_runtime.evaluation.plain_words import plain_sentences
 from deid_runtime.evaluation.threshold_table import head_of, threshold_tables
@@ -13,7 +13,7 @@ TABLE = tabulate(GOLD, FOUND)
 
 
 def test_three_plain_sentences():
-    assert plain_sentences(outcome(TABLE)) == [
+    assert plain_sentences(totals(TABLE)) == [
         "Of 3 notes, 2 had nothing missed.",
         "In 0 notes a name was missed.",
         "1 clinical word was removed that identifies nobody.",
@@ -23,7 +23,7 @@ def test_three_plain_sentences():
 def test_sentences_count_notes_with_a_missed_name_and_wrong_words():
     found = {"a": [Span(0, 4, "PATIENT"), Span(20, 28, "CITY")], "b": [Span(5, 18, "CITY")], "c": []}
 
-    assert plain_sentences(outcome(tabulate(GOLD, found))) == [
+    assert plain_sentences(totals(tabulate(GOLD, found))) == [
         "Of 3 notes, 1 had nothing missed.",
         "In 2 notes a name was missed.",
         "4 clinical words were removed that identify nobody.",

@@ -8,7 +8,7 @@ import pytest
 
 from deid_runtime.evaluation.full_report import compare_with, full_report
 from deid_runtime.evaluation.report_files import write_report
-from deid_runtime.evaluation.report_page import Inputs
+from deid_runtime.evaluation.report_page import ReportInputs
 from deid_runtime.evaluation.review import errors_in_context
 from tests.deid_runtime.evaluation.invented import FOUND, GOLD
 
@@ -25,7 +25,7 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
     errors = list(errors_in_context(GOLD, FOUND, shows_wrong=True))
     against = compare_with(GOLD, FOUND, FOUND, shuffles=9)
     report = full_report(GOLD, FOUND, errors=errors, against=against, bootstrap_resamples=2)
-    path, *_ = write_report(tmp_path / "out.html", report, Inputs("0", {}))
+    path, *_ = write_report(tmp_path / "out.html", report, ReportInputs("0", {}))
     with playwright.sync_playwright() as opened:
         browser = opened.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         context = browser.new_context(viewport={"width": 390, "height": 800}, bypass_csp=True)  # else axe cannot run

@@ -15,7 +15,7 @@ from deid_runtime.errors import OutputError, SettingsError
 from deid_runtime.evaluation.forms import compare_form, rewritten
 from deid_runtime.evaluation.full_report import compare_with, full_report
 from deid_runtime.evaluation.report_files import write_report
-from deid_runtime.evaluation.report_page import Inputs, inert, percent, render_page
+from deid_runtime.evaluation.report_page import ReportInputs, inert, percent, render_page
 from deid_runtime.evaluation.review import errors_in_context
 from deid_runtime.spans import Span
 from tests.deid_runtime.evaluation.invented import FOUND, GOLD, WORDS
@@ -23,7 +23,7 @@ from tests.deid_runtime.evaluation.invented import FOUND, GOLD, WORDS
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
-INPUTS = Inputs("0.1.0", {"gold, gold.jsonl": "ab" * 32})
+INPUTS = ReportInputs("0.1.0", {"gold, gold.jsonl": "ab" * 32})
 SECOND = {"a": [Span(0, 15, "PATIENT")], "b": [], "c": []}
 #: Elements without an end tag.
 _VOID = ("meta", "link", "br", "img", "input", "hr", "path", "use", "rect")
@@ -180,7 +180,7 @@ def test_hostile_text_stays_inert():
     words = [Span(match.start(), match.end(), "CITY") for match in re.finditer(r"script|onerror|evil|quoted", hostile)]
     note = AnnotatedNote('"><script>id', "p", "<b>type</b>", hostile, ())
 
-    content = render_page(with_text([note], {note.id: words}), Inputs("0", {"<script>": "x"}))
+    content = render_page(with_text([note], {note.id: words}), ReportInputs("0", {"<script>": "x"}))
     page = parsed(content)
     assert not page.of("script")
     assert not page.of("img")
