@@ -21,7 +21,7 @@ from measuring import RESULTS, describe_machine, write_results
 
 from deid_export.data.corpus import corpus_digest
 from deid_runtime.annotations.read import read_annotated, read_records
-from deid_runtime.audit.gate import GateSettings, Judged, judge
+from deid_runtime.audit.gate import GateSettings, JudgedAttack, judge
 from deid_runtime.audit.report import render_gate
 
 ATTACKERS = ("list", "code", "frequency")
@@ -43,7 +43,7 @@ def main() -> None:
     machine = describe_machine()
     notes = draw_patients(read_annotated(options.notes), options.limit, options.seed)
     records = read_records(options.notes)
-    judged: list[Judged] = []
+    judged: list[JudgedAttack] = []
     seconds: dict[str, float] = {}
     for attacker in options.attackers:
         begun = time.process_time()

@@ -29,7 +29,7 @@ from deid_export.model.precision import autocast
 from deid_export.model.tagger import CLASSIFIER_DROPOUT, load_base
 from deid_export.train.batches import IGNORED, WIDTHS, Batch, collate
 from deid_runtime.annotations.note import AnnotatedNote
-from deid_runtime.audit.word_tags import Words, spans_of_tags, tag_words
+from deid_runtime.audit.word_tags import SentenceWords, spans_of_tags, tag_words
 from deid_runtime.errors import ModelError
 from deid_runtime.merging.fusion import fuse_spans
 from deid_runtime.spans import Span
@@ -111,7 +111,7 @@ class BertDetector:
         for first in range(0, len(windows), self._rows):
             chunk = windows[first : first + self._rows]
             for (number, window), tags in zip(chunk, self._tag([window for _, window in chunk]), strict=True):
-                words = Words(window.starts, window.ends)
+                words = SentenceWords(window.starts, window.ends)
                 found[number] += spans_of_tags(words, [self._names[tag] for tag in tags], NAME)
         # The windows of an over-long sentence overlap, and may disagree.
         return [fuse_spans(text, row) for text, row in zip(texts, found, strict=True)]
@@ -193,7 +193,7 @@ def _batches_of_pass(
     for note in notes:
         text, spans = resampler.note(note) if resampler is not None else (note.text, note.spans)
         for window in make_windows(text, split_sentences(text), encoder):
-            tags = tag_words(Words(window.starts, window.ends), spans, "BIESO")
+            tags = tag_words(SentenceWords(window.starts, window.ends), spans, "BIESO")
             width = next(width for width in WIDTHS if len(window.ids) <= width)
             by_width.setdefault(width, []).append((window, {_HEAD: [index[tag] for tag in tags]}))
     batches = []

@@ -30,7 +30,7 @@ from deid_export.data.gazetteers import load_gazetteers
 from deid_export.data.resample import Resampler
 from deid_export.model.tagger import load_base
 from deid_runtime.annotations.note import AnnotatedNote
-from deid_runtime.audit.word_tags import Words, sentence_words, spans_of_tags, tag_words
+from deid_runtime.audit.word_tags import SentenceWords, sentence_words, spans_of_tags, tag_words
 from deid_runtime.errors import ModelError
 from deid_runtime.lexicon.name_cues import fold
 from deid_runtime.spans import Span
@@ -157,7 +157,7 @@ class BilstmDetector:
         return [sorted(row) for row in rows]
 
 
-def spelt(text: str, words: Words) -> list[str]:
+def spelt(text: str, words: SentenceWords) -> list[str]:
     """Return the words as they stand in ``text``."""
     return [text[start:end] for start, end in zip(words.starts, words.ends, strict=True)]
 

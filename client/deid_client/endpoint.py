@@ -14,7 +14,7 @@ from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 
 from deid_client.addresses import Address
 from deid_client.diagnosis import Diagnosis, diagnose
-from deid_client.errors import BadAnswerError, CallError, StoppingError, Verdict, is_cancelled
+from deid_client.errors import BadAnswerError, CallError, FailureKind, StoppingError, is_cancelled
 from deid_client.probe import PROBE_ID
 from deid_client.routes import Infer
 from deid_client.server_version import old_version
@@ -129,7 +129,7 @@ class Endpoint:
         except CallError as error:
             explained = await self._explained(error, until)
             self.failed(explained)
-            self.failure = explained  # whatever the verdict: an unchecked endpoint cannot be used
+            self.failure = explained  # whatever its kind: an unchecked endpoint cannot be used
             if explained.code is grpc.StatusCode.DEADLINE_EXCEEDED and not self.in_flight:
                 await self.close()  # behind a load balancer, a new connection may reach another server
             raise explained from None
@@ -215,7 +215,7 @@ class Endpoint:
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
-            raise CallError(self.name, grpc.StatusCode.CANCELLED, Verdict.TRANSIENT) from None
+            raise CallError(self.name, grpc.StatusCode.CANCELLED, FailureKind.TRANSIENT) from None
         if answer is None:  # gRPC returns None for bytes that it cannot decode
             raise BadAnswerError(self.name, "it is not a message of the protocol")
         return answer
@@ -233,7 +233,7 @@ class Endpoint:
 
         It must then pass a check, unless it refused the request only because it is busy.
         """
-        if failure.verdict is not Verdict.TRANSIENT:
+        if failure.kind is not FailureKind.TRANSIENT:
             return
         self.failure = failure
         self.is_silent |= failure.code is grpc.StatusCode.DEADLINE_EXCEEDED

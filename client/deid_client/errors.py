@@ -1,4 +1,4 @@
-"""The errors of calls, and one table that maps each gRPC status to a verdict.
+"""The errors of calls, and one table that maps each gRPC status to a kind of failure.
 
 ::
 
@@ -22,7 +22,7 @@ from deid_runtime.errors import DeidError, InputError, ModelError
 from deid_runtime.stages import STAGES
 
 
-class Verdict(enum.Enum):
+class FailureKind(enum.Enum):
     """How to continue with a request after a failed call."""
 
     TRANSIENT = "transient"  # the endpoint is unreachable or overloaded: wait, then retry until the deadline
@@ -30,24 +30,24 @@ class Verdict(enum.Enum):
     FATAL = "fatal"  # a retry cannot help
 
 
-VERDICTS: Final[Mapping[grpc.StatusCode, Verdict]] = {
-    grpc.StatusCode.OK: Verdict.FAULT,  # a stream that ends with OK before its answers came is handled as UNAVAILABLE
-    grpc.StatusCode.CANCELLED: Verdict.TRANSIENT,
-    grpc.StatusCode.UNKNOWN: Verdict.TRANSIENT,  # sent by a proxy, or by a server that is ending
-    grpc.StatusCode.INVALID_ARGUMENT: Verdict.FATAL,
-    grpc.StatusCode.DEADLINE_EXCEEDED: Verdict.TRANSIENT,
-    grpc.StatusCode.NOT_FOUND: Verdict.TRANSIENT,  # the model is being reloaded; else the next check fails
-    grpc.StatusCode.ALREADY_EXISTS: Verdict.FAULT,
-    grpc.StatusCode.PERMISSION_DENIED: Verdict.FATAL,
-    grpc.StatusCode.RESOURCE_EXHAUSTED: Verdict.TRANSIENT,
-    grpc.StatusCode.FAILED_PRECONDITION: Verdict.FAULT,
-    grpc.StatusCode.ABORTED: Verdict.TRANSIENT,
-    grpc.StatusCode.OUT_OF_RANGE: Verdict.FATAL,
-    grpc.StatusCode.UNIMPLEMENTED: Verdict.FATAL,
-    grpc.StatusCode.INTERNAL: Verdict.FAULT,  # a model that failed
-    grpc.StatusCode.UNAVAILABLE: Verdict.TRANSIENT,
-    grpc.StatusCode.DATA_LOSS: Verdict.TRANSIENT,
-    grpc.StatusCode.UNAUTHENTICATED: Verdict.FATAL,
+FAILURE_KINDS: Final[Mapping[grpc.StatusCode, FailureKind]] = {
+    grpc.StatusCode.OK: FailureKind.FAULT,  # a stream that ends with OK before its answers is handled as UNAVAILABLE
+    grpc.StatusCode.CANCELLED: FailureKind.TRANSIENT,
+    grpc.StatusCode.UNKNOWN: FailureKind.TRANSIENT,  # sent by a proxy, or by a server that is ending
+    grpc.StatusCode.INVALID_ARGUMENT: FailureKind.FATAL,
+    grpc.StatusCode.DEADLINE_EXCEEDED: FailureKind.TRANSIENT,
+    grpc.StatusCode.NOT_FOUND: FailureKind.TRANSIENT,  # the model is being reloaded; else the next check fails
+    grpc.StatusCode.ALREADY_EXISTS: FailureKind.FAULT,
+    grpc.StatusCode.PERMISSION_DENIED: FailureKind.FATAL,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: FailureKind.TRANSIENT,
+    grpc.StatusCode.FAILED_PRECONDITION: FailureKind.FAULT,
+    grpc.StatusCode.ABORTED: FailureKind.TRANSIENT,
+    grpc.StatusCode.OUT_OF_RANGE: FailureKind.FATAL,
+    grpc.StatusCode.UNIMPLEMENTED: FailureKind.FATAL,
+    grpc.StatusCode.INTERNAL: FailureKind.FAULT,  # a model that failed
+    grpc.StatusCode.UNAVAILABLE: FailureKind.TRANSIENT,
+    grpc.StatusCode.DATA_LOSS: FailureKind.TRANSIENT,
+    grpc.StatusCode.UNAUTHENTICATED: FailureKind.FATAL,
 }
 
 #: gRPC uses INTERNAL also for a broken connection. These words in its message identify that case.
@@ -109,13 +109,13 @@ _REMEDIES: Final[Mapping[grpc.StatusCode, str]] = {
 class CallError(Exception):
     """One call to one endpoint failed. The message has the status but no text of the server, which may quote a note."""
 
-    def __init__(self, endpoint: str, code: grpc.StatusCode, verdict: Verdict, asked: str = "") -> None:
+    def __init__(self, endpoint: str, code: grpc.StatusCode, kind: FailureKind, asked: str = "") -> None:
         is_silent = code is grpc.StatusCode.DEADLINE_EXCEEDED
         happened = "gave no answer in time" if is_silent else f"answered {code.name}"
         super().__init__(f"{endpoint} {happened}{asked}{_REMEDIES.get(code, '')}")
         self.endpoint = endpoint
         self.code = code
-        self.verdict = verdict
+        self.kind = kind
 
     @property
     def refusal(self) -> Refusal | None:
@@ -132,7 +132,7 @@ class CallError(Exception):
 
     def of_probe(self, model: str) -> "CallError":
         """Return this failure as the failure of a probe of ``model``."""
-        return CallError(self.endpoint, self.code, self.verdict, f" to a probe of model {model}")
+        return CallError(self.endpoint, self.code, self.kind, f" to a probe of model {model}")
 
     def as_error(self) -> DeidError:
         """Return the error for the caller of the service."""
@@ -147,30 +147,30 @@ class CallError(Exception):
         if held_back is not None and held_back[1] in STAGES:
             return HeldBackError(endpoint, held_back[1])
         if code is grpc.StatusCode.INTERNAL and any(word in details for word in _BROKEN):
-            return cls(endpoint, code, Verdict.TRANSIENT)
+            return cls(endpoint, code, FailureKind.TRANSIENT)
         if code is grpc.StatusCode.RESOURCE_EXHAUSTED and _TOO_LARGE in details:
             return TooLargeError(endpoint)
         if code is grpc.StatusCode.UNAVAILABLE and any(word in details for word in _OVERLOADED):
             code = grpc.StatusCode.RESOURCE_EXHAUSTED
         elif code is grpc.StatusCode.UNAVAILABLE and any(word in details for word in _STOPPING):
             return StoppingError(endpoint)
-        return cls(endpoint, code, VERDICTS[code])
+        return cls(endpoint, code, FAILURE_KINDS[code])
 
     @classmethod
     def of_stream(cls, endpoint: str, message: str) -> "CallError":
         """Return the CallError for an error message on a stream."""
         if any(word in message for word in _OVERLOADED):
-            return cls(endpoint, grpc.StatusCode.RESOURCE_EXHAUSTED, Verdict.TRANSIENT)
+            return cls(endpoint, grpc.StatusCode.RESOURCE_EXHAUSTED, FailureKind.TRANSIENT)
         if any(word in message for word in _STOPPING_STREAM):
             return StoppingError(endpoint)
-        return cls(endpoint, grpc.StatusCode.INTERNAL, Verdict.FAULT)
+        return cls(endpoint, grpc.StatusCode.INTERNAL, FailureKind.FAULT)
 
 
 class StoppingError(CallError):
     """A server that is shutting down, or still starting."""
 
     def __init__(self, endpoint: str) -> None:
-        super().__init__(endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
+        super().__init__(endpoint, grpc.StatusCode.UNAVAILABLE, FailureKind.TRANSIENT)
         self.args = (f"{endpoint} is shutting down, or still starting; wait for it, or name another server (--server)",)
 
     @property
@@ -192,7 +192,7 @@ class BadAnswerError(CallError):
     """An answer that does not match the request. ``fault`` describes the mismatch with names and numbers only."""
 
     def __init__(self, endpoint: str, fault: str) -> None:
-        super().__init__(endpoint, grpc.StatusCode.OK, Verdict.FAULT)
+        super().__init__(endpoint, grpc.StatusCode.OK, FailureKind.FAULT)
         self.args = (f"{endpoint} gave a wrong answer: {fault}",)
 
     def of_probe(self, model: str) -> CallError:
@@ -216,7 +216,7 @@ class HeldBackError(CallError):
     """A whole note that the server did not de-identify. The reason is not passed on: it is text from the server."""
 
     def __init__(self, endpoint: str, stage: str) -> None:
-        super().__init__(endpoint, grpc.StatusCode.INVALID_ARGUMENT, Verdict.FATAL)
+        super().__init__(endpoint, grpc.StatusCode.INVALID_ARGUMENT, FailureKind.FATAL)
         self.args = (f"{endpoint} held the note back in stage {stage}",)
         self.stage = stage
 

@@ -25,7 +25,7 @@ import grpc
 
 from deid_client.addresses import Address, is_name, look_up
 from deid_client.endpoint import Check, Endpoint
-from deid_client.errors import BadAnswerError, CallError, ServiceDownError, Verdict
+from deid_client.errors import BadAnswerError, CallError, FailureKind, ServiceDownError
 from deid_client.metrics import ClientMetrics
 from deid_client.server_version import warning_of
 from deid_client.settings import ServerSettings
@@ -76,7 +76,7 @@ class Service:
             if len(mismatches) == len(self._endpoints) or (mismatches and monotonic() >= until):
                 raise mismatches[0]
             for each in self._endpoints:
-                if each.failure and each.failure.verdict is Verdict.FATAL:
+                if each.failure and each.failure.kind is FailureKind.FATAL:
                     raise ModelError(str(each.failure))
             if monotonic() >= until:
                 reasons = "; ".join(each.trouble for each in self._endpoints)
@@ -99,7 +99,7 @@ class Service:
             raise ServiceDownError("; ".join(each.trouble for each in lasting))
         left_s = max(until - monotonic(), 0.0)
         for each in troubled:
-            if each.failure is not None and each.failure.verdict is not Verdict.FATAL:
+            if each.failure is not None and each.failure.kind is not FailureKind.FATAL:
                 _LOG.warning("%s; trying for %.0f s more", each.trouble, left_s)
 
     async def _check_all(self, until: float) -> None:
@@ -182,9 +182,9 @@ class Service:
                 endpoint.succeeded()
                 self._is_trial = False
                 return answer
-            if failure.verdict is Verdict.FATAL:
+            if failure.kind is FailureKind.FATAL:
                 raise failure.as_error()
-            if failure.verdict is Verdict.FAULT:
+            if failure.kind is FailureKind.FAULT:
                 faults += 1
                 if faults >= self._settings.fault_attempts:
                     raise ModelError(f"{failure}, as {faults - 1} calls before it did. See the server's log")
@@ -313,7 +313,7 @@ class Service:
                 await self._check_one(endpoint)
             except CallError as failure:
                 await self._tell_lasting_cause(endpoint, failure)
-                if failure.verdict is not Verdict.TRANSIENT:
+                if failure.kind is not FailureKind.TRANSIENT:
                     await asyncio.sleep(self._settings.longest_pause_seconds)
             except DeidError as error:
                 _LOG.warning("an endpoint is not used: %s", error)

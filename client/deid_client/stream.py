@@ -7,7 +7,7 @@ from contextlib import suppress
 import grpc
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from deid_client.errors import BadAnswerError, CallError, Verdict, is_cancelled
+from deid_client.errors import BadAnswerError, CallError, FailureKind, is_cancelled
 
 _Answered = asyncio.Future[service_pb2.ModelInferResponse]
 
@@ -22,7 +22,7 @@ class Stream:
         self._call = stub.ModelStreamInfer(metadata=tuple(metadata))
         self._waiting: dict[str, _Answered] = {}
         self._writing = asyncio.Lock()
-        self._closing = CallError(endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
+        self._closing = CallError(endpoint, grpc.StatusCode.UNAVAILABLE, FailureKind.TRANSIENT)
         self._reader = asyncio.create_task(self._read(), name=f"stream of {endpoint}")
 
     @property
@@ -40,15 +40,15 @@ class Stream:
                     await self._call.write(request)
                 return await answered
         except TimeoutError:
-            raise CallError(self._endpoint, grpc.StatusCode.DEADLINE_EXCEEDED, Verdict.TRANSIENT) from None
+            raise CallError(self._endpoint, grpc.StatusCode.DEADLINE_EXCEEDED, FailureKind.TRANSIENT) from None
         except grpc.aio.AioRpcError as error:
             raise CallError.of(self._endpoint, error) from None
         except asyncio.InvalidStateError:  # gRPC raises this for a write to a stream that has ended
-            raise CallError(self._endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT) from None
+            raise CallError(self._endpoint, grpc.StatusCode.UNAVAILABLE, FailureKind.TRANSIENT) from None
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
-            raise CallError(self._endpoint, grpc.StatusCode.CANCELLED, Verdict.TRANSIENT) from None
+            raise CallError(self._endpoint, grpc.StatusCode.CANCELLED, FailureKind.TRANSIENT) from None
         finally:
             # An answer that comes later is dropped.
             del self._waiting[request.id]
@@ -74,9 +74,9 @@ class Stream:
                     answered.set_result(answer)
         except grpc.aio.AioRpcError as error:
             failure = CallError.of(self._endpoint, error)
-            if failure.verdict is Verdict.FAULT and not isinstance(failure, BadAnswerError):
+            if failure.kind is FailureKind.FAULT and not isinstance(failure, BadAnswerError):
                 # The stream failed, not a request.
-                failure = CallError(self._endpoint, grpc.StatusCode.UNAVAILABLE, Verdict.TRANSIENT)
+                failure = CallError(self._endpoint, grpc.StatusCode.UNAVAILABLE, FailureKind.TRANSIENT)
         finally:
             self._call.cancel()
             for answered in self._waiting.values():

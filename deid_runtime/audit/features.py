@@ -19,7 +19,7 @@ from itertools import groupby, pairwise
 from typing import Final
 
 from deid_runtime.audit.gazetteer import Gazetteer
-from deid_runtime.audit.word_tags import Words
+from deid_runtime.audit.word_tags import SentenceWords
 from deid_runtime.lexicon.name_cues import fold
 from deid_runtime.text.words import SHAPES, shape_of
 
@@ -30,7 +30,7 @@ _LONGEST_RUN: Final = 40  # characters of a run between spaces that its feature 
 _OUTSIDE: Final = "|"  # replaces a neighbour before the first or after the last word
 
 
-def note_features(text: str, sentences: Sequence[Words], gazetteer: Gazetteer) -> list[list[list[str]]]:
+def note_features(text: str, sentences: Sequence[SentenceWords], gazetteer: Gazetteer) -> list[list[list[str]]]:
     """Return the features of each word as a list, in one row for each of the ``sentences`` of one note."""
     starts = [start for words in sentences for start in words.starts]
     ends = [end for words in sentences for end in words.ends]

@@ -19,7 +19,7 @@ from deid_runtime.evaluation.tokens import label_tokens, token_offsets
 
 #: ``pass``: the whole interval is at most the gain allowed. ``fail``: the gain is more. ``not shown``: neither, because
 #: the interval is too wide, or there is no guess or no leak.
-Verdict = Literal["pass", "fail", "not shown"]
+GainVerdict = Literal["pass", "fail", "not shown"]
 
 #: The default of the gain that is allowed.
 MAX_GAIN: Final = 1.2
@@ -46,7 +46,7 @@ class Gain:
     gain: float | None
     interval: Interval | None
 
-    def verdict(self, max_gain: float) -> Verdict:
+    def verdict(self, max_gain: float) -> GainVerdict:
         """Return whether the attacker stays within ``max_gain``. Without proof it is not ``pass``."""
         if self.gain is None or self.interval is None:
             return "not shown"

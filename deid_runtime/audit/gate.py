@@ -15,7 +15,7 @@ from typing import Final, Literal, get_args
 
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.audit.attack import AttackSettings, Guesses, attack
-from deid_runtime.audit.gain import MAX_GAIN, Gain, Verdict, measure_gain, within
+from deid_runtime.audit.gain import MAX_GAIN, Gain, GainVerdict, measure_gain, within
 from deid_runtime.audit.knowing import as_marked, attack_knowing, gather_knowledge, mark_unlisted
 from deid_runtime.audit.marked_words import LOOKED_UP, PEOPLE
 from deid_runtime.audit.plant import Released, plant
@@ -50,13 +50,13 @@ class GateSettings:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedAttack:
     """An attacker's gain at one share of leaks, and the verdict on it."""
 
     attacker: GateAttacker
     share: float
     gain: Gain
-    verdict: Verdict
+    verdict: GainVerdict
     parts: Mapping[str, Gain]  # only people and only places: where to look after a bad verdict
     score: AttackScore | None = None  # of the parrot: leaks found, by label
 
@@ -74,7 +74,7 @@ def judge(
     settings: GateSettings,
     *,
     key: bytes,
-) -> list[Judged]:
+) -> list[JudgedAttack]:
     """Plant each share of leaks in annotated notes, attack them, and return the verdicts.
 
     ``key`` makes the surrogates of the first draw of leaks; the others have keys derived from it.
@@ -99,7 +99,7 @@ def judge(
                 for name, labels in PARTS.items()
             }
             leaks_found = score(*pairs[0], seed=settings.seed) if attacker == "parrot" else None
-            judged.append(Judged(attacker, share, gain, gain.verdict(settings.max_gain), parts, leaks_found))
+            judged.append(JudgedAttack(attacker, share, gain, gain.verdict(settings.max_gain), parts, leaks_found))
     return judged
 
 
@@ -108,7 +108,7 @@ def key_of_draw(key: bytes, draw: int) -> bytes:
     return hashlib.blake2b(draw.to_bytes(8, "big"), key=key, digest_size=32, person=b"gate").digest() if draw else key
 
 
-def is_passed(judged: Sequence[Judged]) -> bool:
+def is_passed(judged: Sequence[JudgedAttack]) -> bool:
     """Return whether every verdict is ``pass``. False for no verdict."""
     return bool(judged) and all(each.verdict == "pass" for each in judged)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from deid_runtime.annotations.found import read_found
 from deid_runtime.annotations.read import read_annotated, read_records
 from deid_runtime.audit.attack import AttackSettings, Guesses, attack, candidates
-from deid_runtime.audit.gate import GateSettings, Judged, judge
+from deid_runtime.audit.gate import GateSettings, JudgedAttack, judge
 from deid_runtime.audit.plant import Released, plant
 from deid_runtime.audit.score import AttackScore, score
 from deid_runtime.errors import InputError
@@ -17,7 +17,7 @@ from deid_runtime.system.owner_only import write_owner_only
 
 def audit_planted(
     paths: Sequence[Path], shares: Sequence[float], gate: GateSettings, insider: AttackSettings | None, *, key: bytes
-) -> tuple[list[Judged], list[tuple[str, AttackScore]]]:
+) -> tuple[list[JudgedAttack], list[tuple[str, AttackScore]]]:
     """Plant each share of leaks in annotated notes and attack them.
 
     Returns the verdicts of the gate, and named scores of the attackers with a tagger: the parrot of the gate, and the

@@ -5,7 +5,7 @@ from textwrap import wrap
 from typing import Final
 
 from deid_runtime.audit.gain import Gain
-from deid_runtime.audit.gate import Judged, is_passed
+from deid_runtime.audit.gate import JudgedAttack, is_passed
 from deid_runtime.audit.score import AttackScore
 from deid_runtime.evaluation.significance import Interval
 
@@ -20,7 +20,7 @@ def render(rows: Sequence[tuple[str, AttackScore]]) -> str:
     return "\n".join([head, *(line for part in parts for line in ["", *part(rows)])]) + "\n"
 
 
-def render_gate(judged: Sequence[Judged], max_gain: float) -> str:
+def render_gate(judged: Sequence[JudgedAttack], max_gain: float) -> str:
     """Return the table of the gate with one overall verdict, ending in a line end. ``judged`` must not be empty."""
     first = judged[0].gain
     head = (

@@ -16,25 +16,25 @@ MAX_WORDS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class SentenceWords:
     """Consecutive words of one text. ``starts`` and ``ends`` are their half-open code point offsets in the text."""
 
     starts: list[int] = field(repr=False)
     ends: list[int] = field(repr=False)
 
 
-def sentence_words(text: str) -> list[Words]:
+def sentence_words(text: str) -> list[SentenceWords]:
     """Return the words of each sentence of ``text`` that has any, in rows of at most :data:`MAX_WORDS` words."""
     pieces = []
     for sentence in split_sentences(text):
         offsets = split_words(text[sentence.start : sentence.end])
         for first in range(0, len(offsets), MAX_WORDS):
             piece = offsets[first : first + MAX_WORDS]
-            pieces.append(Words([sentence.start + a for a, _ in piece], [sentence.start + b for _, b in piece]))
+            pieces.append(SentenceWords([sentence.start + a for a, _ in piece], [sentence.start + b for _, b in piece]))
     return pieces
 
 
-def tag_words(words: Words, spans: Sequence[Span], scheme: Scheme) -> list[str]:
+def tag_words(words: SentenceWords, spans: Sequence[Span], scheme: Scheme) -> list[str]:
     """Return the tag of each word. ``spans`` are sorted and disjoint; a word that two spans touch belongs to the first.
 
     Parts of a span outside ``words`` are ignored: the first word of the span in ``words`` gets its begin tag.
@@ -49,7 +49,7 @@ def tag_words(words: Words, spans: Sequence[Span], scheme: Scheme) -> list[str]:
     return tags
 
 
-def spans_of_tags(words: Words, tags: Sequence[str], source: str) -> list[Span]:
+def spans_of_tags(words: SentenceWords, tags: Sequence[str], source: str) -> list[Span]:
     """Return the sorted, disjoint spans of ``tags`` in either scheme.
 
     A tag that cannot follow the one before it begins a new span.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deid_runtime.audit.attack import AttackSettings
-    from deid_runtime.audit.gate import GateSettings, Judged
+    from deid_runtime.audit.gate import GateSettings, JudgedAttack
     from deid_runtime.audit.score import AttackScore
 
 _EXISTING = click.Path(exists=True, path_type=Path)
@@ -177,7 +177,7 @@ def parrot(
         _end_not_passed(judged)
 
 
-def _end_not_passed(judged: "Sequence[Judged]") -> NoReturn:
+def _end_not_passed(judged: "Sequence[JudgedAttack]") -> NoReturn:
     bad = ", ".join(f"{each.attacker} at {each.share:.1%}: {each.verdict}" for each in judged if each.verdict != "pass")
     click.echo(f"deid: the gate is not passed ({bad}); for 'not shown', give more notes or more --draws", err=True)
     sys.exit(ExitCode.HELD_BACK)
@@ -212,7 +212,7 @@ def _search(
 
 
 def _echo_gate(
-    judged: "Sequence[Judged]",
+    judged: "Sequence[JudgedAttack]",
     rows: "Sequence[tuple[str, AttackScore]]",
     settings: "GateSettings",
     *,

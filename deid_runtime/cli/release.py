@@ -14,7 +14,7 @@ from deid_runtime.errors import SettingsError
 from deid_runtime.run.outcomes import Gate
 
 if TYPE_CHECKING:
-    from deid_runtime.release.checking import Summary
+    from deid_runtime.release.checking import ReleaseVerdicts
 
 _OUT = cloup.argument("out", metavar="OUT", type=cli_options.EXISTING)
 _INPUTS = cloup.argument("inputs", metavar="IN...", nargs=-1, required=True, type=cli_options.EXISTING)
@@ -167,10 +167,10 @@ def verify_(folder: Path, signer: Path, out: Path | None, inputs: tuple[Path, ..
     click.echo(f"{folder}: the signature is valid and nothing has changed")
 
 
-def _look(out: Path, inputs: tuple[Path, ...], details: Path | None, **options: Any) -> "Summary":
+def _look(out: Path, inputs: tuple[Path, ...], details: Path | None, **options: Any) -> "ReleaseVerdicts":
     from deid_runtime.formats.records import ReadOptions
     from deid_runtime.records.patients import read_patients
-    from deid_runtime.release.checking import Summary, look_at_run
+    from deid_runtime.release.checking import ReleaseVerdicts, look_at_run
     from deid_runtime.settings import Settings
     from deid_runtime.surrogates import load_key
     from deid_runtime.system.owner_only import write_owner_only
@@ -178,7 +178,7 @@ def _look(out: Path, inputs: tuple[Path, ...], details: Path | None, **options: 
     if options["key"] is None:
         raise SettingsError("a run can be repeated only with its --key; a run without one used a random key")
     rows: list[str] = []
-    summary = Summary()
+    summary = ReleaseVerdicts()
     given = Settings(**{name: options[name] for name in _GIVEN})
     read = ReadOptions(
         id_column=options["id_column"], text_column=options["text_column"], patient_column=options["patient_column"]
@@ -186,7 +186,7 @@ def _look(out: Path, inputs: tuple[Path, ...], details: Path | None, **options: 
     key = load_key(options["key"], allow_shared=options["allow_shared_key"])
     records = read_patients(options["patients"]) if options["patients"] else {}
     for looked in look_at_run(inputs, out, given=given, read=read, key=key, records=records):
-        if isinstance(looked, Summary):
+        if isinstance(looked, ReleaseVerdicts):
             summary = looked
         elif details is not None:
             rows.append(json.dumps(looked.to_json(), ensure_ascii=False) + "\n")
@@ -198,11 +198,11 @@ def _look(out: Path, inputs: tuple[Path, ...], details: Path | None, **options: 
 _GIVEN = ("models", "models_key", "trust_models", "inclusion", "templates", "given_date_shifts")
 
 
-def _as_json(summary: "Summary") -> str:
+def _as_json(summary: "ReleaseVerdicts") -> str:
     return json.dumps(summary.to_json(), indent=2)
 
 
-def _in_words(summary: "Summary") -> str:
+def _in_words(summary: "ReleaseVerdicts") -> str:
     lines = [f"{verdict}: {count:,} notes" for verdict, count in sorted(summary.verdicts.items())]
     lines += [f"  {count:,} times: {reason}" for reason, count in sorted(summary.reasons.items())]
     if summary.held_back:

@@ -124,14 +124,14 @@ def open_(project: Path, reviewer: tuple[str, ...], adjudicate: bool, port: int)
     _require_pages()
     from deid_runtime.review.access import Door
     from deid_runtime.review.app import review_app
-    from deid_runtime.review.project import Project
+    from deid_runtime.review.project import ReviewProject
     from deid_runtime.review.schema import ADJUDICATOR
     from deid_runtime.review.serve import listen, serve
 
     for name in reviewer:
         if not _REVIEWER.fullmatch(name) or name == ADJUDICATOR:
             raise SettingsError(f"reviewer {name!r}: expected letters, digits, _ . -, and not {ADJUDICATOR!r}")
-    Project(project).close()  # fail before a link is printed
+    ReviewProject(project).close()  # fail before a link is printed
     with listen(port) as opened:
         door = Door(opened.getsockname()[1])
         for name in (ADJUDICATOR,) if adjudicate else reviewer:
@@ -154,9 +154,9 @@ def export(project: Path, out: Path, reviewer: str) -> None:
     `deid audit bound`. A note on which reviewers differ is omitted until it is settled; then the exit code is 1.
     """
     from deid_runtime.review.export import export_gold, export_marks
-    from deid_runtime.review.project import Project
+    from deid_runtime.review.project import ReviewProject
 
-    with Project(project) as opened:
+    with ReviewProject(project) as opened:
         if opened.mode == "blind":
             click.echo(f"{out}: {export_marks(opened, out, reviewer):,} decisions", err=True)
             return

@@ -27,7 +27,7 @@ from deid_runtime.system.json_logs import LogFormat, is_json, log_event
 if TYPE_CHECKING:
     from deid_runtime.models.manifest import Manifest
     from deid_runtime.serving.server import Server
-    from deid_runtime.serving.server_options import Tls
+    from deid_runtime.serving.server_options import ServerTls
 
 _PORT = click.IntRange(1, 65535)
 _OF: Final = "Of `deidentify`. "
@@ -290,12 +290,12 @@ def _check_secrets(keys: Path | None, tls_key: Path | None, access: Path | None,
         read_access(access, allow_shared=allow_shared)
 
 
-def _tls(certificate: Path | None, key: Path | None, client_authority: Path | None) -> "Tls | None":
-    from deid_runtime.serving.server_options import Tls
+def _tls(certificate: Path | None, key: Path | None, client_authority: Path | None) -> "ServerTls | None":
+    from deid_runtime.serving.server_options import ServerTls
 
     if (certificate is None) != (key is None) or (client_authority and not certificate):
         raise SettingsError("--tls-cert and --tls-key need each other, and --tls-client-ca needs both")
-    return Tls(certificate, key, client_authority) if certificate and key else None
+    return ServerTls(certificate, key, client_authority) if certificate and key else None
 
 
 def _check_settled(repository: Path | None, context: click.Context) -> None:

@@ -29,7 +29,7 @@ _FROM_MANIFEST: Final = (
 
 
 @dataclass(slots=True)
-class Summary:
+class ReleaseVerdicts:
     """The verdicts on the notes of a run. ``missing`` counts released notes that are not in the inputs."""
 
     verdicts: Counter[Verdict] = field(default_factory=Counter)
@@ -96,7 +96,7 @@ def look_at_run(
     read: ReadOptions,
     key: bytes,
     records: Mapping[str, PatientRecord],
-) -> Iterator[Looked | Summary]:
+) -> Iterator[Looked | ReleaseVerdicts]:
     """Yield the verdict on each note that was released, and at the end the summary.
 
     Raises SettingsError when lists, models or records are not those of the run, or when its key is unknown.
@@ -104,7 +104,7 @@ def look_at_run(
     settings, manifest = settings_of_run(out, given)
     released = _digests_by_id(out, read)
     options = manifest["options"]
-    summary = Summary()
+    summary = ReleaseVerdicts()
     found, _ = find_inputs(inputs, options["format"])
     with (
         load_pipeline(settings, key=key, records=records) as first,

@@ -9,7 +9,7 @@ from typing import Final
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.labels import LABELS
 from deid_runtime.resynthesis.chi_square import ChiSquare, compare_counts
-from deid_runtime.resynthesis.constraints import KINDS, Found
+from deid_runtime.resynthesis.constraints import KINDS, Violations
 from deid_runtime.resynthesis.originals import MOVING_LABELS, patient_key
 from deid_runtime.surrogates.forms import normal_form
 
@@ -96,7 +96,7 @@ def _piece_form(piece: str) -> str:
 
 
 def check_corpus(
-    before: Sequence[AnnotatedNote], after: Sequence[AnnotatedNote], family_names: int, found: Found
+    before: Sequence[AnnotatedNote], after: Sequence[AnnotatedNote], family_names: int, found: Violations
 ) -> Checks:
     """Compare a corpus with its resynthesis: the same notes with the same number of spans, in the same order."""
     old, new = _by_label(before), _by_label(after)

@@ -93,7 +93,7 @@ def make_constraints(notes: Sequence[AnnotatedNote], originals: Originals, judge
 
 
 @dataclass(frozen=True)
-class Found:
+class Violations:
     """The result of :func:`find_violations`: violations, and family names that are ordinary words.
 
     ``ordinary`` counts occurrences by (normal form, label or empty outside spans).
@@ -105,12 +105,12 @@ class Found:
 
 def find_violations(
     notes: Sequence[AnnotatedNote], constraints: Constraints, originals_of: Mapping[str, frozenset[str]]
-) -> Found:
+) -> Violations:
     """Search new notes for originals, inside and outside the surrogates.
 
     ``originals_of`` maps a note id to the normal forms that no surrogate in that note may equal.
     """
-    found = Found([], Counter())
+    found = Violations([], Counter())
     for note in notes:
         for span in note.spans:
             _search_surrogate(note, span, constraints, originals_of.get(note.id, frozenset()), found)
@@ -125,7 +125,7 @@ def find_violations(
 
 
 def _search_surrogate(
-    note: AnnotatedNote, span: Span, constraints: Constraints, originals: frozenset[str], found: Found
+    note: AnnotatedNote, span: Span, constraints: Constraints, originals: frozenset[str], found: Violations
 ) -> None:
     value = note.text[span.start : span.end]
     for start, end, kind in constraints.in_surrogate(span.label, value):
@@ -142,7 +142,7 @@ def _search_surrogate(
                 found.ordinary[word.form, span.label] += 1
 
 
-def _search_outside(note: AnnotatedNote, constraints: Constraints, found: Found) -> None:
+def _search_outside(note: AnnotatedNote, constraints: Constraints, found: Violations) -> None:
     words = list(_outside(note.text, note.spans))
     for word in words:
         if word.form not in constraints.originals.bearers:

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from deid_runtime.errors import InputError
 from deid_runtime.labels import HEAD_OF, LABELS
 from deid_runtime.review.access import Door
-from deid_runtime.review.project import Project
+from deid_runtime.review.project import ReviewProject
 from deid_runtime.review.schema import ADJUDICATOR, Decision, Filter, Reviewable
 from deid_runtime.review.serve import application, body_of
 from deid_runtime.spans import Span
@@ -47,7 +47,7 @@ def review_app(path: Path, door: Door) -> Starlette:
 
 async def _project(path: Path, request: Request) -> JSONResponse:
     person = _person(request)
-    with Project(path) as project:
+    with ReviewProject(path) as project:
         return JSONResponse(
             {
                 "mode": project.mode,
@@ -64,7 +64,7 @@ async def _project(path: Path, request: Request) -> JSONResponse:
 async def _listed(path: Path, request: Request) -> JSONResponse:
     person = _person(request)
     first = _number(request.query_params.get("first", "0"))
-    with Project(path) as project:
+    with ReviewProject(path) as project:
         rows = project.listed(person, _filter(request), first=first, count=_PAGE_ROWS + 1)
     return JSONResponse({"rows": rows[:_PAGE_ROWS], "has_more": len(rows) > _PAGE_ROWS})
 
@@ -72,7 +72,7 @@ async def _listed(path: Path, request: Request) -> JSONResponse:
 async def _note(path: Path, request: Request) -> JSONResponse:
     person = _person(request)
     number = request.path_params["number"]
-    with Project(path) as project:
+    with ReviewProject(path) as project:
         note = project.note(number)
         decided = project.decision(number, person)
         others = project.others(number, person) if person == ADJUDICATOR else {}
@@ -102,21 +102,21 @@ async def _save(path: Path, request: Request) -> JSONResponse:
         raise InputError("expected 'spans', 'read_whole' and 'version'")
     decision = Decision(tuple(_span(row) for row in spans), body["read_whole"], _number(body.get("version")))
     person = _person(request)
-    with Project(path) as project:
+    with ReviewProject(path) as project:
         version = project.save(request.path_params["number"], person, decision)
         return JSONResponse({"version": version, "counts": project.counts(person)})
 
 
 async def _next(path: Path, request: Request) -> JSONResponse:
     step = -1 if request.query_params.get("step") == "-1" else 1
-    with Project(path) as project:
+    with ReviewProject(path) as project:
         number = project.neighbour(_person(request), _filter(request), request.path_params["number"], step)
     return JSONResponse({"number": number})
 
 
 async def _spread(path: Path, request: Request) -> JSONResponse:
     span = _span(await body_of(request))
-    with Project(path) as project:
+    with ReviewProject(path) as project:
         added = project.spread(request.path_params["number"], _person(request), span.start, span.end, span.label)
     return JSONResponse({"added": added})
 
@@ -127,7 +127,7 @@ async def _unspread(path: Path, request: Request) -> JSONResponse:
         isinstance(place, list) and len(place) == 3 and all(type(value) is int for value in place) for place in places
     ):
         raise InputError("expected 'added', a list of number, start, end")
-    with Project(path) as project:
+    with ReviewProject(path) as project:
         project.unspread(_person(request), [(number, start, end) for number, start, end in places])
     return JSONResponse({})
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from deid_runtime.annotations.jsonl import render_jsonl
 from deid_runtime.annotations.note import AnnotatedNote
 from deid_runtime.formats.jsonl import dump_line
-from deid_runtime.review.project import Project
+from deid_runtime.review.project import ReviewProject
 from deid_runtime.review.schema import ADJUDICATOR, Decision
 from deid_runtime.system.owner_only import write_owner_only
 
@@ -21,7 +21,7 @@ class ExportCounts:
     unsettled: int = 0
 
 
-def export_gold(project: Project, out: Path, reviewer: str = "") -> ExportCounts:
+def export_gold(project: ReviewProject, out: Path, reviewer: str = "") -> ExportCounts:
     """Write the notes that were read whole, with the spans of ``reviewer``, or with those on which all reviewers agree.
 
     A decision of the adjudication overrides all others. Raises OutputError when ``out`` exists.
@@ -31,7 +31,7 @@ def export_gold(project: Project, out: Path, reviewer: str = "") -> ExportCounts
     return counts
 
 
-def _gold_lines(project: Project, reviewer: str, counts: ExportCounts) -> Iterator[str]:
+def _gold_lines(project: ReviewProject, reviewer: str, counts: ExportCounts) -> Iterator[str]:
     for each, decisions in project.decided(reviewer):
         decision = _settled(decisions)
         if decision is None:
@@ -51,7 +51,7 @@ def _settled(decisions: dict[str, Decision]) -> Decision | None:
     return first if all(each.spans == first.spans for each in others) else None
 
 
-def export_marks(project: Project, out: Path, reviewer: str = "") -> int:
+def export_marks(project: ReviewProject, out: Path, reviewer: str = "") -> int:
     """Write one line for each decision of a blind review, without text, and return their number."""
     lines = [
         dump_line(

@@ -45,7 +45,7 @@ class ConflictError(DeidError):
     """The note was saved by another window since it was loaded."""
 
 
-class Project(Closing):
+class ReviewProject(Closing):
     """An open project. Every method is one transaction. Use one object per thread."""
 
     def __init__(self, path: Path) -> None:

@@ -96,7 +96,7 @@ class Batch:
 
 
 @dataclass(slots=True)
-class Part:
+class InputPart:
     """The part of the inputs between two borders, and the ids that occurred before it.
 
     ``end`` None means to the end of the inputs. Reading changes ``ids`` and ``patients``.
@@ -115,7 +115,7 @@ def make_batches(
     batch_size: int,
     *,
     whole_patients: bool = False,
-    part: Part | None = None,
+    part: InputPart | None = None,
 ) -> Iterator[Batch]:
     """Yield every record of ``part`` exactly once, in order, at most ``batch_size`` records per batch.
 
@@ -128,7 +128,7 @@ def make_batches(
 
     Raises SourceError for an input that cannot be read.
     """
-    part = part or Part()
+    part = part or InputPart()
     entries = _unique(_entries(inputs, options, meter, part), part.ids)
     batch = Batch()
     for group in _patients(entries, part.patients) if whole_patients else ([entry] for entry in entries):
@@ -151,7 +151,7 @@ def by_patient(notes: Iterable[Note]) -> Iterator[list[Note]]:
             yield from ([note] for note in row)
 
 
-def _entries(inputs: Iterable[Source], options: ReadOptions, meter: Meter, part: Part) -> Iterator[_Entry]:
+def _entries(inputs: Iterable[Source], options: ReadOptions, meter: Meter, part: InputPart) -> Iterator[_Entry]:
     """Yield the records of ``part``. Raises SourceError when no record ends at its end."""
     start, end = part.start, part.end
     for number, source in enumerate(islice(inputs, start.source, None), start.source):

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from deid_runtime.errors import ModelError, OutputError, SettingsError
-from deid_runtime.run.batches import Border, Part
+from deid_runtime.run.batches import Border, InputPart
 from deid_runtime.run.identity import changes, digest_identity
 from deid_runtime.run.leftovers import partial_name
 from deid_runtime.run.report import Counts
@@ -204,7 +204,7 @@ class JobFolder:
         self.state.shards[shard.number] = shard
         self._next += 1
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[InputPart]:
         """Yield the parts of the inputs that no committed shard has, in order, with the ids that came before each.
 
         Raises OSError when the ids cannot be read.
@@ -213,7 +213,7 @@ class JobFolder:
         at = Border()
         for shard in self.state.in_order():
             if shard.start > at:
-                yield Part(at, shard.start, ids.copy(), patients.copy())
+                yield InputPart(at, shard.start, ids.copy(), patients.copy())
                 # The ids of the gap, which has been filled by now.
                 for filled in self.state.in_order():
                     if at <= filled.start < shard.start:
@@ -221,7 +221,7 @@ class JobFolder:
             self._add_ids(shard, ids, patients)
             at = shard.end
         if at < END:
-            yield Part(at, None, ids, patients)
+            yield InputPart(at, None, ids, patients)
 
     def check_complete(self) -> list[Shard]:
         """Return all shards in the order of their records. Raises OutputError when they leave a gap or overlap."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from deid_runtime.errors import OutputError
 from deid_runtime.system.output_lock import output_lock
-from deid_runtime.system.placing import CROSSWALK, JOURNAL, LAST, REPLACED, Part, read_journal, undo
+from deid_runtime.system.placing import CROSSWALK, JOURNAL, LAST, REPLACED, OutputPart, read_journal, undo
 from deid_runtime.system.private_folders import empty, is_private, pinned, remove, remove_empty
 
 _logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ def partial_name(name: str, token: str) -> str:
 
 
 def remove_leftovers(
-    parent: Path, out: Path, parts_of: Callable[[Path, str, Mapping[str, str]], Sequence[Part]]
+    parent: Path, out: Path, parts_of: Callable[[Path, str, Mapping[str, str]], Sequence[OutputPart]]
 ) -> None:
     """Undo and remove what killed runs to ``out`` left behind in its folder ``parent``, and log a warning.
 
@@ -76,7 +76,7 @@ def _found(parent: Path, name: str) -> Iterator[str]:
     return (name for name in names if pattern.fullmatch(name))
 
 
-def _undo(parts: Sequence[Part], journal: Mapping[str, str]) -> None:
+def _undo(parts: Sequence[OutputPart], journal: Mapping[str, str]) -> None:
     """Restore the state before the run, or keep the new files when the run had placed all of them."""
     with ExitStack() as stack:
         crosswalks = [part for part in parts if part.name == CROSSWALK]

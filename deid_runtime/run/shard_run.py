@@ -8,7 +8,7 @@ from pathlib import Path
 from deid_runtime.errors import DefectError
 from deid_runtime.formats.records import Meter, ReadOptions
 from deid_runtime.formats.sources import Inputs
-from deid_runtime.run.batches import Batch, Border, Part, make_batches
+from deid_runtime.run.batches import Batch, Border, InputPart, make_batches
 from deid_runtime.run.crosswalk import public_of
 from deid_runtime.run.job_folder import END, JobFolder
 from deid_runtime.run.kept_columns import KeptColumns
@@ -59,7 +59,7 @@ class ShardRun:
         self._seconds = dict.fromkeys(("input", "output"), 0.0)
         self._done = Counts()  # of the shards that this process has committed
 
-    def do(self, part: Part) -> None:
+    def do(self, part: InputPart) -> None:
         """Process the records of ``part``. Raises SourceError, ModelError, DefectError, OSError."""
         at, end = part.start, part.end or END
         batches = make_batches(

@@ -19,7 +19,7 @@ from deid_runtime.errors import OutputError
 from deid_runtime.run.leftovers import partial_name, remove_crosswalk_leftovers, remove_leftovers
 from deid_runtime.system.digests import create_file
 from deid_runtime.system.output_lock import output_lock
-from deid_runtime.system.placing import CROSSWALK, JOURNAL, LAST, Part, place
+from deid_runtime.system.placing import CROSSWALK, JOURNAL, LAST, OutputPart, place
 from deid_runtime.system.private_folders import pinned, private_folder, remove
 from deid_runtime.system.stop_signals import signals_held
 
@@ -77,7 +77,7 @@ class Staging:
         _check_place(self._out, inputs)
         if self._crosswalk_to is not None:
             _check_crosswalk_place(self._crosswalk_to, self._out, inputs)
-        self._parts: list[Part] = []
+        self._parts: list[OutputPart] = []
         self.parent = self._out.parent  # the folder of the output; inside the context, a path that no rename changes
         self._stack = ExitStack()
         self.is_committed = False
@@ -102,7 +102,7 @@ class Staging:
                 remove_crosswalk_leftovers(parent, self._crosswalk_to)
                 _check_crosswalk_free(parent, self._crosswalk_to, overwrite=self._overwrite)
                 inside = _enter_private(stack, parent, self._crosswalk_to, token)
-                self._parts.insert(-1, Part(CROSSWALK, inside, parent, self._crosswalk_to))
+                self._parts.insert(-1, OutputPart(CROSSWALK, inside, parent, self._crosswalk_to))
             if self._is_folder:
                 self.body.mkdir()
             self._stack = stack.pop_all()
@@ -170,22 +170,22 @@ class Staging:
         [path] = [part.new for part in self._parts if part.name == name]
         return path
 
-    def _make_parts(self, parent: Path, folder: Path) -> list[Part]:
+    def _make_parts(self, parent: Path, folder: Path) -> list[OutputPart]:
         """Return the parts in the order in which they are moved to their final paths."""
         return [
-            Part(_BODY, folder, parent, self._out, self._is_folder),
-            Part(_QUARANTINE, folder, parent, quarantine_path(self._out)),
-            Part(LAST, folder, parent, manifest_path(self._out)),
+            OutputPart(_BODY, folder, parent, self._out, self._is_folder),
+            OutputPart(_QUARANTINE, folder, parent, quarantine_path(self._out)),
+            OutputPart(LAST, folder, parent, manifest_path(self._out)),
         ]
 
-    def _parts_of_killed(self, parent: Path) -> Callable[[Path, str, Mapping[str, str]], list[Part]]:
-        def parts_of(folder: Path, token: str, journal: Mapping[str, str]) -> list[Part]:
+    def _parts_of_killed(self, parent: Path) -> Callable[[Path, str, Mapping[str, str]], list[OutputPart]]:
+        def parts_of(folder: Path, token: str, journal: Mapping[str, str]) -> list[OutputPart]:
             parts = self._make_parts(parent, folder)
             if CROSSWALK in journal:
                 crosswalk = Path(journal[CROSSWALK])
                 inside = crosswalk.with_name(partial_name(crosswalk.name, token))
                 if inside.is_dir():
-                    parts.insert(-1, Part(CROSSWALK, inside, crosswalk.parent, crosswalk))
+                    parts.insert(-1, OutputPart(CROSSWALK, inside, crosswalk.parent, crosswalk))
             return parts
 
         return parts_of

@@ -47,13 +47,13 @@ class Response:
 
 
 #: Answers a request with a response, or refuses it with a status only.
-Answer = Callable[[Request], Response | HTTPStatus]
+Responder = Callable[[Request], Response | HTTPStatus]
 
 
 class HttpPort:
     """Listens on a port and answers requests. Leaving the ``with`` block stops it."""
 
-    def __init__(self, address: tuple[str, int], answer: Answer, limits: HttpLimits | None = None) -> None:
+    def __init__(self, address: tuple[str, int], answer: Responder, limits: HttpLimits | None = None) -> None:
         """Start to listen on ``address``. Raises OSError when the address cannot be bound."""
         self._listener = _Listener(address, answer, limits or HttpLimits())
         self._thread = threading.Thread(target=self._listener.serve_forever, name="http-port", daemon=True)
@@ -77,7 +77,7 @@ class _Listener(ThreadingHTTPServer):
     block_on_close = False
     allow_reuse_address = True
 
-    def __init__(self, address: tuple[str, int], answer: Answer, limits: HttpLimits) -> None:
+    def __init__(self, address: tuple[str, int], answer: Responder, limits: HttpLimits) -> None:
         self.answer = answer
         self.limits = limits
         self.free = threading.BoundedSemaphore(limits.connections)

@@ -24,14 +24,14 @@ WIDTHS: Final = tuple(sorted({width_of(length) for length in range(1, WINDOW_TOK
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TokenLimits:
     """The exclusive upper limits of the token ids and token types of a request."""
 
     vocabulary: int
     token_types: int
 
 
-def check_tokens(ids: Array, types: Array, mask: Array, limits: Limits) -> None:
+def check_tokens(ids: Array, types: Array, mask: Array, limits: TokenLimits) -> None:
     """Raise InputError unless the arrays are int32 ``(rows, tokens)`` of equal shape, with values within the limits.
 
     The message has names, shapes and limits, never a value.

@@ -26,7 +26,7 @@ _TOKEN_HEADER: Final = "(?i)^authorization$"
 
 
 @dataclass(frozen=True, slots=True)
-class Tls:
+class ServerTls:
     """PEM files for TLS on gRPC. With ``client_authority``, clients must present a certificate that it has signed."""
 
     certificate: Path
@@ -46,7 +46,7 @@ class ServerOptions:
     http_port: int | None = None  # None: no HTTP for clients
     grpc_port: int = 8001
     metrics_port: int | None = 8002  # None: another part of the program serves the metrics
-    tls: Tls | None = None
+    tls: ServerTls | None = None
     has_tokens: bool = False  # the models for whole notes get the header `authorization` of each request
     environment: Mapping[str, str] = field(default_factory=dict)  # additional variables for the models
     ready_s: float = 180.0  # time limit for loading the models
@@ -96,7 +96,7 @@ def check_options(options: ServerOptions) -> None:
                 ) from None
 
 
-def check_host(host: str, tls: Tls | None) -> None:
+def check_host(host: str, tls: ServerTls | None) -> None:
     """Raise SettingsError unless ``host`` is a loopback address or clients must present a certificate."""
     is_loopback = check_ipv4("--host", host).is_loopback
     if not is_loopback and (tls is None or tls.client_authority is None):
@@ -142,7 +142,7 @@ def arguments(options: ServerOptions, backends: Path, shared_prefix: str) -> lis
     ]
 
 
-def _tls_arguments(tls: Tls) -> list[str]:
+def _tls_arguments(tls: ServerTls) -> list[str]:
     arguments = [
         "--grpc-use-ssl=true",
         f"--grpc-server-cert={tls.certificate.resolve()}",

@@ -14,7 +14,7 @@ from typing import Any
 from deid_runtime.errors import DeidError, InputError, ModelError
 from deid_runtime.models.engines import Array, Session, load_session
 from deid_runtime.models.manifest import INPUTS
-from deid_runtime.serving.rows import Limits, check_hidden, check_tokens, join_hidden, join_tokens, run_rows
+from deid_runtime.serving.rows import TokenLimits, check_hidden, check_tokens, join_hidden, join_tokens, run_rows
 from deid_runtime.serving.triton_requests import check_request, check_version
 from deid_runtime.system.process_privacy import keep_private
 
@@ -29,7 +29,7 @@ class TokenGraph:
         self,
         load: Callable[[], Session],
         inputs: Sequence[str],
-        limits: Limits,
+        limits: TokenLimits,
         hidden_size: int,
         pad_id: int,
         call_rows: int,
@@ -105,7 +105,7 @@ def load_token_graph(config: dict[str, Any], folder: Path) -> tuple[TokenGraph, 
             parameters.get("precision", "float32"),  # absent in repositories of an earlier version
         ),
         inputs,
-        Limits(int(parameters["vocabulary"]), int(parameters["token_types"])),
+        TokenLimits(int(parameters["vocabulary"]), int(parameters["token_types"])),
         int(parameters["hidden_size"]),
         int(parameters["pad_id"]),
         int(parameters["call_rows"]),

@@ -26,7 +26,7 @@ _NO_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, e
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class OutputPart:
     """One file or folder of an output. It is written as ``name`` in the private ``folder`` and then moved.
 
     ``parent`` is the path by which the target folder is opened. ``place`` is the full target path as the user gave it.
@@ -60,7 +60,7 @@ class Part:
         return os.path.lexists(self.target) and os.path.samestat(os.lstat(self.new), os.lstat(self.target))
 
 
-def place(parts: Sequence[Part], journal: Path, *, overwrite: bool) -> None:
+def place(parts: Sequence[OutputPart], journal: Path, *, overwrite: bool) -> None:
     """Move every written part to its final path, in this order. First move the old files away.
 
     On failure, undo all moves. Raises OSError for a move that fails, and OutputError when a file appeared at a final
@@ -82,7 +82,7 @@ def place(parts: Sequence[Part], journal: Path, *, overwrite: bool) -> None:
         raise
 
 
-def undo(parts: Sequence[Part], written: Collection[str]) -> None:
+def undo(parts: Sequence[OutputPart], written: Collection[str]) -> None:
     """Move placed parts back to the private folder, and restore the old files that they replaced.
 
     ``written`` has the names of the parts that were written. An interrupted undo can be repeated.
@@ -95,7 +95,7 @@ def undo(parts: Sequence[Part], written: Collection[str]) -> None:
             os.rename(part.replaced, part.target)
 
 
-def _move_back(part: Part) -> None:
+def _move_back(part: OutputPart) -> None:
     if os.path.lexists(part.new):  # interrupted between link and unlink; a rename would do nothing
         os.unlink(part.target)
     else:
@@ -111,7 +111,7 @@ def read_journal(path: Path) -> dict[str, str] | None:
     return places if isinstance(places, dict) else None
 
 
-def _write_journal(path: Path, parts: Sequence[Part]) -> None:
+def _write_journal(path: Path, parts: Sequence[OutputPart]) -> None:
     with path.open("x", encoding="utf-8") as file:
         json.dump({part.name: os.fspath(part.place) for part in parts}, file)
         file.flush()
@@ -123,7 +123,7 @@ def _is_kind(path: Path, *, is_folder: bool) -> bool:
     return stat.S_ISDIR(mode) if is_folder else stat.S_ISREG(mode)
 
 
-def _move_in(part: Part) -> None:
+def _move_in(part: OutputPart) -> None:
     """Move a part to its final path.
 
     A file is linked where possible, because a rename would overwrite a file that was created there just before.

@@ -22,11 +22,11 @@ def server_answers(port: int, grpc_port: int) -> bool:
     if status in (http.client.OK, http.client.SERVICE_UNAVAILABLE):
         return status == http.client.OK
     from deid_runtime.serving.grpc_probe import answers_grpc
-    from deid_runtime.serving.server_options import ServerOptions, Tls
+    from deid_runtime.serving.server_options import ServerOptions, ServerTls
 
     nowhere = Path("/nonexistent")  # the probe reads no file
     options = ServerOptions(repository=nowhere, grpc_port=grpc_port)
-    with_tls = ServerOptions(repository=nowhere, grpc_port=grpc_port, tls=Tls(nowhere, nowhere))
+    with_tls = ServerOptions(repository=nowhere, grpc_port=grpc_port, tls=ServerTls(nowhere, nowhere))
     return answers_grpc(with_tls, _TIMEOUT_S) or answers_grpc(options, _TIMEOUT_S)
 
 

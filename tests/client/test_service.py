@@ -6,7 +6,7 @@ from contextlib import suppress
 import grpc
 import pytest
 
-from deid_client.errors import VERDICTS, Verdict
+from deid_client.errors import FAILURE_KINDS, FailureKind
 from deid_runtime.errors import ModelError
 from deid_runtime.settings import Settings
 from tests.client import fault_server as faults
@@ -15,9 +15,9 @@ from tests.client.fault_server import FaultServer, abort
 SETTINGS = Settings(window_cache_bytes=0)
 
 
-def test_every_status_of_grpc_has_a_verdict():
-    assert set(VERDICTS) == set(grpc.StatusCode)
-    assert all(isinstance(verdict, Verdict) for verdict in VERDICTS.values())
+def test_every_status_of_grpc_is_a_kind_of_failure():
+    assert set(FAILURE_KINDS) == set(grpc.StatusCode)
+    assert all(isinstance(kind, FailureKind) for kind in FAILURE_KINDS.values())
 
 
 def test_no_server_at_all_is_an_error_that_names_it(models, asking):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tritonclient.grpc import service_pb2
 
-from deid_client.errors import BadAnswerError, CallError, Verdict
+from deid_client.errors import BadAnswerError, CallError, FailureKind
 from deid_client.tensors import ANY, Output, Question, head_scores, outputs_of
 from deid_runtime.models.manifest import HeadVersion
 
@@ -90,10 +90,10 @@ def test_an_error_does_not_repeat_the_words_of_the_server():
 
 
 @pytest.mark.parametrize(
-    ("details", "verdict"),
-    [("Received RST_STREAM with error code 2", Verdict.TRANSIENT), ("the model failed", Verdict.FAULT)],
+    ("details", "kind"),
+    [("Received RST_STREAM with error code 2", FailureKind.TRANSIENT), ("the model failed", FailureKind.FAULT)],
 )
-def test_a_broken_connection_is_told_from_a_failed_model(details, verdict):
+def test_a_broken_connection_is_told_from_a_failed_model(details, kind):
     error = grpc.aio.AioRpcError(grpc.StatusCode.INTERNAL, (), (), details=details)
 
-    assert CallError.of("here", error).verdict is verdict
+    assert CallError.of("here", error).kind is kind

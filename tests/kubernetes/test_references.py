@@ -10,7 +10,7 @@ import pytest
 from deid_runtime.cli.exits import ExitCode
 from deid_runtime.cli.main import main
 from deid_runtime.gateway.options import Timeouts
-from deid_runtime.serving.server_options import ServerOptions, Tls, arguments
+from deid_runtime.serving.server_options import ServerOptions, ServerTls, arguments
 from tests.kubernetes.manifests import APPLIED, FOLDER, Document, built, one, pods, yaml
 
 SERVED = [folder for folder in APPLIED if folder.startswith("overlays/")]
@@ -141,7 +141,7 @@ def test_a_server_takes_clients_with_a_certificate_alone_and_gives_them_models_a
         assert {"--tls-cert=/tls/tls.crt", "--tls-key=/tls/tls.key", "--tls-client-ca=/tls/ca.crt"} <= given
         assert not [argument for argument in given if argument.startswith("--http")]
         return
-    options = ServerOptions(repository=Path("/models"), tls=Tls(Path("/a"), Path("/b"), Path("/c")))
+    options = ServerOptions(repository=Path("/models"), tls=ServerTls(Path("/a"), Path("/b"), Path("/c")))
     closed = [each for each in arguments(options, Path("/"), "") if each.startswith("--grpc-restricted-protocol=")]
     assert len(closed) == 1
     assert {*closed, "--allow-http=false", "--grpc-use-ssl=true", "--grpc-use-ssl-mutual=true"} <= given

@@ -4,15 +4,15 @@ from typing import Final
 
 from deid_runtime.detectors.people import cues
 from deid_runtime.detectors.people.cues import Cue
-from deid_runtime.detectors.people.run import Person, Run, is_new
-from deid_runtime.detectors.people.words import Case, Facts, Grade
+from deid_runtime.detectors.people.run import FoundPerson, Run, is_new
+from deid_runtime.detectors.people.words import Case, Facts, NameGrade
 from deid_runtime.lexicon.name_cues import is_function_word
 from deid_runtime.lexicon.word_codes import EPONYM, PLACE
 
-_NAMED: Final = (Grade.STRONG, Grade.WEAK)
+_NAMED: Final = (NameGrade.STRONG, NameGrade.WEAK)
 
 
-def inverted(run: Run, cue: Cue | None, is_staff: bool) -> Person | None:
+def inverted(run: Run, cue: Cue | None, is_staff: bool) -> FoundPerson | None:
     """Return the person in ``Family, Given``, or None. Behind a title, a comma ends the name."""
     for comma in range(run.first, min(run.first + 2, run.last) + 1):
         if run.words[comma].is_possessive or comma + 1 >= len(run.words) or cue is Cue.TITLE:
@@ -26,9 +26,9 @@ def inverted(run: Run, cue: Cue | None, is_staff: bool) -> Person | None:
         return None
     last = comma + 1
     rest = Run(run.text, run.words, last)
-    while last < min(rest.last, comma + 3) and run.facts(last + 1).grade in (Grade.STRONG, Grade.INITIAL):
+    while last < min(rest.last, comma + 3) and run.facts(last + 1).grade in (NameGrade.STRONG, NameGrade.INITIAL):
         last += 1
-    return Person(run.first, last, score, is_staff or run.has_credential_behind(last))
+    return FoundPerson(run.first, last, score, is_staff or run.has_credential_behind(last))
 
 
 def _inverted_score(run: Run, cue: Cue | None, family: Facts, given: Facts) -> float:
@@ -39,24 +39,28 @@ def _inverted_score(run: Run, cue: Cue | None, family: Facts, given: Facts) -> f
     if given.code & PLACE and cue is None:
         return 0.0
     is_row = cue is Cue.LABEL or run.opens_line()
-    if family.grade is Grade.STRONG and given.grade is Grade.STRONG and family.family and given.given:
+    if family.grade is NameGrade.STRONG and given.grade is NameGrade.STRONG and family.family and given.given:
         if not is_lower:
             return 0.9 if is_row else 0.65 if family.given else 0.75
         is_usual = family.family >= 2 and given.given >= 2 and not (family.given and given.family)
         return 0.8 if is_row else 0.6 if is_usual else 0.0
     if is_lower:
         return 0.0
-    if given.grade is Grade.STRONG and given.given >= 2 and (family.family >= 2 or family.grade is Grade.UNKNOWN):
+    if (
+        given.grade is NameGrade.STRONG
+        and given.given >= 2
+        and (family.family >= 2 or family.grade is NameGrade.UNKNOWN)
+    ):
         return 0.8 if cue is Cue.LABEL or run.opens_line(is_strict=True) else 0.0
-    if cue is Cue.LABEL and family.grade is Grade.STRONG and (given.given or given.grade is Grade.UNKNOWN):
+    if cue is Cue.LABEL and family.grade is NameGrade.STRONG and (given.given or given.grade is NameGrade.UNKNOWN):
         return 0.8
     return 0.0
 
 
-def pair(run: Run) -> Person | None:
+def pair(run: Run) -> FoundPerson | None:
     """Return a person of two names side by side, with or without initials or particles between, or None."""
     first = run.first
-    if run.facts(first).grade in (Grade.INITIAL, Grade.PARTICLE):
+    if run.facts(first).grade in (NameGrade.INITIAL, NameGrade.PARTICLE):
         return None
     second = run.next_name(first)
     if not second:
@@ -71,23 +75,25 @@ def pair(run: Run) -> Person | None:
         facts = run.facts(last + 1)
         if _extends(run, facts):
             last += 1
-        elif facts.grade is Grade.PARTICLE and last + 2 <= run.last and run.facts(last + 2).grade is Grade.STRONG:
+        elif (
+            facts.grade is NameGrade.PARTICLE and last + 2 <= run.last and run.facts(last + 2).grade is NameGrade.STRONG
+        ):
             last += 2
         else:
             break
     if run.is_thing(first, last) or run.follows_place(first):
         return None
-    return Person(first, last, score, run.has_credential_behind(last))
+    return FoundPerson(first, last, score, run.has_credential_behind(last))
 
 
 def _extends(run: Run, facts: Facts) -> bool:
     """Return whether a word after a pair belongs to the name."""
     if facts.key in cues.SUFFIXES:
         return True
-    if facts.grade is Grade.STRONG:
+    if facts.grade is NameGrade.STRONG:
         return bool(facts.family) or facts.given >= 2 or run.case is Case.TITLE
     return (
-        facts.grade is Grade.WEAK
+        facts.grade is NameGrade.WEAK
         and facts.family >= 2
         and run.case is Case.TITLE
         and (facts.word < 3 or len(facts.key) < 4)
@@ -103,17 +109,17 @@ def _three_score(run: Run, first: int, second: int) -> float:
     right = run.facts(third)
     opens = run.opens_sentence(first)
     if (
-        left.grade is Grade.STRONG
+        left.grade is NameGrade.STRONG
         and left.family >= 2
         and middle.key in ("van", "thi")
-        and right.grade is not Grade.NONE
+        and right.grade is not NameGrade.NONE
     ):
         return 0.85
-    if left.grade is Grade.WEAK and (
+    if left.grade is NameGrade.WEAK and (
         (left.word == 3 and opens) or is_function_word(left.key) or run.case is Case.LOWER
     ):
         return 0.0
-    if left.grade is Grade.STRONG and right.grade is Grade.STRONG and middle.grade is Grade.WEAK:
+    if left.grade is NameGrade.STRONG and right.grade is NameGrade.STRONG and middle.grade is NameGrade.WEAK:
         if is_function_word(middle.key):
             return 0.0
         both = max(left.given, left.family) >= 2 and max(right.given, right.family) >= 2
@@ -130,50 +136,50 @@ def _pair_score(run: Run, first: int, second: int) -> float:
         return _lower_pair_score(left, right)
     least = 3 if run.case is Case.CAPS else 2
     acts = run.acts(second)
-    if left.grade is Grade.STRONG and right.grade is Grade.STRONG:
+    if left.grade is NameGrade.STRONG and right.grade is NameGrade.STRONG:
         if left.given and right.family:
             return 0.9
         if left.family >= 2 and right.given >= 2:
             return 0.85
         return 0.75 if max(left.given, left.family) + max(right.given, right.family) >= 3 else 0.6
-    if left.grade is Grade.STRONG and right.grade is Grade.WEAK:
+    if left.grade is NameGrade.STRONG and right.grade is NameGrade.WEAK:
         if left.given >= 2 and right.family >= least and (right.word < 3 or right.family == 3):
             return 0.8
         return 0.0
-    if left.grade is Grade.WEAK and right.grade is Grade.STRONG:
+    if left.grade is NameGrade.WEAK and right.grade is NameGrade.STRONG:
         if left.given >= least and right.family >= 2 and (left.word < 3 or not run.opens_sentence(first)):
             return 0.75
         return 0.0
     is_title = run.case is Case.TITLE
     opens = run.opens_sentence(first)
-    if left.grade is Grade.STRONG and right.grade is Grade.UNKNOWN:
+    if left.grade is NameGrade.STRONG and right.grade is NameGrade.UNKNOWN:
         if left.given >= 2:
             return 0.7 if is_title or is_new(right) else 0.0
         return 0.65 if is_title and left.family >= 2 and (acts or not opens) else 0.0
-    if left.grade is Grade.UNKNOWN and right.grade is Grade.STRONG:
+    if left.grade is NameGrade.UNKNOWN and right.grade is NameGrade.STRONG:
         if not (is_title or is_new(left)):
             return 0.0
         return 0.65 if (right.family >= least and not opens) or (right.family and acts) else 0.0
-    if left.grade is Grade.WEAK and right.grade is Grade.WEAK and is_title:
+    if left.grade is NameGrade.WEAK and right.grade is NameGrade.WEAK and is_title:
         if left.given >= 2 and right.family >= 2 and not (left.code | right.code) & EPONYM:
             return 0.75 if acts else 0.65 if not opens else 0.0
         return 0.0
-    if left.grade is Grade.UNKNOWN and right.grade is Grade.UNKNOWN and is_title:
+    if left.grade is NameGrade.UNKNOWN and right.grade is NameGrade.UNKNOWN and is_title:
         return 0.65 if acts else 0.0
-    if left.grade is Grade.UNKNOWN and right.grade is Grade.WEAK and is_title:
+    if left.grade is NameGrade.UNKNOWN and right.grade is NameGrade.WEAK and is_title:
         return 0.65 if acts and right.family >= 2 else 0.0
     return 0.0
 
 
 def _lower_pair_score(left: Facts, right: Facts) -> float:
-    if left.grade is Grade.STRONG and right.grade is Grade.STRONG:
+    if left.grade is NameGrade.STRONG and right.grade is NameGrade.STRONG:
         if left.given >= 2 and right.family >= 2:
             return 0.85
         if left.family >= 2 and right.given >= 2:
             return 0.7
         return 0.6 if left.given and right.family and max(left.given, right.family) >= 2 else 0.0
-    if left.grade is Grade.STRONG and right.grade is Grade.WEAK:
+    if left.grade is NameGrade.STRONG and right.grade is NameGrade.WEAK:
         return 0.7 if left.given == 3 and right.family == 3 and right.word < 3 else 0.0
-    if left.grade is Grade.STRONG and right.grade is Grade.UNKNOWN:
+    if left.grade is NameGrade.STRONG and right.grade is NameGrade.UNKNOWN:
         return 0.65 if left.given >= 2 and is_new(right) else 0.0
     return 0.0

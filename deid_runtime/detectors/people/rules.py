@@ -11,8 +11,8 @@ from deid_runtime.detectors.people import cues
 from deid_runtime.detectors.people.cue_before import cue_before
 from deid_runtime.detectors.people.cued import by_credential, by_cue
 from deid_runtime.detectors.people.pairs import inverted, pair
-from deid_runtime.detectors.people.run import Person, Run, is_new
-from deid_runtime.detectors.people.words import Case, Facts, Grade, Word, read_words
+from deid_runtime.detectors.people.run import FoundPerson, Run, is_new
+from deid_runtime.detectors.people.words import Case, Facts, NameGrade, Word, read_words
 from deid_runtime.lexicon.clinical_forms import has_clinical_form
 from deid_runtime.lexicon.name_cues import is_function_word
 from deid_runtime.lexicon.name_slots import does_what_only_people_do
@@ -56,7 +56,7 @@ def find_in(text: str) -> list[Span]:
     return found
 
 
-def _is_visited(text: str, words: Sequence[Word], person: Person) -> bool:
+def _is_visited(text: str, words: Sequence[Word], person: FoundPerson) -> bool:
     """Return whether two or more names after *at* are the name of a facility: *seen at Kaiser San Rafael*."""
     if not 0 < person.first < person.last:
         return False
@@ -74,13 +74,13 @@ def _is_given_name(facts: Facts) -> bool:
     return facts.given >= max(facts.family, 2) and not _is_place_first(facts)
 
 
-def _source(person: Person) -> str:
+def _source(person: FoundPerson) -> str:
     if person.is_by_name:
         return "rule:people:alone"
     return "rule:people" if person.score >= _SURE else "rule:people:weak"
 
 
-def _without_credentials(text: str, words: Sequence[Word], person: Person) -> int:
+def _without_credentials(text: str, words: Sequence[Word], person: FoundPerson) -> int:
     """Return the last word of a person without credentials after a comma, such as ``MD`` in ``Ann Holm, MD``."""
     last = person.last
     while (
@@ -96,24 +96,26 @@ def _without_credentials(text: str, words: Sequence[Word], person: Person) -> in
 def _may_begin(words: Sequence[Word], at: int) -> bool:
     """Return whether a name may begin with this word. This quick check saves running the rules on most words."""
     facts = words[at].facts
-    if facts.grade is Grade.NONE or facts.key in cues.TITLES:
+    if facts.grade is NameGrade.NONE or facts.key in cues.TITLES:
         return False
-    if facts.case is not Case.LOWER or facts.grade is Grade.STRONG:
+    if facts.case is not Case.LOWER or facts.grade is NameGrade.STRONG:
         return True
     if at and (
         words[at - 1].facts.key in cues.TITLES
-        or (facts.grade is Grade.UNKNOWN and words[at - 1].facts.key in _BEFORE_NEW)
+        or (facts.grade is NameGrade.UNKNOWN and words[at - 1].facts.key in _BEFORE_NEW)
     ):
         return True
     if at + 1 == len(words):
         return False
     grade = words[at + 1].facts.grade
-    return grade is Grade.STRONG or (facts.grade is Grade.UNKNOWN and words[at + 1].facts.key in cues.CREDENTIALS)
+    return grade is NameGrade.STRONG or (
+        facts.grade is NameGrade.UNKNOWN and words[at + 1].facts.key in cues.CREDENTIALS
+    )
 
 
-def _person(run: Run) -> Person | None:
+def _person(run: Run) -> FoundPerson | None:
     """Return the person that begins with the first word of the run, or None."""
-    if run.facts(run.first).grade is Grade.PARTICLE and run.case is not Case.LOWER and run.last == run.first:
+    if run.facts(run.first).grade is NameGrade.PARTICLE and run.case is not Case.LOWER and run.last == run.first:
         return None
     cue, is_staff = cue_before(run.text, run.words, run.first)
     return (
@@ -131,7 +133,7 @@ def _person(run: Run) -> Person | None:
     )
 
 
-def _alone(run: Run) -> Person | None:
+def _alone(run: Run) -> FoundPerson | None:
     """Return a listed name that stands alone and acts or owns something, or None."""
     if run.last != run.first:
         return None
@@ -140,7 +142,7 @@ def _alone(run: Run) -> Person | None:
         facts.given < 2 or facts.given < facts.family or facts.word or len(facts.key) < 4
     ):
         return None
-    if facts.grade is not Grade.STRONG or _is_place_first(facts) or max(facts.given, facts.family) < 2:
+    if facts.grade is not NameGrade.STRONG or _is_place_first(facts) or max(facts.given, facts.family) < 2:
         return None
     word = run.words[run.first]
     is_owner = word.is_possessive and facts.family <= 1  # "Thuy's drain" is a drain of the person Thuy
@@ -149,11 +151,11 @@ def _alone(run: Run) -> Person | None:
     if not run.acts(run.first) or not run.stands_free():
         return None
     if word.is_possessive or run.text[word.end : word.end + 1] == ",":
-        return Person(run.first, run.first, 0.7, False) if facts.given >= 2 else None
-    return Person(run.first, run.first, 0.8 if facts.given >= 2 else 0.7, False)
+        return FoundPerson(run.first, run.first, 0.7, False) if facts.given >= 2 else None
+    return FoundPerson(run.first, run.first, 0.8 if facts.given >= 2 else 0.7, False)
 
 
-def _unlisted(run: Run) -> Person | None:
+def _unlisted(run: Run) -> FoundPerson | None:
     """Return an unlisted word, or a rare name, that does, suffers or owns what only a person can, or None.
 
     Unlisted brands and eponyms are also started, given and named, but they never deny a symptom or get a phone call.
@@ -161,18 +163,18 @@ def _unlisted(run: Run) -> Person | None:
     if run.last != run.first or run.case is not Case.TITLE:
         return None
     facts = run.facts(run.first)
-    is_name = facts.grade is Grade.STRONG and not facts.word and not _is_place_first(facts)
-    if not is_name and (facts.grade is not Grade.UNKNOWN or not is_new(facts)):
+    is_name = facts.grade is NameGrade.STRONG and not facts.word and not _is_place_first(facts)
+    if not is_name and (facts.grade is not NameGrade.UNKNOWN or not is_new(facts)):
         return None
     if facts.key.endswith(_DRUG_ENDS) or has_clinical_form(facts.key):
         return None
     if run.is_thing(run.first, run.first) or run.follows_place(run.first) or not run.stands_free():
         return None
     is_person = cues.acts_as_person(run.text, run.words[run.first].end)
-    return Person(run.first, run.first, _SURE, False) if is_person else None
+    return FoundPerson(run.first, run.first, _SURE, False) if is_person else None
 
 
-def _acting_word(run: Run) -> Person | None:
+def _acting_word(run: Run) -> FoundPerson | None:
     """Return a given name that is also a word, where it begins a sentence and does what only people do, or None.
 
     The capital says nothing there, but *Grace cooks* and *Will says* make no sense of a word.
@@ -180,7 +182,7 @@ def _acting_word(run: Run) -> Person | None:
     if run.last != run.first or run.case is not Case.TITLE:
         return None
     facts = run.facts(run.first)
-    if facts.grade is not Grade.WEAK or facts.code & EPONYM or _is_place_first(facts):
+    if facts.grade is not NameGrade.WEAK or facts.code & EPONYM or _is_place_first(facts):
         return None
     if facts.given < 2 and facts.key not in _NAMES_THOUGH_WORDS:
         return None
@@ -190,10 +192,10 @@ def _acting_word(run: Run) -> Person | None:
     if word.is_possessive or run.is_thing(run.first, run.first) or not run.stands_free():
         return None
     is_person = does_what_only_people_do(run.text, word.end)
-    return Person(run.first, run.first, _SURE, is_staff=False) if is_person else None
+    return FoundPerson(run.first, run.first, _SURE, is_staff=False) if is_person else None
 
 
-def _by_weak_cue(run: Run) -> Person | None:
+def _by_weak_cue(run: Run) -> FoundPerson | None:
     """Return a given name after ``with``, ``per`` and similar words, or None."""
     if not run.first:
         return None
@@ -201,7 +203,7 @@ def _by_weak_cue(run: Run) -> Person | None:
     if before.facts.key not in cues.WEAK or run.text[before.end : run.words[run.first].start] != " ":
         return None
     facts = run.facts(run.first)
-    if facts.grade is not Grade.STRONG or _is_place_first(facts) or max(facts.given, facts.family) < 2:
+    if facts.grade is not NameGrade.STRONG or _is_place_first(facts) or max(facts.given, facts.family) < 2:
         return None
     if (
         run.is_thing(run.first, run.first)
@@ -210,15 +212,15 @@ def _by_weak_cue(run: Run) -> Person | None:
         or run.precedes_capital()
     ):
         return None
-    return Person(run.first, run.first, 0.6, False)
+    return FoundPerson(run.first, run.first, 0.6, False)
 
 
-def _bare(run: Run) -> Person | None:
+def _bare(run: Run) -> FoundPerson | None:
     """Return a capitalised listed name within a sentence with no other capitalised word beside it, or None."""
     if run.case is not Case.TITLE or run.last != run.first or not run.first:
         return None
     facts = run.facts(run.first)
-    if facts.grade is not Grade.STRONG or facts.word or max(facts.given, facts.family) < 2:
+    if facts.grade is not NameGrade.STRONG or facts.word or max(facts.given, facts.family) < 2:
         return None
     word, before = run.words[run.first], run.words[run.first - 1]
     if run.text[before.end : word.start] != " " or before.facts.case is not Case.LOWER:
@@ -229,17 +231,17 @@ def _bare(run: Run) -> Person | None:
         return None
     if facts.given < max(facts.family, 2) and not (before.facts.key in _BEFORE_FAMILY and run.ends_phrase(run.first)):
         return None  # "a Glover was placed" is an instrument
-    return Person(run.first, run.first, 0.6, is_staff=False, is_by_name=_is_given_name(facts))
+    return FoundPerson(run.first, run.first, 0.6, is_staff=False, is_by_name=_is_given_name(facts))
 
 
-def _only_name(run: Run) -> Person | None:
+def _only_name(run: Run) -> FoundPerson | None:
     """Return a word that is a usual name and nothing else, in any case, where nothing says that it is a thing, or None.
 
     In 1.05 million words of public clinical prose, three words in lower case are such names and no
     persons. The lists were adjusted on that prose, so other prose may have more.
     """
     facts = run.facts(run.first)
-    if facts.grade is not Grade.STRONG or facts.word or len(facts.key) < _SHORTEST_ALONE:
+    if facts.grade is not NameGrade.STRONG or facts.word or len(facts.key) < _SHORTEST_ALONE:
         return None
     if max(facts.given, facts.family) < 2 or run.is_thing(run.first, run.first) or run.follows_place(run.first):
         return None
@@ -248,13 +250,13 @@ def _only_name(run: Run) -> Person | None:
     if run.case is Case.CAPS and not run.is_among_capitals():
         return None  # an acronym
     if run.case is not Case.TITLE:
-        return Person(run.first, run.first, _SURE, is_staff=False, is_by_name=True)
+        return FoundPerson(run.first, run.first, _SURE, is_staff=False, is_by_name=True)
     if facts.given < 2 or run.first != run.last or not run.precedes_lower_case():
         return None
-    return Person(run.first, run.first, 0.6, is_staff=False, is_by_name=_is_given_name(facts))
+    return FoundPerson(run.first, run.first, 0.6, is_staff=False, is_by_name=_is_given_name(facts))
 
 
-def _in_list(run: Run) -> Person | None:
+def _in_list(run: Run) -> FoundPerson | None:
     """Return a capitalised word that is not in the vocabulary and stands in a list with a given name, or None.
 
     *Viliam, Robert and Ann*. Lists of diseases and drugs do not hold words that are only given names.
@@ -262,18 +264,18 @@ def _in_list(run: Run) -> Person | None:
     facts = run.facts(run.first)
     if run.last != run.first or run.case is not Case.TITLE or facts.word or facts.code & (PLACE | EPONYM):
         return None
-    if facts.grade is not Grade.STRONG and (facts.grade is not Grade.UNKNOWN or not is_new(facts)):
+    if facts.grade is not NameGrade.STRONG and (facts.grade is not NameGrade.UNKNOWN or not is_new(facts)):
         return None
     if facts.key.endswith(_DRUG_ENDS) or has_clinical_form(facts.key) or run.is_thing(run.first, run.first):
         return None
     is_person = any(_is_person_in_list(run, at) for at in (*run.listed_before(), *run.listed_behind()))
-    return Person(run.first, run.first, _SURE, False) if is_person else None
+    return FoundPerson(run.first, run.first, _SURE, False) if is_person else None
 
 
 def _is_person_in_list(run: Run, at: int) -> bool:
     facts = run.facts(at)
     return (
-        facts.grade is Grade.STRONG
+        facts.grade is NameGrade.STRONG
         and facts.case is Case.TITLE
         and _is_given_name(facts)
         and not facts.word

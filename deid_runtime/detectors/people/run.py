@@ -7,7 +7,7 @@ from deid_runtime.detectors.clinical.eponyms import is_eponym_pair, is_eponym_ph
 from deid_runtime.detectors.clinical.named import names_drug
 from deid_runtime.detectors.people import cues
 from deid_runtime.detectors.people.typos import is_like_a_word
-from deid_runtime.detectors.people.words import Case, Facts, Grade, Word
+from deid_runtime.detectors.people.words import Case, Facts, NameGrade, Word
 from deid_runtime.lexicon.name_cues import is_eponym, is_function_word
 
 _LONGEST_RUN: Final = 6
@@ -19,7 +19,7 @@ _FULL_LINE: Final = 35
 _BETWEEN: Final = frozenset({"and", "or"})
 
 
-class Person(NamedTuple):
+class FoundPerson(NamedTuple):
     """The words ``[first, last]`` (inclusive) of a person, and the score.
 
     ``is_by_name`` is True when the only evidence is that the word is a name. Then it is not known whether the person
@@ -34,7 +34,7 @@ class Person(NamedTuple):
 
 
 class Run:
-    """Up to six adjacent words in the same case that may be parts of one name (:class:`Grade`).
+    """Up to six adjacent words in the same case that may be parts of one name (:class:`NameGrade`).
 
     ``first`` and ``last`` (inclusive) are indices of ``words``. ``broken_at`` is the word before a line break within
     the run, or -1.
@@ -68,11 +68,11 @@ class Run:
 
     def _is_alike(self, word: Word) -> bool:
         grade, case = word.facts.grade, word.facts.case
-        if grade is Grade.WEAK and self.case is not Case.TITLE and is_function_word(word.facts.key):
+        if grade is NameGrade.WEAK and self.case is not Case.TITLE and is_function_word(word.facts.key):
             return False
-        if grade is Grade.NONE or (word.facts.key in cues.NOT_BEHIND and word.facts.family < 2):
+        if grade is NameGrade.NONE or (word.facts.key in cues.NOT_BEHIND and word.facts.family < 2):
             return False
-        if grade is Grade.PARTICLE or case is Case.INITIAL:
+        if grade is NameGrade.PARTICLE or case is Case.INITIAL:
             return True
         if case is Case.LOWER and len(word.facts.key) == 1:
             return self.case is Case.LOWER
@@ -95,7 +95,7 @@ class Run:
 
     def trimmed(self, first: int, last: int) -> int:
         """Return the last word without the particles and initials at the end of the run; suffixes (Jr) stay."""
-        while last > first and self.facts(last).grade in (Grade.PARTICLE, Grade.INITIAL):
+        while last > first and self.facts(last).grade in (NameGrade.PARTICLE, NameGrade.INITIAL):
             last -= 1
         return last
 
@@ -118,7 +118,7 @@ class Run:
     def next_name(self, at: int) -> int:
         """Return the next word of the run that is neither initial nor particle; 0 if none is near."""
         after = at + 1
-        while after <= self.last and self.facts(after).grade in (Grade.INITIAL, Grade.PARTICLE):
+        while after <= self.last and self.facts(after).grade in (NameGrade.INITIAL, NameGrade.PARTICLE):
             after += 1
         return after if after <= self.last and after - at <= 4 else 0
 
@@ -266,6 +266,6 @@ def _case_from(words: Sequence[Word], first: int) -> Case:
     """Return the case of the first word that is neither an initial nor a particle; those match any case."""
     for at in range(first, min(first + 4, len(words))):
         facts = words[at].facts
-        if facts.grade is not Grade.PARTICLE and facts.case is not Case.INITIAL:
+        if facts.grade is not NameGrade.PARTICLE and facts.case is not Case.INITIAL:
             return facts.case
     return words[first].facts.case

@@ -31,7 +31,7 @@ class Case(IntEnum):
     INITIAL = 4
 
 
-class Grade(IntEnum):
+class NameGrade(IntEnum):
     """How likely a word is a part of a name."""
 
     NONE = 0
@@ -48,7 +48,7 @@ class Facts(NamedTuple):
     key: str
     code: int
     case: Case
-    grade: Grade
+    grade: NameGrade
     given: int
     family: int
     word: int
@@ -155,26 +155,26 @@ def _code_of(written: str, key: str) -> int:
     )
 
 
-def _grade_of(key: str, code: int, case: Case, written: str) -> Grade:
+def _grade_of(key: str, code: int, case: Case, written: str) -> NameGrade:
     if case is Case.NONE or _CONTRACTION.search(written):
-        return Grade.NONE
+        return NameGrade.NONE
     if case is Case.INITIAL:
-        return Grade.INITIAL
+        return NameGrade.INITIAL
     if key in PARTICLES and (case is Case.LOWER or not code & FAMILY):
-        return Grade.PARTICLE
+        return NameGrade.PARTICLE
     if key in CALENDAR:
-        return Grade.NONE
+        return NameGrade.NONE
     word = (code & WORD) >> WORD_SHIFT
     best = max(code & GIVEN, (code & FAMILY) >> FAMILY_SHIFT)
     if best:
         if key in PARTICLES or code & EPONYM or word >= 2 or len(key) < 2:
-            return Grade.WEAK
+            return NameGrade.WEAK
         if (word == 1 and best < (3 if case is Case.LOWER else 2)) or (best < 3 and key in _languages()):
-            return Grade.WEAK
-        return Grade.STRONG
+            return NameGrade.WEAK
+        return NameGrade.STRONG
     if word or code & (EPONYM | PLACE) or len(key) < 3 or not _VOWEL.search(key):
-        return Grade.NONE
-    return Grade.UNKNOWN
+        return NameGrade.NONE
+    return NameGrade.UNKNOWN
 
 
 @lru_cache(maxsize=1)
@@ -183,4 +183,4 @@ def _languages() -> frozenset[str]:
     return frozenset(word_key(word) for word in words_for("peoples", "language"))
 
 
-_NOTHING: Final = Facts("", 0, Case.NONE, Grade.NONE, 0, 0, 0)
+_NOTHING: Final = Facts("", 0, Case.NONE, NameGrade.NONE, 0, 0, 0)

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Final
 
-from deid_runtime.detectors.record.names import Person, find_names, name_parts, read_person
+from deid_runtime.detectors.record.names import RecordPerson, find_names, name_parts, read_person
 from deid_runtime.detectors.record.values import NUMBER_KINDS, ValuePattern, find_values, value_patterns
 from deid_runtime.records.fields import field_of, record_values
 from deid_runtime.spans import PatientRecord, Span
@@ -52,7 +52,7 @@ class RecordFinder:
 
 @dataclass(frozen=True, slots=True)
 class _Matcher:
-    persons: tuple[Person, ...] = field(repr=False)
+    persons: tuple[RecordPerson, ...] = field(repr=False)
     patterns: tuple[ValuePattern, ...] = field(repr=False)
 
 

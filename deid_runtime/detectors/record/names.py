@@ -23,7 +23,7 @@ _SOURCES: Final = ("record",)
 
 
 @dataclass(frozen=True)
-class Person:
+class RecordPerson:
     """The folded words of one person's names."""
 
     label: str
@@ -73,11 +73,11 @@ def name_parts(value: str) -> tuple[list[str], list[str]]:
     return [given], [family]
 
 
-def read_person(label: str, given: Sequence[str], family: Sequence[str]) -> Person:
+def read_person(label: str, given: Sequence[str], family: Sequence[str]) -> RecordPerson:
     """Return the person with these given and family names, each of which may have several words."""
     given_words, family_words = _words_of(given), _words_of(family)
     particles = PARTICLES & (given_words | family_words) - _ends(given) - _ends(family)
-    return Person(
+    return RecordPerson(
         label,
         frozenset(word for word in given_words if len(word) > 1) - particles,
         frozenset(word for word in family_words if len(word) > 1) - particles,
@@ -107,7 +107,7 @@ class _Word(NamedTuple):
     is_particle: bool = False
 
 
-def find_names(text: str, persons: Sequence[Person]) -> set[Span]:
+def find_names(text: str, persons: Sequence[RecordPerson]) -> set[Span]:
     """Return a span for every mention of one of ``persons`` in ``text``."""
     found = (_Word(*match.span(), match[0], fold(match[0])) for match in _WORD.finditer(text))
     words = [word for word in found if word.folded]  # a lone diacritic folds to an empty string
@@ -124,7 +124,7 @@ def find_names(text: str, persons: Sequence[Person]) -> set[Span]:
     return spans
 
 
-def _parts(words: Sequence[_Word], person: Person, text: str) -> list[int]:
+def _parts(words: Sequence[_Word], person: RecordPerson, text: str) -> list[int]:
     """Return the indices of the words that are a part of the name, correct or misspelt."""
     names, starts = person.given | person.family, {name[0] for name in person.long}
     return [
@@ -134,7 +134,7 @@ def _parts(words: Sequence[_Word], person: Person, text: str) -> list[int]:
     ]
 
 
-def _is_misspelt(word: _Word, person: Person, text: str) -> bool:
+def _is_misspelt(word: _Word, person: RecordPerson, text: str) -> bool:
     """Return whether the word is a long name with one edit: a letter changed, left out, added, or two swapped.
 
     The first letter must be correct. Ordinary words, and words whose capital only begins a sentence, do not count.
@@ -158,7 +158,7 @@ def _distance_is_one(left: str, right: str) -> bool:
     return longer[at + 1 :] == shorter[at:]
 
 
-def _mention(text: str, words: Sequence[_Word], at: int, earliest: int, person: Person) -> tuple[int, int]:
+def _mention(text: str, words: Sequence[_Word], at: int, earliest: int, person: RecordPerson) -> tuple[int, int]:
     """Return the first and last index of the words that form one name with ``words[at]``, from ``earliest`` on."""
     first = last = at
     while (
@@ -199,13 +199,13 @@ def _mention(text: str, words: Sequence[_Word], at: int, earliest: int, person: 
     return first, last
 
 
-def _belongs(word: _Word, person: Person) -> bool:
+def _belongs(word: _Word, person: RecordPerson) -> bool:
     if len(word.text) == 1 and word.text.isupper():
         return word.folded in person.initials
     return word.folded in person.given or word.folded in person.family or word.folded in person.particles
 
 
-def _is_trailing_initial(text: str, words: Sequence[_Word], person: Person) -> bool:
+def _is_trailing_initial(text: str, words: Sequence[_Word], person: RecordPerson) -> bool:
     """Return whether the letter that ends ``words`` is an initial, and not *M.D.*, *I* or a side (*R hip*)."""
     letter = words[-1]
     if is_abbreviated(text, letter.end) or not may_be_initial(text, letter.start):
@@ -216,7 +216,7 @@ def _is_trailing_initial(text: str, words: Sequence[_Word], person: Person) -> b
     return letter.text not in "AI" and not (has_given and "," in text[words[-2].end : letter.start])
 
 
-def _joined(text: str, left: _Word, right: _Word, person: Person) -> bool:
+def _joined(text: str, left: _Word, right: _Word, person: RecordPerson) -> bool:
     gap = right.start - left.end
     if gap > _LONGEST_GAP:
         return False
@@ -235,7 +235,7 @@ def _joined(text: str, left: _Word, right: _Word, person: Person) -> bool:
     return gap < 2 or (len(right.text) > 1 and len(left.text) > 1) or "  " not in between
 
 
-def _order(parts: Sequence[_Word], person: Person) -> bool | None:
+def _order(parts: Sequence[_Word], person: RecordPerson) -> bool | None:
     """Return whether given names stand before family names; None when one of the two is missing."""
     given = [at for at, part in enumerate(parts) if part.folded in person.given]
     family = [at for at, part in enumerate(parts) if part.folded in person.family]
@@ -244,7 +244,7 @@ def _order(parts: Sequence[_Word], person: Person) -> bool | None:
     return given[0] < family[-1]
 
 
-def _place(text: str, parts: Sequence[_Word], person: Person) -> bool | None:
+def _place(text: str, parts: Sequence[_Word], person: RecordPerson) -> bool | None:
     """Return the same as :func:`_order`; both parts of a double name (*Min-jun*) also count as in order."""
     order = _order(parts, person)
     if order is None and all(text[left.end : right.start] in _HYPHENS for left, right in pairwise(parts)):
@@ -257,7 +257,7 @@ def _place(text: str, parts: Sequence[_Word], person: Person) -> bool | None:
     return order
 
 
-def _judge(text: str, words: Sequence[_Word], person: Person) -> Span | None:
+def _judge(text: str, words: Sequence[_Word], person: RecordPerson) -> Span | None:
     """Return the span of a mention; None when the words are not meant as a name."""
     words = [word._replace(is_particle=word.folded in person.particles) for word in words]
     meant = meant_words(text, words, lambda parts: _place(text, parts, person))
@@ -269,7 +269,7 @@ def _judge(text: str, words: Sequence[_Word], person: Person) -> Span | None:
     return Span(start, end, "DOCTOR" if is_staff(text, start, end) else person.label, 1.0, _SOURCES)
 
 
-def _find_initials(text: str, person: Person) -> Iterator[Span]:
+def _find_initials(text: str, person: RecordPerson) -> Iterator[Span]:
     pattern = person.initials_pattern
     if pattern is not None:
         for match in pattern.finditer(text):

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from deid_runtime.audit.word_tags import Words, tag_words
+from deid_runtime.audit.word_tags import SentenceWords, tag_words
 from deid_runtime.spans import Span
 from tests.benchmarks.scripts import load_script
 
@@ -40,7 +40,7 @@ def test_where_spans_may_begin_and_end() -> None:
 
 @pytest.mark.parametrize("scheme", ["BIO", "BIESO"])
 def test_tags_of_spans_are_allowed(scheme: str) -> None:
-    words = Words([0, 3, 6, 9, 12], [2, 5, 8, 11, 14])
+    words = SentenceWords([0, 3, 6, 9, 12], [2, 5, 8, 11, 14])
     tags = tag_words(words, [Span(0, 5, "AGE"), Span(6, 14, "DATE")], scheme)  # type: ignore[arg-type]
     rules, names = schemes.allowed(scheme), schemes.tag_names(scheme)
     numbers = [names.index(tag) for tag in tags]

@@ -3,7 +3,7 @@ import pytest
 
 from deid_runtime.audit.attack import Guesses
 from deid_runtime.audit.gain import Gain, measure_gain, within
-from deid_runtime.audit.gate import Judged, is_passed
+from deid_runtime.audit.gate import JudgedAttack, is_passed
 from deid_runtime.audit.plant import Released
 from deid_runtime.audit.report import render_gate
 from deid_runtime.evaluation.significance import Interval
@@ -81,7 +81,7 @@ def test_the_gate_fails_closed(gain: float | None, interval: Interval | None, ve
     made = Gain(1, 2, 16, 4, 4, 2, 0.5, 0.25, gain, interval)
 
     assert made.verdict(1.2) == verdict
-    judged = [Judged("list", 0.05, made, made.verdict(1.2), {"people": made})]
+    judged = [JudgedAttack("list", 0.05, made, made.verdict(1.2), {"people": made})]
     assert is_passed(judged) == (verdict == "pass")
     assert f"verdict: {'PASS' if verdict == 'pass' else 'FAIL'}" in render_gate(judged, 1.2)
 

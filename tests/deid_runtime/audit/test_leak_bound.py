@@ -11,7 +11,7 @@ from deid_runtime.audit.leak_bound import bound_leaks, draws_needed, tell_before
 from deid_runtime.audit.sample import OTHER_TYPES, draw_sample, read_sample, write_sample
 from deid_runtime.errors import InputError, OutputError, SourceError
 from deid_runtime.review.export import export_marks
-from deid_runtime.review.project import Project
+from deid_runtime.review.project import ReviewProject
 from deid_runtime.review.schema import Decision, Reviewable, create_project
 from deid_runtime.spans import Note, Span
 
@@ -220,7 +220,7 @@ def test_what_the_review_page_writes_is_what_the_bound_reads(tmp_path):
     _, notes = read_sample(tmp_path / "sample")
     path = tmp_path / "blind.review"
     create_project(path, [Reviewable(note, released=note.text) for note in notes.values()], mode="blind")
-    with Project(path) as project:
+    with ReviewProject(path) as project:
         first = project.note(1).note.id
         for number in range(1, len(notes) + 1):
             spans = (Span(4, 12, "DOCTOR"),) if number == 1 else ()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from deid_runtime.audit.word_tags import (
     MAX_WORDS,
     Scheme,
-    Words,
+    SentenceWords,
     sentence_words,
     spans_of_tags,
     tag_words,
@@ -39,11 +39,11 @@ def test_words_get_the_tag_of_their_span(scheme: Scheme, expected: str) -> None:
 
 
 def test_a_word_that_two_spans_touch_belongs_to_the_first() -> None:
-    assert tag_words(Words([0], [6]), [Span(0, 3, "AGE"), Span(3, 6, "DATE")], "BIO") == ["B-AGE"]
+    assert tag_words(SentenceWords([0], [6]), [Span(0, 3, "AGE"), Span(3, 6, "DATE")], "BIO") == ["B-AGE"]
 
 
 def test_a_span_that_begins_before_the_words_begins_with_the_first_of_them() -> None:
-    words = Words([10, 15], [14, 18])
+    words = SentenceWords([10, 15], [14, 18])
 
     assert tag_words(words, [Span(0, 18, "STREET")], "BIESO") == ["B-STREET", "E-STREET"]
 
@@ -59,7 +59,7 @@ def test_long_sentences_are_tagged_in_pieces_that_leave_nothing_out() -> None:
 @given(st.data(), st.sampled_from(SCHEMES))
 def test_spans_survive_their_tags(data: st.DataObject, scheme: Scheme) -> None:
     size = data.draw(st.integers(1, 12))
-    words = Words([3 * word for word in range(size)], [3 * word + 2 for word in range(size)])
+    words = SentenceWords([3 * word for word in range(size)], [3 * word + 2 for word in range(size)])
     edges = sorted(data.draw(st.sets(st.integers(0, size), max_size=6)))
     spans = [
         Span(words.starts[first], words.ends[last - 1], data.draw(st.sampled_from(LABELS[:3])), 1.0, ("x",))
@@ -82,6 +82,6 @@ def test_spans_survive_their_tags(data: st.DataObject, scheme: Scheme) -> None:
     ],
 )
 def test_broken_sequences_lose_no_word(tags: str, expected: list[tuple[int, int, str]]) -> None:
-    found = spans_of_tags(Words([0, 3, 6], [2, 5, 8]), tags.split(), "x")
+    found = spans_of_tags(SentenceWords([0, 3, 6], [2, 5, 8]), tags.split(), "x")
 
     assert [(span.start, span.end, span.label) for span in found] == expected

@@ -14,7 +14,7 @@ import pytest
 
 from deid_runtime.access.tokens import new_token
 from deid_runtime.serving.server import Server
-from deid_runtime.serving.server_options import Tls
+from deid_runtime.serving.server_options import ServerTls
 from deid_runtime.surrogates import write_key
 from tests.deid_runtime.gateway.running_gateway import ROOT, RunningGateway, gateway
 from tests.deid_runtime.serving.requests import grpc, note_inputs
@@ -67,7 +67,7 @@ def server(made: Path, served_folder: ServedFolder, tmp_path_factory: pytest.Tem
     (folder / "access.toml").write_text(ACCESS)
     options = replace(
         served_folder.options(),
-        tls=Tls(made / "server.pem", made / "server.key", made / "ca.pem"),
+        tls=ServerTls(made / "server.pem", made / "server.key", made / "ca.pem"),
         has_tokens=True,
         environment={"DEID_SERVE_KEYS": str(folder / "keys"), "DEID_SERVE_ACCESS": str(folder / "access.toml")},
     )

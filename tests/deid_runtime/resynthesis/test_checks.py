@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from deid_runtime.resynthesis.checks import check_corpus, form_of
-from deid_runtime.resynthesis.constraints import Found, Violation
+from deid_runtime.resynthesis.constraints import Violation, Violations
 from deid_runtime.resynthesis.report import render
 from tests.deid_runtime.resynthesis.notes import gold
 
@@ -28,7 +28,7 @@ def test_counts_forms_and_consistency_are_told_by_label() -> None:
     before = gold("p", n1="<DOCTOR>Quist</DOCTOR> <DOCTOR>Quist</DOCTOR> <DOCTOR>Orr</DOCTOR> <AGE>9</AGE>")
     after = gold("p", n1="<DOCTOR>Voss</DOCTOR> <DOCTOR>VOSS</DOCTOR> <DOCTOR>Falk</DOCTOR> <AGE>9</AGE>")
 
-    checks = check_corpus(before, after, 2, Found([], Counter({("rice", ""): 2, ("rice", "HOSPITAL"): 1})))
+    checks = check_corpus(before, after, 2, Violations([], Counter({("rice", ""): 2, ("rice", "HOSPITAL"): 1})))
 
     doctor = checks.labels["DOCTOR"]
     assert (doctor.spans_before, doctor.spans_after, doctor.unique_before, doctor.unique_after) == (3, 3, 2, 3)
@@ -45,7 +45,7 @@ def test_ages_over_89_have_no_part_in_the_forms() -> None:
         "p", n1="<AGE>90+</AGE> <AGE>ninety or older</AGE> <AGE>90th or later</AGE> <AGE>41</AGE> <AGE>7</AGE>"
     )
 
-    assert check_corpus(before, after, 0, Found([], Counter())).labels["AGE"].same_form == pytest.approx(1 / 2)
+    assert check_corpus(before, after, 0, Violations([], Counter())).labels["AGE"].same_form == pytest.approx(1 / 2)
 
 
 def test_a_violation_and_a_lost_span_are_not_clean() -> None:
@@ -53,5 +53,5 @@ def test_a_violation_and_a_lost_span_are_not_clean() -> None:
     lost = gold("p", n1="<DOCTOR>Voss</DOCTOR> <AGE>7</AGE>")
     violation = Violation("n1", 0, 5, "street", "", "Elm St")
 
-    assert not check_corpus(notes, notes, 0, Found([violation], Counter())).is_clean
-    assert not check_corpus(notes, lost, 0, Found([], Counter())).is_clean
+    assert not check_corpus(notes, notes, 0, Violations([violation], Counter())).is_clean
+    assert not check_corpus(notes, lost, 0, Violations([], Counter())).is_clean

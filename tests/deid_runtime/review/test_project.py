@@ -10,7 +10,7 @@ import pytest
 
 from deid_runtime.errors import InputError, OutputError, SourceError
 from deid_runtime.review.export import export_gold
-from deid_runtime.review.project import ConflictError, Project
+from deid_runtime.review.project import ConflictError, ReviewProject
 from deid_runtime.review.schema import Decision, Filter, Mode, Reviewable, create_project
 from deid_runtime.spans import Note, Span
 
@@ -23,9 +23,9 @@ def notes() -> Iterator[Reviewable]:
         yield Reviewable(Note(f"n{number}", text, patient="p", type="letter" if number else "visit"), spans)
 
 
-def make(path: Path, mode: Mode = "correct", second_share: float = 0.0) -> Project:
+def make(path: Path, mode: Mode = "correct", second_share: float = 0.0) -> ReviewProject:
     create_project(path / "p.review", notes(), mode=mode, second_share=second_share)
-    return Project(path / "p.review")
+    return ReviewProject(path / "p.review")
 
 
 def test_uncertain_notes_come_first_and_filters_hold(tmp_path: Path) -> None:
@@ -58,13 +58,13 @@ def test_the_file_is_the_owners_alone(tmp_path: Path) -> None:
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
     os.chmod(tmp_path / "p.review", 0o644)
     with pytest.raises(SourceError, match="other users can read"):
-        Project(tmp_path / "p.review")
+        ReviewProject(tmp_path / "p.review")
     with pytest.raises(OutputError, match="never overwritten"):
         create_project(tmp_path / "p.review", notes(), mode="correct")
     (tmp_path / "other").write_text("no database", encoding="utf-8")
     os.chmod(tmp_path / "other", 0o600)
     with pytest.raises(SourceError, match="not a review project"):
-        Project(tmp_path / "other")
+        ReviewProject(tmp_path / "other")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_reviewers_in_many_threads_lose_nothing(tmp_path: Path) -> None:
     make(tmp_path).close()
 
     def work(name: str) -> None:
-        with Project(tmp_path / "p.review") as project:
+        with ReviewProject(tmp_path / "p.review") as project:
             for version in range(20):
                 project.save(1, name, Decision((Span(0, 1 + version % 5, "PATIENT"),), False, version))
 
@@ -99,7 +99,7 @@ def test_reviewers_in_many_threads_lose_nothing(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    with Project(tmp_path / "p.review") as project:
+    with ReviewProject(tmp_path / "p.review") as project:
         for number in range(4):
             decision = project.decision(1, f"r{number}")
             assert decision is not None

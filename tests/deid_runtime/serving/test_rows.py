@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from deid_runtime.errors import DeidError, InputError, ModelError
 from deid_runtime.models.engines import Array
-from deid_runtime.serving.rows import WIDTHS, Limits, join_hidden, join_tokens, run_rows
+from deid_runtime.serving.rows import WIDTHS, TokenLimits, join_hidden, join_tokens, run_rows
 from deid_runtime.serving.token_model import TokenGraph
 from deid_runtime.settings import Precision
 
@@ -83,7 +83,7 @@ def test_hidden_states_keep_the_width_of_their_request() -> None:
 
 
 def test_an_engine_that_fails_on_one_request_serves_the_others() -> None:
-    graph = TokenGraph(Session, ("input_ids", "token_type_ids", "attention_mask"), Limits(1000, 18), 0, PAD, 16)
+    graph = TokenGraph(Session, ("input_ids", "token_type_ids", "attention_mask"), TokenLimits(1000, 18), 0, PAD, 16)
 
     first, poison, bad, last = graph.answer([request([3], 8), request([3], 8, 666), request([3], 129), request([4], 9)])
 
@@ -104,7 +104,7 @@ def test_an_engine_that_fails_on_one_request_serves_the_others() -> None:
     ],
 )
 def test_hidden_states_that_do_not_fit_are_refused(arrays: list[Array], said: str) -> None:
-    graph = TokenGraph(Session, ("hidden",), Limits(1, 1), 3, PAD, 16)
+    graph = TokenGraph(Session, ("hidden",), TokenLimits(1, 1), 3, PAD, 16)
 
     [answer] = graph.answer([arrays])
 

@@ -23,7 +23,7 @@ from deid_runtime.cli.main import main
 from deid_runtime.errors import ModelError, SettingsError
 from deid_runtime.serving.grpc_probe import answers_grpc
 from deid_runtime.serving.server import Server, whole_lines
-from deid_runtime.serving.server_options import Tls
+from deid_runtime.serving.server_options import ServerTls
 from deid_runtime.serving.supervisor import RestartPolicy
 from deid_runtime.surrogates import write_key
 from tests.deid_runtime.serving.requests import grpc, note_inputs, token_inputs, tokens, windows
@@ -339,10 +339,10 @@ def test_the_server_ends_with_a_command_that_is_killed(small_folder: ServedFolde
     assert server.wait(timeout=60) is not None or not server.is_running()
 
 
-def make_certificate(folder: Path) -> Tls:
+def make_certificate(folder: Path) -> ServerTls:
     """Write a self-signed certificate for localhost, which is also its own authority."""
     openssl = shutil.which("openssl") or pytest.skip("openssl is not installed")
-    tls = Tls(folder / "cert.pem", folder / "key.pem", folder / "cert.pem")
+    tls = ServerTls(folder / "cert.pem", folder / "key.pem", folder / "cert.pem")
     names = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
     files = ("-keyout", str(tls.key), "-out", str(tls.certificate))
     command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names, *files]

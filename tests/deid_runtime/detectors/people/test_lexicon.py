@@ -1,7 +1,7 @@
 import pytest
 
 from deid_runtime.detectors.people.typos import is_like_a_word
-from deid_runtime.detectors.people.words import Case, Grade, read_words
+from deid_runtime.detectors.people.words import Case, NameGrade, read_words
 from deid_runtime.lexicon.word_codes import EPONYM, FAMILY, GIVEN, PLACE, WORD, WORD_SHIFT, load_lexicon, word_key
 
 
@@ -52,24 +52,24 @@ def test_keys_of_the_lists_are_keys() -> None:
 @pytest.mark.parametrize(
     ("word", "case", "grade"),
     [
-        ("Rosalind", Case.TITLE, Grade.STRONG),
-        ("rosalind", Case.LOWER, Grade.STRONG),
-        ("ROSALIND", Case.CAPS, Grade.STRONG),
-        ("McDonald", Case.TITLE, Grade.WEAK),
-        ("LaShawn", Case.TITLE, Grade.STRONG),
-        ("Min-jun", Case.TITLE, Grade.STRONG),
-        ("Al-Masri", Case.TITLE, Grade.STRONG),
-        ("Brown", Case.TITLE, Grade.WEAK),
-        ("Xqorvella", Case.TITLE, Grade.UNKNOWN),
-        ("Catheter", Case.TITLE, Grade.NONE),
-        ("x-ray", Case.LOWER, Grade.NONE),
-        ("J", Case.INITIAL, Grade.INITIAL),
-        ("de", Case.LOWER, Grade.PARTICLE),
-        ("pH", Case.NONE, Grade.NONE),
-        ("January", Case.TITLE, Grade.NONE),
+        ("Rosalind", Case.TITLE, NameGrade.STRONG),
+        ("rosalind", Case.LOWER, NameGrade.STRONG),
+        ("ROSALIND", Case.CAPS, NameGrade.STRONG),
+        ("McDonald", Case.TITLE, NameGrade.WEAK),
+        ("LaShawn", Case.TITLE, NameGrade.STRONG),
+        ("Min-jun", Case.TITLE, NameGrade.STRONG),
+        ("Al-Masri", Case.TITLE, NameGrade.STRONG),
+        ("Brown", Case.TITLE, NameGrade.WEAK),
+        ("Xqorvella", Case.TITLE, NameGrade.UNKNOWN),
+        ("Catheter", Case.TITLE, NameGrade.NONE),
+        ("x-ray", Case.LOWER, NameGrade.NONE),
+        ("J", Case.INITIAL, NameGrade.INITIAL),
+        ("de", Case.LOWER, NameGrade.PARTICLE),
+        ("pH", Case.NONE, NameGrade.NONE),
+        ("January", Case.TITLE, NameGrade.NONE),
     ],
 )
-def test_words(word: str, case: Case, grade: Grade) -> None:
+def test_words(word: str, case: Case, grade: NameGrade) -> None:
     [found] = read_words(word)
 
     assert (found.facts.case, found.facts.grade) == (case, grade)
@@ -83,7 +83,7 @@ def test_a_possessive_is_no_part_of_its_word() -> None:
 
 
 def test_words_that_touch_a_digit_are_no_names() -> None:
-    assert [word.facts.grade for word in read_words("Maria2 maria_lopez @Maria")] == [Grade.NONE] * 4
+    assert [word.facts.grade for word in read_words("Maria2 maria_lopez @Maria")] == [NameGrade.NONE] * 4
 
 
 @pytest.mark.parametrize("word", ["statess", "deneis", "paitent", "catheters", "nonbilious", "reevaluated"])
