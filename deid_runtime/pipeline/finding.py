@@ -29,6 +29,7 @@ from deid_runtime.detectors.known import KnownLines
 from deid_runtime.detectors.record import RecordFinder
 from deid_runtime.detectors.templates import Templates
 from deid_runtime.merging.fusion import fuse_spans
+from deid_runtime.merging.house_numbers import find_house_numbers
 from deid_runtime.merging.propagation import propagate
 from deid_runtime.models.doubts import settle_doubts
 from deid_runtime.pipeline.block_cache import BlockCache, Findings, moved
@@ -178,7 +179,7 @@ class Finder:
         """Return the found spans of a note, sorted and disjoint, with offsets of the view and of the note."""
         try:
             with self.clock.measure("propagation"):
-                found = found + propagate(view.text, found)
+                found = [*found, *propagate(view.text, found), *find_house_numbers(view.text, found)]
             with self.clock.measure("fusion"):
                 spans = fuse_spans(view.text, found)
                 check_fusion(found, spans)
