@@ -25,6 +25,7 @@ from typing import Final
 from deid_runtime.detectors.clinical.eponyms import is_eponym_alone
 from deid_runtime.detectors.clinical.figures import (
     adjoins_fraction,
+    is_hours,
     is_no_day,
     is_other_number,
     is_part_of_word,
@@ -56,6 +57,8 @@ SURE_AMONG_MEASURES: Final = 0.9
 #: notes, tested as if a model were confident about them, seven had such a form. On dev and test, no right span was
 #: dropped.
 _PLAIN_KINDS: Final = frozenset({"edition", "lab", "code", "gestation", "level", "score", "people", "shorthand"})
+#: Labels for which hours from and to (``1400-1440``) are mistaken.
+_NUMBERS: Final = frozenset({"PHONE", "FAX", "IDNUM", "ACCOUNT", "MEDICALRECORD"})
 HIGHEST_AGE: Final = 120
 #: Ages over this are rare, but numbers over it are common: saturations, rates, pressures.
 COMMON_AGE: Final = 89
@@ -217,7 +220,7 @@ class _Judge:
                 or (is_relative(value) and not _touches(self._dates, _widened(span)))
             ):
                 return True
-        if is_unsure(text, span) and not self._has_cue(span):
+        if (is_unsure(text, span) or (span.label in _NUMBERS and is_hours(text, span))) and not self._has_cue(span):
             return True
         start, end = _trimmed(text, span)
         if span.label in FIGURES and not _may_be_value(text, span):

@@ -107,6 +107,20 @@ def is_other_number(text: str, span: Span) -> bool:
     )
 
 
+_HOURS: Final = re.compile(r"(?<![\w.+-])([01]\d|2[0-3])([0-5]\d)[ ]?[-–][ ]?([01]\d|2[0-3])([0-5]\d)(?![\w-])")
+_HOURS_CHARS: Final = 8
+
+
+def is_hours(text: str, span: Span) -> bool:
+    """Return whether only models found ``span``, a number or a part of it, in hours from and to: ``1400-1440``."""
+    if any(not source.startswith("model:") for source in span.sources):
+        return False
+    for found in _HOURS.finditer(text, max(0, span.start - _HOURS_CHARS), span.end + _HOURS_CHARS):
+        if found.start() <= span.start and span.end <= found.end():
+            return found[1] + found[2] < found[3] + found[4]
+    return False
+
+
 def adjoins_fraction(text: str, span: Span) -> bool:
     """Return whether another number is beside it with a slash between: ``5/5/5/7.5`` is not a date."""
     return "/" in text[span.start : span.end] and _FRACTION_AFTER.match(text, span.end) is not None

@@ -73,7 +73,10 @@ NUMBERS: Cases = {
     "account-encounter": (("CSN «330019274»", "FIN: «63300184471»"), ("encounter 3/14/2017", "fin 12")),
     "account-visit": (("Visit #: «331187002»", "IP No : «IP/24/03317»"), ("visit: 3/14/17", "visit no. 3")),
     "account-visit-bare": (("visit «E18-075052»",), ("visit 3 of 12", "visit 11/20/2014")),
-    "account-invoice": (("Invoice «INV-48830172»", "receipt «R-90817»"), ("invoice sent", "bill 12")),
+    "account-invoice": (
+        ("Invoice «INV-48830172»", "receipt «R-90817»"),
+        ("invoice sent", "bill 12", "Inv: HbA1c 9.6", "Inv: CA125 88"),
+    ),
     "account-card-ending": (
         ("card ending «3381»", "acct ending in «0093»"),
         ("card ending soon", "account ends 31 May"),
@@ -123,7 +126,7 @@ NUMBERS: Cases = {
     "id-case-bare": (("claim «WC-2409-5521»", "case «190604-07»"), ("case 4", "report 12 hours")),
     "id-authorization": (
         ("auth «G17-0044820»", "Authorization: «A118820447»", "preauthorization «G17-0044820»"),
-        ("auth 12 visits", "auth pending"),
+        ("auth 12 visits", "auth pending", "Auth 2024/10/29"),
     ),
     "id-reference": (("Ref «I-2109160388»", "confirmation #«77120-41»"), ("ref 4", "referred 3/14/2017")),
     "id-order": (("Order #: «98430827»", "req no. «DI-7781»"), ("order: 2 tabs", "orders 3")),

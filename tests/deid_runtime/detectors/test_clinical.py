@@ -56,6 +56,7 @@ def stays(text: str, label: str, score: float = 0.9) -> bool:
         ("Feeds 60 ml [3/24] via NGT", "DATE"),
         ("neuro obs and turns [2/24] overnight", "DATE"),
         ("extubated to NIV [12/6]", "DATE"),
+        ("strategy meeting, teams, [1400-1440]", "PHONE"),
         ("SBR at [6/24], ring NICU if over 250", "DATE"),
         ("SBR at [6/24] then [12/24], feeds as tolerated", "DATE"),
         ("NPO, TRANSPORT SET FOR TOMORROW [A.M.], BLS", "DOCTOR"),
