@@ -9,7 +9,7 @@ from deid_runtime.detectors.clinical.rows import FIGURES, ORIGINS, ClinicalRow
 _ALL: Final = FIGURES | ORIGINS
 
 #: A procedure code: five figures of CPT with or without its modifier, or a letter and four figures of HCPCS.
-_PROCEDURE: Final = r"(?:\d{5}|\d{4}[FTU]|[ACDEGHJ-MP-V]\d{4})(?:-(?:\d\d|[A-Z][A-Z0-9]))?(?![\w.]|-\d)"
+_PROCEDURE: Final = r"(?:\d{5}|\d{4}[FTU]|[ACDEGHJ-MP-V]\d{4})(?:-(?:\d\d|[A-Z][A-Z0-9])){0,2}(?![\w.]|-\d)"
 _DIAGNOSIS: Final = r"(?:[A-TV-Z]\d[\dA-Z](?:\.[\dA-Z]{1,4})?)(?![\w.]|-\d)"
 _TIMES: Final = r"(?:[ ]?x[ ]?\d{1,2}(?!\d))?"
 _TEST_BEHIND: Final = re.compile(r"[ ]\(?([A-Za-z]{2,20})")
@@ -20,7 +20,7 @@ _NEXT: Final = r"(?:[ ]?[,;/&+][ ]?|[ ](?:and|or|with|plus|vs)[ ])"
 _SYSTEM: Final = (
     r"(?:SNOMED|SCTID|SCT|LOINC|RxNorm|RxCUI|RXCUI|ATC|CPT|HCPCS|ICD|ICPC|OPCS|MBS|(?i:items?)|READ|Read|CTV|HRG|"
     r"OMIM|ORPHA|NDC|"
-    r"CVX|CDT|ICF|MeSH|HPO|A?DRG|ACHI|BNF|DMD|PBS|MedDRA)"
+    r"CVX|CDT|ICF|MeSH|HPO|A?DRG|ACHI|BNF|DMD|PBS|MedDRA|NAPPI)"
 )
 #: One code of any system: letters and figures, at least one of these, with full stops and hyphens.
 _LISTED: Final = (
@@ -76,9 +76,10 @@ ROWS: Final = (
     ClinicalRow(
         name="code-procedures",
         kind="code",
-        # "99214-25", "20610-RT", "90837 telehealth": a modifier, or a word about the use of codes
+        # "99214-25", "66984-79-RT", "90837 telehealth": modifiers, or a word about the use of codes
         pattern=(
-            r"\d{5}(?:-(?:25|59|76|95|LT|RT|TC|GT)(?![\w-])|(?=[ ](?:billed|coded|charged|telehealth|mod|modifier|"
+            r"\d{5}(?:(?:-(?:25|26|50|59|76|78|79|95|LT|RT|TC|GT)){1,2}(?![\w-])|"
+            r"(?=[ ](?:billed|coded|charged|telehealth|mod|modifier|"
             r"AWV|ACP|CPT)\b))"
             rf"(?:{_NEXT}{_PROCEDURE}{_TIMES}){{0,9}}"
         ),
@@ -107,6 +108,41 @@ ROWS: Final = (
         words=frozenset("abcdefghijklmnopqrstvwxyz"),
         excludes=_ALL,
         check=lambda match: "." in match[0],
+    ),
+    ClinicalRow(
+        name="code-procedures-compared",
+        kind="code",
+        # "44204 vs 44207"; "0518F, 1101F": codes of quality measures
+        pattern=r"\d{5}[ ]vs\.?[ ]\d{5}(?![\w-])|\d{4}F(?:[,;][ ]?\d{4}F(?!\w)){1,9}",
+        at_numbers=True,
+        after=" x",
+        excludes=_ALL,
+    ),
+    ClinicalRow(
+        name="code-interventions",
+        kind="code",
+        # "ACHI 49518-00 [1489], anaes 92514-29, physio 95550-03": Australian codes, in a line that names them
+        pattern=r"\d{5}-\d\d(?![\w-])",
+        at_numbers=True,
+        after="-",
+        excludes=_ALL,
+        check=lambda match: "ACHI" in match.string[max(0, match.start() - 80) : match.start()].rpartition("\n")[2],
+    ),
+    ClinicalRow(
+        name="code-axes",
+        kind="code",
+        # "T-81230 M-81202": axes of SNOMED, at least two
+        pattern=r"[TMDFPEL]-[0-9A-F]{5}(?:[,;]?[ ][TMDFPEL]-[0-9A-F]{5}(?!\w)){1,5}",
+        words=frozenset("tmdfpel"),
+        excludes=_ALL,
+    ),
+    ClinicalRow(
+        name="code-drug-of-canada",
+        kind="code",
+        # "DIN 02242903 etanercept": figures and then words; numbers of donations have letters
+        pattern=r"DIN[ :#]{1,2}0\d{7}(?=[ ][a-z]{4})",
+        words=frozenset({"din"}),
+        excludes=_ALL,
     ),
     ClinicalRow(
         name="code-morphology",
@@ -181,7 +217,7 @@ ROWS: Final = (
         ),
         words=frozenset(
             "snomed sctid sct loinc rxnorm rxcui atc cpt hcpcs icd icpc opcs mbs item items read ctv hrg omim orpha "
-            "ndc cvx cdt icf mesh hpo drg achi bnf dmd pbs adrg meddra".split()
+            "ndc cvx cdt icf mesh hpo drg achi bnf dmd pbs adrg meddra nappi".split()
         ),
         excludes=FIGURES,
         check=lambda match: match[0][:4] not in ("item", "Item", "read", "Read") or not match[0].startswith("read "),

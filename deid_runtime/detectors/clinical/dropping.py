@@ -29,6 +29,7 @@ from deid_runtime.detectors.clinical.figures import (
     is_no_day,
     is_other_number,
     is_part_of_word,
+    is_placeholder,
     is_term_alone,
     is_unsure,
 )
@@ -158,7 +159,7 @@ def _is_doubtful(span: Span) -> bool:
     return (
         _goes_by_form(span)
         and span.end - span.start <= _LONGEST
-        and (span.label in FIGURES or span.label in NAMES or span.label in _TERM_LABELS)
+        and (span.label in FIGURES or span.label in NAMES or span.label in _TERM_LABELS or span.label == "EMAIL")
     )
 
 
@@ -201,6 +202,8 @@ class _Judge:
     def drops(self, span: Span) -> bool:
         """Say whether ``span`` is no identifier."""
         text = self._text
+        if span.label == "EMAIL" or is_placeholder(text, span):
+            return is_placeholder(text, span)
         if span.label in _TERM_LABELS and _is_no_name(text, span):
             return not self._is_beside_name(span)
         if is_part_of_word(text, span) or (span.label in NAMES and is_half_of_day(text, span)):

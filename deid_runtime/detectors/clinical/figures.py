@@ -107,6 +107,21 @@ def is_other_number(text: str, span: Span) -> bool:
     )
 
 
+#: What a system puts a value in the place of: ``@VITALS24@``.
+_PLACEHOLDERS: Final = re.compile(r"(?<![\w.])@[A-Z][A-Z0-9:]{1,30}@(?:[ ]?(?:@[A-Z][A-Z0-9:]{1,30}@|\*{3}))*")
+_PLACEHOLDER_CHARS: Final = 80
+
+
+def is_placeholder(text: str, span: Span) -> bool:
+    """Return whether only models found ``span``, in placeholders of a template."""
+    if any(not source.startswith("model:") for source in span.sources):
+        return False
+    start, end = max(0, span.start - _PLACEHOLDER_CHARS), span.end + _PLACEHOLDER_CHARS
+    return any(
+        found.start() <= span.start and span.end <= found.end() for found in _PLACEHOLDERS.finditer(text, start, end)
+    )
+
+
 _HOURS: Final = re.compile(r"(?<![\w.+-])([01]\d|2[0-3])([0-5]\d)[ ]?[-–][ ]?([01]\d|2[0-3])([0-5]\d)(?![\w-])")
 _HOURS_CHARS: Final = 8
 
@@ -126,6 +141,8 @@ def adjoins_fraction(text: str, span: Span) -> bool:
     return "/" in text[span.start : span.end] and _FRACTION_AFTER.match(text, span.end) is not None
 
 
+#: Haemophilia B, called after a patient.
+_HAEMOPHILIA: Final = re.compile(r"(?i:Christmas (?:disease|factor))\b")
 #: ``Sun`` and ``Sat`` are short for weekdays; the sun is none, nor is the verb: *Sat up for lunch*.
 _SUN_OR_SITTING: Final = re.compile(r"(?:the |(?<=\bthe ))sun(?!\w)|[Ss]at(?= (?:up|down|out|in the|beside|there)\b)")
 #: A transdermal therapeutic system; elsewhere ``TTS`` is Tuesday, Thursday and Saturday.
@@ -137,7 +154,7 @@ def is_term_alone(text: str, span: Span) -> bool:
     value = text[span.start : span.end]
     if any(map(str.isdigit, value)) or value.lower() in _MONTHS:
         return False
-    if _SUN_OR_SITTING.match(text, span.start) is not None:
+    if _SUN_OR_SITTING.match(text, span.start) is not None or _HAEMOPHILIA.match(text, span.start) is not None:
         return True
     return _PATCH.match(text, span.start) is not None or is_term(text, replace(span, label="DOCTOR"))
 

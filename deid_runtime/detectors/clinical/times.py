@@ -34,6 +34,12 @@ _DAY: Final = either(sorted(_NEAR_TODAY))
 #: Words before *tmw* and *tdy*, which may also be initials.
 _DUE: Final = frozenset("review reviewed due again home bloods".split())
 
+#: What a child does for the first time, before the age in months or weeks.
+_MILESTONE: Final = re.compile(
+    r"(?i)\b(?:sat|rolled|crawl(?:ed|ing)|cruis(?:ed|ing)|walk(?:ed|ing)|smil(?:ed|ing)|babbl(?:ed|ing)|words|talking|"
+    r"transferred|pincer|waved|pointed)\b[^.\n]{0,40}$"
+)
+
 ROWS: Final = (
     ClinicalRow(
         name="day-shorthand",
@@ -70,6 +76,16 @@ ROWS: Final = (
         at_numbers=True,
         after="/-",
         check=lambda match: _BIRTH_BEFORE.search(match.string, max(0, match.start() - 12), match.start()) is None,
+    ),
+    ClinicalRow(
+        name="milestone",
+        kind="relative time",
+        # "rolled 5/12, talking by 20/12": months of age
+        pattern=r"\d{1,2}/(?:12|52)(?![\d/])",
+        at_numbers=True,
+        after="/",
+        excludes=_NOT_OF_INFANTS,
+        check=lambda match: _MILESTONE.search(match.string, max(0, match.start() - 48), match.start()) is not None,
     ),
     ClinicalRow(
         name="duration-hours",
