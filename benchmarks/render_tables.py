@@ -81,15 +81,20 @@ def name_sets_table(reports: dict[str, Any]) -> str:
 
 
 def facts_table(profiles: dict[str, Any]) -> str:
-    """Return the share of lines changed, in percent, by file and way, and the worst category, for both profiles."""
-    rows = ["| lines | profile | alone | ten to a note | worst category, alone |", "| --- | --- | --- | --- | --- |"]
+    """Return the share of lines with a span and of lines rewritten, in percent, by file, and the worst category."""
+    rows = [
+        "| lines | profile | alone | ten to a note | alone, rewritten | worst category, alone |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for profile, measured in profiles.items():
         for file, ways in measured["files"].items():
             alone, joined = (ways[way]["all"]["lines_changed_share"] * 100 for way in ("single", "joined"))
             categories = {name: row for name, row in ways["single"].items() if name != "all"}
             worst = max(categories, key=lambda name: categories[name]["lines_changed_share"])
             share = categories[worst]["lines_changed_share"] * 100
-            rows.append(f"| `{file}` | `{profile}` | {alone:.1f} | {joined:.1f} | {worst}, {share:.0f} |")
+            rewritten = ways["single"]["all"]["lines_rewritten_share"] * 100
+            shares = f"{alone:.1f} | {joined:.1f} | {rewritten:.1f}"
+            rows.append(f"| `{file}` | `{profile}` | {shares} | {worst}, {share:.0f} |")
     return "\n".join(rows)
 
 

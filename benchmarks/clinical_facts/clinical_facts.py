@@ -7,7 +7,8 @@ were written with, and ``lines_test.tsv``, which no one who wrote rules has seen
 language model (``lines_ordinary.tsv``, not seen either) go through the whole embedded
 pipeline of each profile, without patient records: each line as a note of its own, and then ten lines of any categories
 to a note, where windows and propagation have a note to work with. A line counts as changed when any span touches it; a
-word (:data:`deid_runtime.evaluation.tokens.TOKEN`) when a span touches the word. The intervals are Wilson's, at 95 %.
+word (:data:`deid_runtime.evaluation.tokens.TOKEN`) when a span touches the word. A line counts as rewritten when a span
+in it has another surrogate than its own text: ages below 90 are found, and stay. The intervals are Wilson's, at 95 %.
 
 ``--show N`` prints the first N spans of a file, with their finders; it is refused for the two unseen files.
 """
@@ -30,12 +31,14 @@ from measuring import RESULTS, describe_file, describe_machine, write_results  #
 from deid_runtime.evaluation.tokens import TOKEN  # noqa: E402
 from deid_runtime.pipeline.loading import load_pipeline  # noqa: E402
 from deid_runtime.settings import Settings  # noqa: E402
-from deid_runtime.spans import Span  # noqa: E402
+from deid_runtime.spans import Note, Span  # noqa: E402
+from deid_runtime.surrogates import Surrogates  # noqa: E402
 
 LINES_PER_NOTE: Final = 10
 FILES: Final = ("lines_dev.tsv", "lines_test.tsv", "lines_ordinary.tsv")
 UNSEEN: Final = FILES[1:]
 ALL: Final = "all"
+_KEY: Final = b"a fixed key: the lines are public"[:32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +51,19 @@ class Line:
 
 @dataclass(slots=True)
 class Counts:
-    """Lines and words of one category, and those that were changed."""
+    """Lines and words of one category, those that spans touch, and lines with another text."""
 
     lines: int = 0
     lines_changed: int = 0
+    lines_rewritten: int = 0
     words: int = 0
     words_changed: int = 0
 
-    def add(self, words: int, changed: int) -> None:
+    def add(self, words: int, changed: int, *, is_rewritten: bool) -> None:
         """Add one line: it has ``words`` words, and spans touch ``changed`` of them."""
         self.lines += 1
         self.lines_changed += changed > 0
+        self.lines_rewritten += is_rewritten
         self.words += words
         self.words_changed += changed
 
@@ -69,6 +74,8 @@ class Counts:
             "lines_changed": self.lines_changed,
             "lines_changed_share": _rounded(self.lines_changed, self.lines),
             "lines_changed_interval": [round(bound, 4) for bound in wilson(self.lines_changed, self.lines)],
+            "lines_rewritten": self.lines_rewritten,
+            "lines_rewritten_share": _rounded(self.lines_rewritten, self.lines),
             "words": self.words,
             "words_changed": self.words_changed,
             "words_changed_per_1000": round(1_000 * self.words_changed / self.words, 2) if self.words else None,
@@ -147,13 +154,17 @@ def measure(find: Finder, lines: Sequence[Line], seed: int) -> dict[str, dict[st
 def count(find: Finder, notes: Sequence[Sequence[Line]]) -> dict[str, Counts]:
     """Return the counts by category, and of :data:`ALL`, of notes of one line or more."""
     table: dict[str, Counts] = defaultdict(Counts)
-    rows = find(["\n".join(line.text for line in note) for note in notes])
-    for note, spans in zip(notes, rows, strict=True):
+    texts = ["\n".join(line.text for line in note) for note in notes]
+    surrogates = Surrogates(_KEY)
+    for note, text, spans in zip(notes, texts, find(texts), strict=True):
+        new = surrogates.replacements(Note("", text), spans, None)
+        rewritten = [span for span, value in zip(spans, new, strict=True) if value != text[span.start : span.end]]
         start = 0
         for line in note:
             words, changed = words_changed(line.text, start, spans)
+            is_rewritten = words_changed(line.text, start, rewritten)[1] > 0
             for key in (line.category, ALL):
-                table[key].add(words, changed)
+                table[key].add(words, changed, is_rewritten=is_rewritten)
             start += len(line.text) + 1
     return {key: table[key] for key in sorted(table, key=lambda key: (key == ALL, key))}
 

@@ -25,9 +25,19 @@ def test_lines_and_words_count_in_their_category_alone_and_joined() -> None:
 
     for table in measured.values():
         assert (table["a"].lines, table["a"].lines_changed, table["a"].words, table["a"].words_changed) == (2, 2, 5, 3)
+        assert table["a"].lines_rewritten == 0  # an age of 2 stays
         assert (table["b"].lines, table["b"].lines_changed, table["b"].words_changed) == (1, 0, 0)
         assert list(table) == ["a", "b", "all"]
         assert (table["all"].lines, table["all"].words_changed) == (3, 3)
+
+
+def test_a_line_is_rewritten_where_the_surrogate_is_another_text() -> None:
+    def all_words(texts: Sequence[str]) -> list[list[Span]]:
+        return [[Span(0, len(text), "PATIENT" if text.isalpha() else "AGE")] for text in texts]
+
+    measured = script.measure(all_words, [script.Line("a", "Petersen"), script.Line("a", "71")], seed=1)
+
+    assert (measured["single"]["a"].lines_changed, measured["single"]["a"].lines_rewritten) == (2, 1)
 
 
 def test_wilson_agrees_with_published_values() -> None:
