@@ -309,6 +309,9 @@ def test_a_brand_beside_words_for_drugs_is_no_person_for_the_rules() -> None:
         ("MYD88 L[265P] found", "DEVICE", 0.3),
         ("[Haven]'t got one", "PATIENT", 0.5),
         ("raised on the [first] evening", "DATE", 0.2),
+        ("M. Sobolewski RN 0655[hrs]", "DOCTOR", 0.5),
+        ("seen by the team, 0.9 [PMC] 2", "LICENSE", 0.3),
+        ("agreed with [2010] while waiting", "PHONE", 0.15),
         ("slept from [nine] to five", "AGE", 0.6),
     ],
 )
