@@ -14,8 +14,10 @@ _NUMBER: Final = re.compile(r"(?<![\w/.:,+%$£€@-])(?:\d{1,4}[A-Za-z]?[/-])?\d
 #: The first part of a number whose rest, ``/40``, is found.
 _FLAT: Final = re.compile(r"(?<![\w/.:,+%$£€@-])\d{1,4}[A-Za-z]?$")
 _LONGEST: Final = 12
-#: What is measured, before a number that is then a value: ``BP 120/80 Harley Street clinic``.
-_MEASURED: Final = re.compile(r"(?i)\b(?:bp|hr|pulse|sats?|spo2|rr|temp|bm|wt|weight|score[ds]?)[ :]{1,2}$")
+#: Words before a number that is no house number: ``BP 120/80 Harley Street clinic``, ``in 2019 Harley Street``.
+_MEASURED: Final = re.compile(
+    r"(?i)\b(?:bp|hr|pulse|sats?|spo2|rr|temp|bm|wt|weight|score[ds]?|in|since|aged?)[ :]{1,2}$"
+)
 _MEASURED_CHARS: Final = 10
 
 

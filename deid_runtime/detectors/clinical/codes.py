@@ -36,6 +36,17 @@ _MEANING: Final = (
     r"[A-Za-z&(][\w'()-]{0,18}[,;]?){0,4}[ ]"
 )
 
+#: Words of a line about codes of procedures.
+_CODED: Final = re.compile(r"(?i)\b(?:cpt|cat ii|cod(?:e|ed|es|er|ing)|bill(?:ed|ing|s)?|modifier)\b")
+_LINE_CHARS: Final = 80
+
+
+def _line_of(match: re.Match[str]) -> str:
+    """Return what stands in the line of a match, up to 80 characters on each side."""
+    before = match.string[max(0, match.start() - _LINE_CHARS) : match.start()].rpartition("\n")[2]
+    return before + match[0] + match.string[match.end() : match.end() + _LINE_CHARS].partition("\n")[0]
+
+
 ROWS: Final = (
     ClinicalRow(
         name="code-billed",
@@ -78,7 +89,7 @@ ROWS: Final = (
         kind="code",
         # "99214-25", "66984-79-RT", "90837 telehealth": modifiers, or a word about the use of codes
         pattern=(
-            r"\d{5}(?:(?:-(?:25|26|50|59|76|78|79|95|LT|RT|TC|GT)){1,2}(?![\w-])|"
+            r"\d{5}(?:-(?:25|26|50|59|76|78|79|95|LT|RT|TC|GT)(?:-(?:LT|RT|TC|GT))?(?![\w-])|"
             r"(?=[ ](?:billed|coded|charged|telehealth|mod|modifier|"
             r"AWV|ACP|CPT)\b))"
             rf"(?:{_NEXT}{_PROCEDURE}{_TIMES}){{0,9}}"
@@ -117,6 +128,7 @@ ROWS: Final = (
         at_numbers=True,
         after=" x",
         excludes=_ALL,
+        check=lambda match: _CODED.search(_line_of(match)) is not None,
     ),
     ClinicalRow(
         name="code-interventions",
@@ -126,15 +138,16 @@ ROWS: Final = (
         at_numbers=True,
         after="-",
         excludes=_ALL,
-        check=lambda match: "ACHI" in match.string[max(0, match.start() - 80) : match.start()].rpartition("\n")[2],
+        check=lambda match: "ACHI" in _line_of(match),
     ),
     ClinicalRow(
         name="code-axes",
         kind="code",
-        # "T-81230 M-81202": axes of SNOMED, at least two
+        # "T-81230 M-81202": axes of SNOMED, topography and morphology among them
         pattern=r"[TMDFPEL]-[0-9A-F]{5}(?:[,;]?[ ][TMDFPEL]-[0-9A-F]{5}(?!\w)){1,5}",
         words=frozenset("tmdfpel"),
         excludes=_ALL,
+        check=lambda match: {"T-", "M-"} <= set(re.findall(r"[A-Z]-", match[0])),
     ),
     ClinicalRow(
         name="code-drug-of-canada",

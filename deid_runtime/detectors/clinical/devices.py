@@ -37,11 +37,11 @@ ROWS: Final = (
         pattern=(
             r"(?:(?:A/C|AC|CMV|ACVC|AC/?VC|AC/?PC|VC/?AC|PC/?AC|PC/?PS|SIMV|PRVC|PCV|VC\+|APRV|HFOV|NIPPV)[ "
             r":]{1,2}\d{1,4}(?:\.\d)?%?"
-            r"(?:[ ]?[/x][ ]?\+?\d{1,4}(?:\.\d)?%?){0,5}|(?:PS|PSV|BiPAP|BIPAP|bipap|NIV|SIMV/PS)[ :]{1,"
+            r"(?:[ ]?[/x][ ]?\+?\d{1,4}(?:\.\d)?%?){0,5}|(?:PS|PSV|BiPAP|BIPAP|bipap|SIMV/PS)[ :]{1,"
             r"2}(?:[5-9]|1\d|2\d)[ ]?/[ ]?\d{1,2}|"
             r"(?:CPAP|cpap|IPAP|EPAP)[ :]{1,2}\+?\d{1,2})(?![\d/]|[ ]\d|-\d)"
         ),
-        words=frozenset("a ac cmv acvc vc pc simv prvc pcv ps psv cpap bipap niv aprv hfov nippv ipap epap".split()),
+        words=frozenset("a ac cmv acvc vc pc simv prvc pcv ps psv cpap bipap aprv hfov nippv ipap epap".split()),
     ),
     ClinicalRow(
         name="ventilator-numbers",

@@ -202,7 +202,7 @@ class _Judge:
     def drops(self, span: Span) -> bool:
         """Say whether ``span`` is no identifier."""
         text = self._text
-        if span.label == "EMAIL" or is_placeholder(text, span):
+        if span.label == "EMAIL":
             return is_placeholder(text, span)
         if span.label in _TERM_LABELS and _is_no_name(text, span):
             return not self._is_beside_name(span)

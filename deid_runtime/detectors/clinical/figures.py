@@ -8,6 +8,7 @@ from deid_runtime.detectors.clinical.terms import is_term
 from deid_runtime.detectors.patterns.validators import is_day_of_year
 from deid_runtime.detectors.patterns.words import MONTHS, SEASONS, WEEKDAYS, either
 from deid_runtime.lexicon.calendar_words import SHORT_MONTHS
+from deid_runtime.lexicon.name_cues import fold, is_listed_name
 from deid_runtime.lexicon.numbers import ONES, TEENS
 from deid_runtime.spans import Span
 
@@ -119,32 +120,40 @@ def is_other_number(text: str, span: Span) -> bool:
 
 
 #: What a system puts a value in the place of: ``@VITALS24@``.
-_PLACEHOLDERS: Final = re.compile(r"(?<![\w.])@[A-Z][A-Z0-9:]{1,30}@(?:[ ]?(?:@[A-Z][A-Z0-9:]{1,30}@|\*{3}))*")
+_PLACEHOLDER: Final = re.compile(r"@([A-Z]{3,24})\d{0,3}@")
+_PLACEHOLDERS: Final = re.compile(rf"(?<![\w.]){_PLACEHOLDER.pattern}(?:[ ]?(?:{_PLACEHOLDER.pattern}|\*{{3}})){{0,9}}")
 _PLACEHOLDER_CHARS: Final = 80
 
 
 def is_placeholder(text: str, span: Span) -> bool:
-    """Return whether only models found ``span``, in placeholders of a template."""
-    if any(not source.startswith("model:") for source in span.sources):
+    """Return whether only models found ``span``, an e-mail address, in placeholders of a template that are no names."""
+    if span.label != "EMAIL" or any(not source.startswith("model:") for source in span.sources):
         return False
     start, end = max(0, span.start - _PLACEHOLDER_CHARS), span.end + _PLACEHOLDER_CHARS
     return any(
-        found.start() <= span.start and span.end <= found.end() for found in _PLACEHOLDERS.finditer(text, start, end)
+        found.start() <= span.start
+        and span.end <= found.end()
+        and not any(is_listed_name(fold(each[1])) for each in _PLACEHOLDER.finditer(found[0]))
+        for found in _PLACEHOLDERS.finditer(text, start, end)
     )
 
 
-_HOURS: Final = re.compile(r"(?<![\w.+-])([01]\d|2[0-3])([0-5]\d)[ ]?[-–][ ]?([01]\d|2[0-3])([0-5]\d)(?![\w-])")
-_HOURS_CHARS: Final = 8
+#: Hours from and to, in steps of five minutes, behind what takes such a time. Telephone numbers have the same form.
+_HOURS: Final = re.compile(
+    r"(?i:\b(?:meeting|conference|mdt|teams|zoom|session|shift|clinic|theatre|theater|hours|times?|nap|slept|visiting)\b"
+    r"[ ,:(]{1,3})(?P<value>([01]\d|2[0-3])[0-5][05][ ]?[-\u2013][ ]?([01]\d|2[0-3])[0-5][05])(?![\w-])"
+)
+_HOURS_CHARS: Final = 24
 
 
 def is_hours(text: str, span: Span) -> bool:
-    """Return whether only models found ``span``, a number or a part of it, in hours from and to: ``1400-1440``."""
+    """Return whether only models found ``span``, a number or a part of it, in hours: ``on Teams, 1400-1440``."""
     if any(not source.startswith("model:") for source in span.sources):
         return False
-    for found in _HOURS.finditer(text, max(0, span.start - _HOURS_CHARS), span.end + _HOURS_CHARS):
-        if found.start() <= span.start and span.end <= found.end():
-            return found[1] + found[2] < found[3] + found[4]
-    return False
+    return any(
+        found.start("value") <= span.start and span.end <= found.end("value")
+        for found in _HOURS.finditer(text, max(0, span.start - _HOURS_CHARS), span.end + _HOURS_CHARS)
+    )
 
 
 def adjoins_fraction(text: str, span: Span) -> bool:

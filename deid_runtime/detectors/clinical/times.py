@@ -34,11 +34,23 @@ _DAY: Final = either(sorted(_NEAR_TODAY))
 #: Words before *tmw* and *tdy*, which may also be initials.
 _DUE: Final = frozenset("review reviewed due again home bloods".split())
 
-#: What a child does for the first time, before the age in months or weeks.
-_MILESTONE: Final = re.compile(
-    r"(?i)\b(?:sat|rolled|crawl(?:ed|ing)|cruis(?:ed|ing)|walk(?:ed|ing)|smil(?:ed|ing)|babbl(?:ed|ing)|words|talking|"
-    r"transferred|pincer|waved|pointed)\b[^.\n]{0,40}$"
+#: What a child does for the first time, before the age in months or weeks; a line must name two of these.
+_FIRSTS: Final = (
+    "sat rolled crawled crawling cruised cruising walked walking smiled smiling babbled babbling words talking pincer"
 )
+_MILESTONES: Final = rf"(?i:\b(?:{_FIRSTS.replace(' ', '|')}))"
+_MILESTONE_BEFORE: Final = re.compile(
+    _MILESTONES + r"(?:[ ](?:as yet|all day|by|at|grasp)){0,2}[\"]?[ ]{1,2}(?:by|at)?[ ]?$"
+)
+_INFANT: Final = re.compile(r"(?i)\b(?:rolled|crawl|cruis|babbl|smil|pincer)")
+
+
+def _is_milestone(match: re.Match[str]) -> bool:
+    before = match.string[max(0, match.start() - 80) : match.start()].rpartition("\n")[2]
+    line = before + match.string[match.end() : match.end() + 80].partition("\n")[0]
+    named = {found[0].lower() for found in re.finditer(_MILESTONES, line)}
+    return len(named) > 1 and _INFANT.search(line) is not None and _MILESTONE_BEFORE.search(before) is not None
+
 
 ROWS: Final = (
     ClinicalRow(
@@ -85,19 +97,17 @@ ROWS: Final = (
         at_numbers=True,
         after="/",
         excludes=_NOT_OF_INFANTS,
-        check=lambda match: _MILESTONE.search(match.string, max(0, match.start() - 48), match.start()) is not None,
+        check=_is_milestone,
     ),
     ClinicalRow(
         name="duration-hours",
         kind="relative time",
         # "every 4/24", "x 18/24", "turns 2/24": hours as parts of a day
         pattern=(
-            r"(?i:for|over|past|last|within|every|max|x|q|sleeps|about|approx|at least|up to|dwell|turns?|PAC)[ ]{1,2}"
+            r"(?i:for|over|past|last|within|every|max|x|q|sleeps|about|approx|at least|up to|dwell|turns)[ ]{1,2}"
             r"(?P<value>(?:[1-9]|1\d|2[0-4])/24)(?![\d/])"
         ),
-        words=frozenset(
-            "for over past last within every max x q sleeps about approx at up dwell turn turns pac".split()
-        ),
+        words=frozenset("for over past last within every max x q sleeps about approx at up dwell turns".split()),
         excludes=_NOT_OF_INFANTS,
     ),
     ClinicalRow(

@@ -29,6 +29,8 @@ _MEASURES_AFTER: Final = re.compile(r"[ ]?(?:beats|cm|mm|mg|mcg|mL|ml|units|inch
 _SCORES_IN_TIME: Final = frozenset({"apgar", "apgars"})
 
 
+_LIKELY_YEAR: Final = 15  # of two figures: from here on, "NovoRapid 10-5-23" is a day rather than units before meals
+_CHANGED_AFTER: Final = re.compile(r"(?i)[ ]{0,2}(?:start|stop|commenc|begun|d/c|dc|refill|chang|increas|decreas)")
 _INSULINS: Final = alternation(listed_words("pattern_context", "insulin"))
 _INSULIN_BEFORE: Final = re.compile(rf"(?i)\b(?:{_INSULINS})(?:[ ](?:mix|pen|penfill|flexpen))?[ :]{{1,3}}$")
 
@@ -40,8 +42,10 @@ def _is_full(match: re.Match[str]) -> bool:
         return False
     if not is_day_of_year(int(match["a"]), int(match["b"])):
         return False
-    if match["sep"] == "-" and len(match["y"]) < 4 and _INSULIN_BEFORE.search(context_of(match).before[-24:]):
-        return False  # units before each meal: "NovoRapid 8-6-10"
+    if match["sep"] == "-" and len(match["y"]) < 4 and int(match["y"]) < _LIKELY_YEAR:
+        context = context_of(match)
+        if _INSULIN_BEFORE.search(context.before[-24:]) and not _CHANGED_AFTER.match(context.after):
+            return False  # units before each meal: "NovoRapid 8-6-10"
     if match["sep"] == "." and len(match["y"]) < 4:
         return _VERSION_BEFORE.search(match.string, max(0, match.start() - 12), match.start()) is None
     return True
@@ -95,7 +99,9 @@ _PILLS: Final = frozenset(listed_words("pattern_context", "pill"))
 _PILL_FORMS: Final = frozenset({"fe", "lo", "21", "24", "28"})
 _PILL_STRENGTHS: Final = frozenset({"1/10", "1/20", "10/11"})
 #: Words after a duration such as ``3/7 hx``: British notes write days as sevenths of a week, months as twelfths.
-_DURATION_AFTER: Final = re.compile(r"(?i)[ \t]{0,2}(?:hx|h/o|history|ago|total|in total|course)\b")
+_DURATION_AFTER: Final = re.compile(
+    r"(?i)[ \t]{0,2}(?:(?:hx|h/o|history|ago)\b|(?:in )?(?:total|course)(?=[ ]{0,2}(?:[.,;)\r\n]|$)))"
+)
 _TIME_AFTER: Final = re.compile(
     r"(?i)[ \t]{0,3}(?:@|at\b)?[ \t]{0,3}(?:(?:[01]\d|2[0-3])[0-5]\d\b(?![ ]?(?:mg|ml|cal|units?))|\d{1,2}[:.h]\d\d|"
     r"\d{1,2} ?[ap]\.?m?\b|am\b|pm\b|noon|a\b(?! [a-z])|p\b)"

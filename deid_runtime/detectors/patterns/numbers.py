@@ -14,7 +14,7 @@ from deid_runtime.detectors.patterns.validators import is_dea, is_nhs_number, is
 # --- the value after a label -------------------------------------------------------------------------------------
 
 _DATE_LIKE: Final = re.compile(
-    r"\d{1,2}/\d{1,2}(?:/(?:\d{4}|\d\d))?|\d{1,2}[-.]\d{1,2}[-.](?:19|20)\d\d|(?:19|20)\d\d[-/.]\d\d(?:[-/.]\d\d)?|\d{1,2}/"
+    r"\d{1,2}/\d{1,2}(?:/(?:\d{4}|\d\d))?|\d{1,2}[-.]\d{1,2}[-.](?:19|20)\d\d|(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}/"
     r"(?:19|20)\d\d|\d{1,2}-?[A-Z][a-z]{2}-?\d{2,4}|\d{1,2}:\d\d"
 )
 _RATIO: Final = re.compile(r"[\dl]{1,3}(?:[./][\dl]{1,3}){1,3}")

@@ -35,6 +35,7 @@ def test_a_number_before_a_street_belongs_to_it(marked: str, whole: str) -> None
         "HR 72\n[Church Street]",
         "born in [Church Street]",
         "BP 120/80 [Harley Street]",
+        "in 2019 [Harley Street]",
         "a walk of 2.4 [/ Church Street]",
     ],
 )
