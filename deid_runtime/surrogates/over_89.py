@@ -26,7 +26,8 @@ _LATEST_NOTE: Final = 2199
 _YEARS_OF_AGE_AND_BIRTH: Final = 15
 _NOTES_TOGETHER_YEARS: Final = 5  # notes of the same five years share one grouped year of birth
 _YEARS_AHEAD: Final = 15
-_YEARS_PLANNED: Final = 5  # a year of two digits further ahead than this may be of a birth, and tells no time of a note
+#: A two-digit year more than this many years ahead may be a year of birth. It does not date the note.
+_YEARS_PLANNED: Final = 5
 _YEAR_UNTOLD: Final = 2020
 BIRTH_CUE: Final = re.compile(
     r"(?:\bd\.?o\.?b\b|\byob\b|\bborn\b|\bbirth(?:date|day)?\b|\bb\.)[^\w]*(?:(?:on|in|date)\b\W*)?$", re.I

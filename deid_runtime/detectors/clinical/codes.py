@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from deid_runtime.detectors.clinical.labs import TEST_WORDS
-from deid_runtime.detectors.clinical.rows import FIGURES, ORIGINS, ClinicalRow
+from deid_runtime.detectors.clinical.rows import FIGURES, ORIGINS, ClinicalRow, line_of
 
 _ALL: Final = FIGURES | ORIGINS
 
@@ -38,14 +38,6 @@ _MEANING: Final = (
 
 #: Words of a line about codes of procedures.
 _CODED: Final = re.compile(r"(?i)\b(?:cpt|cat ii|cod(?:e|ed|es|er|ing)|bill(?:ed|ing|s)?|modifier)\b")
-_LINE_CHARS: Final = 80
-
-
-def _line_of(match: re.Match[str]) -> str:
-    """Return what stands in the line of a match, up to 80 characters on each side."""
-    before = match.string[max(0, match.start() - _LINE_CHARS) : match.start()].rpartition("\n")[2]
-    return before + match[0] + match.string[match.end() : match.end() + _LINE_CHARS].partition("\n")[0]
-
 
 ROWS: Final = (
     ClinicalRow(
@@ -128,7 +120,7 @@ ROWS: Final = (
         at_numbers=True,
         after=" x",
         excludes=_ALL,
-        check=lambda match: _CODED.search(_line_of(match)) is not None,
+        check=lambda match: _CODED.search(line_of(match)) is not None,
     ),
     ClinicalRow(
         name="code-interventions",
@@ -138,7 +130,7 @@ ROWS: Final = (
         at_numbers=True,
         after="-",
         excludes=_ALL,
-        check=lambda match: "ACHI" in _line_of(match),
+        check=lambda match: "ACHI" in line_of(match),
     ),
     ClinicalRow(
         name="code-axes",

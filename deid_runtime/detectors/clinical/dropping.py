@@ -58,7 +58,7 @@ SURE_AMONG_MEASURES: Final = 0.9
 #: notes, tested as if a model were confident about them, seven had such a form. On dev and test, no right span was
 #: dropped.
 _PLAIN_KINDS: Final = frozenset({"edition", "lab", "code", "gestation", "level", "score", "people", "shorthand"})
-#: Labels for which hours from and to (``1400-1440``) are mistaken.
+#: Labels that models give to the hours of something (``1400-1440``) by mistake.
 _NUMBERS: Final = frozenset({"PHONE", "FAX", "IDNUM", "ACCOUNT", "MEDICALRECORD"})
 HIGHEST_AGE: Final = 120
 #: Ages over this are rare, but numbers over it are common: saturations, rates, pressures.

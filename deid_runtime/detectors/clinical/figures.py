@@ -119,15 +119,15 @@ def is_other_number(text: str, span: Span) -> bool:
     )
 
 
-#: What a system puts a value in the place of: ``@VITALS24@``.
+#: A placeholder of a template, which the record system replaces with a value: ``@VITALS24@``.
 _PLACEHOLDER: Final = re.compile(r"@([A-Z]{3,24})\d{0,3}@")
 _PLACEHOLDERS: Final = re.compile(rf"(?<![\w.]){_PLACEHOLDER.pattern}(?:[ ]?(?:{_PLACEHOLDER.pattern}|\*{{3}})){{0,9}}")
 _PLACEHOLDER_CHARS: Final = 80
 
 
 def is_placeholder(text: str, span: Span) -> bool:
-    """Return whether only models found ``span``, an e-mail address, in placeholders of a template that are no names."""
-    if span.label != "EMAIL" or any(not source.startswith("model:") for source in span.sources):
+    """Return whether only models found ``span``, and it lies in placeholders of a template that are no names."""
+    if any(not source.startswith("model:") for source in span.sources):
         return False
     start, end = max(0, span.start - _PLACEHOLDER_CHARS), span.end + _PLACEHOLDER_CHARS
     return any(
@@ -138,7 +138,8 @@ def is_placeholder(text: str, span: Span) -> bool:
     )
 
 
-#: Hours from and to, in steps of five minutes, behind what takes such a time. Telephone numbers have the same form.
+#: The beginning and end of a meeting or shift, in steps of five minutes. Telephone numbers have the same form, so a
+#: word before them must say what lasts so long.
 _HOURS: Final = re.compile(
     r"(?i:\b(?:meeting|conference|mdt|teams|zoom|session|shift|clinic|theatre|theater|hours|times?|nap|slept|visiting)\b"
     r"[ ,:(]{1,3})(?P<value>([01]\d|2[0-3])[0-5][05][ ]?[-\u2013][ ]?([01]\d|2[0-3])[0-5][05])(?![\w-])"
@@ -147,7 +148,7 @@ _HOURS_CHARS: Final = 24
 
 
 def is_hours(text: str, span: Span) -> bool:
-    """Return whether only models found ``span``, a number or a part of it, in hours: ``on Teams, 1400-1440``."""
+    """Return whether only models found ``span``, and it lies in the hours of something: ``on Teams, 1400-1440``."""
     if any(not source.startswith("model:") for source in span.sources):
         return False
     return any(

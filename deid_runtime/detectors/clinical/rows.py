@@ -56,6 +56,15 @@ class ClinicalRow:
             raise ValueError(f"row {self.name}: expected either words or numbers as anchors")
 
 
+_LINE_CHARS: Final = 80
+
+
+def line_of(match: re.Match[str]) -> str:
+    """Return the line in which a match begins, at most 80 characters before and 80 behind the match."""
+    before = match.string[max(0, match.start() - _LINE_CHARS) : match.start()].rpartition("\n")[2]
+    return before + match[0] + match.string[match.end() : match.end() + _LINE_CHARS].partition("\n")[0]
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Stretch:
     """A clinical value ``[start, end)`` of one text, in code points, and the labels that nothing in it can have."""

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from deid_runtime.detectors.clinical.rows import FIGURES, NAMES, ClinicalRow
+from deid_runtime.detectors.clinical.rows import FIGURES, NAMES, ClinicalRow, line_of
 from deid_runtime.detectors.patterns.words import either
 from deid_runtime.lexicon.tables import listed_words
 from deid_runtime.spans import Span
@@ -34,7 +34,7 @@ _DAY: Final = either(sorted(_NEAR_TODAY))
 #: Words before *tmw* and *tdy*, which may also be initials.
 _DUE: Final = frozenset("review reviewed due again home bloods".split())
 
-#: What a child does for the first time, before the age in months or weeks; a line must name two of these.
+#: What a child does for the first time. The age in months or weeks stands behind it; a line must name two of these.
 _FIRSTS: Final = (
     "sat rolled crawled crawling cruised cruising walked walking smiled smiling babbled babbling words talking pincer"
 )
@@ -42,12 +42,13 @@ _MILESTONES: Final = rf"(?i:\b(?:{_FIRSTS.replace(' ', '|')}))"
 _MILESTONE_BEFORE: Final = re.compile(
     _MILESTONES + r"(?:[ ](?:as yet|all day|by|at|grasp)){0,2}[\"]?[ ]{1,2}(?:by|at)?[ ]?$"
 )
+_MILESTONE_CHARS: Final = 40
 _INFANT: Final = re.compile(r"(?i)\b(?:rolled|crawl|cruis|babbl|smil|pincer)")
 
 
 def _is_milestone(match: re.Match[str]) -> bool:
-    before = match.string[max(0, match.start() - 80) : match.start()].rpartition("\n")[2]
-    line = before + match.string[match.end() : match.end() + 80].partition("\n")[0]
+    """Return whether a milestone stands directly before an age in a line that names two, one of them of an infant."""
+    line, before = line_of(match), match.string[max(0, match.start() - _MILESTONE_CHARS) : match.start()]
     named = {found[0].lower() for found in re.finditer(_MILESTONES, line)}
     return len(named) > 1 and _INFANT.search(line) is not None and _MILESTONE_BEFORE.search(before) is not None
 
