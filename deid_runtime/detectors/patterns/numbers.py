@@ -24,8 +24,8 @@ _AMOUNT: Final = re.compile(
 )
 
 
-#: A questionnaire with its score, or a grade: ``PHQ-2``, ``EPDS 12``, ``PO 3rd``.
-_SCORED: Final = re.compile(r"[A-Za-z]{2,5}[ -]\d{1,2}(?:st|nd|rd|th)?")
+#: A questionnaire with its score, a grade or an amount: ``PHQ-2``, ``EPDS 12``, ``PO 3rd``, ``RRA 6F``, ``TURP 42g``.
+_SCORED: Final = re.compile(r"[A-Za-z]{2,5}[ -]\d{1,2}(?:st|nd|rd|th|[Ffg])?")
 
 
 def _looks_like_number(value: str, *, least: int) -> bool:

@@ -150,9 +150,11 @@ def _has_letter_behind(match: re.Match[str]) -> bool:
 def _is_room(match: re.Match[str]) -> bool:
     """Return whether it is a room with a number.
 
-    Not ``or 2 tabs``, ``OR 1230`` (time), ``POD 4`` (day), ``bed 0255``.
+    Not ``or 2 tabs``, ``OR 1230`` (time), ``POD 4`` (day), ``bed 0255``, ``OR x2`` (twice), ``bed 0`` (none).
     """
     word, number = match["word"], match["number"]
+    if number == "0" or re.fullmatch(r"x\d", number) is not None:
+        return False
     if word.lower() in ("or", "pod") and word not in ("OR", "Pod", "pod"):
         return False
     if re.fullmatch(r"(?:[01]\d|2[0-3])[0-5]\d", number) is not None and (number[0] == "0" or word == "OR"):

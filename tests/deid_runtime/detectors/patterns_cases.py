@@ -69,13 +69,16 @@ NUMBERS: Cases = {
         ("Acct: «8881492066»", "account no. «E2231140»", "accts «4400178-61»", "accounts «4400178-61»"),
         ("account of the fall", "Acct: none", "Patient Accounts, 814-600-9090"),
     ),
-    "account-acc": (("Acc: «M8814402»", "accession no «US-19-40417»"), ("ACC 2", "access 2 cm above")),
+    "account-acc": (("Acc: «M8814402»", "accession no «US-19-40417»"), ("ACC 2", "access 2 cm above", "access RRA 6F")),
     "account-encounter": (("CSN «330019274»", "FIN: «63300184471»"), ("encounter 3/14/2017", "fin 12")),
-    "account-visit": (("Visit #: «331187002»", "IP No : «IP/24/03317»"), ("visit: 3/14/17", "visit no. 3")),
+    "account-visit": (
+        ("Visit #: «331187002»", "IP No : «IP/24/03317»"),
+        ("visit: 3/14/17", "visit no. 3", "Op: TURP 42g bipolar"),
+    ),
     "account-visit-bare": (("visit «E18-075052»",), ("visit 3 of 12", "visit 11/20/2014")),
     "account-invoice": (
         ("Invoice «INV-48830172»", "receipt «R-90817»"),
-        ("invoice sent", "bill 12", "Inv: HbA1c 9.6", "Inv: CA125 88"),
+        ("invoice sent", "bill 12", "Inv: HbA1c 9.6", "Inv: CA125 88", "46,XY,inv(16)(p13q22)[14]"),
     ),
     "account-card-ending": (
         ("card ending «3381»", "acct ending in «0093»"),
@@ -104,7 +107,7 @@ NUMBERS: Cases = {
     "vehicle-plate-uk": (("a Corsa «YK08 WTR» stood there",), ("a Corsa YK08 stood there", "QK08 WTR")),
     "device-serial": (
         ("serial «AS-7706-923»", "SN «40718822»", "serial nos. «V2211», «V2212» & «V2213»"),
-        ("serial troponins", "serial ECGs x3", "SN 2"),
+        ("serial troponins", "serial ECGs x3", "SN 2", "p.(Ser1982Argfs*22)", "SN60WF +21.5"),
     ),
     "device-lead-model": (("RA lead «5076-52» placed",), ("1976-52", "lead 5076-522")),
     "device-serial-slash": (("S/N «23171440982»", "s/n: «MCL-220984-X»"), ("s/n pending", "S/P 2014")),
@@ -196,7 +199,7 @@ CONTACTS: Cases = {
     ),
     "phone-seven-digits": (("answers via «559-0117»",), ("lab 559-0117",)),
     "phone-seven-digits-weak": (("Kim «559-0117», mornings",), ("500-4000 Hz", "559-01178")),
-    "pager": (("pager «4471»", "pgr «559-0117»", "paged «4403»"), ("paged 1100", "paged x2", "beeper off")),
+    "pager": (("pager «4471»", "pgr «559-0117»", "paged «4403»"), ("paged 1100", "paged x2", "beeper off", "PgR 636")),
     "page-number": (("page «14471» if worse", "page me at «5590»"), ("page 3 of 9", "pages 12")),
     "pager-letter": (("A. Reed MD p«4471»",), ("P 88", "p 44712", "p4")),
     "extension": (("ext «5512»", "Ext. «221»"), ("ext 5 deg", "ext fixator", "ext 20")),
@@ -226,7 +229,7 @@ CONTACTS: Cases = {
 DATES: Cases = {
     "date-numeric": (
         ("on «3/14/2017»", "seen«02/20/2087»NA 135", "«14/3/17»", "«6/9/'19»", "signed «07/18/2151»1722"),
-        ("120/80/60", "13/32/2017", "1/2/3", "3/14/20171"),
+        ("120/80/60", "13/32/2017", "1/2/3", "3/14/20171", "PCA .2/6/30"),
     ),
     "date-numeric-dashed": (
         ("«3-14-17»", "«14.03.2017»", "«09-23-46»", "NovoRapid «10-5-23» commenced", "Lantus «3-5-12» stopped"),
@@ -295,7 +298,7 @@ DATES: Cases = {
     "date-roman-month-only": (("noted «10.ix» but", "since «3.vii»."), ("section 3.ii", "on 32.ix", "on 3.i")),
     "date-year": (
         ("since «2014»", "CABG («2009»)", "PSH «2009».", "in «1998», she", "vaccine «2016»,"),
-        ("at 1900", "called 2015", "2000 mg", "labs 2010", "2045 Oak Street", "page 1900"),
+        ("at 1900", "called 2015", "2000 mg", "labs 2010", "2045 Oak Street", "page 1900", "G3P2(2002)"),
     ),
     "date-year-range": (("«1966»-«1970»", "«1944»-«45»."), ("1900-2230", "2010-41.", "1450-1750")),
     "date-apostrophe-year": (("in «'08», and «’88»",), ("5'10", "'081", "o'08")),
@@ -318,7 +321,7 @@ DATES: Cases = {
             "«Feb 13»-«14, 2016»",
             "«march 9» she",
         ),
-        ("may 2 be", "Mar 40", "dec 10%", "Mayo 9", "Nov 2 mg"),
+        ("may 2 be", "Mar 40", "dec 10%", "Mayo 9", "Nov 2 mg", "DEC 6/kg", "sep 9-11 o'clock", "Sep 9 o'clock"),
     ),
     "date-month-year": (("«November 2016»", "«Nov '15»", "«May of 2005»"), ("Nov 15", "Nova 2016")),
     "date-year-month-day": (("«1962-FEB-28»",), ("1962-FEB-281", "1962-XYZ-28")),
@@ -351,8 +354,8 @@ DATES: Cases = {
         ),
     ),
     "date-weekday-letters": (
-        ("HD «M/W/F»", "«MWF» 9-12", "«T/Th» class", "«TTS» via fistula"),
-        ("CT/MRI", "M/Wx", "TTS patch", "TTS 25 mcg"),
+        ("HD «M/W/F»", "«MWF» 9-12", "«T/Th» class", "«TTS» via fistula", "clinic «T/F», and «T/R» from 9"),
+        ("CT/MRI", "M/Wx", "TTS patch", "TTS 25 mcg", "flex TTS", "T/F from frailty", "head coil T/R only"),
     ),
     "date-holiday": (
         (
@@ -480,7 +483,7 @@ PLACES: Cases = {
     ),
     "room-running": (
         ("in «rm 318» now", "«bed 6» by the door", "«OR 3», on call", "«Ward 28 bed 11»"),
-        ("or 2 tabs", "OR 1230", "POD 4", "bed 3x", "chair 158/94", "bed 80% red", "Bed 20 inches"),
+        ("or 2 tabs", "OR 1230", "POD 4", "bed 3x", "chair 158/94", "bed 80% red", "Bed 20 inches", "OR x2", "bed 0"),
     ),
     "room-glued": (("to «rm318» at noon",), ("rm31805", "bedrest")),
     "ward-direction": (("on «3 West»", "«6 North» staff"), ("3 West Oak St", "walked 2 North Avenue")),
@@ -568,7 +571,14 @@ AGES: Cases = {
     ),
     "age-life-event": (
         ("mother died at «58»", "his stroke at «seventy-two»,", "divorced at «30», he"),
-        ("sinus at 64", "positive at 20", "seen at 10 am", "died at 10:30"),
+        (
+            "sinus at 64",
+            "positive at 20",
+            "seen at 10 am",
+            "died at 10:30",
+            "died at ten past four",
+            "she hears at 65 dB",
+        ),
     ),
     "age-family-history": (
         ("uncle d. «61», CWP", "menopause «51».", "mat aunt dx «52»,", "father A&W «71»,"),
@@ -576,7 +586,7 @@ AGES: Cases = {
     ),
     "age-turning": (
         ("turned «five» in May", "he turns «94» on", "will be «63» soon", "she'll be «93» in May"),
-        ("turned 30 degrees", "turns 2 times", "will be 2 weeks"),
+        ("turned 30 degrees", "turns 2 times", "will be 2 weeks", "she's 31+4"),
     ),
     "age-predicate": (
         ("he is «63».", "Mrs. Roe is «92», here", "I am «93»"),
