@@ -3,6 +3,7 @@
 The surrogate depends only on the letters and digits, not on the label or the punctuation. So the same number has the
 same surrogate, whichever detector found it. A keyed permutation of all codes of the same shape maps codes, so two
 numbers of a patient have different surrogates. The rare exception is a number whose surrogate would equal an original.
+Numbers that contain the date of birth keep a date there (:mod:`deid_runtime.surrogates.personal_numbers`).
 
 No surrogate is a number in use if the authority documents unused ones: social security numbers get an area that
 was never issued, NHS numbers begin with 999 (test numbers), NHI numbers of New Zealand with Z (test numbers), Medicare
@@ -21,6 +22,7 @@ from typing import Final
 from deid_runtime.lexicon.clinical_initials import clinical_initials
 from deid_runtime.surrogates.forms import holds_text, normal_form, scramble
 from deid_runtime.surrogates.patient import Patient, first_free
+from deid_runtime.surrogates.personal_numbers import personal_number
 from deid_runtime.surrogates.spoken_numbers import NUMBER_SPEECH, respoken, speak_like, spoken_digits
 
 _LONGEST_CHECKED_CHARS: Final = 40
@@ -258,7 +260,11 @@ def replace_code(patient: Patient, value: str, taken: frozenset[str], locale: st
         if not 0 < len(code) <= _LONGEST_CHECKED_CHARS:
             return scramble(patient.keyed, f"code/{attempt}", value)
         purpose = f"code/{attempt}"
-        known = _unissued(patient, value, code, locale, purpose) or _with_prefix(patient, code, purpose)
+        known = (
+            _unissued(patient, value, code, locale, purpose)
+            or personal_number(patient, value, code, lambda rest: permuted(patient, purpose, rest))
+            or _with_prefix(patient, code, purpose)
+        )
         return lay(known or permuted(patient, purpose, code), value)
 
     return first_free(candidate, value, taken)
