@@ -27,6 +27,7 @@ _LEAST_NATIONAL: Final = 6  # digits; a shorter number is a part of one
 _INDIAN_MOBILE: Final = re.compile(r"\s*[6-9]\d{4}[\s-]\d{5}\s*")
 _AUSTRALIAN: Final = re.compile(r"\s*\(?0[2378]\)?[\s-]?\d{4}[\s-]?\d{4}\s*")
 _BRITISH: Final = 11  # digits of a number with its trunk prefix
+_BRITISH_MOBILE: Final = re.compile("07[1-9]")
 _IRISH_MOBILES: Final = ("083", "085", "086", "087", "089")
 
 
@@ -113,7 +114,8 @@ def _code_of_national(digits: str, locale: str) -> str:
             return "61"
         if size == 10 and digits[:3] in _IRISH_MOBILES:
             return "353"
-    return ""
+    # A mobile number of Britain in a note that shows no country; 070 is also Nigeria's.
+    return "44" if locale == "other" and size == _BRITISH and _BRITISH_MOBILE.match(digits) else ""
 
 
 @cache

@@ -3,6 +3,7 @@ import re
 import pytest
 
 from deid_runtime.surrogates.gazetteer import places
+from deid_runtime.surrogates.phone_plans import read_number
 from tests.deid_runtime.surrogates.marked import surrogates_of
 
 KEYS = [bytes([number]) * 32 for number in range(12)]
@@ -61,3 +62,12 @@ def test_a_misread_number_reaches_nobody_either():
 
     digits = made.translate(str.maketrans("OoIl", "0011"))
     assert re.fullmatch(r"\d{3} 555 01\d\d", digits)
+
+
+def test_a_british_mobile_is_one_in_a_note_that_shows_no_country():
+    mobile, nigerian = read_number("07911 288407", "other"), read_number("0703 288 4071", "other")
+
+    assert mobile is not None
+    assert mobile.code == "44"
+    assert nigerian is not None
+    assert nigerian.code == ""
