@@ -28,10 +28,16 @@ _AMOUNT: Final = re.compile(
 _SCORED: Final = re.compile(r"[A-Za-z]{2,5}[ -]\d{1,2}(?:st|nd|rd|th|[Ffg])?")
 
 
+#: Lengths of several canals, screws or lesions: ``20.5/20/19.5``.
+_LENGTHS: Final = re.compile(r"(?:[A-Za-z]{1,3} )?(?=\S*\.)\d{1,3}(?:\.\d{1,2})?(?:/\d{1,3}(?:\.\d{1,2})?)+")
+
+
 def _looks_like_number(value: str, *, least: int) -> bool:
     """Return whether a value can be an identifier: ``least`` or more characters, neither a date nor an amount."""
-    if _SCORED.fullmatch(value) or any(
-        _DATE_LIKE.fullmatch(chunk) or _RATIO.fullmatch(chunk) for chunk in value.split(" ")
+    if (
+        _SCORED.fullmatch(value)
+        or _LENGTHS.fullmatch(value)
+        or any(_DATE_LIKE.fullmatch(chunk) or _RATIO.fullmatch(chunk) for chunk in value.split(" "))
     ):
         return False
     core = re.sub(r"\W", "", value)

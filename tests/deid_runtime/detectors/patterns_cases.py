@@ -91,7 +91,10 @@ NUMBERS: Cases = {
         ("license no. «7710-20»", "lic# «PT02977»", "License: «H13077214»", "driver's licenses «H13077214»"),
         ("licensed in 2 states", "lic. pending", "lice 2044 eggs", "licensing 77104"),
     ),
-    "license-driver": (("DL «D424520790060»", "CDL «904417228»"), ("2.4 mg/dL, ESR 4417", "DL: none")),
+    "license-driver": (
+        ("DL «D424520790060»", "CDL «904417228»"),
+        ("2.4 mg/dL, ESR 4417", "DL: none", "MB ML DB DL. WL 20.5/20/19.5/19.5"),
+    ),
     "license-certificate": (("cert no. «CA-100927»", "Regn: «TVM-2009-114»"), ("certified 3 years", "cert: 6 weeks")),
     "license-certificate-bare": (("cert «ES60217734»",), ("cert 4 hours", "birth cert requested")),
     "license-council": (("GMC «7718204»", "Provider no «2244871K»"), ("GMC pending", "provider 2 of 3")),
@@ -587,6 +590,10 @@ AGES: Cases = {
     "age-turning": (
         ("turned «five» in May", "he turns «94» on", "will be «63» soon", "she'll be «93» in May"),
         ("turned 30 degrees", "turns 2 times", "will be 2 weeks", "she's 31+4"),
+    ),
+    "age-has-years": (
+        ("She has «9» years. They came", "the child has «eleven» years now,", "his wife has «72» years."),
+        ("she has 9 years of schooling", "he has 2 months to go", "she has 20 pack years.", "he has 140 years."),
     ),
     "age-predicate": (
         ("he is «63».", "Mrs. Roe is «92», here", "I am «93»"),
