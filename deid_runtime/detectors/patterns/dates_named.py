@@ -163,7 +163,7 @@ def _grade_weekday(match: re.Match[str]) -> Grade:
         or context.last in ("o2", "spo2", "ra", "air", "he", "she", "patient", "pt")
     ):
         return Grade.NO
-    if lower == "sun" and (_SUN_AFTER.match(context.after) or context.last == "the"):
+    if lower == "sun" and (_SUN_AFTER.match(context.after) or context.last in ("the", "arctic")):
         return Grade.NO
     if lower == "sunday" and re.match(r"[ \t]{1,2}School|,[ \t]{1,2}[A-Z]", context.after):
         return Grade.NO

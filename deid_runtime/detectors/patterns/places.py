@@ -150,10 +150,13 @@ def _has_letter_behind(match: re.Match[str]) -> bool:
 def _is_room(match: re.Match[str]) -> bool:
     """Return whether it is a room with a number.
 
-    Not ``or 2 tabs``, ``OR 1230`` (time), ``POD 4`` (day), ``bed 0255``, ``OR x2`` (twice), ``bed 0`` (none).
+    Not ``or 2 tabs``, ``OR 1230`` (time), ``POD 4`` (day), ``bed 0255``, ``OR x2`` (twice), ``bed 0`` (none),
+    ``beach chair 60`` (degrees).
     """
     word, number = match["word"], match["number"]
     if number == "0" or re.fullmatch(r"x\d", number) is not None:
+        return False
+    if word.lower() == "chair" and match.string[: match.start()].lower().endswith("beach "):
         return False
     if word.lower() in ("or", "pod") and word not in ("OR", "Pod", "pod"):
         return False
