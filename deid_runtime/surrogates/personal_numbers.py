@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
+from deid_runtime.surrogates.check_digits import hetu_digit, luhn_digit, resident_digit
 from deid_runtime.surrogates.patient import Patient
 
 #: Makes other letters and digits of the same shape from those that are no date.
@@ -23,8 +24,6 @@ Permute = Callable[[str], str]
 _LATEST_OVER_89: Final = 1945  # year of birth; notes up to 2035 may be of a person over 89
 _EARLIEST: Final = date(1901, 1, 1)
 _DAYS: Final = (date(_LATEST_OVER_89 + 1, 1, 1) - _EARLIEST).days
-_FINNISH: Final = "0123456789ABCDEFHJKLMNPRSTUVWXY"
-_CHINESE_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +45,7 @@ class _Form:
 
 
 def _luhn(code: str) -> str:
-    total = 0
-    for place, char in enumerate(reversed(code[:-1])):
-        number = int(char) * (2 if place % 2 == 0 else 1)
-        total += number - 9 if number > 9 else number
-    return code[:-1] + str(-total % 10)
+    return code[:-1] + luhn_digit(code[:-1])
 
 
 def _swedish(code: str) -> str:
@@ -58,13 +53,11 @@ def _swedish(code: str) -> str:
 
 
 def _finnish(code: str) -> str:
-    digits = "".join(char for char in code[:-1] if char.isdecimal())
-    return code[:-1] + _FINNISH[int(digits) % len(_FINNISH)]
+    return code[:-1] + hetu_digit("".join(char for char in code[:-1] if char.isdecimal()))
 
 
 def _chinese(code: str) -> str:
-    total = sum(int(char) * weight for char, weight in zip(code, _CHINESE_WEIGHTS, strict=False))
-    return code[:-1] + "10X98765432"[total % 11]
+    return code[:-1] + resident_digit(code[:-1])
 
 
 #: Tried in order.

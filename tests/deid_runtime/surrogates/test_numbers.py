@@ -6,19 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deid_runtime.lexicon.clinical_initials import clinical_initials
-from deid_runtime.surrogates.forms import holds_text
-from deid_runtime.surrogates.gazetteer import places
-from deid_runtime.surrogates.hashing import Keyed
-from deid_runtime.surrogates.numbers import (
+from deid_runtime.surrogates.check_digits import (
     dea_digit,
     luhn_digit,
     medicare_digit,
     nhi_digit,
     nhs_digit,
     npi_digit,
-    permuted,
     vin_digit,
 )
+from deid_runtime.surrogates.forms import holds_text
+from deid_runtime.surrogates.gazetteer import places
+from deid_runtime.surrogates.hashing import Keyed
+from deid_runtime.surrogates.numbers import permuted
 from deid_runtime.surrogates.patient import make_patient
 from tests.deid_runtime.surrogates.marked import KEY, surrogates_of
 

@@ -3,8 +3,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from deid_runtime.surrogates.check_digits import luhn_digit
 from deid_runtime.surrogates.hashing import Keyed
-from deid_runtime.surrogates.numbers import luhn_digit, replace_code
+from deid_runtime.surrogates.numbers import replace_code
 from deid_runtime.surrogates.patient import Patient, make_patient
 from tests.deid_runtime.surrogates.marked import KEY, surrogates_of
 
